@@ -43,11 +43,7 @@ def writes_bundle(report: TableReport | None = None) -> Callable[[Callable[Asked
 
 
 def _write(
-    command: str,
-    given: Mapping[str, Any],
-    contents: Mapping[str, bytes],
-    found: Answer,
-    report: TableReport | None,
+    command: str, given: Mapping[str, Any], contents: Mapping[str, bytes], found: Answer, report: TableReport | None
 ) -> None:
     from neverlost.reports.bundle import seal
     from neverlost.reports.bundle.question import ARGUMENTS, BundleQuestion

@@ -265,18 +265,7 @@ def _as_json_value(value: Any) -> Any:
 
 PATHS = ("metadata_log", "broker_log", "clients", "rates_files", *FILES)
 FLAGS = (
-    *(
-        "certificate",
-        "advise",
-        "agree",
-        "keep_going",
-        "unbounded",
-        "every_rf",
-        "mine",
-        "mechanisms",
-        "losses",
-        "symmetry",
-    ),
+    *("certificate", "advise", "agree", "keep_going", "unbounded", "every_rf", "mine", "mechanisms", "losses", "symmetry"),
     *("improve", "again"),
 )
 NUMBERS: Mapping[str, type | tuple[type, ...]] = {

@@ -74,7 +74,6 @@ def digest(path: Path) -> str:
 
 
 def files_of(directory: Path) -> list[str]:
-    """Return the files of a bundle other than its manifest."""
     found = [each.relative_to(directory).as_posix() for each in directory.rglob("*") if each.is_file() or each.is_symlink()]
     return sorted(name for name in found if name != MANIFEST)
 
@@ -109,7 +108,6 @@ def write_bundle(
 
 
 def make_manifest(digests: Mapping[str, str], document: Mapping[str, Any], question: BundleQuestion) -> dict[str, Any]:
-    """Return the manifest of files with these digests."""
     own = document.get("id") or f"nl-{question.digest.removeprefix('sha256:')[:16]}"
     return {"schema": SCHEMA, "id": own, "files": dict(sorted(digests.items()))}
 
@@ -129,7 +127,6 @@ def remove_earlier_bundle(folder: Path) -> None:
 
 
 def write_document(directory: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
-    """Write the result document into a directory."""
     write_text(Path(directory) / "result.json", as_json(document))
 
 

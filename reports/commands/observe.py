@@ -94,7 +94,7 @@ def _given(settings: list[str], version: str | None) -> Given:
 def _live(seed: int, seconds: float, faults: str | None, where: tuple[str | None, str | None, bool], given: Given) -> History:
     """Record a run on a cluster of its own; `where` is the folder of a Kafka or its version, and whether unknown jars are
     trusted."""
-    from neverlost.checker.kafka.cluster.jars import kafka_home
+    from neverlost.checker.kafka.cluster.jars import find_kafka
     from neverlost.checker.kafka.cluster.process import ClusterError
     from neverlost.checker.kafka.live import faults as misfortunes
     from neverlost.checker.kafka.live import live_run
@@ -114,9 +114,9 @@ def _live(seed: int, seconds: float, faults: str | None, where: tuple[str | None
     home, version, trust = where
     if home is not None:
         given.pop("kafka.version", None)
-    found = kafka_home(home, None if home is not None else version, trust=trust)
+    found = find_kafka(home, None if home is not None else version, trust=trust)
     try:
-        return live_run.run(found, plan, lambda text: typer.echo(f"neverlost: {text}", err=True))
+        return live_run.record_run(found, plan, lambda text: typer.echo(f"neverlost: {text}", err=True))
     except ClusterError as problem:
         raise InputError(f"the run was not finished: {problem}") from None
 

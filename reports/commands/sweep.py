@@ -27,8 +27,7 @@ def sweep(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
     baseline: Annotated[
-        str | None,
-        typer.Option("--baseline", metavar="FILE", help="JSON of an earlier sweep; exit 21 if verdicts differ"),
+        str | None, typer.Option("--baseline", metavar="FILE", help="JSON of an earlier sweep; exit 21 if verdicts differ")
     ] = None,
     **search: Unpack[Searching],
 ) -> int:

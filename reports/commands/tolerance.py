@@ -34,8 +34,7 @@ def tolerance(
         typer.Option("--also", metavar="FAULT=LIMIT", help="allow another fault everywhere, such as kill=any (repeatable)"),
     ] = None,
     beside: Annotated[
-        str | None,
-        typer.Option("--with", metavar="FAULT,…", help="what any number of another fault changes: kill,leader_move"),
+        str | None, typer.Option("--with", metavar="FAULT,…", help="what any number of another fault changes: kill,leader_move")
     ] = None,
     change: Annotated[
         list[str] | None,
@@ -62,7 +61,6 @@ def tolerance(
 ) -> int:
     """Run `neverlost tolerance` and return the exit status."""
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.nines.beside_tolerance import BesideTolerance
     from neverlost.reports.questions.tolerance import screen
 
     output = Output(json, out, quiet)
@@ -75,6 +73,12 @@ def tolerance(
             "topics": topic,
         } | files
         return _gate(at_least, [*(settings or ()), *mended(waive or ())], output, **asked, **search)
+    beside_it: dict[str, Any] = {}
+    if nines:
+        from neverlost.reports.questions.nines.api import bounds_of_tables
+        from neverlost.reports.questions.nines.screen import show_bounds
+
+        beside_it = {"bounds_of": lambda result: bounds_of_tables(result, again), "show_bounds": show_bounds}
     return screen.show_tables(
         output,
         screen.parse_cell(show),
@@ -86,7 +90,7 @@ def tolerance(
         beside=[each.strip() for each in beside.split(",")] if beside else None,
         change=change,
         waive=waive,
-        likely=BesideTolerance(again) if nines else None,
+        **beside_it,
         again=again,
         topics=topic,
         files=files,

@@ -88,10 +88,7 @@ def _first_difference(system: System, trace: Behaviour, other: System, taken: Be
 def differences(here: ClusterSnapshot, there: ClusterSnapshot, given: Names = ()) -> list[str]:
     """Return what differs in a second scene from a first one, in words."""
     names = numbered(max(len(here.lanes), len(there.lanes)), given)
-    about = {
-        "leader": (leader_of(here, names), leader_of(there, names)),
-        "epoch": (here.epoch, there.epoch),
-    }
+    about = {"leader": (leader_of(here, names), leader_of(there, names)), "epoch": (here.epoch, there.epoch)}
     known = _notes(metadata_of(here, names), metadata_of(there, names))
     found = [f"{here.authority}: {each}" for each in [*_changes(about), *known]]
     if len(here.lanes) != len(there.lanes):

@@ -201,7 +201,6 @@ def _end(place: int | str) -> int:
 
 
 def _tips(root: Element) -> None:
-    """Define the heads of the arrows."""
     defined = SubElement(root, "defs")
     for kind, _ in KINDS:
         size = {"viewBox": "0 0 10 10", "refX": "9", "refY": "5", "markerWidth": "7", "markerHeight": "7", "orient": "auto"}

@@ -81,7 +81,6 @@ class Timeline:
         return self.last.scene.authority
 
     def name(self, lane: BrokerView) -> str:
-        """Return the name of a broker."""
         return self.names[lane.broker]
 
     def role(self, lane: BrokerView) -> str:

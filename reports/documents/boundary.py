@@ -157,11 +157,9 @@ class Boundary:
         return follow(system, trace, self.sweep.systems[other]).document(system, trace)
 
     def _listed(self, cells: list[int]) -> list[str]:
-        """Merge cells into as few lines as say the same."""
         return [line for line, _ in merge_rows([(self.rows[number], True) for number in cells], self.every)]
 
     def document(self) -> dict[str, Any]:
-        """Return the whole boundary for the result document."""
         rule, decided = self.rule()
         name = self.sweep.decisions[0][self.place].property.name
         return {

@@ -81,7 +81,6 @@ def spark_levels(done: JobsDone) -> dict[str, Any]:
 
 
 def count_fields(counts: Counts) -> dict[str, int]:
-    """Return the counts of what was covered."""
     return {"generated": counts.generated, "distinct": counts.distinct, "depth": counts.depth, "left": counts.left}
 
 

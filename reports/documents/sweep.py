@@ -113,7 +113,6 @@ def _search(search: Exploration) -> dict[str, Any]:
 
 
 def _add_siblings(boundary: Boundary, cells: list[dict[str, Any]]) -> None:
-    """Add to each violated cell its nearest safe cell."""
     for number, cell in enumerate(cells):
         entry = cell["properties"][boundary.place]
         sibling = boundary.sibling(number) if entry["verdict"] == "violated" else None

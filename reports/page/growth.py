@@ -55,7 +55,6 @@ def _y(value: int, top: int) -> float:
 
 
 def _spread_labels(places: Sequence[float], least: float = 15) -> list[float]:
-    """Move labels down until no two overlap."""
     order = sorted(range(len(places)), key=lambda number: places[number])
     moved = list(places)
     for before, number in pairwise(order):

@@ -74,7 +74,6 @@ class Picture:
 
     @property
     def says(self) -> str:
-        """The graph in a sentence."""
         several = [len(each.members) for each in self.components if len(each.members) > 1]
         ends = sum(each.is_terminal for each in self.components)
         loops = f", {len(several)} of more than one state (the largest of {max(several)})" if several else ", each of one state"
@@ -172,7 +171,6 @@ def _legend(root: Element) -> None:
 
 
 def state_words(system: System, state: State) -> str:
-    """Return a state in one line."""
     if system.model.portrait is None:
         return json.dumps(system.nested(state))
     scene = system.model.portrait(system.nested(state))

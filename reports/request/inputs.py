@@ -23,11 +23,7 @@ class KafkaFilesWarning(UserWarning):
     """Something in Kafka's files that a verdict may depend on."""
 
 
-def read_configurations(
-    given: Given,
-    kafka_version: str | None = None,
-    **files: Path | Sequence[Path] | None,
-) -> list[Chosen]:
+def read_configurations(given: Given, kafka_version: str | None = None, **files: Path | Sequence[Path] | None) -> list[Chosen]:
     """Return the configurations that are asked about; what Kafka's files leave open becomes a warning.  Errors: `InputError`
     for unknown keys, bad values and malformed files."""
     found, open_questions = chosen_configurations(given, files, kafka_version)

@@ -60,7 +60,6 @@ class RunOptions:
         return memory_size(self.memory_limit)
 
     def options(self) -> Options:
-        """Return the options for the engines."""
         return Options(
             limits=SearchLimits(self.time_limit, self.memory_bytes),
             workers=self.workers,

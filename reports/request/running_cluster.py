@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 
 from neverlost.checker.engine.host.whole_files import as_json
-from neverlost.checker.kafka.cluster.look import look
+from neverlost.checker.kafka.cluster.look import look_at_cluster
 from neverlost.specs.configuration.input import provide
 from neverlost.specs.inputs.syntax.properties import read_properties
 
@@ -16,5 +16,5 @@ def running_cluster(server: str, command_config: str | PathLike[str] | None = No
     cluster that cannot be reached or refuses, and where the client library is not installed."""
     given = {} if command_config is None else read_properties(command_config, "--command-config")
     plain = {key: each.value for key, each in given.items()}
-    provide(server, as_json(look(server, plain, str(command_config))).encode())
+    provide(server, as_json(look_at_cluster(server, plain, str(command_config))).encode())
     return server

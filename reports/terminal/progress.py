@@ -49,7 +49,6 @@ class PartsProgress(_Bar):
         self._bar.update(self._task, total=total)
 
     def __call__(self, name: str) -> None:
-        """Count one part as done."""
         self._bar.update(self._task, advance=1, description=name)
 
 

@@ -31,7 +31,6 @@ def pluralize(count: int, noun: str) -> str:
 
 
 def faults_text(faults: Mapping[str, int]) -> str:
-    """Return the faults of a counterexample as text."""
     return ", ".join(f"{name} {count}" for name, count in faults.items()) or "no faults"
 
 
@@ -68,7 +67,6 @@ def merge_rows(rows: Sequence[tuple[Row, Hashable]], every: Mapping[str, Values]
 def _merge_column(
     known: Iterable[tuple[tuple[Values, ...], Hashable]], place: int
 ) -> list[tuple[tuple[Values, ...], Hashable]]:
-    """Merge rows that differ in one column only."""
     groups: dict[Any, list[Any]] = {}
     for values, said in known:
         groups.setdefault((values[:place], values[place + 1 :], said), []).extend(values[place])

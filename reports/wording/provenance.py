@@ -54,5 +54,4 @@ def notice_sentence(notice: Mapping[str, Any]) -> str:
 
 
 def assumed_lines(document: Mapping[str, Any]) -> list[str]:
-    """Return what a result assumes, a line each."""
     return [f"assumed: {key}={value}" for key, value in document.get("assumed", {}).items()]

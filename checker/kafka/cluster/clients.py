@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neverlost.checker.kafka.cluster.batches import Record
-from neverlost.checker.kafka.cluster.process import ClusterError, until
+from neverlost.checker.kafka.cluster.process import ClusterError, wait_until
 from neverlost.specs.errors import InputError
 
 QUIET = {"log_level": 0, "log.connection.close": False}
@@ -18,7 +18,7 @@ ANSWERING = 30
 """Seconds in which a broker that leads answers a client so."""
 
 
-def library() -> Any:
+def import_client() -> Any:
     """Import the client library.  Errors: `InputError` if it is not installed."""
     try:
         import confluent_kafka
@@ -62,7 +62,7 @@ class Sending:
         self.acks, self.deadline = acks, time.monotonic() + seconds + 5
         self._answer: ProduceResult | None = None
         whole = {**settings, **QUIET, **more}
-        self._producer = library().Producer(whole) if leader is None else _pinned(whole, topic, leader)
+        self._producer = import_client().Producer(whole) if leader is None else _pinned(whole, topic, leader)
         self._producer.produce(topic, value=value, partition=0, on_delivery=self._note)
         self._producer.poll(0)
 
@@ -96,19 +96,19 @@ def _pinned(settings: Mapping[str, object], topic: str, leader: int) -> Any:
 
     def asked() -> list[Any]:
         nonlocal named
-        producer = library().Producer(settings)
-        with contextlib.suppress(library().KafkaException):
+        producer = import_client().Producer(settings)
+        with contextlib.suppress(import_client().KafkaException):
             partitions = producer.list_topics(topic, timeout=5).topics[topic].partitions
             named = partitions[0].leader if partitions else NO_LEADER
         return [producer] * (named == leader)  # in a list, since a producer with nothing to send is false
 
     wanted = f"broker {leader} to answer clients that it leads"
-    return until(asked, wanted, ANSWERING, lambda: f"broker {leader} answers clients that broker {named} leads")[0]
+    return wait_until(asked, wanted, ANSWERING, lambda: f"broker {leader} answers clients that broker {named} leads")[0]
 
 
 def fetch_all(bootstrap: str, topic: str, seconds: float) -> list[Record]:
     """Read partition 0 from its beginning to its end.  Errors: `ClusterError` when the end is not reached."""
-    kafka = library()
+    kafka = import_client()
     settings = {
         "bootstrap.servers": bootstrap,
         "group.id": "neverlost",
@@ -143,20 +143,19 @@ class Admin:
 
     def _client(self) -> Any:
         """Return a client, which the caller must hold until the answer arrives: without it the request is dropped."""
-        return library().admin.AdminClient({"bootstrap.servers": self.bootstrap(), **QUIET})
+        return import_client().admin.AdminClient({"bootstrap.servers": self.bootstrap(), **QUIET})
 
     def close(self) -> None:
         """Do nothing: no connection is kept open."""
 
     def brokers(self) -> list[int]:
-        """Return the ids of the brokers in the cluster's metadata."""
-        with contextlib.suppress(library().KafkaException):
+        with contextlib.suppress(import_client().KafkaException):
             return sorted(self._client().list_topics(timeout=5).brokers)
         return []
 
     def create_topic(self, topic: str, replicas: list[int], configs: dict[str, str]) -> None:
         """Create a topic of one partition.  Errors: `ClusterError` with Kafka's refusal."""
-        new = library().admin.NewTopic(topic, num_partitions=1, replica_assignment=[replicas], config=configs)
+        new = import_client().admin.NewTopic(topic, num_partitions=1, replica_assignment=[replicas], config=configs)
         client = self._client()
         self._done(client.create_topics([new], operation_timeout=30), f"create topic {topic}")
 
@@ -170,7 +169,7 @@ class Admin:
 
         Errors: `ClusterError` with Kafka's refusal.
         """
-        admin = library().admin
+        admin = import_client().admin
         change = admin.ConfigEntry(name, value, incremental_operation=admin.AlterConfigOpType.SET)
         resource = admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic, incremental_configs=[change])
         client = self._client()
@@ -178,7 +177,7 @@ class Admin:
 
     def elect(self, topic: str, unclean: bool = False) -> str | None:
         """Request an election of the preferred leader, or an unclean one; return the partition's error, if any."""
-        kafka = library()
+        kafka = import_client()
         kind = kafka.ElectionType.UNCLEAN if unclean else kafka.ElectionType.PREFERRED
         client = self._client()
         found = client.elect_leaders(kind, [kafka.TopicPartition(topic, 0)]).result(40)
@@ -188,5 +187,5 @@ class Admin:
         for future in futures.values():
             try:
                 future.result(40)
-            except library().KafkaException as problem:
+            except import_client().KafkaException as problem:
                 raise ClusterError(f"cannot {what}: {problem.args[0]}") from None

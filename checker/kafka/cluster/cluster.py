@@ -28,7 +28,7 @@ from neverlost.checker.kafka.cluster.clients import Admin, ProduceResult, Sendin
 from neverlost.checker.kafka.cluster.jars import KafkaHome
 from neverlost.checker.kafka.cluster.metadata import LOG, BrokerRegistration, MetadataImage, PartitionRecord
 from neverlost.checker.kafka.cluster.network import LOOPBACK, Network, free_port
-from neverlost.checker.kafka.cluster.process import ClusterError, Java, Process, until
+from neverlost.checker.kafka.cluster.process import ClusterError, Java, Process, wait_until
 
 FIRST_CONTROLLER = 101
 SEGMENT = "00000000000000000000.log"
@@ -280,7 +280,7 @@ class Cluster:
     ) -> None:
         """Wait for a condition and return its value; the error names processes that ended meanwhile.  Errors: `Unmet` when it
         takes too long."""
-        until(lambda: bool(happens()), what, seconds, seen or self.state)
+        wait_until(lambda: bool(happens()), what, seconds, seen or self.state)
 
     def state(self) -> str:
         """Return the state of the nodes in a line, for errors."""
@@ -319,7 +319,7 @@ def cluster(
     """Run a cluster while the context is open.  `settings` go into every server.properties, `features` to kafka-storage.sh
     format; `further_listeners` are names with security protocols, beside the plain one for clients.  Each broker has
     `directories` log directories.  Errors: `ClusterError` when it does not become ready."""
-    sweep()
+    remove_abandoned_folders()
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     with (folder / "owner").open("w") as owner, interrupted_by_sigterm():
         fcntl.flock(owner, fcntl.LOCK_EX)
@@ -350,7 +350,7 @@ def interrupted_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def sweep() -> None:
+def remove_abandoned_folders() -> None:
     """Remove cluster folders whose owner was killed; its processes ended with it."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError), (folder / "owner").open() as owner:

@@ -119,7 +119,7 @@ def lose_heartbeats(cluster: Cluster, broker: int) -> list[TrafficRule]:
 
 
 @contextmanager
-def partitioned(cluster: Cluster, brokers: Sequence[int], rest: Sequence[int]) -> Iterator[None]:
+def cut_network(cluster: Cluster, brokers: Sequence[int], rest: Sequence[int]) -> Iterator[None]:
     """Cut the network between two groups of brokers, both ways, while the context is open."""
     pairs = [(one, other) for one in brokers for other in rest]
     rules = [cluster.network.cut(one, other) for pair in pairs for one, other in (pair, pair[::-1])]

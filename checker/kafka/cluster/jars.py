@@ -64,11 +64,10 @@ class KafkaHome:
 
     @property
     def class_path(self) -> str:
-        """The class path for `java -cp`."""
         return str(self.folder / "libs" / "*")
 
 
-def kafka_home(
+def find_kafka(
     home: str | None = None, version: str | None = None, environment: Mapping[str, str] = os.environ, trust: bool = False
 ) -> KafkaHome:
     """Return the requested Kafka: a folder as it is, or the jars of a version, whose checksums must be known unless `trust`.
@@ -76,7 +75,7 @@ def kafka_home(
     without Java or Maven."""
     require_one(home, version)
     java = java_home(environment, needed_by="a Kafka broker")
-    folder = Path(home).expanduser().resolve() if home is not None else fetched(str(version), java, environment)
+    folder = Path(home).expanduser().resolve() if home is not None else fetch_home(str(version), java, environment)
     if home is None and not trust:
         require_known(sorted(folder.glob("libs/*.jar")))
     return KafkaHome(folder, version_in(folder), java)
@@ -88,7 +87,7 @@ def require_one(home: str | None, version: str | None) -> None:
     if (home is None) == (version is None):
         raise InputError("say which Kafka: either --kafka-home DIR or --kafka-version X.Y")
     if version is not None:
-        wanted(version)
+        parse_version(version)
 
 
 def version_in(folder: Path) -> tuple[int, int, int]:
@@ -113,7 +112,7 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(base) / "neverlost"
 
 
-def wanted(version: str) -> tuple[int, ...]:
+def parse_version(version: str) -> tuple[int, ...]:
     """Parse X.Y or X.Y.Z as numbers.  Errors: `InputError` for anything else."""
     if not re.fullmatch(r"\d+\.\d+(\.\d+)?", version):
         raise InputError(f"bad value {version!r} for --kafka-version: write X.Y (its newest patch) or X.Y.Z")
@@ -123,12 +122,12 @@ def wanted(version: str) -> tuple[int, ...]:
     return numbers
 
 
-def fetched(version: str, java: Path, environment: Mapping[str, str] = os.environ, tools: bool = True) -> Path:
+def fetch_home(version: str, java: Path, environment: Mapping[str, str] = os.environ, tools: bool = True) -> Path:
     """Return the home of a version in the cache, downloaded with Maven if it is not there; X.Y is its newest patch.  Without
     `tools` it holds only what runs in a broker: a home of its own, whose every jar has a known checksum."""
-    numbers = wanted(version)
+    numbers = parse_version(version)
     cache, prefix = cache_folder(environment), WITH_TOOLS if tools else WITHOUT_TOOLS
-    there = cached(cache, numbers, prefix)
+    there = find_cached(cache, numbers, prefix)
     if there is not None:
         return there
     maven = shutil.which("mvn", path=environment.get("PATH", ""))
@@ -152,7 +151,7 @@ def fetched(version: str, java: Path, environment: Mapping[str, str] = os.enviro
     return target
 
 
-def cached(cache: Path, numbers: tuple[int, ...], prefix: str = WITH_TOOLS) -> Path | None:
+def find_cached(cache: Path, numbers: tuple[int, ...], prefix: str = WITH_TOOLS) -> Path | None:
     """Return the newest home of a version in a cache; None if there is none."""
     homes = {tuple(map(int, each.name.removeprefix(prefix).split("."))): each for each in cache.glob(f"{prefix}*.*.*")}
     fitting = [found for found in homes if found[: len(numbers)] == numbers]

@@ -1,4 +1,4 @@
-"""One look at a running cluster, which changes nothing: topics, partitions, settings, features, brokers and racks.
+"""Queries a running cluster without changing it: topics, partitions, settings, features, brokers and racks.
 
 It needs DESCRIBE and DESCRIBE_CONFIGS on the cluster and on every topic, and no other right.
 
@@ -57,7 +57,7 @@ _LOST = re.compile(r"Connection (?:lost|failed): (?:\[Error \d+\] )?(?:\w+Error:
 _LOGIN = re.compile(r"""\b(username|password)\s*=\s*["']([^"']*)["']""")
 
 
-def library() -> Any:
+def import_client() -> Any:
     """Import the client library.  Errors: `InputError` if it is not installed."""
     try:
         import kafka
@@ -66,17 +66,17 @@ def library() -> Any:
     return kafka
 
 
-def look(server: str, command_config: Mapping[str, str], where: str = "") -> dict[str, Any]:
+def look_at_cluster(server: str, command_config: Mapping[str, str], where: str = "") -> dict[str, Any]:
     """Return the present state of a cluster as a JSON document; `command_config` has the settings of Kafka's tools'
     --command-config, and `where` is the name of that file.  Errors: `InputError` for a cluster that cannot be reached, and for
     what it refuses."""
-    kafka = library()
-    options = connection(command_config, where)
+    kafka = import_client()
+    options = client_settings(command_config, where)
     _require_listener(server)
     with (
         _reasons() as reasons,
         _explained(kafka, server, reasons),
-        closing(_Patient(kafka, lambda: _connected(kafka, server, options, reasons))) as admin,
+        closing(_Patient(kafka, lambda: _connect(kafka, server, options, reasons))) as admin,
     ):
         brokers = sorted(admin.describe_cluster()["brokers"], key=lambda each: each["broker_id"])
         topics = _topics(kafka, admin)
@@ -115,7 +115,7 @@ class _Patient:
         self._admin.close()
 
 
-def _connected(kafka: Any, server: str, options: Mapping[str, Any], reasons: Sequence[str]) -> Any:
+def _connect(kafka: Any, server: str, options: Mapping[str, Any], reasons: Sequence[str]) -> Any:
     """Return a client that has reached a broker; retry for a while unless it was refused."""
     for left in reversed(range(TRIES)):
         try:
@@ -144,7 +144,7 @@ def _require_listener(server: str) -> None:
     raise InputError(f"cannot look at the cluster at {server!r}: {problem}; check --bootstrap-server")
 
 
-def connection(given: Mapping[str, str], where: str) -> dict[str, Any]:
+def client_settings(given: Mapping[str, str], where: str) -> dict[str, Any]:
     """Convert Kafka's connection settings to the client library's.  Errors: `InputError` for a mechanism or a store of
     certificates that the client cannot use."""
     found: dict[str, Any] = {each.replace(".", "_"): given[each] for each in SAME if given.get(each)}

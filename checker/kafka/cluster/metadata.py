@@ -72,7 +72,6 @@ class RecordReader:
         return found
 
     def uuid(self) -> uuid.UUID:
-        """Read sixteen bytes as a UUID."""
         self.at += 16
         return uuid.UUID(bytes=self.body[self.at - 16 : self.at])
 
@@ -198,7 +197,7 @@ KINDS: dict[int, tuple[str, Callable[[RecordReader, int], dict[str, Any]]]] = {
 """Readers by the record's API key."""
 
 
-def parsed(value: bytes) -> tuple[str, dict[str, Any]] | None:
+def parse_record(value: bytes) -> tuple[str, dict[str, Any]] | None:
     """Decode a metadata record (frame version 1, then key and version); None for a kind that is skipped."""
     frame, at = unsigned_varint(value, 0)
     kind, at = unsigned_varint(value, at)
@@ -235,7 +234,7 @@ class MetadataImage:
         first = len(self.events)
         for batch in batches(segment):
             for record in () if batch.is_control else batch.records:
-                said = parsed(record.value or b"\x00\x00\x00")
+                said = parse_record(record.value or b"\x00\x00\x00")
                 if said is not None:
                     self.apply(Event(record.offset, *said))
             self._advance(batch.size, batch.last_offset)
@@ -246,7 +245,6 @@ class MetadataImage:
         self.end = last_offset + 1
 
     def apply(self, event: Event) -> None:
-        """Apply one record to the metadata."""
         self.events.append(event)
         says = event.says
         if event.kind == "topic":
@@ -260,7 +258,7 @@ class MetadataImage:
             )
         elif event.kind == "partition change":
             place = says["topic_id"], says["number"]
-            self.partitions[place] = changed(self.partitions[place], says)
+            self.partitions[place] = apply_change(self.partitions[place], says)
         elif event.kind == "clear elr":
             self._clear_elr(says["topic"])
         elif event.kind == "register":
@@ -294,7 +292,7 @@ class MetadataImage:
             self._change_broker(says["broker"], in_controlled_shutdown=True)
 
 
-def changed(before: PartitionRecord, says: dict[str, Any]) -> PartitionRecord:
+def apply_change(before: PartitionRecord, says: dict[str, Any]) -> PartitionRecord:
     """Return a partition after one change; a change that names a leader increases the leader epoch, even if it is the same
     leader."""
     values: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The cluster's network: in front of every node's internal listener stands a gate that knows who talks to whom.
+"""The cluster's network: in front of every node's internal listener stands a gate, a proxy that can block its traffic.
 
 A gate forwards Kafka's requests and answers frame by frame.  It reads two things only, the number of the request's API and
 the client id that says which node sent it, so that traffic from one node to another can be cut, or one kind of
@@ -241,7 +241,6 @@ def has_hung_up(client: socket.socket) -> bool:
 
 
 def listening_socket() -> socket.socket:
-    """Return a socket that listens on a free port."""
     for port in random.sample(PORTS, 200):
         found = socket.socket()
         try:

@@ -41,7 +41,7 @@ class ClusterError(Exception):
     """The cluster did not do what it must: a process does not start, or a condition is not met in time."""
 
 
-class Unmet(ClusterError):
+class ConditionNotMet(ClusterError):
     """A condition was not met in time; the message says what was seen instead."""
 
     def __init__(self, what: str, seconds: float, seen: str) -> None:
@@ -49,17 +49,17 @@ class Unmet(ClusterError):
         self.what, self.seconds, self.seen = what, seconds, seen
 
 
-def until(
+def wait_until(
     happens: Callable[[], Found], what: str, seconds: float, seen: Callable[[], object] = lambda: "it did not happen"
 ) -> Found:
-    """Wait for the first true value of a condition and return it.  Errors: `Unmet` when it takes too long."""
+    """Wait for the first true value of a condition and return it.  Errors: `ConditionNotMet` when it takes too long."""
     deadline = time.monotonic() + seconds
     while True:
         found = happens()
         if found:
             return found
         if time.monotonic() > deadline:
-            raise Unmet(what, seconds, str(seen()))
+            raise ConditionNotMet(what, seconds, str(seen()))
         time.sleep(0.05)
 
 
@@ -84,7 +84,6 @@ class Java:
             _libc = ctypes.CDLL(None)
 
     def command(self, main_class: str, *arguments: str) -> list[str]:
-        """Return the command line for a main class."""
         logging = [
             f"-Dlog4j.configuration=file:{self.folder / 'log4j.properties'}",
             f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}",

@@ -1,4 +1,4 @@
-"""The requests that the client library has no call for: AlterPartitionReassignments, AlterReplicaLogDirs.
+"""Sends the requests that the client library cannot send: AlterPartitionReassignments, AlterReplicaLogDirs.
 
 kafka-reassign-partitions.sh sends them too, but not while a replica's broker is down, which the controller itself allows.
 
@@ -27,7 +27,7 @@ def alter_reassignment(address: str, topic: str, replicas: Sequence[int] | None,
     """Ask a broker for other replicas of partition 0; None cancels a reassignment in progress.  Errors: `ClusterError` with
     Kafka's refusal, or without an answer."""
     asked = "cancelling the reassignment" if replicas is None else f"the reassignment to {','.join(map(str, replicas))}"
-    refused = refusal(ask(address, request(topic, replicas, int(seconds * 1000)), f"{asked} of {topic}", seconds))
+    refused = refusal(send_request(address, request(topic, replicas, int(seconds * 1000)), f"{asked} of {topic}", seconds))
     if refused:
         raise ClusterError(f"{asked} of {topic} is refused: {refused}")
 
@@ -39,7 +39,7 @@ def alter_directory(address: str, topic: str, directory: str, seconds: float = 3
     header = frame_header(LOG_DIRS_API, LOG_DIRS_VERSION)
     places = [struct.pack(">h", len(each.encode())) + each.encode() for each in (directory, topic)]
     body = struct.pack(">i", 1) + places[0] + struct.pack(">i", 1) + places[1] + struct.pack(">ii", 1, 0)
-    answer = ask(address, header + body, asked, seconds)
+    answer = send_request(address, header + body, asked, seconds)
     error = struct.unpack(">h", answer[-2:])[0] if answer else "the connection was closed"
     if error:
         raise ClusterError(f"{asked} is refused: error {error}")
@@ -49,7 +49,7 @@ def frame_header(api: int, version: int) -> bytes:
     return struct.pack(">hhih", api, version, CORRELATION, len(CLIENT)) + CLIENT
 
 
-def ask(address: str, frame: bytes, asked: str, seconds: float) -> bytes:
+def send_request(address: str, frame: bytes, asked: str, seconds: float) -> bytes:
     """Send a request and return the broker's answer; None if it closes the connection."""
     host, _, port = address.rpartition(":")
     try:

@@ -17,7 +17,7 @@ from neverlost.checker.kafka.conform.java.jvm import (
     call,
     call_accepting,
     call_known,
-    first_of,
+    first_class,
     has_class,
     has_method,
     java_class,
@@ -79,7 +79,9 @@ def _delta(image: Any) -> Any:
 
 def is_clean(written: Sequence[bool], there: Sequence[int]) -> bool:
     """Whether a broker counts as stopped cleanly, given which directories have a clean-shutdown file, and which are present."""
-    handler = first_of(PACKAGE + "storage.internals.checkpoint.CleanShutdownFileHandler", "kafka.log.CleanShutdownFileHandler")
+    handler = first_class(
+        PACKAGE + "storage.internals.checkpoint.CleanShutdownFileHandler", "kafka.log.CleanShutdownFileHandler"
+    )
     with scratch.folder("conform") as folder:
         places = [Path(folder, str(number)) for number in range(len(written))]
         for place, has_file in zip(places, written, strict=True):
@@ -109,7 +111,7 @@ def compare(setting: ConformSetting) -> Tally:
     if not configuration["mechanism.configuration-in-order"]:
         expected = (APART,)
     method = "BrokerMetadataPublisher.onMetadataUpdate"
-    _judge(tally, setting, method, "a publication with both", lambda: order_of_publication(), expected)
+    _compare_case(tally, setting, method, "a publication with both", lambda: order_of_publication(), expected)
     for written, there in STOPS:
         gone = len(there) < len(written)
         files = ", ".join("file" if each else "no file" for each in written)
@@ -121,12 +123,12 @@ def compare(setting: ConformSetting) -> Tally:
         def judged(written: Sequence[bool] = written, there: Sequence[int] = there) -> tuple[str, ...]:
             return ("stopped cleanly",) if is_clean(written, there) else ("stopped uncleanly",)
 
-        _judge(tally, setting, method, case, judged, answer)
+        _compare_case(tally, setting, method, case, judged, answer)
     tally.seconds = time.monotonic() - begun
     return tally
 
 
-def _judge(tally: Tally, setting: ConformSetting, method: str, case: str, ask: Any, model: tuple[str, ...]) -> None:
+def _compare_case(tally: Tally, setting: ConformSetting, method: str, case: str, ask: Any, model: tuple[str, ...]) -> None:
     """Compare one case; if this version lacks a class, record a gap."""
     try:
         kafka = ask()

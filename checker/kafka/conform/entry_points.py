@@ -16,7 +16,7 @@ LIST = "entry_points.toml"
 
 
 @functools.cache
-def placed() -> dict[str, Any]:
+def read_list() -> dict[str, Any]:
     """Read the list: the name of each class, and its methods by action, by reason, or as reads."""
     return tomllib.loads(importlib.resources.files(__package__).joinpath(LIST).read_text())
 
@@ -56,7 +56,7 @@ def compare() -> Tally:
     """Compare every entry point of this version with the list."""
     tally = Tally("entry-points")
     known_actions = actions()
-    for listed in placed().values():
+    for listed in read_list().values():
         known = listed["actions"].keys() | listed["reasons"].keys() | _unchanging(listed)
         found = methods(listed)
         tally.cases += len(found)

@@ -11,16 +11,16 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.checker.kafka.conform.cases.cases import reached
-from neverlost.checker.kafka.conform.cases.comparison import Answers, Difference, Tally, shown_set
+from neverlost.checker.kafka.conform.cases.cases import search_reachable
+from neverlost.checker.kafka.conform.cases.comparison import Answers, Difference, Tally, sorted_texts
 from neverlost.checker.kafka.conform.cases.entry_calls import (
     LEADER_EPOCH,
     PARTITION_EPOCH,
     Script,
     calls_to,
     event_calls,
-    run,
-    shown,
+    leader_text,
+    make_call,
 )
 from neverlost.checker.kafka.conform.cases.leader_cases import (
     LEADER,
@@ -182,41 +182,40 @@ class Leader:
     # firing
 
     def fire(self, event: LeaderEvent) -> None:
-        """Fire an event at the Partition."""
         for each in event_calls(event):
-            run(self.broker, each)
+            make_call(self.broker, each)
             self.is_other_epoch |= each.name == "learn" and each.arguments[2] != LEADER_EPOCH
 
     # reading
 
     def observed(self) -> Observed:
         """Return what the Partition holds now."""
-        return observed(self.broker, self.min_isr)
+        return observe_partition(self.broker, self.min_isr)
 
     def script(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[LeaderOutcome]) -> Script | None:
         """Return calls of entry points after which a new Partition shows what this one did; None if the calls tried do not."""
         acked = found.outcome.acked if all(each.acked is not None for each in answers) else None
-        expected = shown_set(shown(each.state, each.acked if acked is not None else None) for each in answers)
-        if shown(found.outcome.state, acked) in expected:
+        expected = sorted_texts(leader_text(each.state, each.acked if acked is not None else None) for each in answers)
+        if leader_text(found.outcome.state, acked) in expected:
             return None
         before, then = tuple(calls_to(state, event.slow)), tuple(event_calls(event))
         broker = Broker(self.host, range(1, self.replicas + 1))
         self.host.clock.now = STARTED
         try:
             for each in before:
-                run(broker, each)
-            if observed(broker, self.min_isr).outcome.state.normal != state.normal:
+                make_call(broker, each)
+            if observe_partition(broker, self.min_isr).outcome.state.normal != state.normal:
                 return None
             for each in then:
-                run(broker, each)
+                make_call(broker, each)
         except (IndexError, java_class("java.lang.Throwable")):
             return None
-        if observed(broker, self.min_isr) != found:
+        if observe_partition(broker, self.min_isr) != found:
             return None
         return Script(self.min_isr, self.replicas, (*before, *then), expected)
 
 
-def observed(broker: Broker, min_isr: int) -> Observed:
+def observe_partition(broker: Broker, min_isr: int) -> Observed:
     """Return what a Partition holds."""
     seen = broker.seen()
     isr = frozenset(each - 1 for each in seen.isr)
@@ -239,7 +238,6 @@ def observed(broker: Broker, min_isr: int) -> Observed:
 
 
 def scala_set(*values: int) -> Any:
-    """Return an immutable scala Set of Integers."""
     found = java_class("java.util.HashSet")()
     for each in values:
         found.add(java_class("java.lang.Integer")(each))
@@ -265,7 +263,6 @@ class LeaderComparison:
         return self.leaders[min_isr]
 
     def compare(self, state: LeaderState, event: LeaderEvent) -> None:
-        """Compare one event in one state."""
         answers = self.model.answers(state, event)
         if not answers:
             return
@@ -316,7 +313,9 @@ class LeaderComparison:
             self.tested |= {event.name} if test else set()
         records = tuple(test.records) if test else ()
         self.tally.differences.append(
-            Difference("leader", entry_point(event), self.setting.text, case, kafka, shown_set(answers), known, test, records)
+            Difference(
+                "leader", entry_point(event), self.setting.text, case, kafka, sorted_texts(answers), known, test, records
+            )
         )
 
     def close(self) -> None:
@@ -356,7 +355,7 @@ def answers(setting: ConformSetting) -> Answers:
     size, least = setting.system.sizes, int(setting.configuration["min.insync.replicas"])
     found: Answers = {}
     try:
-        for state in reached_states(reached(setting.system), least):
+        for state in reached_states(search_reachable(setting.system), least):
             for event in events(state, size["record"]):
                 if event.is_fenced:
                     continue  # not every version's stand-ins know who is fenced
@@ -373,7 +372,7 @@ def _compared(setting: ConformSetting, drawn: tuple[int, int] | None) -> Tally:
     size, least = setting.system.sizes, int(setting.configuration["min.insync.replicas"])
     try:
         if drawn is None:
-            states = reached(setting.system)
+            states = search_reachable(setting.system)
             comparison.tally.states = len(states)
             for state in sorted(reached_states(states, least), key=repr):
                 for event in events(state, size["record"]):

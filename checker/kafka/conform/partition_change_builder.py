@@ -1,4 +1,4 @@
-"""The model's decisions against Kafka's PartitionChangeBuilder, which is what every decision of the controller goes through.
+"""Compares the model with Kafka's PartitionChangeBuilder, through which every decision of the controller goes.
 
 For each case the class is asked under every order of the assignment; the set of its answers must be the model's set.
 
@@ -16,18 +16,18 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
-from neverlost.checker.kafka.conform.cases.cases import KNOWS, ConformCase, Knowledge, cases, known_of_4_0, moved, reached
-from neverlost.checker.kafka.conform.cases.comparison import Answers, Difference, Tally, shown_set
-from neverlost.checker.kafka.conform.cases.settings import ConformSetting
-from neverlost.checker.kafka.conform.java.jvm import (
-    constructor,
-    int_array,
-    integer,
-    java_class,
-    java_list,
-    kafka_class,
-    proxy,
+from neverlost.checker.kafka.conform.cases.cases import (
+    KNOWS,
+    ConformCase,
+    Knowledge,
+    find_cases,
+    follow_epochs,
+    known_of_4_0,
+    search_reachable,
 )
+from neverlost.checker.kafka.conform.cases.comparison import Answers, Difference, Tally, sorted_texts
+from neverlost.checker.kafka.conform.cases.settings import ConformSetting
+from neverlost.checker.kafka.conform.java.jvm import constructor, int_array, integer, java_class, java_list, kafka_class, proxy
 from neverlost.checker.kafka.conform.java.metadata import metadata_version, partition_registration
 from neverlost.model.kernel import NO_REPLICA, Configuration, members
 
@@ -53,58 +53,60 @@ class BuilderInput:
     removing: frozenset[int] | None = None
 
 
-def online(configuration: Configuration) -> str:
+def election_kind(configuration: Configuration) -> str:
     """Return the kind of election that the controller requests when it only needs the partition to have a leader."""
     return "UNCLEAN" if configuration["unclean.leader.election.enable"] else "ONLINE"
 
 
-def active(before: Knowledge, brokers: frozenset[int]) -> frozenset[int]:
-    """Return the brokers that are not fenced."""
+def unfenced_brokers(before: Knowledge, brokers: frozenset[int]) -> frozenset[int]:
     return brokers - before.fenced
 
 
-def remove(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
+def removal_inputs(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
     """Yield the input of generateLeaderAndIsrUpdates with a broker to remove, if it is in the ISR."""
     if broker in before.isr:
-        yield BuilderInput(active(before, brokers) - {broker}, before.isr - {broker}, election=election)
+        yield BuilderInput(unfenced_brokers(before, brokers) - {broker}, before.isr - {broker}, election=election)
 
 
-def add(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
+def addition_inputs(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
     """Yield the input of generateLeaderAndIsrUpdates with a broker to add, if there is no leader."""
     if before.leader == NO_REPLICA:
-        yield BuilderInput(active(before, brokers) | {broker}, before.isr, election=election)
+        yield BuilderInput(unfenced_brokers(before, brokers) | {broker}, before.isr, election=election)
 
 
-def unclean(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
+def unclean_inputs(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
     """Yield the input of generateLeaderAndIsrUpdates with a broker that shut down uncleanly, if it is in the ISR or the ELR."""
     if broker in before.isr | before.elr:
         yield BuilderInput(
-            active(before, brokers) - {broker}, before.isr - {broker}, unclean_shutdown=frozenset({broker}), election=election
+            unfenced_brokers(before, brokers) - {broker},
+            before.isr - {broker},
+            unclean_shutdown=frozenset({broker}),
+            election=election,
         )
 
 
-def changes(
+def stage_inputs(
     case: ConformCase, before: Knowledge, stage: int, configuration: Configuration, brokers: frozenset[int]
 ) -> list[BuilderInput]:
     """Return the builder's inputs for one stage of an event; a restart has two stages, registration and unfencing."""
-    election, event = online(configuration), case.event
+    election, event = election_kind(configuration), case.event
     if event in ("controller_fence_dead", "controller_fence_live", "broker_stop_cleanly"):
-        return list(remove(before, case.argument("broker"), brokers, election))
+        return list(removal_inputs(before, case.argument("broker"), brokers, election))
     if event == "controller_unfence" or stage == 1:
-        return list(add(before, case.argument("broker"), brokers, election))
+        return list(addition_inputs(before, case.argument("broker"), brokers, election))
     if event == "broker_restart":
-        registers = unclean if configuration["eligible.leader.replicas"] else remove
+        registers = unclean_inputs if configuration["eligible.leader.replicas"] else removal_inputs
         return list(registers(before, case.argument("broker"), brokers, election))
     if event == "broker_restart_clean":
-        return list(remove(before, case.argument("broker"), brokers, election))
+        return list(removal_inputs(before, case.argument("broker"), brokers, election))
     if event == "controller_move_leader":
-        return [BuilderInput(active(before, brokers), election="PREFERRED")]
+        return [BuilderInput(unfenced_brokers(before, brokers), election="PREFERRED")]
     if event == "controller_alter_isr":
-        return [BuilderInput(active(before, brokers), case.proposed, election=election)]
+        return [BuilderInput(unfenced_brokers(before, brokers), case.proposed, election=election)]
     if event == "controller_reassign":
         return [_reassigned(before, case.argument("target"), brokers)]
     if event == "controller_elect_uncleanly":
-        return [BuilderInput(active(before, brokers), election="UNCLEAN")]
+        return [BuilderInput(unfenced_brokers(before, brokers), election="UNCLEAN")]
     if event.startswith("controller_cancel_reassignment"):
         return [_cancelled(before, brokers, election)]
     raise ValueError(event)
@@ -136,7 +138,7 @@ def _reassigned(before: Knowledge, target: int, brokers: frozenset[int]) -> Buil
     wanted = frozenset(members(target))
     adding, removing = wanted - before.replicas, before.replicas - wanted
     return BuilderInput(
-        active(before, brokers),
+        unfenced_brokers(before, brokers),
         replicas=before.replicas | wanted,
         first=wanted,
         adding=adding or None,
@@ -149,7 +151,7 @@ def _cancelled(before: Knowledge, brokers: frozenset[int], election: str) -> Bui
     first replica as ISR if no member is left."""
     replicas = before.replicas - before.adding
     return BuilderInput(
-        active(before, brokers),
+        unfenced_brokers(before, brokers),
         before.isr - before.adding,
         or_first=True,
         election=election,
@@ -202,7 +204,7 @@ class ChangeBuilderOracle:
     ) -> Knowledge:
         now = case.before
         for stage in range(STAGES.get(case.event, 1)):
-            for change in changes(case, now, stage, configuration, brokers):
+            for change in stage_inputs(case, now, stage, configuration, brokers):
                 now = self.answer(now, change, order, least, elr)
             broker = dict(case.arguments).get("broker", NO_REPLICA)
             if case.event.startswith("controller_fence") or case.event == "broker_stop_cleanly":
@@ -237,7 +239,7 @@ class ChangeBuilderOracle:
         if change.removing is not None:
             made.setTargetRemoving(java_list(sorted(change.removing)))
         record = made.build()
-        return read(before, registration.merge(record.get().message())) if record.isPresent() else before
+        return read_registration(before, registration.merge(record.get().message())) if record.isPresent() else before
 
     def _registration(self, before: Knowledge, order: tuple[int, ...]) -> Any:
         replicas = [each for each in order if each in before.replicas]
@@ -257,7 +259,7 @@ class ChangeBuilderOracle:
         return partition_registration(parts)
 
 
-def read(before: Knowledge, after: Any) -> Knowledge:
+def read_registration(before: Knowledge, after: Any) -> Knowledge:
     """Convert a PartitionRegistration to knowledge; fencing and configuration are those of before."""
     last, elr = (list(map(int, getattr(after, each, ()))) for each in ("lastKnownElr", "elr"))
     found = Knowledge(
@@ -272,7 +274,7 @@ def read(before: Knowledge, after: Any) -> Knowledge:
         epochs=before.epochs,
         min_isr_changed=before.min_isr_changed,
     )
-    return moved(before, found, int(after.partitionEpoch) - PARTITION_EPOCH, int(after.leaderEpoch) - LEADER_EPOCH)
+    return follow_epochs(before, found, int(after.partitionEpoch) - PARTITION_EPOCH, int(after.leaderEpoch) - LEADER_EPOCH)
 
 
 def _effective(before: Knowledge, min_isr: int, configuration: Configuration) -> int:
@@ -285,11 +287,11 @@ def answers(setting: ConformSetting) -> Answers:
     judge = ChangeBuilderOracle(setting.system.sizes["replica"])
     least = setting.configuration["min.insync.replicas"]
     found: Answers = {}
-    for case in cases(reached(setting.system), dict.fromkeys(EVENTS))[0]:
+    for case in find_cases(search_reachable(setting.system), dict.fromkeys(EVENTS))[0]:
         isr = f", ISR=[{','.join(str(each + 1) for each in sorted(case.proposed))}]" if case.proposed else ""
         case_shown = f"{case.shown}{isr} when {case.before} ({KNOWS[case.before.epochs]})"
         kafka = judge.answers(case, setting.configuration, least)
-        found["PartitionChangeBuilder.build", setting.rules, case_shown] = shown_set(
+        found["PartitionChangeBuilder.build", setting.rules, case_shown] = sorted_texts(
             f"{each} ({KNOWS[each.epochs]})" for each in kafka
         )
     return found
@@ -299,8 +301,8 @@ def compare(setting: ConformSetting) -> Tally:
     """Compare every distinct case of a setting's reachable states with this class."""
     begun = time.monotonic()
     system, configuration = setting.system, setting.configuration
-    states = reached(system)
-    found, transitions = cases(states, dict.fromkeys(EVENTS))
+    states = search_reachable(system)
+    found, transitions = find_cases(states, dict.fromkeys(EVENTS))
     tally = Tally("builder", cases=len(found), transitions=transitions, states=len(states))
     judge = ChangeBuilderOracle(system.sizes["replica"])
     for case in found:
@@ -313,8 +315,8 @@ def compare(setting: ConformSetting) -> Tally:
                     method="PartitionChangeBuilder.build",
                     setting=setting.text,
                     case=f"{case.shown} when {case.before} ({KNOWS[case.before.epochs]})",
-                    kafka=shown_set(f"{each} ({KNOWS[each.epochs]})" for each in kafka),
-                    model=shown_set(f"{each} ({KNOWS[each.epochs]})" for each in case.answers),
+                    kafka=sorted_texts(f"{each} ({KNOWS[each.epochs]})" for each in kafka),
+                    model=sorted_texts(f"{each} ({KNOWS[each.epochs]})" for each in case.answers),
                     known=known_of_4_0(case, configuration),
                 )
             )

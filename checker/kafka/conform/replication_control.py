@@ -1,4 +1,4 @@
-"""The model's decisions against ReplicationControlManager itself, driven by the requests and timers of a real controller.
+"""Compares the model with ReplicationControlManager itself, driven by the requests and timers of a real controller.
 
 For each case the partition and the brokers are installed by the records that a snapshot would hold, and the event is what
 causes it in Kafka: a session that expires, a heartbeat, a registration, AlterPartition, an election, a reassignment.  The set
@@ -14,8 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from neverlost.checker.kafka.conform.cases.cases import KNOWS, ConformCase, Knowledge, cases, known_of_4_0, moved, reached
-from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally, shown_set
+from neverlost.checker.kafka.conform.cases.cases import (
+    KNOWS,
+    ConformCase,
+    Knowledge,
+    find_cases,
+    follow_epochs,
+    known_of_4_0,
+    search_reachable,
+)
+from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally, sorted_texts
 from neverlost.checker.kafka.conform.cases.entry_calls import ControllerScript, partition_record
 from neverlost.checker.kafka.conform.cases.settings import ConformSetting
 from neverlost.checker.kafka.conform.java.jvm import has_method
@@ -175,7 +183,7 @@ class ControllerOracle:
         if case.event == "controller_assign_directory":
             if not self.has_directories:
                 return NO_DIRECTORIES
-            if kafka == {moved(before, before, 1, 0)}:
+            if kafka == {follow_epochs(before, before, 1, 0)}:
                 return DIRECTORY
         registers = case.event in ("broker_restart", "broker_restart_clean")
         is_alone = registers and before.leader == NO_REPLICA and before.isr == {case.argument("broker")}
@@ -240,7 +248,7 @@ class ControllerOracle:
             epochs=before.epochs,
             min_isr_changed=0 if self.configured == self.least else self.configured,
         )
-        return moved(before, found, after.partition_epoch - PARTITION_EPOCH, after.leader_epoch - LEADER_EPOCH)
+        return follow_epochs(before, found, after.partition_epoch - PARTITION_EPOCH, after.leader_epoch - LEADER_EPOCH)
 
 
 def _fence(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
@@ -299,7 +307,7 @@ def _shown(known: Knowledge) -> str:
     return f"{replace(known, min_isr_changed=0)} ({KNOWS[known.epochs]})"
 
 
-def unanswered(found: Sequence[ConformCase], configuration: Configuration) -> list[ConformCase]:
+def find_unanswered(found: Sequence[ConformCase], configuration: Configuration) -> list[ConformCase]:
     """Return cases of events that can always come, where the model has no step for them: the controller must change nothing
     either."""
     answered = {(each.event.removesuffix("_uncleanly"), each.before) for each in found}
@@ -323,9 +331,9 @@ def unanswered(found: Sequence[ConformCase], configuration: Configuration) -> li
 def compare(setting: ConformSetting) -> Tally:
     """Compare every distinct case of a setting's reachable states with the controller's own entry points."""
     begun = time.monotonic()
-    states = reached(setting.system)
-    found, transitions = cases(states, dict.fromkeys(EVENTS))
-    found += unanswered(found, setting.configuration)
+    states = search_reachable(setting.system)
+    found, transitions = find_cases(states, dict.fromkeys(EVENTS))
+    found += find_unanswered(found, setting.configuration)
     tally = Tally("controller", cases=len(found), transitions=transitions, states=len(states))
     judge = ControllerOracle(setting.configuration, setting.system.sizes["replica"])
 
@@ -344,7 +352,7 @@ def compare(setting: ConformSetting) -> Tally:
         event = case.event if refused is None else shown.rpartition(", with ")[2]
         if known is None and event not in tested:
             tested.add(event)
-            test = judge.script(case, shown_set(map(_shown, case.answers)) if refused is None else model, refused)
+            test = judge.script(case, sorted_texts(map(_shown, case.answers)) if refused is None else model, refused)
         tally.differences.append(Difference("controller", entry, setting.text, shown, kafka, model, known, test, records))
 
     for case in found:
@@ -352,7 +360,9 @@ def compare(setting: ConformSetting) -> Tally:
         case_shown = f"{case.shown} when {case.before} ({KNOWS[case.before.epochs]})"
         kafka = judge.answers(case)
         if kafka != case.answers:
-            judged, modelled = (shown_set(f"{each} ({KNOWS[each.epochs]})" for each in some) for some in (kafka, case.answers))
+            judged, modelled = (
+                sorted_texts(f"{each} ({KNOWS[each.epochs]})" for each in some) for some in (kafka, case.answers)
+            )
             differs(case, case_shown, judged, modelled, judge.known(case, kafka))
         if case.event == "controller_alter_isr":
             for name, expected, error, refused in judge.refusals(case):

@@ -19,8 +19,8 @@ from neverlost.checker.kafka.conform.cases.settings import (
     ConformSetting,
     controller_settings,
     leader_settings,
+    parse_setting,
     random_settings,
-    setting,
 )
 from neverlost.checker.kafka.conform.java import jvm
 from neverlost.checker.kafka.conform.java.kafka import Kafka
@@ -82,7 +82,7 @@ def plan_jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None
         found += [Job("transactions", each.text, (each,)) for each in chosen]
     if list(parts) == ["transactions"]:
         return found
-    one = [setting(kafka, given)] if given is not None else None
+    one = [parse_setting(kafka, given)] if given is not None else None
     if "leader" in parts:
         found += [Job("leader", each.text, (each,)) for each in reversed(one or leader_settings(kafka, short))]
     if "random" in parts:

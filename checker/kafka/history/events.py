@@ -33,7 +33,7 @@ class ControllerEvent:
     has_partition: bool
 
 
-def changes_of(history: History) -> tuple[Known, float, list[ControllerEvent]]:
+def controller_events(history: History) -> tuple[Known, float, list[ControllerEvent]]:
     """Return the metadata that the history begins with, their time, and every controller event after it."""
     known: Known | None = None
     fenced: dict[int, bool] = {}

@@ -1,4 +1,4 @@
-"""A history: what was seen of one partition, one observation per line of JSON.
+"""The format of a history: what was seen of one partition, one observation per line of JSON.
 
 The first line is the header; every other line says when something was seen (`at`, and `until` where it may have happened
 at any time in between; seconds of one clock), by whom (`source`: observations of one source are in order) and what:
@@ -118,7 +118,7 @@ FIELDS: dict[str, dict[str, tuple[Check, str]]] = {
 """The fields of each kind; those with a question mark may be left out."""
 
 
-def seen_of(line: Any, place: str) -> HistoryObservation:
+def parse_observation(line: Any, place: str) -> HistoryObservation:
     """Parse one line of a history.  Errors: `InputError` with the place, the field, its value and what it must be."""
     if not isinstance(line, dict):
         raise InputError(f"{place}: write an object with at, saw and its fields")
@@ -163,10 +163,10 @@ def read_history(path: Path | str) -> History:
     found = [(f"{path}:{number}", _json(line, f"{path}:{number}")) for number, line in enumerate(lines, 1) if line.strip()]
     if not found or not isinstance(found[0][1], dict) or found[0][1].get("history") != FORMAT:
         raise InputError(f'{str(path)!r} is no history: its first line must have "history": "{FORMAT}"')
-    return history_of(found[0][1], [seen_of(line, place) for place, line in found[1:]], found[0][0])
+    return make_history(found[0][1], [parse_observation(line, place) for place, line in found[1:]], found[0][0])
 
 
-def history_of(header: Mapping[str, Any], seen: Iterable[HistoryObservation], place: str) -> History:
+def make_history(header: Mapping[str, Any], seen: Iterable[HistoryObservation], place: str) -> History:
     """Return a history from its header and its observations, sorted by time.  Errors: `InputError` for a
     header that is none."""
     topic, partition = header.get("topic"), header.get("partition", 0)

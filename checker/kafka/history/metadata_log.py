@@ -11,8 +11,8 @@ from typing import Any
 import google_crc32c
 
 from neverlost.checker.kafka.cluster.batches import HEAD, batches
-from neverlost.checker.kafka.cluster.metadata import Event, MetadataImage, PartitionRecord, parsed
-from neverlost.checker.kafka.history.dumped_log import LISTS, MetadataRecord, printed
+from neverlost.checker.kafka.cluster.metadata import Event, MetadataImage, PartitionRecord, parse_record
+from neverlost.checker.kafka.history.dumped_log import LISTS, MetadataRecord, parse_dump
 from neverlost.checker.kafka.history.history import HistoryObservation
 from neverlost.specs.configuration.input import read_bytes
 from neverlost.specs.errors import InputError
@@ -27,7 +27,7 @@ def entries(path: Path | str) -> list[MetadataRecord]:
     body = read_bytes(path, largest=LARGEST_LOG)
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
         body = body.decode("utf-16", errors="replace").encode()
-    found = list(_binary(body, str(path)) if b"\x00" in body[:64] else printed(body, str(path)))
+    found = list(_binary(body, str(path)) if b"\x00" in body[:64] else parse_dump(body, str(path)))
     if not found:
         raise InputError(
             f"{str(path)!r} has no metadata records; give a file of __cluster_metadata-0, "
@@ -49,7 +49,7 @@ def _binary(body: bytes, place: str) -> Iterator[MetadataRecord]:
                 raise InputError(f"{where}: offset {expected} does not come first; give the file unchanged")
             position, expected = batch.position + batch.size, batch.last_offset + 1
             for record in () if batch.is_control else batch.records:
-                said = parsed(record.value or b"\x00\x00\x00")
+                said = parse_record(record.value or b"\x00\x00\x00")
                 if said is not None:
                     yield MetadataRecord(
                         head[7] / 1000, batch.base_offset, Event(record.offset, *said), f"{place} offset {record.offset}"

@@ -1,4 +1,4 @@
-"""Partition changes from what Kafka prints: server.log, state-change.log and controller.log, and kafka-metadata-shell.
+"""Reads partition changes from Kafka's logs: server.log, state-change.log and controller.log, and kafka-metadata-shell.
 
 Each line states some of a partition's fields as of one partition epoch; lines of several brokers about one epoch are put
 together.  A broker prints a change after the controller made it, at most as late as the line: a change may have happened at
@@ -113,14 +113,16 @@ def observations(paths: Iterable[Path | str], topic: str, number: int) -> tuple[
         raise InputError(
             f"nothing in these files is about partition {topic}-{number}; give server.log, state-change.log or controller.log"
         )
-    return _completed(by_epoch, first)
+    return _fill_missing_fields(by_epoch, first)
 
 
 def _plain(value: Any) -> Any:
     return frozenset(value) if isinstance(value, list) else value
 
 
-def _completed(by_epoch: dict[int, Facts], first: dict[int, tuple[float, str]]) -> tuple[list[HistoryObservation], bool]:
+def _fill_missing_fields(
+    by_epoch: dict[int, Facts], first: dict[int, tuple[float, str]]
+) -> tuple[list[HistoryObservation], bool]:
     """Fill fields that a line leaves out from the line before, in the same leader epoch; drop changes without an ISR."""
     seen: list[HistoryObservation] = []
     epochs, before = sorted(by_epoch), Facts()

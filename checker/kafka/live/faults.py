@@ -98,7 +98,7 @@ ENDS: Mapping[str, tuple[Callable[[LiveCluster, int], int | None], float]] = {
 """How a process is ended, by `Fault.done`: returns what the log has left, where that is decided; and the longest time down."""
 
 
-def _ended(fault: Fault) -> Misfortune:
+def _end_process(fault: Fault) -> Misfortune:
     """Return a fault in which a process ends, and starts again after a while."""
     end, longest = ENDS[fault.done]
 
@@ -142,7 +142,7 @@ def _session_timeout(stage: LiveCluster, broker: int) -> None:
 
 def _network(stage: LiveCluster, broker: int) -> None:
     others = [each for each in stage.cluster.brokers if each != broker]
-    with faults.partitioned(stage.cluster, [broker], others):
+    with faults.cut_network(stage.cluster, [broker], others):
         stage.rest(4, 9)
 
 
@@ -191,10 +191,9 @@ LASTING: Mapping[str, Misfortune] = {
 
 
 def _declared() -> Iterator[tuple[str, Misfortune]]:
-    """Yield each kind of fault."""
     for fault in DECLARED:
         if fault.done in ENDS:
-            yield fault.name, _ended(fault)
+            yield fault.name, _end_process(fault)
         elif fault.done in LASTING:
             yield fault.name, LASTING[fault.done]
 

@@ -32,7 +32,7 @@ class LiveRunPlan:
     unclean: bool = False
 
 
-def run(home: KafkaHome, plan: LiveRunPlan, say: Callable[[str], None] = lambda text: None) -> History:
+def record_run(home: KafkaHome, plan: LiveRunPlan, say: Callable[[str], None] = lambda text: None) -> History:
     """Carry a plan out on a cluster of its own; return the recorded observations in order.  Errors: `ClusterError` when the
     cluster does not start, or does not recover."""
     notebook, chance = Notebook(), random.Random(plan.seed)
@@ -43,15 +43,15 @@ def run(home: KafkaHome, plan: LiveRunPlan, say: Callable[[str], None] = lambda 
         found.create_topic(TOPIC, replicas, configs)
         stage = LiveCluster(found, notebook, chance, time.time() + plan.seconds)
         with Workload(notebook, lambda: found.bootstrap, TOPIC, plan.acks, plan.rate):
-            _misfortunes(stage, plan, say)
+            _make_faults(stage, plan, say)
             _recover(stage)
-            _watched(stage)
+            _record_high_watermarks(stage)
         say("reading everything once more")
-        _last_look(found, notebook)
+        _record_end(found, notebook)
         return _history(found, plan, notebook)
 
 
-def _misfortunes(stage: LiveCluster, plan: LiveRunPlan, say: Callable[[str], None]) -> None:
+def _make_faults(stage: LiveCluster, plan: LiveRunPlan, say: Callable[[str], None]) -> None:
     """Make one fault happen after another, sometimes before the last one's broker is back."""
     stage.rest(1, 3)
     while time.time() < stage.over:
@@ -82,7 +82,7 @@ def _recover(stage: LiveCluster) -> None:
         found.wait(is_whole, "every replica to be in sync again", 60)
 
 
-def _watched(stage: LiveCluster) -> None:
+def _record_high_watermarks(stage: LiveCluster) -> None:
     """Record two answers about the current leader's high watermark, if there is a leader."""
     before = len(stage.notebook.seen)
 
@@ -93,7 +93,7 @@ def _watched(stage: LiveCluster) -> None:
         stage.cluster.wait(is_shown, "the leader to show its high watermark", 30)
 
 
-def _last_look(found: Cluster, notebook: Notebook) -> None:
+def _record_end(found: Cluster, notebook: Notebook) -> None:
     """Record what a consumer reads from the beginning, and what every disk holds."""
     if found.partition(TOPIC).leader >= 0:
         begun = time.time()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from neverlost.checker.kafka.cluster.clients import QUIET, library
+from neverlost.checker.kafka.cluster.clients import QUIET, import_client
 from neverlost.checker.kafka.history.history import HistoryObservation
 
 PAUSE = 0.05
@@ -64,7 +64,7 @@ class Workload:
             "topic.metadata.refresh.fast.interval.ms": 100,
             "reconnect.backoff.max.ms": 300,
         }
-        producer = library().Producer(settings | QUIET)
+        producer = import_client().Producer(settings | QUIET)
         number = 0
         while not self._over.wait(self.pause):
             record = f"r{number}"
@@ -82,7 +82,7 @@ class Workload:
             self.notebook.note("acked", "producer", record=record, acks=self.acks, offset=message.offset())
 
     def _consume(self) -> None:
-        kafka = library()
+        kafka = import_client()
         settings = {
             "bootstrap.servers": self.bootstrap(),
             "group.id": "observer",
@@ -100,7 +100,7 @@ class Workload:
         consumer.close()
 
     def _watch(self) -> None:
-        kafka = library()
+        kafka = import_client()
         client, place = None, kafka.TopicPartition(self.topic, 0)
         while not self._over.wait(PAUSE * 4):
             settings = {"bootstrap.servers": self.bootstrap(), "reconnect.backoff.max.ms": 300, **QUIET}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from neverlost.checker.kafka.history.events import ControllerEvent, Known
-from neverlost.checker.kafka.observe.history_question import Call, HistoryQuestion, StepQuery, always
+from neverlost.checker.kafka.observe.history_question import Call, HistoryQuestion, StepQuery, same_query
 from neverlost.checker.kafka.observe.match_history import Relation
 from neverlost.checker.kafka.observe.starting_model import LISTS, REGISTRATIONS, HistorySetting, is_changed, lists_of
 from neverlost.model.kraft.state import ELECTED
@@ -28,7 +28,7 @@ def controller_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
         if calls:
             asked = StepQuery(("change", number), calls, _fits(setting, change))
             ends = max(each.until for each in change.seen)
-            yield HistoryQuestion(change.seen, change.seen[0].at, ends, change.seen[0].source, always(asked))
+            yield HistoryQuestion(change.seen, change.seen[0].at, ends, change.seen[0].source, same_query(asked))
 
 
 def _calls(setting: HistorySetting, change: ControllerEvent) -> list[Call]:
@@ -59,7 +59,7 @@ def _fits(setting: HistorySetting, change: ControllerEvent) -> Relation:
     led = after.partition["leader_epoch"] - before.partition["leader_epoch"]
 
     def shown(k: Any, was: Any, now: Any) -> Any:
-        return shows(k, now, setting, after)
+        return has_metadata(k, now, setting, after)
 
     def leaves_partition(k: Any, was: Any, now: Any) -> Any:
         return k.all_of(shown(k, was, now), k.not_(is_changed(k, was, now)))
@@ -81,7 +81,7 @@ def _fits(setting: HistorySetting, change: ControllerEvent) -> Relation:
     return changes_partition
 
 
-def shows(k: Any, now: Any, setting: HistorySetting, known: Known) -> Any:
+def has_metadata(k: Any, now: Any, setting: HistorySetting, known: Known) -> Any:
     """Return the condition that a state has the metadata that were seen."""
     sizes, last_known = now.sizes, known.lists("last_known_elr")
     if not sizes["elr"] and (known.lists("elr") or last_known):
@@ -90,13 +90,13 @@ def shows(k: Any, now: Any, setting: HistorySetting, known: Known) -> Any:
     if sizes["elr"]:
         wanted.append(now.last_known_leader == setting.replica(*last_known[:1]))
     for name, flags in lists_of(sizes).items():
-        wanted += _are(k, getattr(now, flags), [broker in known.lists(name) for broker in setting.replicas])
+        wanted += _flags_equal(k, getattr(now, flags), [broker in known.lists(name) for broker in setting.replicas])
     if setting.sees_brokers:
-        wanted += _are(k, now.is_fenced, [known.fenced.get(broker, False) for broker in setting.replicas])
+        wanted += _flags_equal(k, now.is_fenced, [known.fenced.get(broker, False) for broker in setting.replicas])
     return k.all_of(*wanted)
 
 
-def _are(k: Any, flags: Any, wanted: list[bool]) -> list[Any]:
+def _flags_equal(k: Any, flags: Any, wanted: list[bool]) -> list[Any]:
     """Return the condition, for each flag, that it has its wanted value."""
     return [flags[at] if is_set else k.not_(flags[at]) for at, is_set in enumerate(wanted)]
 

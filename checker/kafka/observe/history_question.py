@@ -25,7 +25,6 @@ class Tracked:
         return max(1, len(self.names)) + 1
 
     def number(self, record: str | None) -> int:
-        """Return the model's number of a record."""
         return self.names.index(record) if record in self.names else self.count - 1
 
 
@@ -52,15 +51,14 @@ class HistoryQuestion:
 
     @property
     def saw(self) -> str:
-        """The kind of observation."""
         return self.seen[-1].saw
 
 
-def about(seen: HistoryObservation, asked: Callable[[Tracked], StepQuery]) -> HistoryQuestion:
+def question_about(seen: HistoryObservation, asked: Callable[[Tracked], StepQuery]) -> HistoryQuestion:
     """Return the question about a single observation, at its own time."""
     return HistoryQuestion((seen,), seen.at, seen.until, seen.source, asked)
 
 
-def always(asked: StepQuery) -> Callable[[Tracked], StepQuery]:
+def same_query(asked: StepQuery) -> Callable[[Tracked], StepQuery]:
     """Return the query that is the same for every offset."""
     return lambda tracked: asked

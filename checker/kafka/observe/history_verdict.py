@@ -53,7 +53,7 @@ class HistoryVerdict:
         return sum(len(each) for each in self.setting.observers.values())
 
 
-def judge(setting: HistorySetting, progress: Callable[[int, int], None] = lambda done, all_: None) -> HistoryVerdict:
+def match_history(setting: HistorySetting, progress: Callable[[int, int], None] = lambda done, all_: None) -> HistoryVerdict:
     """Match every group of offsets of the history against the model."""
     found = HistoryVerdict(setting, Matching(setting))
     found.groups = found.matching.groups()
@@ -61,7 +61,7 @@ def judge(setting: HistorySetting, progress: Callable[[int, int], None] = lambda
     for number, group in enumerate(found.groups):
         progress(number, len(found.groups))
         try:
-            group, explanation = _explained(found.matching, group, min((each.latest for each in refused), default=None))
+            group, explanation = _explain_group(found.matching, group, min((each.latest for each in refused), default=None))
         except TooLarge as problem:
             found.reason = str(problem)
             return found
@@ -75,7 +75,7 @@ def judge(setting: HistorySetting, progress: Callable[[int, int], None] = lambda
     return found
 
 
-def _explained(matching: Matching, group: OffsetGroup, before: float | None) -> tuple[OffsetGroup, Explanation]:
+def _explain_group(matching: Matching, group: OffsetGroup, before: float | None) -> tuple[OffsetGroup, Explanation]:
     """Match a group with records that were sent once; if that fails and clients may resend, with records sent more than once.
     Records that may have been sent again may diverge though they look equal: many more states, and little can be concluded.
     So only groups refused `before` another refusal are matched again."""
@@ -93,13 +93,13 @@ def _refusal(matching: Matching, group: OffsetGroup, explanation: Explanation) -
     assert refused is not None
     seen = matching.seen(refused.label)
     try:
-        allowed = _allowed(matching, matching.observer(group), group, explanation, seen)
+        allowed = _nearest_allowed(matching, matching.observer(group), group, explanation, seen)
     except TooLarge as problem:
         allowed = (f"not looked for to the end: {problem}",)
     return Refusal(group, refused, seen, allowed)
 
 
-def _allowed(
+def _nearest_allowed(
     matching: Matching, observer: Observer, group: OffsetGroup, explanation: Explanation, seen: tuple[HistoryObservation, ...]
 ) -> tuple[str, ...]:
     """Return the nearest observations of the same kind that a behaviour would have had there."""
@@ -204,7 +204,7 @@ def _left(says: Mapping[str, Any]) -> str:
     )
 
 
-def described(seen: HistoryObservation) -> str:
+def describe_observation(seen: HistoryObservation) -> str:
     """Return an observation in words."""
     says: Mapping[str, Any] = seen.says
     if seen.saw == "partition":

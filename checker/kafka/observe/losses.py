@@ -1,4 +1,4 @@
-"""What could have been lost at each moment: how many eligible copies records had, and what would have lost them.
+"""Computes what could have been lost at each moment: how many eligible copies records had, and what would have lost them.
 
 An *interval* is the time between two events of the controller or of a process.  For each interval and each group of
 acknowledged offsets, the states that explain everything so far are looked at: the fewest and the most eligible copies that
@@ -13,8 +13,8 @@ from typing import Any
 
 from neverlost.checker.kafka.history.events import Known
 from neverlost.checker.kafka.history.history import HistoryObservation
-from neverlost.checker.kafka.observe.controller_events import shows
-from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, described
+from neverlost.checker.kafka.observe.controller_events import has_metadata
+from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, describe_observation
 from neverlost.checker.kafka.observe.match_history import Explanation, ObservedStep, Observer, Relation, States
 from neverlost.checker.kafka.observe.offset_groups import OffsetGroup
 from neverlost.model.kernel import count
@@ -92,7 +92,6 @@ class Recovery:
         return frozenset(self.recoverer.known(self.observer.packed(states)))
 
     def after(self, states: States, fault: int) -> States:
-        """Return the states after a fault."""
         return self.recoverer.after(states, ObservedStep(("fault", fault), (fault,)))
 
     def losing(self, record: int) -> States:
@@ -148,7 +147,7 @@ class _Span:
     ends: int
 
 
-def intervals(judgement: HistoryVerdict) -> list[Interval]:
+def find_intervals(judgement: HistoryVerdict) -> list[Interval]:
     """Return how safe every acknowledged offset was in every interval that was explained.  Errors: `TooLarge` when a limit of
     the observers is reached."""
     spans = _spans(judgement)
@@ -162,7 +161,7 @@ def intervals(judgement: HistoryVerdict) -> list[Interval]:
     found = []
     for span in spans:
         here = [_exposure(judgement.setting.replicas, each) for each in cases if each.interval == span.number]
-        found.append(_interval(judgement, span, _merged(here)))
+        found.append(_interval(judgement, span, _merge_exposures(here)))
     return found
 
 
@@ -195,7 +194,7 @@ def _cases(
         if at < span.until or span is spans[-1]:
             so_far = [states for earliest, states in known if earliest < span.until or span is spans[-1]]
             states = _at_the_end(judgement, span, so_far[-1], recovery.observer) if so_far else frozenset()
-            copies = _copies(recovery.observer, states, record)
+            copies = _count_copies(recovery.observer, states, record)
             if copies:
                 here = recovery.taken(states)
                 after = tuple((fault, recovery.after(here, fault)) for fault in recovery.faults)
@@ -208,8 +207,8 @@ def _at_the_end(judgement: HistoryVerdict, span: _Span, states: States, observer
     setting, ending = judgement.setting, judgement.matching.seen(span.ends)
     states = observer.closed(states)
     if setting.is_whole:
-        known = _known(judgement, span.since)
-        states = observer.where(states, lambda k, s: shows(k, s, setting, known))
+        known = _metadata_at(judgement, span.since)
+        states = observer.where(states, lambda k, s: has_metadata(k, s, setting, known))
     if not ending or ending[-1].saw != "process":
         return states
     broker = setting.replica(ending[-1]["broker"])
@@ -217,7 +216,7 @@ def _at_the_end(judgement: HistoryVerdict, span: _Span, states: States, observer
     return observer.where(states, lambda k, s: s.is_running[broker]) or states
 
 
-def _known(judgement: HistoryVerdict, since: float) -> Known:
+def _metadata_at(judgement: HistoryVerdict, since: float) -> Known:
     """Return the controller's metadata at a time."""
     found = judgement.setting.start
     for each in judgement.setting.changes:
@@ -226,7 +225,7 @@ def _known(judgement: HistoryVerdict, since: float) -> Known:
     return found
 
 
-def _copies(observer: Observer, states: States, record: int) -> list[int]:
+def _count_copies(observer: Observer, states: States, record: int) -> list[int]:
     """Return, for each state in which the record is acknowledged, how many electable replicas hold it on disk."""
 
     def holding(k: Any, s: Any) -> Any:
@@ -257,7 +256,7 @@ def _exposure(replicas: tuple[int, ...], case: _Case) -> Exposure:
     return Exposure(group.offsets, case.fewest, case.most, tuple(dict.fromkeys(lost_by)), may_be_lost, group.repeats)
 
 
-def _merged(exposures: list[Exposure]) -> tuple[Exposure, ...]:
+def _merge_exposures(exposures: list[Exposure]) -> tuple[Exposure, ...]:
     """Merge groups of offsets that are equally safe."""
     groups: dict[tuple[int, int, tuple[str, ...], bool, bool], list[int]] = {}
     for each in exposures:
@@ -268,12 +267,12 @@ def _merged(exposures: list[Exposure]) -> tuple[Exposure, ...]:
 
 
 def _interval(judgement: HistoryVerdict, span: _Span, exposures: tuple[Exposure, ...]) -> Interval:
-    known = _known(judgement, span.since)
-    event = "; ".join(map(_short, judgement.matching.seen(span.begins))) or "the history begins"
+    known = _metadata_at(judgement, span.since)
+    event = "; ".join(map(_event_text, judgement.matching.seen(span.begins))) or "the history begins"
     leader, isr, elr = known.partition["leader"], known.lists("isr"), known.lists("elr")
     return Interval(span.since, span.until, event, leader, isr, elr, exposures)
 
 
-def _short(seen: HistoryObservation) -> str:
+def _event_text(seen: HistoryObservation) -> str:
     """Return an event in words, without the leader, ISR and ELR after it, which are shown beside it."""
-    return f"partition epoch {seen['partition_epoch']}" if seen.saw == "partition" else described(seen)
+    return f"partition epoch {seen['partition_epoch']}" if seen.saw == "partition" else describe_observation(seen)

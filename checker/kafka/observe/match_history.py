@@ -1,4 +1,4 @@
-"""Whether what was seen of a run is explained by a behaviour of a system.
+"""Decides whether some behaviour of a system explains what was seen of a run.
 
 A run is seen through *observations*.  Each stands for one step out of a few, which leads to a state that fits; between them the
 system may take any number of *silent* steps.  What is known after a prefix of the observations is the set of all states that
@@ -147,13 +147,11 @@ class Observer:
         return np.full(len(rows), found) if isinstance(found, bool) else np.asarray(found)
 
     def where(self, states: States, condition: Predicate) -> States:
-        """Return the states in which a condition holds."""
         ordered = sorted(states)
         found = holds(self.system, self.packed(states), condition) if ordered else np.zeros(0, dtype=np.bool_)
         return frozenset(ordered[at] for at in np.flatnonzero(found).tolist())
 
     def values(self, states: States, term: Predicate) -> list[int]:
-        """Return the value of a term in each state."""
         found = term(Columns, ColumnsView(Batch(self.system, self.packed(states))))
         return [int(each) for each in np.broadcast_to(np.asarray(found), len(states))] if states else []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from neverlost.checker.kafka.history.history import HistoryObservation
-from neverlost.checker.kafka.observe.history_question import HistoryQuestion, StepQuery, Tracked, about
+from neverlost.checker.kafka.observe.history_question import HistoryQuestion, StepQuery, Tracked, question_about
 from neverlost.checker.kafka.observe.starting_model import HistorySetting
 from neverlost.model.observed.observations import ANY_EPOCH, NEWEST_EPOCH, OLDER_EPOCH
 
@@ -16,7 +16,7 @@ def high_watermark_questions(setting: HistorySetting) -> Iterator[HistoryQuestio
     leaders = {each.partition["leader_epoch"]: each.partition["leader"] for each in known if each.partition["leader"] >= 0}
     for each in setting.history.of("high_watermark"):
         if each.at >= setting.start_at:
-            yield about(each, _high_watermark(setting, each, leaders.get(each["leader_epoch"])))
+            yield question_about(each, _high_watermark(setting, each, leaders.get(each["leader_epoch"])))
 
 
 def _high_watermark(setting: HistorySetting, seen: HistoryObservation, leader: int | None) -> Callable[[Tracked], StepQuery]:
@@ -50,7 +50,7 @@ def disk_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
     for each in setting.history.of("log"):
         at = setting.index(each["broker"])
         if at is not None:
-            yield about(each, _disk(each, at))
+            yield question_about(each, _disk(each, at))
 
 
 def _disk(seen: HistoryObservation, at: int) -> Callable[[Tracked], StepQuery]:

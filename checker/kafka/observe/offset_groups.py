@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from neverlost.checker.kafka.history.history import HistoryObservation
 from neverlost.checker.kafka.observe.controller_events import controller_questions
-from neverlost.checker.kafka.observe.history_question import Call, HistoryQuestion, StepQuery, Tracked, always
+from neverlost.checker.kafka.observe.history_question import Call, HistoryQuestion, StepQuery, Tracked, same_query
 from neverlost.checker.kafka.observe.match_history import ObservedStep, Observer, States
 from neverlost.checker.kafka.observe.observed_offsets import disk_questions, high_watermark_questions
 from neverlost.checker.kafka.observe.process_events import process_questions
@@ -31,7 +31,6 @@ class OffsetGroup:
 
     @property
     def tracked(self) -> Tracked:
-        """The offset that stands for all."""
         return Tracked(self.offsets[-1], self.names)
 
     @property
@@ -145,7 +144,6 @@ class Matching:
         return replace(group, observations=self._observations(group.tracked, repeats=True), repeats=True)
 
     def observer(self, group: OffsetGroup) -> Observer:
-        """Return the observer for a group."""
         return self.setting.observer(group.tracked.count, group.repeats)
 
     def starts(self, group: OffsetGroup) -> States:
@@ -166,7 +164,7 @@ class Matching:
         yield from enumerate(self.questions)
         for action, record, at, seen in self._records_at(tracked):
             number = tracked.number(record)
-            asked = always(StepQuery(RecordKey(action, number), [(action, {"record": number})]))
+            asked = same_query(StepQuery(RecordKey(action, number), [(action, {"record": number})]))
             yield self._label(seen), HistoryQuestion((), at, at, f"{action} {record or 'unknown record'}", asked)
 
     def _records_at(self, tracked: Tracked) -> Iterator[tuple[str, str | None, float, HistoryObservation | None]]:

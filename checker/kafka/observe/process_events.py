@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neverlost.checker.kafka.history.history import History, HistoryObservation
-from neverlost.checker.kafka.observe.history_question import HistoryQuestion, StepQuery, Tracked, always
+from neverlost.checker.kafka.observe.history_question import HistoryQuestion, StepQuery, Tracked, same_query
 from neverlost.checker.kafka.observe.starting_model import HistorySetting
 from neverlost.model.faults import KILLED, LOST
 from neverlost.model.observed.protocol import FAULT_OF
@@ -38,7 +38,7 @@ def process_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
         if each["state"] == "started":
             if stop is None:
                 continue
-            asked = always(StepQuery(("start", at), [("process_start", {"broker": at})]))
+            asked = same_query(StepQuery(("start", at), [("process_start", {"broker": at})]))
         elif stop is not None and not any(stop.at <= time <= each.until for time in times):
             asked = _ending_unregistered(each, at)
         else:

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain, combinations, product
 from typing import Any
 
-from neverlost.checker.kafka.history.events import ControllerEvent, Known, changes_of, replicas_of
+from neverlost.checker.kafka.history.events import ControllerEvent, Known, controller_events, replicas_of
 from neverlost.checker.kafka.history.history import History
 from neverlost.checker.kafka.observe.match_history import Observer, States
 from neverlost.model.kernel import NO_REPLICA, Configuration
@@ -162,7 +162,6 @@ _NOTHING_KNOWN: dict[str, Any] = {"leader_knows": ELECTED, "follows": NO_REPLICA
 
 
 def _supersets(member: int, everyone: range) -> list[list[bool]]:
-    """Return every set of replicas that contains a member."""
     others = [each for each in everyone if each != member]
     chosen = chain.from_iterable(combinations(others, size) for size in range(len(others) + 1))
     return [[each == member or each in some for each in everyone] for some in map(set, chosen)]
@@ -188,7 +187,7 @@ def setting_of(history: History, given: Given, until: float = float("inf")) -> H
     """Return the setting of a history; `given` are keys of the command line, which win over those of the header; `until` is
     the time of the monotonic clock at which matching is given up.  Errors: `InputError` for a history without a partition, and
     for one that the model cannot be asked about."""
-    start, start_at, changes = changes_of(history)
+    start, start_at, changes = controller_events(history)
     replicas = replicas_of(start, changes)
     configuration = _configuration(history, given, start, replicas, changes)
     return HistorySetting(history, configuration, replicas, start, start_at, tuple(changes), until)

@@ -14,7 +14,7 @@ from neverlost.checker.kafka.cluster.cluster import Cluster
 from neverlost.checker.kafka.cluster.metadata import PartitionRecord
 from neverlost.checker.kafka.cluster.network import ANSWERS, BOTH, FETCH, TrafficRule
 from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan
-from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, rules
+from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, network_rules
 from neverlost.model.snapshot import ClusterSnapshot
 
 Notify = Callable[[str], None]
@@ -114,7 +114,7 @@ class Attempt:
 
     def hold(self, holds: TrafficBlocks) -> None:
         """Block the given traffic, then let all other traffic flow."""
-        wanted, network = rules(self.cluster, holds), self.cluster.network
+        wanted, network = network_rules(self.cluster, holds), self.cluster.network
         for rule in wanted - self.rules:
             if rule.part == BOTH:
                 network.cut(rule.source, rule.target, rule.api)
@@ -129,11 +129,10 @@ class Attempt:
         self.rules = wanted
 
 
-def led(leader: int | None) -> str:
+def leader_text(leader: int | None) -> str:
     """Return who leads, in words."""
     return "no broker leads" if leader is None else f"broker {leader} leads"
 
 
-def listed(brokers: tuple[int, ...]) -> str:
-    """Return brokers in order, as a list."""
+def sorted_brokers(brokers: tuple[int, ...]) -> str:
     return ",".join(map(str, sorted(brokers))) or "none"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from neverlost.checker.kafka.reproduce.attempt import Attempt, led, listed, number_of
+from neverlost.checker.kafka.reproduce.attempt import Attempt, leader_text, number_of, sorted_brokers
 from neverlost.checker.kafka.reproduce.cluster_scene import known_epochs
 from neverlost.checker.kafka.reproduce.target import Target
 
@@ -21,13 +21,13 @@ def differences(attempt: Attempt, target: Target) -> list[str]:
 def _metadata(attempt: Attempt, target: Target) -> Iterator[str]:
     now = attempt.partition
     if attempt.leader != target.leader:
-        yield f"{led(attempt.leader)}, in the model {led(target.leader)}"
+        yield f"{leader_text(attempt.leader)}, in the model {leader_text(target.leader)}"
     pairs = [("the ISR", now.isr, target.isr), ("the replicas are", now.replicas, target.replicas)]
     if attempt.plan.compares_elr:
         pairs.append(("the ELR", now.elr, target.elr))
     for name, seen, wanted in pairs:
         if set(seen) != set(wanted):
-            yield f"{name} {listed(seen)}, in the model {listed(wanted)}"
+            yield f"{name} {sorted_brokers(seen)}, in the model {sorted_brokers(wanted)}"
 
 
 def _fencing(attempt: Attempt, target: Target) -> Iterator[str]:

@@ -7,8 +7,16 @@ import time
 from neverlost.checker.kafka.cluster import faults
 from neverlost.checker.kafka.cluster.batches import Record
 from neverlost.checker.kafka.cluster.cluster import Cluster
-from neverlost.checker.kafka.cluster.process import ClusterError, Unmet
-from neverlost.checker.kafka.reproduce.attempt import Attempt, AttemptOutcome, Divergence, Moment, Notify, led, listed
+from neverlost.checker.kafka.cluster.process import ClusterError, ConditionNotMet
+from neverlost.checker.kafka.reproduce.attempt import (
+    Attempt,
+    AttemptOutcome,
+    Divergence,
+    Moment,
+    Notify,
+    leader_text,
+    sorted_brokers,
+)
 from neverlost.checker.kafka.reproduce.carry_out import carry_out, elect_by_hand
 from neverlost.checker.kafka.reproduce.cluster_scene import scene
 from neverlost.checker.kafka.reproduce.differences import differences
@@ -53,15 +61,15 @@ def _is_seen(attempt: Attempt, stage: ReproductionStep) -> bool:
         elect_by_hand(attempt, stage.target)
         reach(attempt, stage.target, slowly=stage.operation == "start")
     except ClusterError as problem:
-        seen = problem.seen if isinstance(problem, Unmet) else str(problem)
+        seen = problem.seen if isinstance(problem, ConditionNotMet) else str(problem)
         attempt.outcome.divergence = Divergence(stage.first, stage.last, says, tuple(seen.split("\n")))
     _remember(attempt, says)
     return attempt.outcome.divergence is None
 
 
 def reach(attempt: Attempt, target: Target, slowly: bool = False) -> None:
-    """Wait until the cluster looks as the model does; a broker that starts gets three times as long.  Errors: `Unmet` with
-    every difference that is left when time is up, or when none of them has changed for long."""
+    """Wait until the cluster looks as the model does; a broker that starts gets three times as long.  Errors:
+    `ConditionNotMet` with every difference that is left when time is up, or when none of them has changed for long."""
     times = 3 if slowly else 1
     left, since = [""], time.monotonic()
 
@@ -71,7 +79,7 @@ def reach(attempt: Attempt, target: Target, slowly: bool = False) -> None:
         if found != left:
             left, since = found, time.monotonic()
         elif found and time.monotonic() - since > STILL * times:
-            raise Unmet("a difference from the model to change", STILL * times, "\n".join(found))
+            raise ConditionNotMet("a difference from the model to change", STILL * times, "\n".join(found))
         return not found
 
     said = "the cluster to look as the model does"
@@ -92,7 +100,7 @@ def _recover(attempt: Attempt) -> None:
     cluster.wait(lambda: all(map(cluster.is_unfenced, cluster.brokers)), "every broker to be back", 120)
     try:
         cluster.wait(lambda: _is_whole(attempt), "every replica to be in sync", attempt.patience)
-    except Unmet:
+    except ConditionNotMet:
         attempt.note(f"not every replica is in sync: {_line(attempt)}")
     outcome.leader = attempt.partition.leader
     if attempt.leader is None:
@@ -112,8 +120,8 @@ def _is_whole(attempt: Attempt) -> bool:
 
 def _line(attempt: Attempt) -> str:
     now = attempt.partition
-    elr = f", ELR {listed(now.elr)}" if now.elr else ""
-    return f"{led(attempt.leader)}, ISR {listed(now.isr)}{elr}"
+    elr = f", ELR {sorted_brokers(now.elr)}" if now.elr else ""
+    return f"{leader_text(attempt.leader)}, ISR {sorted_brokers(now.isr)}{elr}"
 
 
 def _remember(attempt: Attempt, says: str) -> None:

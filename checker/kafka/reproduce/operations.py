@@ -79,7 +79,7 @@ class Operation:
     argument: tuple[int, ...]
 
 
-def done_by(action: Action) -> str | None:
+def find_operation(action: Action) -> str | None:
     """Return the operation that brings a step about; None if the cluster takes the step by itself, or never."""
     if action.name in NOT_YET:
         return None
@@ -88,13 +88,13 @@ def done_by(action: Action) -> str | None:
 
 def is_possible(action: Action) -> bool:
     """Whether a step can happen on a cluster."""
-    return done_by(action) is not None or action.name in BY_ITSELF
+    return find_operation(action) is not None or action.name in BY_ITSELF
 
 
 def operation_of(step: Step) -> Operation:
     """Return the operation that a stage begins with; if nothing is done, a broker reads the metadata log, or all proceed."""
     by_itself = "replay" if step.action.name == REPLAY else "learn" if step.action.name in LEARNING else "go on"
-    given, name = step.arguments, done_by(step.action) or by_itself
+    given, name = step.arguments, find_operation(step.action) or by_itself
     broker = next((given[each] for each in SUBJECTS if each in given), -1) + 1
     if name == "lag":
         return Operation(name, broker, (given["leader"] + 1,))

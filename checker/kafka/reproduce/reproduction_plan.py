@@ -1,4 +1,4 @@
-"""From a counterexample to what has to be done on a cluster, and what has to be seen before the next thing is done.
+"""Turns a counterexample into stages: what to do on a cluster, and what must be seen before the next thing is done.
 
 A step of the model is an operation that is done to the cluster (produce, kill, cut off, move, ...), or something that the
 cluster does by itself.  Each of the former begins a `ReproductionStep`, which lasts to the next one.  Meanwhile traffic is held
@@ -24,12 +24,12 @@ from neverlost.checker.kafka.reproduce.operations import (
     REPLAY,
     REPLICATION,
     Operation,
-    done_by,
+    find_operation,
     is_possible,
     operation_of,
 )
-from neverlost.checker.kafka.reproduce.target import Target, target
-from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, held, is_stale
+from neverlost.checker.kafka.reproduce.target import Target, make_target
+from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, blocks_during, is_stale
 from neverlost.model.interpreters.ints import take
 from neverlost.model.kernel import Configuration
 from neverlost.model.sentences import sentences
@@ -105,7 +105,7 @@ class ReproductionPlan:
         return 2 if any(stage.operation in DIRECTORIES for stage in self.stages) else 1
 
 
-def plan(system: System, broken: Property, trace: Behaviour) -> ReproductionPlan:
+def plan_stages(system: System, broken: Property, trace: Behaviour) -> ReproductionPlan:
     """Return the plan of a counterexample of a modern model.  Errors: `InputError` for a configuration that no Kafka has, and
     for a step that cannot be brought about, with its number."""
     _require_cluster(system)
@@ -120,8 +120,8 @@ def plan(system: System, broken: Property, trace: Behaviour) -> ReproductionPlan
         broken=broken.name,
         configuration=system.configurations[0],
         brokers=system.sizes["replica"] + _needs_spare(stages),
-        replicas=order(states, system.sizes["first_replicas"]),
-        begin=target(states[0]),
+        replicas=assignment_order(states, system.sizes["first_replicas"]),
+        begin=make_target(states[0]),
         stages=stages,
         compares_elr=bool(system.configurations[0]["eligible.leader.replicas"]),
     )
@@ -145,7 +145,7 @@ def _require_operations(steps: Sequence[Step], says: Sequence[str]) -> None:
     for number, step in enumerate(steps, start=1):
         if not is_possible(step.action):
             raise InputError(f"step {number} ({says[number]}) cannot be brought about on a cluster yet")
-    if not steps or not (done_by(steps[0].action)):
+    if not steps or not (find_operation(steps[0].action)):
         raise InputError("the trace does not begin with something that a client, an operator or a fault does")
 
 
@@ -153,11 +153,11 @@ def _stages(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], says: Se
     """Split the steps into stages, each with its operation, what is blocked, and how it ends."""
     silent: frozenset[int] = frozenset()
     before = TrafficBlocks()
-    for first, end in pairwise([*beginnings(steps, states), len(steps)]):
+    for first, end in pairwise([*find_stage_starts(steps, states), len(steps)]):
         operation = operation_of(steps[first])
         silent = _silent(silent, operation)
         is_late = _is_late(steps, states, first), _is_late(steps, states, end)
-        holds = held(operation, states[first], states[end], steps[first:end], silent, is_late)
+        holds = blocks_during(operation, states[first], states[end], steps[first:end], silent, is_late)
         during = holds
         if operation.name in ENDING:
             during = holds.besides(before)
@@ -172,7 +172,7 @@ def _stages(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], says: Se
             operation.argument,
             during,
             holds,
-            target(states[end]),
+            make_target(states[end]),
         )
         before = holds
 
@@ -214,14 +214,14 @@ def _needs_spare(stages: Sequence[ReproductionStep]) -> bool:
     return any(stage.operation in ASKED and not stage.target.running for stage in stages)
 
 
-def beginnings(steps: Sequence[Step], states: Sequence[Mapping[str, Any]]) -> list[int]:
+def find_stage_starts(steps: Sequence[Step], states: Sequence[Mapping[str, Any]]) -> list[int]:
     """Return where stages begin: at an operation, where a broker learns something after records have moved, and after a broker
     has learned something if it must not learn what follows in the same stage."""
     found: list[int] = []
     has_replicated = False
     for number, step in enumerate(steps):
         name = step.action.name
-        if done_by(step.action) or name == REPLAY or (name in LEARNING and has_replicated):
+        if find_operation(step.action) or name == REPLAY or (name in LEARNING and has_replicated):
             found.append(number)
             has_replicated = False
         has_replicated = has_replicated or name in REPLICATION
@@ -234,7 +234,7 @@ def beginnings(steps: Sequence[Step], states: Sequence[Mapping[str, Any]]) -> li
     return sorted({*found, *more})
 
 
-def order(states: Sequence[Mapping[str, Any]], replicas: int) -> tuple[int, ...]:
+def assignment_order(states: Sequence[Mapping[str, Any]], replicas: int) -> tuple[int, ...]:
     """Return an assignment in whose order Kafka elects as the model did: the first leader, then the others in the order in
     which they come to lead."""
     led = [state["leader"] for state in states if 0 <= state["leader"] < replicas]

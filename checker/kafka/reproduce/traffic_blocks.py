@@ -34,11 +34,10 @@ class TrafficBlocks:
         return replace(self, **{each: tuple(sorted({*getattr(self, each), *getattr(other, each)})) for each in names})
 
     def of(self, broker: int) -> TrafficBlocks:
-        """Return only the blocks of one broker."""
         return TrafficBlocks(*(tuple(each for each in getattr(self, name.name) if each == broker) for name in fields(self)))
 
 
-def held(
+def blocks_during(
     operation: Operation,
     begin: Mapping[str, Any],
     end: Mapping[str, Any],
@@ -52,7 +51,7 @@ def held(
     running = [each for each in range(len(end["log_record"])) if end["is_running"][each]]
     fetching = {step.arguments["follower"] for step in taken if step.action.name in FETCHES}
     whole = {each for each in running if end["isr"][each] and _has_all(begin, each) and _has_all(end, each)}
-    fetching |= {each for each in whole if not _would_be_asked_for(end, each)}
+    fetching |= {each for each in whole if not _would_be_requested_again(end, each)}
     leader = end["leader"]
     learned = {each for each in running if _is_within_publication(end, each)}
     behind = {leader} if leader >= 0 and end["leader_knows"] != UP_TO_DATE else set()
@@ -85,7 +84,7 @@ def _with_late_record(holds: TrafficBlocks, leader: int, is_late: tuple[bool, bo
     return replace(holds, metadata=others, metadata_requests=(leader,))
 
 
-def _would_be_asked_for(state: Mapping[str, Any], broker: int) -> bool:
+def _would_be_requested_again(state: Mapping[str, Any], broker: int) -> bool:
     """Whether a fetch of the broker would make the leader request again to add it to the ISR, having forgotten the earlier
     request."""
     followed = state["follows"][broker]
@@ -118,8 +117,7 @@ def is_stale(state: Mapping[str, Any], broker: int) -> bool:
     return "is_replica" in state and not state["is_replica"][broker] and bool(state["log_record"][broker][0])
 
 
-def rules(cluster: Cluster, holds: TrafficBlocks) -> set[TrafficRule]:
-    """Return what is blocked as rules of the network."""
+def network_rules(cluster: Cluster, holds: TrafficBlocks) -> set[TrafficRule]:
     found = {TrafficRule(each, other, FETCH) for each in holds.fetches for other in cluster.brokers if other != each}
     for controller in cluster.controllers:
         found |= {TrafficRule(each, controller, FETCH) for each in holds.metadata}

@@ -41,11 +41,7 @@ def log(result: GateResult) -> dict[str, Any]:
     shown = [each for each in result.verdicts if each.verdict == "violated" or each.change is not None]
     run = {
         "tool": {
-            "driver": {
-                "name": "neverlost",
-                "version": result.version,
-                "rules": [_rule(properties()[name]) for name in names],
-            }
+            "driver": {"name": "neverlost", "version": result.version, "rules": [_rule(properties()[name]) for name in names]}
         },
         "originalUriBaseIds": {BASE: {"description": {"text": "neverlost's own source: the model and the properties"}}},
         "results": [_result(result, each, names.index(each.about)) for each in shown],

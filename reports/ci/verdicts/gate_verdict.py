@@ -101,7 +101,6 @@ class GateResult:
 
     @property
     def version(self) -> str:
-        """The version of the program that wrote the result."""
         return str(self.document.get("version") or self.cells[0]["version"])
 
     @property

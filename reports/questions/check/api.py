@@ -244,7 +244,6 @@ def require_equal_replicas(system: System, request: RunOptions) -> None:
 
 
 def counterexamples(result: Result) -> dict[str, Counterexample]:
-    """Return the counterexamples of a result by file name."""
     return {
         each.file: one.counterexamples[each.name]
         for one in result.configurations

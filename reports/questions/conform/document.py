@@ -113,7 +113,6 @@ def comparison_status(stated: dict[str, Any]) -> int:
 
 
 def comparison_progress(name: str, so_far: ConformReport) -> str:
-    """Return one line of progress."""
     calls = sum(each.calls for each in so_far.tallies.values())
     pace = calls / max(so_far.seconds, 1e-9)
     return f"{calls:,} calls of Kafka's code, {pace:,.0f}/s, {so_far.unexplained} differ; {name[:60]}"
@@ -290,7 +289,6 @@ EXPLORATION_SCHEMA = "neverlost.conform-free/1"
 
 
 def exploration_progress(so_far: ExplorationResult) -> str:
-    """Return one line of progress of an exploration."""
     pace = so_far.transitions / max(so_far.seconds, 1e-9)
     return f"depth {so_far.depth}: {so_far.states:,} states, {so_far.transitions:,} transitions, {pace:,.0f}/s"
 

@@ -13,7 +13,6 @@ PLACE = "../../specs"
 
 
 def claims_page(document: Mapping[str, Any]) -> str:
-    """Return the document of `neverlost claims` as Markdown."""
     counts = document["counts"]
     lines = [
         "# Sentences about Kafka, checked",

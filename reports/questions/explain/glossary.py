@@ -129,10 +129,7 @@ def _properties() -> list[Word]:
 def _mechanisms() -> list[Word]:
     return [
         Word(
-            each.key,
-            "mechanism",
-            each.says,
-            (("values", "on or off"), ("versions", _versions(each)), ("source", each.source)),
+            each.key, "mechanism", each.says, (("values", "on or off"), ("versions", _versions(each)), ("source", each.source))
         )
         for each in (*MECHANISMS, *QUORUM_MECHANISMS, LEARN_COMMITTED, *OF_TRANSACTIONS)
     ]

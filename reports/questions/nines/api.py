@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import neverlost
 from neverlost.checker.engine.search.options import Reporter
-from neverlost.checker.questions.atlas.index import Atlas, shipped
+from neverlost.checker.questions.atlas.index import shipped
 from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines
 from neverlost.checker.questions.nines.rates import Rates, rates
 from neverlost.checker.questions.tolerance.fault_budget import AXES
@@ -19,7 +19,7 @@ from neverlost.reports.questions.nines import document as describe
 from neverlost.reports.questions.nines import improvements, page
 from neverlost.reports.questions.nines.bounds import NinesBounds
 from neverlost.reports.questions.nines.page import REPORT
-from neverlost.reports.questions.tolerance.api import RECORDS, merge_equal, read_subjects
+from neverlost.reports.questions.tolerance.api import RECORDS, ToleranceResult, merge_equal, read_subjects
 from neverlost.reports.request.inputs import make_labels
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
@@ -92,12 +92,11 @@ def nines(
     return NinesResult.of(document, judged=tuple(judged), files=beside_it)
 
 
-def bounds_by_label(
-    every: Iterable[Chosen], request: RunOptions, progress: Reporter | None, atlas: Atlas | None
-) -> dict[str, dict[str, Any]]:
-    """Return the bounds at the shipped rates, by the label of each configuration."""
-    known = NinesBounds({SHIPPED: rates()}, request, progress, atlas)
-    return _by_name([known.of(each) for each in _in_sync(every)])
+def bounds_of_tables(result: ToleranceResult, again: bool) -> dict[str, dict[str, Any]]:
+    """Return the bounds at the shipped rates for the configurations of tolerance tables, by label; what the atlas has is
+    looked up unless it is to be decided `again`."""
+    known = NinesBounds({SHIPPED: rates()}, RunOptions(), None, None if again else shipped())
+    return _by_name([known.of(each) for each in _in_sync(each.chosen for each in result.subjects)])
 
 
 def _by_name(judged: Iterable[ConfigurationNines]) -> dict[str, dict[str, Any]]:

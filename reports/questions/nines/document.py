@@ -341,7 +341,6 @@ def _small_percent(value: float) -> str:
 
 
 def nines_text(found: Mapping[str, float | None]) -> str:
-    """Return a number of nines as text."""
     if found["low"] is None:
         return "nothing that is in the rates leads to a loss"
     low, high = ("no loss" if each is None else f"{each:.1f}" for each in (found["low"], found["high"]))

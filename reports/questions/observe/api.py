@@ -9,12 +9,12 @@ from os import PathLike
 from typing import Any
 
 from neverlost.checker.engine.host.whole_files import writable_directory
-from neverlost.checker.kafka.history.gather import gathered
+from neverlost.checker.kafka.history.gather import gather_history
 from neverlost.checker.kafka.history.history import History, as_lines, read_history
-from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, judge
-from neverlost.checker.kafka.observe.losses import Interval, intervals
+from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, match_history
+from neverlost.checker.kafka.observe.losses import Interval, find_intervals
 from neverlost.checker.kafka.observe.match_history import TooLarge
-from neverlost.checker.kafka.observe.mechanisms_shown import switched_off
+from neverlost.checker.kafka.observe.mechanisms_shown import match_without_mechanisms
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.reports.bundle import question, seal
 from neverlost.reports.questions.observe import document as describe
@@ -84,11 +84,11 @@ def observe(
         writable_directory(out)
     until = float("inf") if request.time_limit is None else time.monotonic() + request.time_limit
     setting = setting_of(seen, dict(given), until)
-    found = judge(setting, lambda done, all_: progress("offsets that look alike", done, all_))
+    found = match_history(setting, lambda done, all_: progress("offsets that look alike", done, all_))
     progress("what could have been lost")
     moments = _find_intervals(found) if losses and found.verdict != "inconclusive" else []
     progress("mechanisms switched off")
-    without = switched_off(seen, given, found) if mechanisms else {}
+    without = match_without_mechanisms(seen, given, found) if mechanisms else {}
     document = describe.document(found, moments, without)
     if out is not None:
         document |= asked.answered
@@ -99,7 +99,7 @@ def observe(
 def _find_intervals(found: HistoryVerdict) -> Sequence[Interval]:
     """Return the intervals with what could have been lost in each; none, and the reason, if a limit is reached."""
     try:
-        return intervals(found)
+        return find_intervals(found)
     except TooLarge as problem:
         found.unsaid = str(problem)
         return []
@@ -122,4 +122,4 @@ def _read(
         return read_history(history), given
     if topic is None:
         raise InputError("--topic NAME is missing: which topic of the files to look at")
-    return gathered(list(metadata_log), list(broker_log), list(clients), topic, partition), given
+    return gather_history(list(metadata_log), list(broker_log), list(clients), topic, partition), given

@@ -7,7 +7,7 @@ from typing import Any
 
 import neverlost
 from neverlost.checker.engine.digest import model_digest
-from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, described
+from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, describe_observation
 from neverlost.checker.kafka.observe.losses import Exposure, Interval
 from neverlost.model.observed.protocol import OBSERVED
 from neverlost.specs.configuration.keys import is_setting, shown
@@ -42,7 +42,7 @@ def document(judgement: HistoryVerdict, intervals: Sequence[Interval], mechanism
     }
     if refusal is not None:
         found["refusal"] = {
-            "seen": [{"at": each.at, "says": described(each), "place": each.place} for each in refusal.seen],
+            "seen": [{"at": each.at, "says": describe_observation(each), "place": each.place} for each in refusal.seen],
             "offset": refusal.group.tracked.offset,
             "records": list(refusal.group.names),
             "allowed": list(refusal.allowed),

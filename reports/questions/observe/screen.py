@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, described
+from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, describe_observation
 from neverlost.checker.kafka.observe.losses import Exposure, Interval
 from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN
 from neverlost.reports.output.output import verdict_line
@@ -76,7 +76,9 @@ def _show_refusal(out: Console, judgement: HistoryVerdict) -> None:
     assert refusal is not None
     out.print("first observation that is not explained:")
     for each in refusal.seen:
-        out.print(f"  {each.at - judgement.setting.start_at:9.3f} s  {described(each)}   ({each.place or each.source})")
+        out.print(
+            f"  {each.at - judgement.setting.start_at:9.3f} s  {describe_observation(each)}   ({each.place or each.source})"
+        )
     names = f", records {', '.join(map(repr, refusal.group.names))}" if refusal.group.names else ""
     out.print(f"  seen through offset {refusal.group.tracked.offset}{names}")
     out.print("explained there would have been:")

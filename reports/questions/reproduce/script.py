@@ -43,7 +43,6 @@ lose_from() {{ # what a power failure takes: the end of the segment, and what el
 
 
 def render_script(plan: ReproductionPlan) -> str:
-    """Return the whole plan as a shell script."""
     settings = ", ".join(f"{name}={value}" for name, value in plan.server_settings.items()) + ","
     parts = [HEAD.format(broken=plan.broken, model=plan.model, steps=plan.stages[-1].last, settings=settings)]
     if plan.has_elr:

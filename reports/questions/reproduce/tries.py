@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.kafka.cluster.clients import library
+from neverlost.checker.kafka.cluster.clients import import_client
 from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
-from neverlost.checker.kafka.cluster.jars import KafkaHome, kafka_home, require_one
+from neverlost.checker.kafka.cluster.jars import KafkaHome, find_kafka, require_one
 from neverlost.checker.kafka.cluster.process import ClusterError
 from neverlost.checker.kafka.reproduce.attempt import Notify
-from neverlost.checker.kafka.reproduce.death_order import as_sessions_expire
+from neverlost.checker.kafka.reproduce.death_order import order_by_session_expiry
 from neverlost.checker.kafka.reproduce.follow import follow
-from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan, plan
+from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan, plan_stages
 from neverlost.reports.counterexample.itf import read_itf
 from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.reports.output import exit_status
@@ -56,8 +56,8 @@ def plan_reproduction(trace: str, settings: Sequence[str]) -> ReproductionReques
     """Replay a saved counterexample and plan its reproduction.  Errors: `InputError` for a trace that is none, a step that
     cannot be brought about, a key that cannot be changed."""
     system, broken, found, _ = read_itf(trace)
-    found = as_sessions_expire(system, found)
-    planned = plan(system, broken, found)
+    found = order_by_session_expiry(system, found)
+    planned = plan_stages(system, broken, found)
     given = read_settings(settings)
     for name in given:
         if name not in OTHER:
@@ -74,8 +74,8 @@ def try_on_cluster(question: ReproductionRequest, where: KafkaTarget, times: int
     """Try a counterexample `times` times on one cluster, each time with a new topic; return the exit status of the worst try.
     Errors: `InputError` where there is no Kafka to be had."""
     require_one(where.home, where.version)
-    library()
-    home, planned = kafka_home(where.home, where.version, trust=where.trust), question.plan
+    import_client()
+    home, planned = find_kafka(where.home, where.version, trust=where.trust), question.plan
     print_step(f"starting Kafka {home.shown}: {planned.brokers} brokers, {where.controllers} controller(s)")
     documents: list[dict[str, Any]] = []
     try:

@@ -150,11 +150,7 @@ def tolerance(
 
 
 def read_subjects(
-    settings: Settings,
-    config: Path | None,
-    version: str | None,
-    files: Mapping[str, Any],
-    topics: Sequence[str] = (),
+    settings: Settings, config: Path | None, version: str | None, files: Mapping[str, Any], topics: Sequence[str] = ()
 ) -> Iterator[Chosen]:
     """Yield each distinct configuration as designed and as shipped (or only as `defects` says).  Errors: `InputError` for
     limits of faults, and for models that have none."""

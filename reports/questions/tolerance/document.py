@@ -67,7 +67,6 @@ def is_decided(found: Tolerance) -> bool:
 
 
 def cell_text(found: Tolerance, spot: FaultBudget) -> str:
-    """Return a cell of the table as text."""
     return answer_text(*cell_answer(found, spot))
 
 
@@ -176,7 +175,6 @@ def _others(number: int) -> str:
 
 
 def rows(found: Tolerance) -> list[dict[str, Any]]:
-    """Return one row for each decided question."""
     return [_row(found, spot, each) for spot, entries in found.entries.items() for each in entries]
 
 

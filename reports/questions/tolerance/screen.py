@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
@@ -177,18 +177,14 @@ OF_ONE_SEARCH = ("certificate", "state_dir", "resume", "keep_going")
 """Options of `check` that make sense for a single search."""
 
 
-class Likely(Protocol):
-    """Finds how likely a loss is in the tables of a result, and shows it."""
-
-    def find(self, result: ToleranceResult) -> dict[str, Any]:
-        """Return the bounds by the name of a group of topics."""
-
-    def show(self, out: Console, bounds: Mapping[str, Any]) -> None:
-        """Print a sentence for each group, the fewest nines first."""
-
-
-def show_tables(output: Output, spot: FaultBudget | None, likely: Likely | None = None, **asked: Any) -> int:
-    """Find the tables and show them; `likely` finds how likely a loss is for each group of topics, and shows that.
+def show_tables(
+    output: Output,
+    spot: FaultBudget | None,
+    bounds_of: Callable[[ToleranceResult], Mapping[str, Any]] | None = None,
+    show_bounds: Callable[[Console, Mapping[str, Any]], None] | None = None,
+    **asked: Any,
+) -> int:
+    """Decide the tables and show them; `bounds_of` returns bounds of loss for each group of topics, `show_bounds` prints them.
 
     Returns the exit status: 12 or 13 where a record is lost, or writes stop, without any fault.
     """
@@ -214,12 +210,12 @@ def show_tables(output: Output, spot: FaultBudget | None, likely: Likely | None 
 
     with progress:
         result = api.tolerance(out=output.out, progress=progress, decided=decided, **asked)
-        document = {**result.document, **({"nines": likely.find(result)} if likely else {})}
-    output.deliver(document, is_saved=likely is None, lines=lines)
+        document = {**result.document, **({"nines": bounds_of(result)} if bounds_of else {})}
+    output.deliver(document, is_saved=bounds_of is None, lines=lines)
     if output.is_read:
         show(console, result, spot)
-        if likely is not None:
-            likely.show(console, document["nines"])
+        if show_bounds is not None:
+            show_bounds(console, document["nines"])
     output.end(document)
     without_faults = exit_status.of_words(describe.cell_answer(each.table, FaultBudget(0, 0))[0] for each in result.subjects)
     if without_faults == exit_status.HOLDS and result.verdict == "inconclusive":

@@ -37,15 +37,15 @@ SAYS = re.compile(rf"{OK}|{STOPS}|{UNDECIDED}|{LOST}(, \d+ steps?)?")
 """What a search can say of a partition."""
 
 
-def complete_tables(command: str, derived: Mapping[str, Any], there: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def complete_tables(command: str, derived: Mapping[str, Any], stated: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the derived document with the bundle's statements where it is undecided, and the places of those.  Whatever was
     decided here, and whatever follows from it, must be the same in the bundle."""
     places: list[str] = []
     main = MAIN[command]
-    found = dict(derived) | {main: _stated(command, derived[main], there[main], main, places)}
+    found = dict(derived) | {main: _merge_part(command, derived[main], stated[main], main, places)}
     labels = {label for label in found[main] if found[main][label] != derived[main][label]} if command == "tolerance" else set()
     for name in FOLLOWING[command] if places else ():
-        mine, theirs = derived[name], there[name]
+        mine, theirs = derived[name], stated[name]
         if isinstance(mine, Mapping):
             theirs = _merged(mine, theirs, lambda each: _label_of(each) in labels)
         if theirs != mine:
@@ -54,11 +54,11 @@ def complete_tables(command: str, derived: Mapping[str, Any], there: Mapping[str
     return found, places
 
 
-def _merged(derived: Mapping[str, Any], there: Mapping[str, Any], is_open: Callable[[str], bool]) -> dict[str, Any]:
+def _merged(derived: Mapping[str, Any], stated: Mapping[str, Any], is_open: Callable[[str], bool]) -> dict[str, Any]:
     """Return the stated values under the names that are open, and the derived ones under the others."""
-    names = [name for name in there if is_open(name) or name in derived]
-    names += [name for name in derived if name not in there and not is_open(name)]
-    return {name: there[name] if is_open(name) else derived[name] for name in names}
+    names = [name for name in stated if is_open(name) or name in derived]
+    names += [name for name in derived if name not in stated and not is_open(name)]
+    return {name: stated[name] if is_open(name) else derived[name] for name in names}
 
 
 def _label_of(name: str) -> str:
@@ -66,19 +66,19 @@ def _label_of(name: str) -> str:
     return name.removesuffix(" as designed").removesuffix(" as shipped")
 
 
-def _stated(command: str, derived: Any, there: Any, place: str, places: list[str]) -> Any:
-    if derived == there:
+def _merge_part(command: str, derived: Any, stated: Any, place: str, places: list[str]) -> Any:
+    if derived == stated:
         return derived
-    if isinstance(derived, Mapping) and isinstance(there, Mapping):
+    if isinstance(derived, Mapping) and isinstance(stated, Mapping):
         if _is_open(command, derived):
             places.append(place)
-            found = _merged(derived, there, lambda name: name in DECIDED[command])
+            found = _merged(derived, stated, lambda name: name in DECIDED[command])
             return found if _is_possible(command, derived, found) else derived
-        if derived.keys() == there.keys():
-            return {name: _stated(command, derived[name], each, f"{place}.{name}", places) for name, each in there.items()}
-    if isinstance(derived, list) and isinstance(there, list) and len(derived) == len(there):
-        pairs = enumerate(zip(derived, there, strict=True))
-        return [_stated(command, one, other, f"{place}[{number}]", places) for number, (one, other) in pairs]
+        if derived.keys() == stated.keys():
+            return {name: _merge_part(command, derived[name], each, f"{place}.{name}", places) for name, each in stated.items()}
+    if isinstance(derived, list) and isinstance(stated, list) and len(derived) == len(stated):
+        pairs = enumerate(zip(derived, stated, strict=True))
+        return [_merge_part(command, one, other, f"{place}[{number}]", places) for number, (one, other) in pairs]
     return derived
 
 

@@ -51,33 +51,33 @@ AGAIN = "neverlost verify --full derives it"
 def complete(files: Contents, own: Derived, seed: int | None, seconds: float) -> Completed:
     """Return the derived result with the bundle's claims where it is open, and a line for each place that was not derived.
     Errors: `InputError` for statements that contradict what was derived, and for violations that cannot be re-executed."""
-    derived, there = own.document(RESULT), _result(files)
+    derived, stated = own.document(RESULT), _result(files)
     try:
         if "matrix" in derived:
-            return _complete_sweep(derived, there, files, own, seed, seconds)
+            return _complete_sweep(derived, stated, files, own, seed, seconds)
         if own.question.command in undecided.MAIN:
-            found, places = undecided.complete_tables(own.question.command, derived, there)
+            found, places = undecided.complete_tables(own.question.command, derived, stated)
             if "advice" in places:
                 _require_commands_of_tables(own, found["advice"])
             return found, [f"{each}: as stated: not decided here; {AGAIN}" for each in places]
         if own.question.command == "observe":
-            return _complete_observation(derived, there)
-        return _complete_cells(derived, there, files, own)
+            return _complete_observation(derived, stated)
+        return _complete_cells(derived, stated, files, own)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as problem:
         raise InputError(f"{RESULT} is refused: {misread(problem)}") from None
 
 
-def _complete_observation(derived: dict[str, Any], there: Document) -> Completed:
+def _complete_observation(derived: dict[str, Any], stated: Document) -> Completed:
     """Complete an observation; the places that a time limit cut short here are taken from the bundle."""
     left = list[str]()
     if derived["reason"] == TIMEOUT:
         left = ["verdict", "reason", "refusal", "mechanisms", "intervals", "offset_groups", "states", "unsaid"]
     elif derived["unsaid"] == TIMEOUT:
         left = ["unsaid", "intervals"]
-    taken = {name: there[name] for name in left}
+    taken = {name: stated[name] for name in left}
     open_ones = [name for name, said in derived["mechanisms"].items() if TIMEOUT in said and "mechanisms" not in taken]
     if open_ones:
-        taken["mechanisms"] = derived["mechanisms"] | {name: there["mechanisms"][name] for name in open_ones}
+        taken["mechanisms"] = derived["mechanisms"] | {name: stated["mechanisms"][name] for name in open_ones}
         left.append("mechanisms")
     if not is_plain(taken):
         raise InputError(f"{RESULT} is refused: it states no observation")
@@ -91,54 +91,58 @@ def _result(files: Contents) -> dict[str, Any]:
     return found
 
 
-def _complete_cells(derived: dict[str, Any], there: Document, files: Contents, own: Derived) -> Completed:
-    cells, stated = derived.get("cells", [derived]), there.get("cells", [there])
-    if [each["id"] for each in cells] != [each["id"] for each in stated]:
+def _complete_cells(derived: dict[str, Any], stated: Document, files: Contents, own: Derived) -> Completed:
+    derived_cells, stated_cells = derived.get("cells", [derived]), stated.get("cells", [stated])
+    if [each["id"] for each in derived_cells] != [each["id"] for each in stated_cells]:
         return derived, []  # the comparison says where
-    asked = own.answer.configurations
-    found = [_complete_cell(*each, derived, files, own) for each in zip(cells, stated, asked, strict=True)]
-    lines = [line for _, said in found for line in said]
+    results = own.answer.configurations
+    completed = [_complete_cell(*each, derived, files, own) for each in zip(derived_cells, stated_cells, results, strict=True)]
+    cells, lines = [cell for cell, _ in completed], [line for _, lines in completed for line in lines]
     if "cells" not in derived:
-        return found[0][0], lines
-    reasons = next((each["reason"] for each, _ in found if each.get("reason")), None)
-    verdict = str(worst((each["verdict"] for each, _ in found), reasons))
-    return derived | {"verdict": verdict, "cells": [each for each, _ in found]}, lines
+        return cells[0], lines
+    reason = next((each["reason"] for each in cells if each.get("reason")), None)
+    return derived | {"verdict": str(worst((each["verdict"] for each in cells), reason)), "cells": cells}, lines
 
 
 def _complete_cell(
-    cell: dict[str, Any], stated: Document, answer: Result, whole: Document, files: Contents, own: Derived
+    derived: dict[str, Any], stated: Document, result: Result, whole: Document, files: Contents, own: Derived
 ) -> Completed:
-    is_open = _is_cut(cell.get("reason", whole.get("reason")), own)
-    cell, lines = _complete_remedy(cell, stated, answer.chosen, is_open)
+    is_open = _is_cut(derived.get("reason", whole.get("reason")), own)
+    derived, lines = _complete_remedy(derived, stated, result.chosen, is_open)
     if not is_open and not is_any_witness_accepted(own):
-        _require_decided(cell, stated)
-        return cell, lines
-    about = {"model": whole.get("model"), **cell}
-    entries = []
-    for one, other in zip(cell["properties"], stated["properties"], strict=True):
-        _require_agreement(cell["id"], one, other)
-        if is_open or one["verdict"] == "violated":
-            entries.append(_property_entry(about, one["name"], other, files, own))
-        else:
-            entries.append(one)
+        _require_decided(derived, stated)
+        return derived, lines
+    properties = _complete_properties(derived, stated, whole, is_open, files, own)
     if not is_open:
-        _require_decided(cell, stated)
-        return cell | {"properties": entries}, lines
-    reason = stated.get("reason")
-    taken = {name: stated[name] for name in OF_A_SEARCH if name in stated}
+        _require_decided(derived, stated)
+        return derived | {"properties": properties}, lines
+    name, reason = derived["id"], stated.get("reason")
+    taken = {field: stated[field] for field in OF_A_SEARCH if field in stated}
     if not is_plain(taken) or not (reason is None or isinstance(reason, str)):
-        raise InputError(f"{RESULT} is refused: {cell['id']} states no counts of a search")
-    for name, known in cell.get("levels", {}).items():
-        if any(one != other for one, other in zip(known, stated["levels"][name], strict=False)):
-            raise InputError(f"{RESULT} is refused: {cell['id']} has other levels than those that were derived")
-    if "proofs" in cell:
-        names = OF_A_PROOF + (OF_MINING if own.question.arguments.get("mine") else ())
-        pairs = zip(cell["proofs"], stated["proofs"], strict=True)
-        taken["proofs"] = [one | {name: other[name] for name in names} for one, other in pairs]
-    taken["verdict"] = str(worst((each["verdict"] for each in entries), reason))
-    places = ", ".join(name for name in (*OF_A_SEARCH, "properties") if name in stated)
+        raise InputError(f"{RESULT} is refused: {name} states no counts of a search")
+    for field, levels in derived.get("levels", {}).items():
+        if any(one != other for one, other in zip(levels, stated["levels"][field], strict=False)):
+            raise InputError(f"{RESULT} is refused: {name} has other levels than those that were derived")
+    if "proofs" in derived:
+        fields = OF_A_PROOF + (OF_MINING if own.question.arguments.get("mine") else ())
+        pairs = zip(derived["proofs"], stated["proofs"], strict=True)
+        taken["proofs"] = [one | {field: other[field] for field in fields} for one, other in pairs]
+    taken["verdict"] = str(worst((each["verdict"] for each in properties), reason))
+    places = ", ".join(field for field in (*OF_A_SEARCH, "properties") if field in stated)
     why = f"stated to have been cut short ({reason})" if reason else f"stated {taken['verdict']}"
-    return {**cell, **taken, "properties": entries}, [*lines, f"{cell['id']}: {places}: {why}; {AGAIN}"]
+    return derived | taken | {"properties": properties}, [*lines, f"{name}: {places}: {why}; {AGAIN}"]
+
+
+def _complete_properties(
+    derived: Document, stated: Document, whole: Document, is_open: bool, files: Contents, own: Derived
+) -> list[dict[str, Any]]:
+    """Return the verdicts of a cell: the derived ones, but the stated ones where they are open or violated."""
+    about, entries = {"model": whole.get("model"), **derived}, []
+    for one, other in zip(derived["properties"], stated["properties"], strict=True):
+        _require_agreement(derived["id"], one, other)
+        is_stated = is_open or one["verdict"] == "violated"
+        entries.append(_property_entry(about, one["name"], other, files, own) if is_stated else one)
+    return entries
 
 
 def _require_decided(cell: Document, stated: Document) -> None:
@@ -236,35 +240,34 @@ def read_witness(files: Contents, name: str, about: Document, broken: str, own: 
 
 
 def _complete_sweep(
-    derived: dict[str, Any], there: Document, files: Contents, own: Derived, seed: int | None, seconds: float
+    derived: dict[str, Any], stated: Document, files: Contents, own: Derived, seed: int | None, seconds: float
 ) -> Completed:
     """Complete a sweep in which some cells were not decided again; whatever follows from all cells is computed from the
     completed cells."""
-    cells, sweep = there["cells"], own.answer.swept
+    cells, sweep = stated["cells"], own.answer.swept
     if [each["id"] for each in cells] != [each["id"] for each in derived["cells"]]:
+        return derived, []  # the comparison says where
+    is_open = [any(each.verdict is Verdict.INCONCLUSIVE for each in decisions) for decisions in sweep.decisions]
+    open_cells = [number for number in range(len(cells)) if is_open[number]]
+    if not open_cells:
         return derived, []
-    undecided = [
-        number for number in range(len(cells)) if any(each.verdict is Verdict.INCONCLUSIVE for each in sweep.decisions[number])
-    ]
-    if not undecided:
-        return derived, []
-    merged = _merge_decisions(sweep, cells, set(undecided), files, own)
-    sampled = set(_sample_cells(merged, undecided, derived["symmetry"], seed, seconds))
-    place = {
+    completed = _merge_decisions(sweep, cells, open_cells, files, own)
+    confirmed = set(_sample_cells(completed, open_cells, derived["symmetry"], seed, seconds))
+    traces = {
         (number, each["name"]): each["trace"]
         for number, cell in enumerate(cells)
         for each in cell["properties"]
         if "trace" in each
     }
-    document = describe_sweep.document(own.answer.spanned, merged, derived["engine"], derived["symmetry"], place)
-    if not is_measurement(there["searches"]):
+    document = describe_sweep.document(own.answer.spanned, completed, derived["engine"], derived["symmetry"], traces)
+    if not is_measurement(stated["searches"]):
         raise InputError(f"{RESULT} is refused: searches are no counts of searches")
-    document["searches"] = there["searches"]
+    document["searches"] = stated["searches"]
     if own.answer.expected is not None:
         document["changes"] = describe_sweep.changes(own.answer.expected, document)
     document |= own.question.answered
-    left = [number for number in undecided if number not in sampled]
-    lines = [f"{cells[number]['id']}: {_as_stated(merged, number)}; {AGAIN}" for number in left]
+    unconfirmed = [number for number in open_cells if number not in confirmed]
+    lines = [f"{cells[number]['id']}: {_as_stated(completed, number)}; {AGAIN}" for number in unconfirmed]
     return document, [*lines, f"searches: which there were, and their counts, are as stated; {AGAIN}"]
 
 
@@ -273,11 +276,13 @@ def _as_stated(sweep: Sweep, number: int) -> str:
     return f"{', '.join(decisions)}, how they were decided and the number of states are as stated"
 
 
-def _merge_decisions(sweep: Sweep, cells: Sequence[Document], undecided: set[int], files: Contents, own: Derived) -> Sweep:
-    """Return the sweep with the stated decisions in the undecided cells."""
+def _merge_decisions(
+    sweep: Sweep, cells: Sequence[Document], open_cells: Sequence[int], files: Contents, own: Derived
+) -> Sweep:
+    """Return the sweep with the stated decisions in the open cells."""
     numbers = {each["id"]: number for number, each in enumerate(cells)}
     decisions, distinct = list(sweep.decisions), list(sweep.distinct)
-    for number in sorted(undecided):
+    for number in open_cells:
         cell = cells[number]
         found = []
         for one, other in zip(sweep.decisions[number], cell["properties"], strict=True):
@@ -305,12 +310,12 @@ def _decision(
     return Decision(one.property, verdict, how, trace, source)
 
 
-def _sample_cells(sweep: Sweep, undecided: Sequence[int], symmetry: bool, seed: int | None, seconds: float) -> Iterator[int]:
-    """Search undecided cells by themselves, as many as there is time for, in an order that the bundle cannot predict; yield
+def _sample_cells(sweep: Sweep, open_cells: Sequence[int], symmetry: bool, seed: int | None, seconds: float) -> Iterator[int]:
+    """Search open cells by themselves, as many as there is time for, in an order that the bundle cannot predict; yield
     those that were confirmed.  Errors: `InputError` for a cell with another answer than is stated."""
     drawn = random.Random(seed) if seed is not None else random.SystemRandom()
     started = time.monotonic()
-    for number in drawn.sample(list(undecided), len(undecided)):
+    for number in drawn.sample(list(open_cells), len(open_cells)):
         left = seconds - (time.monotonic() - started)
         if left <= 0:
             return

@@ -215,7 +215,8 @@ def _check_certificate(files: Contents, own: Derived, result: Document) -> str:
 
 
 def _check_other_files(files: Contents, own: Derived, documents: dict[str, bytes], found: BundleCheck) -> None:
-    """Compare all other files: reports, pictures and gate files follow from the documents; the rest from the question alone."""
+    """Compare every file that has no check of its own: what the question alone decides must be the same; reports, pictures and
+    gate files, which follow from the documents, may be rendered by another version; any other file is refused."""
     result = _parsed(RESULT, files)
     try:
         rendered = own.rendered(documents, RESULT)
@@ -223,23 +224,29 @@ def _check_other_files(files: Contents, own: Derived, documents: dict[str, bytes
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as problem:
         raise InputError(f"{RESULT} is refused: {misread(problem)}") from None
     checked = {*documents, ENVIRONMENT, MANIFEST, *({CERTIFICATE} & own.files.keys())}
-    alone = {name: content for name, content in own.files.items() if not _is_decided(name) and name not in checked}
-    alone |= {name: content.encode() for name, content in pages.items()}
-    if own.question.command == "prove":
-        held = {each["name"] for each in result.get("properties", ()) if each["verdict"] == "holds"}
-        cut = [each for each in own.answer.inductions if each.goal.name in held and not each.is_complete]
-        left = sorted(proof_check.possible_obligation_files(cut) & files.keys())
-        checked |= set(left)
-        found.unchecked += [f"{name}: not built from the model again; {unverified_claims.AGAIN}" for name in left]
-    wrong = [f"{name} is missing" for name in alone if name not in files]
-    wrong += [f"nothing gives {name}" for name in files if name not in alone and name not in rendered and name not in checked]
-    wrong += [f"{name} is not what follows" for name in alone if name in files and files[name] != alone[name]]
+    required = {name: content for name, content in own.files.items() if not _is_decided(name) and name not in checked}
+    required |= {name: content.encode() for name, content in pages.items()}
+    unbuilt = _unbuilt_obligations(files, own, result)
+    found.unchecked += [f"{name}: not built from the model again; {unverified_claims.AGAIN}" for name in unbuilt]
+    known = checked | required.keys() | rendered.keys() | set(unbuilt)
+    wrong = [f"{name} is missing" for name in required if name not in files]
+    wrong += [f"nothing gives {name}" for name in files if name not in known]
+    wrong += [f"{name} is not what follows" for name, content in required.items() if files.get(name, content) != content]
     if wrong:
         raise InputError(f"the bundle is refused: {'; '.join(wrong)}{_hint(files)}")
     other = [name for name in rendered if files.get(name) != rendered[name]]
     if len(rendered) > len(other):
         found.confirmed.append(f"{len(rendered) - len(other)} reports and pictures rendered again, byte for byte the same")
     found.unchecked += [f"{name}: not what this version renders (neverlost report BUNDLE renders it again)" for name in other]
+
+
+def _unbuilt_obligations(files: Contents, own: Derived, result: Document) -> list[str]:
+    """Return the SMT-LIB files of properties that hold as stated and whose proof was cut short here."""
+    if own.question.command != "prove":
+        return []
+    holding = {each["name"] for each in result.get("properties", ()) if each["verdict"] == "holds"}
+    cut = [each for each in own.answer.inductions if each.goal.name in holding and not each.is_complete]
+    return sorted(proof_check.possible_obligation_files(cut) & files.keys())
 
 
 def _is_decided(name: str) -> bool:

@@ -29,7 +29,7 @@ def system(text: str) -> System:
 def test_cases_are_those_of_the_defining_interpreter() -> None:
     """State by state, without projections or columns."""
     small = system(TWO)
-    found, transitions = cases.cases(cases.reached(small), dict.fromkeys(EVENTS))
+    found, transitions = cases.find_cases(cases.search_reachable(small), dict.fromkeys(EVENTS))
     names = {name: index for index, name in enumerate(slot.name for slot in small.slots)}
 
     def known(state: tuple[int, ...]) -> tuple[object, ...]:

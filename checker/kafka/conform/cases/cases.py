@@ -1,4 +1,4 @@
-"""Every distinct decision of the controller in a complete set of reachable states, with all the answers that the model gives.
+"""Finds every distinct decision of the controller in a set of reachable states, with all the answers that the model gives.
 
 A case is what the controller knows when an event comes (leader, ISR, ELR, who is fenced, ...) and the event; states that
 differ in anything else share it.  States with equal knowledge and different answers are different cases, so that nothing
@@ -117,7 +117,7 @@ LEADERLESS = BY_NAME["last-known-leader-when-leaderless"]
 
 
 @dataclass(frozen=True)
-class Reached:
+class ReachableStates:
     """The states of a complete search and the successors of each."""
 
     system: System
@@ -127,12 +127,11 @@ class Reached:
         return len(self.owned.states)
 
     def batches(self) -> Iterator[Packed]:
-        """Yield the states in batches."""
         for start in range(0, len(self), BATCH):
             yield self.owned.states.slice(start, min(start + BATCH, len(self)))
 
 
-def reached(system: System) -> Reached:
+def search_reachable(system: System) -> ReachableStates:
     """Search every reachable state in this process; the order of states does not matter for cases."""
     found = OwnedStates(system, (), False)
     found.absorb(pack_rows(system, sorted({state for _, state in system.initial_states()})))
@@ -141,7 +140,7 @@ def reached(system: System) -> Reached:
         while found.waiting:
             found.expand()
         found.close_level()
-    return Reached(system, found)
+    return ReachableStates(system, found)
 
 
 class Projection:
@@ -204,7 +203,7 @@ def knowledge(system: System, values: dict[tuple[str, int], int]) -> Knowledge:
     )
 
 
-def cases(found: Reached, events: dict[str, Any]) -> tuple[list[ConformCase], int]:
+def find_cases(found: ReachableStates, events: dict[str, Any]) -> tuple[list[ConformCase], int]:
     """Return every distinct case of the actions named in `events`, and how many transitions these cases stand for."""
     system = found.system
     groups: dict[tuple[str, tuple[tuple[str, int], ...]], list[int]] = {}
@@ -260,7 +259,7 @@ def _case(
     return ConformCase(name, event, knowledge(system, values), answers, proposed)
 
 
-def moved(before: Knowledge, after: Knowledge, partition_epochs: int, leader_epochs: int) -> Knowledge:
+def follow_epochs(before: Knowledge, after: Knowledge, partition_epochs: int, leader_epochs: int) -> Knowledge:
     """Return an answer with `epochs` set to what the leader of before knows after so many changes of each epoch."""
     epochs = before.epochs
     if leader_epochs:

@@ -68,6 +68,6 @@ Answers = dict[tuple[str, str, str], tuple[str, ...]]
 """What a class answers: method, setting and case to every answer."""
 
 
-def shown_set(answers: Iterable[object]) -> tuple[str, ...]:
+def sorted_texts(answers: Iterable[object]) -> tuple[str, ...]:
     """Return a set of answers as sorted texts."""
     return tuple(sorted(map(str, answers)))

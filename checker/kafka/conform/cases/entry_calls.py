@@ -80,12 +80,7 @@ class ControllerScript:
 
 
 def partition_record(
-    replicas: Sequence[int],
-    isr: Sequence[int],
-    leader: int,
-    leader_epoch: int,
-    partition_epoch: int,
-    **others: Sequence[int],
+    replicas: Sequence[int], isr: Sequence[int], leader: int, leader_epoch: int, partition_epoch: int, **others: Sequence[int]
 ) -> dict[str, Any]:
     """Return a PartitionRecord as JSON."""
     data = {
@@ -103,8 +98,7 @@ def partition_record(
     return {"type": "PARTITION_RECORD", "version": 2 if "eligibleLeaderReplicas" in data else 1, "data": data}
 
 
-def run(broker: Broker, call: Call) -> None:
-    """Make a call on a broker."""
+def make_call(broker: Broker, call: Call) -> None:
     if call.name == "fence":
         broker.fenced = set(call.arguments)
     elif call.name == "answer":
@@ -164,7 +158,7 @@ def _ids(brokers: frozenset[int]) -> tuple[int, ...]:
     return tuple(sorted(each + 1 for each in brokers))
 
 
-def shown(state: LeaderState, acked: frozenset[int] | None) -> str:
+def leader_text(state: LeaderState, acked: frozenset[int] | None) -> str:
     """Return what a test reads of a leader."""
     isr, waited = (list(_ids(each)) if state.isr else [] for each in (state.isr, state.maximal_isr))
     acks = "" if acked is None else f" acknowledged {sorted(acked)}"

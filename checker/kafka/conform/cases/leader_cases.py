@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from neverlost.checker.kafka.conform.cases.cases import Projection, Reached
+from neverlost.checker.kafka.conform.cases.cases import Projection, ReachableStates
 from neverlost.model.interpreters.ints import take
 from neverlost.model.kernel import NO_REPLICA, members
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
@@ -156,7 +156,7 @@ def events(state: LeaderState, records: int) -> Iterator[LeaderEvent]:
     yield LeaderEvent("record of another leader", isr=frozenset(brokers))
 
 
-def reached_states(found: Reached, min_isr: int) -> set[LeaderState]:
+def reached_states(found: ReachableStates, min_isr: int) -> set[LeaderState]:
     """Return every distinct state of broker 0 while it believes it is leader."""
     system = found.system
     scalars = tuple(each for each in ("leader", "leader_knows", "leader_epoch_start", "leader_epoch_start_offset"))

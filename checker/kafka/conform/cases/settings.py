@@ -52,7 +52,7 @@ class ConformSetting:
         return self.system.configurations[0]
 
 
-def setting(kafka: Kafka, text: str) -> ConformSetting:
+def parse_setting(kafka: Kafka, text: str) -> ConformSetting:
     """Parse `KEY=VALUE KEY=VALUE` as a setting for a version.  Errors: `InputError` for invalid keys and values, and for a
     model that is not of a modern Kafka."""
     given = read_settings(text.split())
@@ -80,9 +80,8 @@ RANDOM_STATES, SHORT_RANDOM_STATES, SEED = 10_000, 500, 14
 
 
 def leader_settings(kafka: Kafka, short: bool) -> list[ConformSetting]:
-    """Return the settings whose leaders are compared."""
     return [
-        setting(kafka, f"{text} min.insync.replicas={least} eligible.leader.replicas=false")
+        parse_setting(kafka, f"{text} min.insync.replicas={least} eligible.leader.replicas=false")
         for text in (SHORT_LEADER if short else LEADER)
         for least in range(1, 2 + int(text[len("replication.factor=")]))
     ]
@@ -92,7 +91,7 @@ def random_settings(kafka: Kafka, short: bool) -> list[tuple[ConformSetting, int
     """Return the settings for random leader states, each with the number of states."""
     count = SHORT_RANDOM_STATES if short else RANDOM_STATES
     text = "replication.factor=3 bounds.records=4 faults.isr_shrink=1 faults.fence=1 eligible.leader.replicas=false"
-    return [(setting(kafka, f"{text} min.insync.replicas={least}"), -(-count // 3)) for least in (1, 2, 3)]
+    return [(parse_setting(kafka, f"{text} min.insync.replicas={least}"), -(-count // 3)) for least in (1, 2, 3)]
 
 
 def controller_settings(kafka: Kafka, short: bool, requests: bool = False) -> list[ConformSetting]:
@@ -100,7 +99,7 @@ def controller_settings(kafka: Kafka, short: bool, requests: bool = False) -> li
     `requests`: those for the whole controller, not only for the builder."""
     texts = SHORT[:1] if short and requests else SHORT if short else REQUESTS if requests else CONTROLLER
     return [
-        setting(kafka, f"{text} eligible.leader.replicas={elr}")
+        parse_setting(kafka, f"{text} eligible.leader.replicas={elr}")
         for text in texts
         for elr in (["false", "true"] if kafka.has_released_elr else ["false"])
     ]

@@ -1,7 +1,8 @@
-"""The breadth-first search over Kafka's own classes, one Java process per core.
+"""Explores Kafka's own classes breadth first, with one Java process per core.
 
-Who found a state first expands it, since it holds the saved objects; the parent process decides what is new and evens the
-work out by naming paths, which their receiver runs from the beginning: a state reached so must be the one that was saved.
+The process that first reaches a state expands it, since it holds the saved objects.  The parent process decides which states
+are new, and balances the work by sending paths, which the receiver runs from the beginning; the state reached so must be the
+one that was saved.
 
 Everything that is reported (counts, depth, the trace) is the same for any number of processes.
 """

@@ -1,4 +1,4 @@
-"""Kafka's own leader and controller, explored breadth first with no model at all.
+"""The states and events of Kafka's own leader and controller, which are explored breadth first without the model.
 
 The leader is kafka.cluster.Partition with a real log, the controller is ReplicationControlManager; followers are their log
 ends, and a fetch is one step.  In every state, each replica that an election may choose must hold what the leader's high

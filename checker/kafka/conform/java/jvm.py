@@ -1,4 +1,4 @@
-"""One Java process with one Kafka version inside this Python process, and calls to its methods whatever their visibility.
+"""Starts Java with one Kafka version inside this Python process, and calls its methods whatever their visibility.
 
 A process has one Java and one version for life: every comparison runs in a child process of its own.
 
@@ -74,7 +74,7 @@ def returns_optional(interface: str, method: str) -> bool:
     return bool(found) and str(found[0].getReturnType().getName()) == "java.util.Optional"
 
 
-def maybe(interface: str, method: str, value: Any = None) -> Any:
+def optional_result(interface: str, method: str, value: Any = None) -> Any:
     """Wrap a value, or nothing, in the optional type that a method of an interface returns in this version."""
     return optional(value) if returns_optional(interface, method) else option(value)
 
@@ -89,7 +89,7 @@ def has_class(name: str) -> bool:
 
 
 @functools.cache
-def first_of(*names: str) -> str:
+def first_class(*names: str) -> str:
     """Return the first of some names that is a class here, since classes move between versions.  Errors: `MissingClass`."""
     found = next((each for each in names if has_class(each)), None)
     if found is None:
@@ -118,7 +118,6 @@ def integer(value: int) -> Any:
 
 
 def int_array(values: Iterable[int]) -> Any:
-    """Return an int[]."""
     import jpype
 
     return jpype.JArray(jpype.JInt)(list(values))
@@ -133,13 +132,11 @@ def java_list(values: Iterable[Any]) -> Any:
 
 
 def optional(value: Any = None) -> Any:
-    """Return a java.util.Optional."""
     made = java_class("java.util.Optional")
     return made.empty() if value is None else made.of(value)
 
 
 def option(value: Any = None) -> Any:
-    """Return a scala.Option."""
     return java_class("scala.Option").apply(value)
 
 
@@ -221,7 +218,7 @@ def new_from(name: str, by_type: Mapping[str, Any]) -> Any:
     return new(name, *[by_type[each.rpartition(".")[2]] for each in constructor(name)[1]])
 
 
-def nothing(kind: str) -> Any:
+def empty_optional(kind: str) -> Any:
     """Return Java's or Scala's empty value of an optional type."""
     return optional() if kind == "java.util.Optional" else option()
 

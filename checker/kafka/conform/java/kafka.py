@@ -9,7 +9,7 @@ from pathlib import Path
 
 from neverlost.checker.engine.spark.java import java_home
 from neverlost.checker.kafka.cluster.checksums import checksums, require_known
-from neverlost.checker.kafka.cluster.jars import CORE, fetched, wanted
+from neverlost.checker.kafka.cluster.jars import CORE, fetch_home, parse_version
 from neverlost.checker.kafka.conform.java import sources
 from neverlost.checker.kafka.conform.java.jvm import require_bridge
 from neverlost.specs.errors import InputError
@@ -44,7 +44,7 @@ def kafka_of_version(version: str, trust: bool = False, environment: Mapping[str
     """Return a released Kafka, downloaded with Maven if it is not in the cache.  X.Y stands for the patch with known
     checksums; with `trust` for the newest one, unchecked.  Errors: `InputError` for an invalid or unknown version, a jar with
     another checksum, no Java, no Maven, no JPype."""
-    numbers = wanted(version)
+    numbers = parse_version(version)
     known = supported_versions()
     if not trust:
         if version not in known and version not in known.values():
@@ -57,7 +57,7 @@ def kafka_of_version(version: str, trust: bool = False, environment: Mapping[str
         version = ".".join(map(str, numbers))
     require_bridge()
     java = java_home(environment, needed_by="a comparison with Kafka's classes")
-    jars = tuple(sorted((fetched(version, java, environment, tools=False) / "libs").glob("*.jar")))
+    jars = tuple(sorted((fetch_home(version, java, environment, tools=False) / "libs").glob("*.jar")))
     if not trust:
         require_known(jars)
     return Kafka(_version(jars, version), jars, java)

@@ -1,4 +1,4 @@
-"""Kafka's own broker for one partition: kafka.cluster.Partition with a real log; only its neighbours are stand-ins.
+"""Runs Kafka's own broker for one partition: kafka.cluster.Partition with a real log, and stand-ins for its neighbours.
 
 The stand-ins: a clock, a scheduler that runs nothing, what the metadata cache says of the other brokers, and the channel to
 the controller, which keeps each AlterPartition request until it is answered.  Brokers are numbered as in Kafka, from 1.
@@ -21,19 +21,19 @@ from neverlost.checker.kafka.conform.java.jvm import (
     constant,
     constructor,
     declared_methods,
+    empty_optional,
     field_of,
-    first_of,
+    first_class,
     has_class,
     int_array,
     integer,
     java_class,
     kafka_class,
-    maybe,
     new,
     new_from,
-    nothing,
     option,
     optional,
+    optional_result,
     proxy,
 )
 from neverlost.checker.kafka.conform.java.metadata import metadata_version, partition_registration, unassigned_directories
@@ -116,7 +116,7 @@ class Host:
             return java_class("java.util.Properties")()
 
         topics = proxy(
-            first_of(PACKAGE + "metadata.ConfigRepository", "kafka.server.metadata.ConfigRepository"),
+            first_class(PACKAGE + "metadata.ConfigRepository", "kafka.server.metadata.ConfigRepository"),
             dict.fromkeys(("config", "topicConfig", "brokerConfig"), nothing),
         )
         made = java_class("kafka.log.LogManager")
@@ -125,8 +125,8 @@ class Host:
         empty = java_class("java.util.HashSet")()
         if not types[1].startswith("java."):
             empty = java_class("scala.jdk.javaapi.CollectionConverters").asScala(java_class("java.util.ArrayList")()).toSeq()
-        statistics = first_of(PACKAGE + "storage.log.metrics.BrokerTopicStats", "kafka.server.BrokerTopicStats")
-        idle = proxy(first_of(PACKAGE + "server.util.Scheduler", "kafka.utils.Scheduler"), _IdleScheduler())
+        statistics = first_class(PACKAGE + "storage.log.metrics.BrokerTopicStats", "kafka.server.BrokerTopicStats")
+        idle = proxy(first_class(PACKAGE + "server.util.Scheduler", "kafka.utils.Scheduler"), _IdleScheduler())
         is_own = types[3].endswith("KafkaScheduler")  # up to 3.3 it must be Kafka's own until the manager is made
         given = [
             configuration,
@@ -143,7 +143,7 @@ class Host:
         return found
 
     def _purgatory(self, name: str) -> Any:
-        made = first_of(PACKAGE + "server.purgatory.DelayedOperationPurgatory", "kafka.server.DelayedOperationPurgatory")
+        made = first_class(PACKAGE + "server.purgatory.DelayedOperationPurgatory", "kafka.server.DelayedOperationPurgatory")
         idle = {"add": lambda _: None, "advanceClock": lambda _: False, "size": lambda: 0, "close": lambda: None}
         timer = proxy(constructor(made)[1][1], {**idle, "shutdown": idle["close"]})
         return new(made, name, timer, self.me, 1000, False, False)
@@ -253,7 +253,7 @@ class Broker:
         def alive(broker: int) -> Any:
             epoch = self.epochs.get(int(broker)) if int(broker) not in self.fenced else None
             value = None if epoch is None else java_class("java.lang.Long")(epoch)
-            return maybe(interface, "getAliveBrokerEpoch", value)
+            return optional_result(interface, "getAliveBrokerEpoch", value)
 
         return {
             "getAliveBrokerEpoch": alive,
@@ -294,24 +294,26 @@ class Broker:
         call_known(self.partition, what, *known, self._checkpoints(), option(self.topic_id), option())
 
     def _checkpoints(self) -> Any:
-        name = first_of(
+        name = first_class(
             PACKAGE + "storage.internals.checkpoint.OffsetCheckpoints", "kafka.server.checkpoints.OffsetCheckpoints"
         )
-        return proxy(name, {"fetch": lambda *_: maybe(name, "fetch")})
+        return proxy(name, {"fetch": lambda *_: optional_result(name, "fetch")})
 
     # what clients and followers ask
 
     def records(self) -> Any:
         """Return a batch of one record."""
-        name = first_of(PACKAGE + "common.record.internal.MemoryRecords", PACKAGE + "common.record.MemoryRecords")
+        name = first_class(PACKAGE + "common.record.internal.MemoryRecords", PACKAGE + "common.record.MemoryRecords")
         record = java_class(name.replace("MemoryRecords", "SimpleRecord"))
         content = record(java_class("java.lang.String")("m").getBytes())
-        uncompressed = java_class(first_of(PACKAGE + "common.compress.Compression", PACKAGE + "common.record.CompressionType"))
+        uncompressed = java_class(
+            first_class(PACKAGE + "common.compress.Compression", PACKAGE + "common.record.CompressionType")
+        )
         return java_class(name).withRecords(uncompressed.NONE, content)
 
     def append(self, acks: int = -1) -> str:
         """Append a producer's record; return the error's name, NONE if it is in the log."""
-        made = java_class(first_of(PACKAGE + "server.common.RequestLocal", "kafka.server.RequestLocal"))
+        made = java_class(first_class(PACKAGE + "server.common.RequestLocal", "kafka.server.RequestLocal"))
         local = made.noCaching() if hasattr(made, "noCaching") else made.NoCaching()
         origin = constant(LOG + "AppendOrigin", "CLIENT", "kafka.log.AppendOrigin$Client")
         given = [self.records(), origin, acks, local]
@@ -326,12 +328,12 @@ class Broker:
     def fetch(self, follower: int, offset: int, last_epoch: int | None = None) -> str:
         """Handle a follower's fetch; return the error's name, or DIVERGING_EPOCH for an answer with a diverging epoch."""
         places = (PACKAGE + "server.storage.log.", LOG, "kafka.server.")
-        made = first_of(*[each + "FetchParams" for each in places])
+        made = first_class(*[each + "FetchParams" for each in places])
         types = constructor(made)[1]
         isolation = constant(made.replace("FetchParams", "FetchIsolation"), "LOG_END", "kafka.server.FetchLogEnd")
         request = [13] if types[0] == "short" else []
         epoch = [self.epochs[follower]] if types.count("long") > 1 else []
-        client = nothing(next(each for each in types if "Option" in each))
+        client = empty_optional(next(each for each in types if "Option" in each))
         shared = [False] * types.count("boolean")
         parameters = new(made, *request, follower, *epoch, 0, 1, 1 << 20, isolation, client, *shared)
         epoch = optional(None if last_epoch is None else integer(last_epoch))
@@ -370,14 +372,12 @@ class Broker:
         request.future.complete(request.sent.withPartitionEpoch(partition_epoch))
 
     def refuse(self, request: AlterPartitionRequest, error: str) -> None:
-        """Complete a request with an error."""
         request.future.completeExceptionally(kafka_class("common.protocol.Errors").valueOf(error).exception())
 
     # reading and installing
 
     @property
     def log(self) -> Any:
-        """The log of the partition."""
         return self.partition.log().get()
 
     def append_to_log(self, leader_epoch: int) -> None:
@@ -393,18 +393,17 @@ class Broker:
         log = self.log
         method = "truncateFullyAndStartAt"
         kinds = [str(each.getParameterTypes()[-1].getName()) for each in declared_methods(log, method)]
-        call_known(log, method, 0, *[nothing(each) for each in kinds if each != "long"])
+        call_known(log, method, 0, *[empty_optional(each) for each in kinds if each != "long"])
 
     def offset(self, offset: int) -> Any:
         """Return an offset as LogOffsetMetadata without a segment."""
-        return new(first_of(LOG + "LogOffsetMetadata", "kafka.server.LogOffsetMetadata"), offset, -1, -1)
+        return new(first_class(LOG + "LogOffsetMetadata", "kafka.server.LogOffsetMetadata"), offset, -1, -1)
 
     def replica(self, follower: int) -> Any:
         """Return what the leader holds of a follower."""
         return self.partition.getReplica(follower).get()
 
     def seen(self) -> PartitionSnapshot:
-        """Read the partition as it stands."""
         state, log = self.partition.partitionState(), self.log
         remote = []
         for each in self.replicas:

@@ -1,4 +1,4 @@
-"""Kafka's own controller for one partition: ReplicationControlManager with its helpers; requests go in, records are replayed.
+"""Runs Kafka's own controller for one partition: ReplicationControlManager with its helpers and its records.
 
 Only the clock is a stand-in.  Brokers are numbered as in Kafka, from 1.
 
@@ -20,7 +20,7 @@ from neverlost.checker.kafka.conform.java.jvm import (
     call_known,
     constructor,
     declared_methods,
-    first_of,
+    first_class,
     has_method,
     integer,
     java_class,
@@ -115,7 +115,7 @@ class Controller:
 
     def _build(self, elr: bool) -> None:
         clock = self.clock.java()
-        context = java_class(first_of(*[PACKAGE + each for each in LOG_CONTEXT]))()
+        context = java_class(first_class(*[PACKAGE + each for each in LOG_CONTEXT]))()
         self.snapshots = kafka_class("timeline.SnapshotRegistry")(context)
         self.features = self._features(elr)
         made = new(PACKAGE + "controller.ClusterControlManager$Builder")
@@ -328,7 +328,9 @@ class Controller:
         topic = kafka_class(data + "$CreatableTopic")().setName(TOPIC).setNumPartitions(-1).setReplicationFactor(-1)
         assignment = kafka_class(data + "$CreatableReplicaAssignment")().setPartitionIndex(0).setBrokerIds(java_list(brokers))
         topic.assignments().add(assignment)
-        named = java_class(first_of(*[PACKAGE + data + each for each in ("$CreatableTopicConfig", "$CreateableTopicConfig")]))
+        named = java_class(
+            first_class(*[PACKAGE + data + each for each in ("$CreatableTopicConfig", "$CreateableTopicConfig")])
+        )
         config = named().setName("min.insync.replicas").setValue(str(min_isr))
         topic.configs().add(config)
         request = kafka_class(data)()
@@ -387,7 +389,6 @@ class Controller:
     # reading and installing
 
     def read(self) -> PartitionState:
-        """Return the partition as the controller holds it."""
         found = call(self.replication, "getPartition", self.topic_id, 0)
 
         def ids(name: str) -> tuple[int, ...]:
@@ -406,7 +407,6 @@ class Controller:
         )
 
     def fenced(self) -> frozenset[int]:
-        """Return the brokers that are fenced."""
         return frozenset(each for each in self.epochs if bool(self.registration_of(each).fenced()))
 
     def install(self, wanted: PartitionState, fenced: Collection[int] = ()) -> None:

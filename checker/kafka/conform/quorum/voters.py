@@ -1,4 +1,4 @@
-"""What one voter of the quorum does, by Kafka's own classes: QuorumState, its states of an epoch, and LeaderState.
+"""Compares the model's voters with Kafka's own classes: QuorumState, its states of an epoch, and LeaderState.
 
 Every step of the model that is about one voter is done to a QuorumState that stands where the model's voter stands, in the
 order in which KafkaRaftClient does it.  Where the model refuses a vote the class has to refuse it too.  Voters that stand alike
@@ -60,11 +60,10 @@ class Quorum:
         self.endpoints = jvm.java_class(_raft("Endpoints")).fromInetSocketAddresses(nowhere)
         self.time = jvm.kafka_class("common.utils.Time").SYSTEM
         self.offset_and_epoch = jvm.java_class(
-            jvm.first_of(_raft("OffsetAndEpoch"), f"{jvm.PACKAGE}server.common.OffsetAndEpoch")
+            jvm.first_class(_raft("OffsetAndEpoch"), f"{jvm.PACKAGE}server.common.OffsetAndEpoch")
         )
 
     def voters(self, members: tuple[int, ...]) -> Any:
-        """Return a set of voters."""
         addresses = jvm.java_class("java.util.HashMap")()
         for each in members:
             address = jvm.java_class("java.net.InetSocketAddress").createUnresolved("localhost", 9000 + each)
@@ -186,7 +185,7 @@ class NotComparedError(Exception):
     """This version takes a step in another way, so it is not compared."""
 
 
-def seen(state: Any) -> VoterOutcome:
+def read_state(state: Any) -> VoterOutcome:
     """Return a state's epoch, leader, vote if no leader is known, and whether it is a candidate."""
     epoch, leader = int(jvm.call(state, "epoch")), int(jvm.call(state, "leaderIdOrSentinel"))
     voted = -1
@@ -199,7 +198,7 @@ def seen(state: Any) -> VoterOutcome:
     return epoch, leader, voted, is_candidate
 
 
-def expected(voter: Voter) -> VoterOutcome:
+def model_state(voter: Voter) -> VoterOutcome:
     """Return the same values of the model's voter."""
     _, epoch, voted, leader, role, _ = voter
     return epoch, leader, voted if leader < 0 else -1, role == CANDIDATE
@@ -252,8 +251,7 @@ class VotersOracle:
         return self.answer(("stop", voter, end), ask)
 
     def restart(self, voter: Voter, end: tuple[int, int]) -> VoterOutcome:
-        """Return a voter's state after a restart."""
-        return self.answer(("restart", voter, end), lambda: seen(self.quorum.state_of(voter, end)))
+        return self.answer(("restart", voter, end), lambda: read_state(self.quorum.state_of(voter, end)))
 
     def begin(self, voter: Voter, end: tuple[int, int]) -> VoterOutcome:
         """Return a voter's state after a time-out."""
@@ -264,7 +262,7 @@ class VotersOracle:
                 self.quorum.ask_for_votes(state)
             except NotComparedError:
                 return ("not compared",)
-            return seen(state)
+            return read_state(state)
 
         return self.answer(("begin", voter, end), ask)
 
@@ -282,7 +280,7 @@ class VotersOracle:
             if granted and bool(jvm.call(state, "isUnattachedNotVoted")):
                 name = "unattachedAddVotedState" if more else "transitionToUnattachedVotedState"
                 jvm.call(state, name, epoch, key)
-            return granted, seen(state)
+            return granted, read_state(state)
 
         return self.answer(("vote", voter, end, candidate, epoch, its_end), ask)
 
@@ -304,17 +302,15 @@ class VotersOracle:
         def ask() -> VoterOutcome:
             state = self.standing(voter, end)
             self.unattached(state, epoch)
-            return seen(state)
+            return read_state(state)
 
         return self.answer(("learn", voter, end, epoch), ask)
 
     def follow(self, voter: Voter, end: tuple[int, int], epoch: int, leader: int) -> VoterOutcome:
-        """Return the state of a voter that learns of a leader."""
-
         def ask() -> VoterOutcome:
             state = self.standing(voter, end)
             jvm.call(state, "transitionToFollower", epoch, leader, self.quorum.endpoints)
-            return seen(state)
+            return read_state(state)
 
         return self.answer(("follow", voter, end, epoch, leader), ask)
 
@@ -358,28 +354,28 @@ def reachable(bound: System) -> Iterator[tuple[State, list[tuple[Step, State]]]]
                 frontier.append(after)
 
 
-def judged(judge: VotersOracle, values: Values, step: Step, after: Values) -> tuple[VoterOutcome, VoterOutcome] | None:
+def compare_step(judge: VotersOracle, values: Values, step: Step, after: Values) -> tuple[VoterOutcome, VoterOutcome] | None:
     """Return what Kafka's classes and the model make of a step; None if it is not about one voter."""
     name, given = step.action.name, step.arguments
     if name in ("controller_restart", "candidate_begin_epoch"):
         number = given.get("broker", given.get("candidate", 0))
         ask = judge.restart if name == "controller_restart" else judge.begin
-        return ask(voter_of(values, number), end_of(values, number)), expected(voter_of(after, number))
+        return ask(voter_of(values, number), end_of(values, number)), model_state(voter_of(after, number))
     if name == "controller_crash":
         number = given["broker"]
-        return judge.stop(voter_of(values, number), end_of(values, number)), expected(voter_of(after, number))[:3]
+        return judge.stop(voter_of(values, number), end_of(values, number)), model_state(voter_of(after, number))[:3]
     if name == "voter_grant_vote":
         number, other = given["broker"], given["candidate"]
         epoch, end = values["epoch"][other], end_of(values, other)
         voter = voter_of(values, number)
-        return judge.vote(voter, end_of(values, number), other, epoch, end), (True, expected(voter_of(after, number)))
+        return judge.vote(voter, end_of(values, number), other, epoch, end), (True, model_state(voter_of(after, number)))
     if name == "voter_learn_epoch":
         number, epoch = given["broker"], values["epoch"][given["replica"]]
-        return judge.learn(voter_of(values, number), end_of(values, number), epoch), expected(voter_of(after, number))
+        return judge.learn(voter_of(values, number), end_of(values, number), epoch), model_state(voter_of(after, number))
     if name == "voter_follow":
         number, leader = given["broker"], given["leader"]
         found = judge.follow(voter_of(values, number), end_of(values, number), values["epoch"][leader], leader)
-        return found, expected(voter_of(after, number))
+        return found, model_state(voter_of(after, number))
     if name in ("leader_note_fetch", "controller_append", "leader_add_voter", "leader_remove_voter"):
         return _commit(judge, values, given["leader"], after)
     return None
@@ -397,7 +393,7 @@ def _commit(judge: VotersOracle, values: Values, leader: int, after: Values) -> 
     return (before if mark < 0 else mark,), (after["high_watermark"][leader],)
 
 
-def refused(
+def find_refused_votes(
     judge: VotersOracle, values: Values, granted: set[tuple[int, int]]
 ) -> Iterator[tuple[str, VoterOutcome, VoterOutcome]]:
     """Yield votes that a candidate requests and the model does not grant."""
@@ -434,11 +430,11 @@ def _compare(setting: str, tally: Tally) -> None:
         for step, after_state in successors:
             if step.action.name == "voter_grant_vote":
                 granted.add((step.arguments["broker"], step.arguments["candidate"]))
-            found = judged(judge, values, step, bound.nested(after_state))
+            found = compare_step(judge, values, step, bound.nested(after_state))
             if found is None or found[0] == ("not compared",):
                 continue
             _note(tally, setting, step.action.name, step.label, *found)
-        for case, kafka, model in refused(judge, values, granted):
+        for case, kafka, model in find_refused_votes(judge, values, granted):
             _note(tally, setting, "refused vote", case, kafka, model)
     tally.cases = tally.calls = len(judge.known)
     tally.seconds = time.monotonic() - begun

@@ -1,4 +1,4 @@
-"""The coordinator and partitions of transactions against Kafka's TransactionMetadata and UnifiedLog (ProducerStateManager).
+"""Compares the model of transactions with Kafka's TransactionMetadata and UnifiedLog (ProducerStateManager).
 
 What decides is little: what the coordinator knows, or what a partition has seen, and the request.  So every combination is put
 to the class and to the model, whether it can be reached or not, which is the comparison in both directions.  Then every
@@ -56,7 +56,6 @@ def settings(kafka: Kafka, short: bool) -> list[ConformSetting]:
 
 
 def setting(text: str) -> ConformSetting:
-    """Return a setting of the model of transactions."""
     chosen = choose(read_settings(text.split()))
     return ConformSetting(text, bind(chosen.model, chosen.configuration))
 
@@ -104,7 +103,6 @@ class TransactionModel:
         return None
 
     def value(self, state: State, name: str) -> int:
-        """Return one element of a state."""
         return state[self.slots[name]]
 
 
@@ -114,7 +112,6 @@ COORDINATOR = ("init", "bump", "add", "commit", "abort", "time out", "complete")
 
 
 def coordinator_known(asked: TransactionModel, state: State) -> kafka_side.Known:
-    """Return what the coordinator knows in a state."""
     partitions = range(asked.system.sizes["partition"])
     inside = frozenset(each for each in partitions if asked.value(state, f"in_transaction[{each}]"))
     return asked.value(state, "transaction_state"), asked.value(state, "producer_epoch"), inside
@@ -135,7 +132,6 @@ def coordinator_cases(asked: TransactionModel) -> Iterator[tuple[str, kafka_side
 
 
 def coordinator_model(asked: TransactionModel, event: str, known: kafka_side.Known) -> TransactionOutcome:
-    """Return what the model's coordinator does."""
     number, epoch, inside = known
     values = {"transaction_state": number, "producer_epoch": epoch, **{f"in_transaction__{each}": 1 for each in inside}}
     current = {"attempt__0": ATTEMPT + 1, "epoch__0": max(epoch, 0), f"attempt_epoch__{ATTEMPT}": max(epoch, 0)}
@@ -155,13 +151,13 @@ def coordinator_model(asked: TransactionModel, event: str, known: kafka_side.Kno
         "complete": ({}, "coordinator_complete()"),
     }
     if event == "add":
-        return _added(asked, values | current)
+        return _add_partition_outcome(asked, values | current)
     extra, label = of_event[event]
     found = asked.after(asked.made(**values, **extra), label)
     return REFUSED if found is None else TransactionOutcome("done", coordinator_known(asked, found[1]))
 
 
-def _added(asked: TransactionModel, values: dict[str, int]) -> TransactionOutcome:
+def _add_partition_outcome(asked: TransactionModel, values: dict[str, int]) -> TransactionOutcome:
     """Return the outcome of AddPartitionsToTxn, sent by the client with version 1 and by the partition's leader with version
     2."""
     in_two = asked.system.configurations[0]["transaction.version"] == "2"
@@ -175,7 +171,6 @@ def _added(asked: TransactionModel, values: dict[str, int]) -> TransactionOutcom
 
 
 def coordinator_kafka(version: int, event: str, known: kafka_side.Known) -> TransactionOutcome:
-    """Return what Kafka's TransactionMetadata does."""
     transitions: dict[str, Callable[[kafka_side.CoordinatorMetadata], None]] = {
         "init": lambda each: each.init(),
         "bump": lambda each: each.init(known[1]),
@@ -185,7 +180,7 @@ def coordinator_kafka(version: int, event: str, known: kafka_side.Known) -> Tran
         "time out": lambda each: each.time_out(),
         "complete": lambda each: each.complete(),
     }
-    found = kafka_side.after(known, version, transitions[event])
+    found = kafka_side.apply_transition(known, version, transitions[event])
     return REFUSED if found is None else TransactionOutcome("done", found)
 
 
@@ -244,7 +239,6 @@ def partition_known(asked: TransactionModel, state: State, partition: int = PART
 
 
 def partition_model(asked: TransactionModel, seen: ProducerView, request: Projected) -> TransactionOutcome:
-    """Return what the model's partition does."""
     values, place = partition_values(seen), f"{ATTEMPT}__{PARTITION}"
     where = f"(attempt={ATTEMPT}, partition={PARTITION})"
     if request[0] == "record":
@@ -282,7 +276,7 @@ def partition_kafka(log: kafka_side.TransactionalLog, seen: ProducerView, reques
     """Return what Kafka's log does, with a producer id that is first brought to the beginning of the case."""
     log.next_producer()
     if seen.epoch >= 0:
-        _bring(log, seen)
+        _write_history(log, seen)
     if request[0] == "record":
         _, epoch, approval = request
         sequence = 1 if seen.has == BEFORE and epoch == seen.epoch else 0
@@ -304,7 +298,7 @@ def kafka_guard() -> Any:
     return kafka_class("storage.internals.log.VerificationGuard")()
 
 
-def _bring(log: kafka_side.TransactionalLog, seen: ProducerView) -> None:
+def _write_history(log: kafka_side.TransactionalLog, seen: ProducerView) -> None:
     """Write to the log what the partition has seen."""
     steps = [log.mark(seen.epoch, seen.coordinator, True, 0)]
     if seen.has != NOTHING:

@@ -1,4 +1,4 @@
-"""Kafka's own coordinator metadata of one transactional.id, and its own log of a partition that a transaction writes to.
+"""Runs Kafka's own metadata of one transactional.id, and its own log of a partition that a transaction writes to.
 
 Source: TransactionMetadata (Scala until 4.0, Java since), UnifiedLog with ProducerStateManager and ProducerAppendInfo.
 """
@@ -13,7 +13,7 @@ from neverlost.checker.kafka.conform.java.jvm import (
     MissingClass,
     call,
     declared_methods,
-    first_of,
+    first_class,
     java_class,
     kafka_class,
     option,
@@ -44,7 +44,7 @@ class CoordinatorMetadata:
     def __init__(self, known: Known, version: int) -> None:
         state, epoch, partitions = known
         self.version = version
-        self.in_java = first_of(JAVA + "TransactionMetadata", SCALA + "TransactionMetadata").startswith(JAVA)
+        self.in_java = first_class(JAVA + "TransactionMetadata", SCALA + "TransactionMetadata").startswith(JAVA)
         given = [self._state(state), self._set(partitions), 0, 0]
         if self.in_java:
             made = java_class(JAVA + "TransactionMetadata")
@@ -88,7 +88,6 @@ class CoordinatorMetadata:
         self.metadata.completeTransitionTo(found)
 
     def add(self, partition: int) -> None:
-        """Handle AddPartitionsToTxn."""
         added = self._set([partition])
         found = (
             self.metadata.prepareAddPartitions(added, 1, self._version())
@@ -130,7 +129,7 @@ class CoordinatorMetadata:
         self.metadata.completeTransitionTo(self.metadata.prepareComplete(1))
 
 
-def after(known: Known, version: int, transition: Callable[[CoordinatorMetadata], None]) -> Known | None:
+def apply_transition(known: Known, version: int, transition: Callable[[CoordinatorMetadata], None]) -> Known | None:
     """Return the metadata after a transition; None if the class refuses it."""
     metadata = CoordinatorMetadata(known, version)
     try:
@@ -150,7 +149,7 @@ class TransactionalLog:
         broker.learn(1, [1], 0, 0)
         self.log = broker.log
         self.producer = 0
-        name = first_of(PACKAGE + "common.record.internal.MemoryRecords", PACKAGE + "common.record.MemoryRecords")
+        name = first_class(PACKAGE + "common.record.internal.MemoryRecords", PACKAGE + "common.record.MemoryRecords")
         self.package = name.removesuffix("MemoryRecords")
         self.sentinel = kafka_class("storage.internals.log.VerificationGuard").SENTINEL
         self.calls = 0
@@ -201,7 +200,7 @@ class TransactionalLog:
         self.calls += 1
         before = int(self.log.logEndOffset())
         method = max(declared_methods(self.log, "appendAsLeader"), key=lambda each: int(each.getParameterCount()))
-        local = java_class(first_of(PACKAGE + "server.common.RequestLocal", "kafka.server.RequestLocal"))
+        local = java_class(first_class(PACKAGE + "server.common.RequestLocal", "kafka.server.RequestLocal"))
         given = {
             "MemoryRecords": records,
             "int": 0,
