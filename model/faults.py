@@ -42,12 +42,12 @@ class Fault:
 
     @property
     def stops(self) -> bool:
-        """Whether a process ends."""
+        """True if a process ends."""
         return bool(self.ends)
 
     @property
     def loses_data(self) -> bool:
-        """Whether the log may be shorter afterwards."""
+        """True if the log may be shorter afterwards."""
         return self.ends == LOST
 
     @property
@@ -57,7 +57,7 @@ class Fault:
 
     @property
     def is_of_one_rack(self) -> bool:
-        """Whether it strikes brokers one by one, those of one rack at a time."""
+        """True if it strikes brokers one by one, those of one rack at a time."""
         return self.impairs == RACK and bool(self.of)
 
     @property

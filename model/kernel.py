@@ -52,17 +52,17 @@ class Field:
 
 
 def flag(name: str, *axes: str, frozen: bool = False) -> Field:
-    """A boolean field."""
+    """Return a boolean field."""
     return Field(name, 0, 1, axes, "flag", frozen)
 
 
 def number(name: str, low: int, high: int, *axes: str, frozen: bool = False) -> Field:
-    """A bounded integer field."""
+    """Return a bounded integer field."""
     return Field(name, low, high, axes, "number", frozen)
 
 
 def replica_id(name: str, replicas: int, *axes: str) -> Field:
-    """A field that names a replica or none."""
+    """Return a field that names a replica or none."""
     return Field(name, NO_REPLICA, replicas - 1, axes, "replica")
 
 
@@ -86,11 +86,11 @@ class Sizes(Mapping[str, int]):
         return sum(1 for _ in self)
 
     def paid_by(self, fault: str) -> str:
-        """The kind of fault whose limit a step of this kind spends."""
+        """Return the kind of fault whose limit a step of this kind spends."""
         return fault
 
     def along(self, axis: str) -> range:
-        """The values that a parameter takes on an axis."""
+        """Return the values that a parameter takes on an axis."""
         return range(self[axis])
 
 
@@ -120,7 +120,7 @@ class Action:
     can_be_left_out: bool = False
 
     def arguments(self, sizes: Sizes) -> Iterator[dict[str, int]]:
-        """Every combination of parameter values, in order."""
+        """Yield every combination of parameter values, in order."""
         for values in product(*(sizes.along(axis) for axis in self.parameters.values())):
             chosen = dict(zip(self.parameters, values, strict=True))
             if self.where is None or self.where(**chosen):
@@ -215,7 +215,7 @@ class Model:
 
 
 def at(k: Primitives, vector: Any, index: Value) -> Value:
-    """The element of `vector` at a state-valued index; the last element where the index is beyond it."""
+    """Return the element of `vector` at a state-valued index; the last element where the index is beyond it."""
     select = getattr(vector, "select", None)
     if select is not None:
         return select(index)
@@ -249,14 +249,14 @@ def for_every(k: Any, s: Any, axis: str, body: Callable[[Any], Value]) -> Value:
 
 
 def for_some(k: Any, s: Any, axis: str, body: Callable[[Any], Value]) -> Value:
-    """Whether a condition holds for some element of an axis.  Not under a negation, as `for_every`."""
+    """Return True if a condition holds for some element of an axis.  Not under a negation, as `for_every`."""
     quantified = _over(k, axis, "for_some")
     found: Value = quantified(axis, body) if quantified else k.any_of(*[body(each) for each in range(s.sizes[axis])])
     return found
 
 
 def row(k: Any, s: Any, axis: str, body: Callable[[Any], Value]) -> Any:
-    """A value for each element of an axis, which are read by index and written by `fill` or `put`."""
+    """Return a value for each element of an axis, which are read by index and written by `fill` or `put`."""
     whole = _over(k, axis, "row")
     return whole(axis, body) if whole else [body(each) for each in range(s.sizes[axis])]
 
@@ -272,12 +272,12 @@ def fill(array: Any, values: Any) -> None:
 
 
 def _over(k: Any, axis: str, name: str) -> Any:
-    """What an interpreter does with an axis that has no bound for it; None where it goes over the elements."""
+    """Return what an interpreter does with an axis that has no bound for it; None where it goes over the elements."""
     return getattr(k, name) if axis in getattr(k, "open_axes", ()) else None
 
 
 def count(k: Primitives, conditions: Iterable[Value]) -> Value:
-    """How many of the conditions hold."""
+    """Return how many of the conditions hold."""
     total: Value = 0
     for condition in conditions:
         total = k.ite(condition, 1, 0) + total
@@ -285,17 +285,17 @@ def count(k: Primitives, conditions: Iterable[Value]) -> Value:
 
 
 def members(bits: int) -> list[int]:
-    """The replicas in a set that is a parameter: bit `r` says whether replica `r` belongs to it."""
+    """Return the replicas in a set that is a parameter: bit `r` says whether replica `r` belongs to it."""
     return [each for each in range(bits.bit_length()) if bits >> each & 1]
 
 
 def smaller(k: Primitives, left: Value, right: Value) -> Value:
-    """The smaller of two numbers."""
+    """Return the smaller of two numbers."""
     return k.ite(left < right, left, right)
 
 
 def larger(k: Primitives, left: Value, right: Value) -> Value:
-    """The larger of two numbers."""
+    """Return the larger of two numbers."""
     return k.ite(left > right, left, right)
 
 

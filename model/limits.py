@@ -46,24 +46,24 @@ def parsed(text: str) -> int | AnyNumber | None:
 
 
 def encoded(limit: int | AnyNumber) -> int:
-    """A limit as a number that grows with what it allows: totals from 0, then `any:N` from 11, then `any`."""
+    """Return a limit as a number that grows with what it allows: totals from 0, then `any:N` from 11, then `any`."""
     if isinstance(limit, int):
         return limit
     return 2 * MOST + 2 if limit.at_once is None else MOST + 1 + limit.at_once
 
 
 def limit_of(fault: Fault) -> Callable[[Configuration], int]:
-    """What the frozen field of a fault's limit holds under a configuration."""
+    """Return what the frozen field of a fault's limit holds under a configuration."""
     return lambda configuration: encoded(configuration[fault.key])
 
 
 def is_counted(configuration: Configuration, fault: Fault) -> bool:
-    """Whether a fault's limit is a total."""
+    """Return True if a fault's limit is a total."""
     return isinstance(configuration.get(fault.key, 0), int)
 
 
 def payer(configuration: Mapping[str, Any], fault: Fault) -> Fault:
-    """The fault whose limit a step spends: its own, or that of the kind that it counts as or that stands for several."""
+    """Return the fault whose limit a step spends: its own, or that of the kind that it counts as or that stands for several."""
     limit = configuration.get(fault.key)
     if isinstance(limit, AnyNumber) and limit.counts_as:
         return next(each for each in FAULTS if each.name == limit.counts_as)
@@ -72,7 +72,7 @@ def payer(configuration: Mapping[str, Any], fault: Fault) -> Fault:
 
 
 def can_happen(configuration: Configuration, fault: Fault) -> bool:
-    """Whether a configuration allows a fault at all."""
+    """Return True if a configuration allows a fault at all."""
     return bool(configuration.get(payer(configuration, fault).key))
 
 
@@ -92,7 +92,7 @@ class Limits:
 
 
 def limits_of(configuration: Configuration, faults: Sequence[Fault]) -> Limits:
-    """The limits of the faults that a model knows."""
+    """Return the limits of the faults that a model knows."""
     payers = ((each.name, payer(configuration, each).name) for each in faults)
     uncounted = (each for each in faults if not is_counted(configuration, each))
     marked = (each for each in uncounted if each.is_of_one_rack or configuration[each.key].at_once is not None)
@@ -111,7 +111,7 @@ def _beside(configuration: Configuration) -> tuple[int, ...]:
 
 
 def contradiction(configuration: Configuration) -> str | None:
-    """What is wrong with the limits together, if anything."""
+    """Return what is wrong with the limits together, if anything."""
     for whole in (each for each in FAULTS if each.of and configuration.get(each.key)):
         for other in FAULTS:
             if other is not whole and configuration.get(other.key) and set(other.of or (other.name,)) & set(whole.of):
@@ -131,14 +131,14 @@ def contradiction(configuration: Configuration) -> str | None:
 
 
 def _is_limited(configuration: Configuration, fault: Fault, other: str) -> bool:
-    """Whether a fault may count as another kind: that one has `any:N`, and strikes as this one does."""
+    """Return True if a fault may count as another kind: that one has `any:N`, and strikes as this one does."""
     kind = next(each for each in FAULTS if each.name == other)
     limit = configuration.get(kind.key)
     return isinstance(limit, AnyNumber) and limit.at_once is not None and kind.impairs == fault.impairs
 
 
 def _uneven(beside: tuple[int, ...], losing: int | AnyNumber | None) -> str | None:
-    """What is wrong with limits of what may be out beside so many that lose data, if anything."""
+    """Return what is wrong with limits of what may be out beside so many that lose data, if anything."""
     if list(beside) != sorted(beside, reverse=True):
         return f"{OUT.key}=any:{','.join(map(str, beside))}: more brokers that lose data cannot allow more others out"
     if beside and losing != AnyNumber(len(beside) - 1):
@@ -149,7 +149,7 @@ def _uneven(beside: tuple[int, ...], losing: int | AnyNumber | None) -> str | No
 
 
 def limit_fields(configuration: Configuration, faults: Sequence[Fault]) -> tuple[Field, ...]:
-    """The fields that limits need: frozen limits, counters, and marks."""
+    """Return the fields that limits need: frozen limits, counters, and marks."""
     limits = limits_of(configuration, faults)
     highest = {each.name: configuration[each.key] if each.name in limits.counted else 0 for each in faults}
     return (
@@ -161,7 +161,7 @@ def limit_fields(configuration: Configuration, faults: Sequence[Fault]) -> tuple
 
 
 def left(configuration: Configuration, faults: Sequence[Fault]) -> dict[str, int]:
-    """The counters, as a search begins."""
+    """Return the counters, as a search begins."""
     return {each.left: configuration[each.key] for each in faults if is_counted(configuration, each)}
 
 

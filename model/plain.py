@@ -10,7 +10,7 @@ from neverlost.model.kernel import Configuration
 
 
 def plain(configuration: Configuration) -> dict[str, Any]:
-    """A configuration as JSON has it."""
+    """Return a configuration as JSON has it."""
     return {name: _plain(value) for name, value in configuration.items()}
 
 
@@ -21,7 +21,7 @@ def _plain(value: Any) -> Any:
 
 
 def restored(configuration: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration of which `plain` made this."""
+    """Return the configuration of which `plain` made this."""
     return {name: _restored(value) for name, value in configuration.items()}
 
 

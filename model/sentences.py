@@ -36,19 +36,19 @@ Names = Sequence[str]
 
 
 def numbered(brokers: int, given: Names = ()) -> tuple[str, ...]:
-    """The names that were given, else numbers from 1; `new` is a broker that a reassignment brings."""
+    """Return the names that were given, else numbers from 1; `new` is a broker that a reassignment brings."""
     if not given:
         return tuple(str(each + 1) for each in range(brokers))
     return (*given, *("new" if brokers == len(given) + 1 else f"new{each + 1}" for each in range(brokers - len(given))))
 
 
 def names_of(system: System, given: Names = ()) -> tuple[str, ...]:
-    """What a system's brokers are called."""
+    """Return what a system's brokers are called."""
     return numbered(system.sizes["replica"], given)
 
 
 def describe(system: System, before: State | None, step: Step | None, after: State, given: Names = ()) -> str:
-    """A step in a sentence, under the brokers' given names or else numbered from 1."""
+    """Return a step in a sentence, under the brokers' given names or else numbered from 1."""
     if step is None or before is None:
         return INITIAL
     names, draw = names_of(system, given), system.model.portrait
@@ -60,7 +60,7 @@ def describe(system: System, before: State | None, step: Step | None, after: Sta
 
 
 def sentences(system: System, states: Sequence[State], steps: Iterable[int], given: Names = ()) -> list[str]:
-    """The initial state and every step of a behaviour, a sentence each; `steps` are numbers of `System.steps`."""
+    """Return the initial state and every step of a behaviour, a sentence each; `steps` are numbers of `System.steps`."""
     taken = zip(pairwise(states), steps, strict=True)
     return [
         weakness(system) + INITIAL,
@@ -69,7 +69,7 @@ def sentences(system: System, states: Sequence[State], steps: Iterable[int], giv
 
 
 def weakness(system: System) -> str:
-    """What a behaviour of a model with clauses switched off begins with: it says nothing about the model as it is."""
+    """Return what a behaviour of a model with clauses switched off begins with: it says nothing about the model as it is."""
     off = " and ".join(f"{action}: {clause}" for action, clause in sorted(system.disabled))
     return f"NOT the model as it is, but without {off}: " if off else ""
 
@@ -91,7 +91,7 @@ def records_named(records: Iterable[int]) -> str:
 
 
 def role_of(lane: BrokerView, names: Names) -> str:
-    """A broker's role."""
+    """Return a broker's role."""
     return f"{lane.role} of {names[lane.follows]}" if lane.role == FOLLOWER and lane.follows is not None else lane.role
 
 
@@ -101,12 +101,12 @@ def leader_of(scene: ClusterSnapshot, names: Names) -> str:
 
 
 def isr_of(scene: ClusterSnapshot, names: Names) -> list[str]:
-    """The controller's ISR; a quorum has none."""
+    """Return the controller's ISR; a quorum has none."""
     return [] if not scene.isr and scene.min_isr is None else [f"ISR={listed(scene.isr, names)}"]
 
 
 def metadata_of(scene: ClusterSnapshot, names: Names) -> list[str]:
-    """What the controller has, and what the producer and consumers were promised."""
+    """Return what the controller has, and what the producer and consumers were promised."""
     sets = {"ELR": scene.elr, "fenced": scene.fenced, "adding": scene.adding, "removing": scene.removing}
     found = isr_of(scene, names) + [f"{name}={listed(each, names)}" for name, each in sets.items() if each]
     found += [] if scene.last_known_leader is None else [f"last known leader {names[scene.last_known_leader]}"]
@@ -117,7 +117,7 @@ def metadata_of(scene: ClusterSnapshot, names: Names) -> list[str]:
 
 
 def beliefs_of(lane: BrokerView, scene: ClusterSnapshot, names: Names) -> list[str]:
-    """What a broker that believes it is leader knows of the partition, true or not."""
+    """Return what a broker that believes it is leader knows of the partition, true or not."""
     old = f" {STALE_MARK}" if lane.isr != scene.isr else ""
     found = [] if lane.isr is None else [f"ISR={listed(lane.isr, names)}{old}"]
     found += [f"AlterPartition pending: {lane.pending[0]} {names[lane.pending[1]]}"] if lane.pending else []
@@ -125,7 +125,7 @@ def beliefs_of(lane: BrokerView, scene: ClusterSnapshot, names: Names) -> list[s
 
 
 def remembered(leader: BrokerView, scene: ClusterSnapshot, names: Names) -> list[str]:
-    """The fetch offsets that a leader has noted, and which of them its followers have gone back from."""
+    """Return the fetch offsets that a leader has noted, and which of them its followers have gone back from."""
     found = []
     for follower, offset in leader.fetched:
         old = "" if leader.has_fetched(scene.lanes[follower], offset) else f" ({STALE_MARK}: it has truncated)"
@@ -134,12 +134,12 @@ def remembered(leader: BrokerView, scene: ClusterSnapshot, names: Names) -> list
 
 
 def is_stale(words: str) -> bool:
-    """Whether words of a scene say that something known is no longer so."""
+    """Return True if words of a scene say that something known is no longer so."""
     return STALE_MARK in words
 
 
 def _actor(step: Step) -> int | None:
-    """The broker that a step is about: its first parameter that names one."""
+    """Return the broker that a step is about: its first parameter that names one."""
     return next((value for name, value in step.arguments.items() if name in BROKERS), None)
 
 
@@ -153,7 +153,7 @@ def _head(system: System, step: Step, names: Names, before: ClusterSnapshot | No
 
 
 def _argument(system: System, action: Action, name: str, value: int, names: Names) -> Any:
-    """An argument as people say it: a broker by its name, a set of brokers as a list, a record as in the pictures."""
+    """Return an argument as people say it: a broker by its name, a set of brokers as a list, a record as in the pictures."""
     axis = action.parameters[name]
     if axis in ("target", "ballot"):
         return listed(members(value), names)
@@ -167,7 +167,7 @@ def _argument(system: System, action: Action, name: str, value: int, names: Name
 
 
 def changes(before: ClusterSnapshot, after: ClusterSnapshot, names: Names, actor: int | None = None) -> list[str]:
-    """What a step changed, most important first; what happens at the `actor` goes without its name."""
+    """Return what a step changed, most important first; what happens at the `actor` goes without its name."""
     change = _Change(before, after, names, actor)
     return [
         *change.assignment(),
@@ -201,11 +201,11 @@ class _Change:
         return [f"{self._listed(brokers)} {form} {rest}"]
 
     def _whose(self, lane: BrokerView) -> str:
-        """What is a broker's; the actor's goes without its name."""
+        """Return what is a broker's; the actor's goes without its name."""
         return "its" if lane.broker == self.actor else f"{self.names[lane.broker]}'s"
 
     def _name(self, lane: BrokerView) -> str:
-        """The subject of a clause about a broker; nothing for the actor."""
+        """Return the subject of a clause about a broker; nothing for the actor."""
         return "" if lane.broker == self.actor else f"{self.names[lane.broker]} "
 
     def _promised(self, records: Iterable[int]) -> str:
@@ -218,7 +218,7 @@ class _Change:
         return zip(self.before.lanes, self.after.lanes, strict=True)
 
     def _lacking(self, broker: int) -> str:
-        """What a broker that is elected or in sync should have and has not."""
+        """Return what a broker that is elected or in sync should have and has not."""
         lacks = self.after.promised - self.after.lanes[broker].records
         return f", though it lacks {self._promised(lacks)}" if lacks else ""
 
@@ -249,7 +249,7 @@ class _Change:
         return found
 
     def election(self) -> list[str]:
-        """The leader that the controller names."""
+        """Return the leader that the controller names."""
         before, after = self.before, self.after
         if after.leader is None:
             return [] if before.leader is None else ["no eligible leader is left"]
@@ -311,7 +311,7 @@ class _Change:
         return found
 
     def _forgotten(self, old: BrokerView, new: BrokerView) -> list[str]:
-        """A change that a leader no longer waits for, although the controller has committed it."""
+        """Return a change that a leader no longer waits for, although the controller has committed it."""
         if old.pending is None or new.pending is not None or new.isr is None or new.isr != old.isr:
             return []
         action, replica = old.pending
@@ -350,7 +350,7 @@ class _Change:
         return f"{by}, past {records_named(passed)}, which ISR member {self._listed(lacking)} lacks"
 
     def acknowledgements(self) -> list[str]:
-        """What the producer and consumers are promised, and by how much."""
+        """Return what the producer and consumers are promised, and by how much."""
         acked = self.after.acked - self.before.acked
         moved = any(old.high_watermark != new.high_watermark for old, new in self._lanes())
         read = self.after.committed - self.before.committed - self.after.acked if moved else frozenset[int]()
@@ -368,7 +368,7 @@ class _Change:
         return f" by the stale ISR={self._listed(leader.isr)}, while the controller has ISR={self._listed(self.after.isr)}"
 
     def knowledge(self) -> list[str]:
-        """What is no longer known to those whom it concerns."""
+        """Return what is no longer known to those whom it concerns."""
         before, after = self.before, self.after
         found = [note for note in after.notes if note not in before.notes]
         if after.min_isr != before.min_isr:

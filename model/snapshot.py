@@ -52,7 +52,7 @@ class BrokerView:
         return frozenset(record for record, _ in self.log)
 
     def has_fetched(self, follower: BrokerView, offset: int) -> bool:
-        """Whether a follower's log still is this one up to an offset."""
+        """Return True if a follower's log still is this one up to an offset."""
         return follower.log[:offset] == self.log[:offset]
 
 
@@ -92,17 +92,17 @@ class ClusterSnapshot:
 
 
 def members(flags: list[Any]) -> tuple[int, ...]:
-    """The numbers of the replicas whose flag is set."""
+    """Return the numbers of the replicas whose flag is set."""
     return tuple(number for number, is_set in enumerate(flags) if is_set)
 
 
 def named(replica: int) -> int | None:
-    """A replica-valued field as a broker number, or None for none."""
+    """Return a replica-valued field as a broker number, or None for none."""
     return None if replica < 0 else replica
 
 
 def log_of(values: Mapping[str, Any], replica: int) -> Log:
-    """A replica's records with their epochs."""
+    """Return a replica's records with their epochs."""
     end = values["log_end_offset"][replica]
     pairs = zip(values["log_record"][replica], values["log_epoch"][replica], strict=True)
     return tuple((record, epoch) for record, epoch in list(pairs)[:end])

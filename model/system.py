@@ -235,11 +235,11 @@ class System:
         return tuple(Step(each, args) for each in self.model.actions for args in each.arguments(self.sizes))
 
     def fault_of(self, step: Step) -> str | None:
-        """The kind of fault that a step spends, if it is one."""
+        """Return the kind of fault that a step spends, if it is one."""
         return step.action.fault and self.sizes.paid_by(step.action.fault)
 
     def configured(self, configuration: Configuration, values: Mapping[str, Any]) -> State:
-        """A state from nested field values; frozen fields come from the configuration."""
+        """Return a state from nested field values; frozen fields come from the configuration."""
         state: list[int] = []
         for declared in self.fields:
             shape = tuple(self.sizes[axis] for axis in declared.axes)
@@ -260,7 +260,7 @@ class System:
         ]
 
     def checked(self, state: State) -> State:
-        """The same state, after a look at its bounds.
+        """Return the same state, after a look at its bounds.
 
         Errors: `ModelError` names the first element that is out of bounds.
         """
@@ -272,14 +272,14 @@ class System:
         return state
 
     def pack(self, state: State) -> Words:
-        """The state's words."""
+        """Return the state's words."""
         packed = [0] * self.words
         for slot, value in zip(self.slots, state, strict=True):
             packed[slot.word] |= (value - slot.low) << slot.shift
         return tuple(packed)
 
     def unpack(self, words: Sequence[int]) -> State:
-        """The state of packed words."""
+        """Return the state of packed words."""
         return tuple(slot.low + ((int(words[slot.word]) >> slot.shift) & slot.mask) for slot in self.slots)
 
     def nested(self, state: State) -> dict[str, Any]:
@@ -309,7 +309,7 @@ def _packing_group(declared: Field, index: tuple[int, ...]) -> tuple[int, int]:
 
 
 def bind(model: Model, *configurations: Configuration, disabled: Iterable[tuple[str, str]] = ()) -> System:
-    """The system of a model under configurations that share their sizes."""
+    """Return the system of a model under configurations that share their sizes."""
     return System(model, tuple(configurations), frozenset(disabled))
 
 

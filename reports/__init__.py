@@ -1,1 +1,1 @@
-"""How results are shown: the command line, text, pictures, citations."""
+"""How results are shown: the command line, text, pictures, documents, evidence bundles."""

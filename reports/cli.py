@@ -1,7 +1,5 @@
-"""The command line's `main`: how errors, signals and closed streams end in an exit status.
-
-It imports hardly anything before it begins: an interrupt would end in a traceback until then.
-"""
+"""The command line's `main`, which turns errors, signals and closed streams into an exit status.  It imports hardly anything
+before it begins: until then an interrupt would end in a traceback."""
 
 from __future__ import annotations
 
@@ -23,10 +21,8 @@ GARBAGE = 100_000
 
 
 def main() -> NoReturn:
-    """Run a command; bad usage and bad input are one line and exit 64, our own defects one line and exit 70.
-
-    After an interrupt the status is 20, whatever was decided before.
-    """
+    """Run a command and return its exit status.  Bad usage and bad input are one line and exit 64, our own defects one line
+    and exit 70.  After an interrupt the status is 20, whatever was decided before."""
     _handle_interrupts(_end_at_once)
     import gc
     import warnings
@@ -37,16 +33,18 @@ def main() -> NoReturn:
 
     if sys.stdout is None:
         sys.exit(
-            _say("stdout is closed, so an answer has nowhere to go; redirect it to a file or to /dev/null", exit_status.USAGE)
+            _print_error(
+                "stdout is closed, so an answer has nowhere to go; redirect it to a file or to /dev/null", exit_status.USAGE
+            )
         )
     warnings.showwarning = _show_warning
-    sys.unraisablehook = _leave_unsaid
-    _outlive_readers()
+    sys.unraisablehook = _ignore_unraisable
+    _ignore_broken_pipes()
     from neverlost.reports import program
 
     program.register(sys.argv[1:])
     _handle_interrupts(interrupts.end_command)
-    status = _status()
+    status = _run_command()
     _handle_interrupts(signal.SIG_IGN)  # what was said stands
     if interrupts.have_come():
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -61,15 +59,15 @@ def _handle_interrupts(handle: Any) -> None:
 
 
 def _end_at_once(*_: object) -> NoReturn:
-    """End without a word of what was decided, where nothing was or where Python cannot say it."""
+    """End with exit status 20 after an interrupt, when nothing was decided or Python can no longer print."""
     try:
         os.write(2, b"neverlost: interrupted\n")
     finally:
         os._exit(20)
 
 
-def _outlive_readers() -> None:
-    """Let the command go on to its verdict where what it prints is not read to the end."""
+def _ignore_broken_pipes() -> None:
+    """Ignore a closed stdout or stderr, so that the command reaches its verdict and exit status."""
     import io
 
     class Stream(io.FileIO):
@@ -92,8 +90,8 @@ def _outlive_readers() -> None:
         sys.stderr = outliving(sys.stderr)
 
 
-def _status() -> int:
-    """The status of the command; what is wrong is said."""
+def _run_command() -> int:
+    """Run the command; print an error as one line, and return the exit status."""
     from neverlost.checker.engine.host import interrupts
     from neverlost.reports import program
     from neverlost.reports.output import exit_status
@@ -107,36 +105,36 @@ def _status() -> int:
         return found if isinstance(found, int) else exit_status.HOLDS
     except (KeyboardInterrupt, Exception) as problem:
         if interrupts.have_come() or isinstance(problem, KeyboardInterrupt):
-            return _say("interrupted", exit_status.INCONCLUSIVE)
+            return _print_error("interrupted", exit_status.INCONCLUSIVE)
         usage = getattr(problem, "format_message", None)
         if usage is not None or isinstance(problem, InputError):
-            return _say(usage() if usage is not None else str(problem), exit_status.USAGE)
+            return _print_error(usage() if usage is not None else str(problem), exit_status.USAGE)
         from neverlost.checker.engine.host.resources import classify_exhaustion
 
         try:
-            return _say(f"{classify_exhaustion(problem)}: nothing is claimed; {REMEDY}", exit_status.INCONCLUSIVE)
+            return _print_error(f"{classify_exhaustion(problem)}: nothing is claimed; {REMEDY}", exit_status.INCONCLUSIVE)
         except type(problem):
             pass
         if os.environ.get("NEVERLOST_DEBUG"):
             raise
         text = f"internal error: {type(problem).__name__}: {problem} (set NEVERLOST_DEBUG=1 for the traceback)"
-        return _say(text, exit_status.INTERNAL)
+        return _print_error(text, exit_status.INTERNAL)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Ours are a line each, as the whole program speaks; those of libraries are for developers."""
+    """Print our own warnings as one line each; warnings of libraries are for developers and are not printed."""
     if category.__module__.partition(".")[0] == "neverlost":
-        _say(f"warning: {message}", 0)
+        _print_error(f"warning: {message}", 0)
 
 
-def _leave_unsaid(ignored: object) -> None:
-    """What Python ignores, as where an object is let go that an interrupt left half made: a user cannot do anything there."""
+def _ignore_unraisable(ignored: object) -> None:
+    """Silence unraisable exceptions (for example in `__del__` after Ctrl-C), which a user can do nothing about."""
     if os.environ.get("NEVERLOST_DEBUG"):
         sys.__unraisablehook__(ignored)  # type: ignore[arg-type]
 
 
-def _say(message: str, status: int) -> int:
-    """Say what is wrong, in one line that a terminal only shows; the status that it ends with."""
+def _print_error(message: str, status: int) -> int:
+    """Print an error as one line without control characters; return the exit status."""
     from neverlost.checker.engine.host.visible import visible
 
     if sys.stderr is not None:

@@ -1,4 +1,4 @@
-"""The commands that there are, and how each is made known to the command line."""
+"""The commands of the program, and their registration with the command line."""
 
 from __future__ import annotations
 
@@ -70,19 +70,19 @@ def _common(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="show the version", callback=_show_version, is_eager=True)] = False,
 ) -> None:
-    """What comes before a command's name; without one, how to begin."""
+    """Handle options before a command's name; without a command print how to begin."""
     if context.invoked_subcommand is None:
         typer.echo(SHORT_HELP)
 
 
 class _Names:
-    """Takes commands as the program does, and keeps their names and first lines: all that the list of commands shows."""
+    """Collects the names and first lines of commands, which are all that the list of commands shows."""
 
     def __init__(self, program: typer.Typer) -> None:
         self._program = program
 
     def command(self, *given: Any, **named: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """As `typer.Typer.command`, without the options of the command."""
+        """Register a command as `typer.Typer.command` does, without its options."""
 
         def take(command: Callable[..., Any]) -> Callable[..., Any]:
             def shown() -> None: ...
@@ -95,7 +95,7 @@ class _Names:
 
 
 def register(words: Sequence[str]) -> None:
-    """Let the program know its commands: each takes a millisecond, so only the first word's where that is one."""
+    """Register the commands; building one takes a millisecond, so if the first word names a command, only that one is built."""
     first = words[0] if words else ""
     known: Any = _Names(app) if list(words) in (["-h"], ["--help"]) else app
     for name in (first,) if first in COMMANDS and first not in OF_ALL else COMMANDS:

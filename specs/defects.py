@@ -29,7 +29,7 @@ class Defect:
         return BY_NAME[self.mends]
 
     def is_in(self, version: Version) -> bool:
-        """Whether a version has it."""
+        """Return True if a version has it."""
         return self.first <= version and not self.mechanism.is_in(version)
 
     @property

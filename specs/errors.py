@@ -26,7 +26,7 @@ EXPLAINED = ("key", "property", "fault", "model")
 
 
 def unknown(what: str, given: str, available: Iterable[str], where: str = "") -> InputError:
-    """An error for a name that does not exist, with the nearest one that does; of many names, where they are listed."""
+    """Return an error for a name that does not exist, with the nearest one that does; of many names, where they are listed."""
     names = sorted(available)
     near = nearest(given, names)
     hint = f"; did you mean {near!r}?" if near else ";"
@@ -36,12 +36,12 @@ def unknown(what: str, given: str, available: Iterable[str], where: str = "") ->
 
 
 def nearest(given: str, names: Iterable[str]) -> str | None:
-    """The name that was probably meant."""
+    """Return the name that was probably meant."""
     return next(iter(difflib.get_close_matches(given, names, n=1, cutoff=0.4)), None)
 
 
 def listed(names: Iterable[str], are_explained: bool = True, before: str = "available: ") -> str:
-    """The names; of many the first, or that `neverlost explain` lists them."""
+    """Return the names; of many the first, or that `neverlost explain` lists them."""
     every = list(names)
     more = len(every) - MOST_NAMES
     if more <= 0:

@@ -23,7 +23,7 @@ class Lemma:
     only_for: str | None = None
 
     def condition(self, k: Any, s: Any) -> Value:
-        """All conjuncts at once."""
+        """Return all conjuncts at once."""
         return k.all_of(*self.conjuncts(k, s))
 
 

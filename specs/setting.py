@@ -44,7 +44,7 @@ class Setting:
     how: Origin = Origin.FILE
 
     def document(self) -> SettingDocument:
-        """The setting in a result document."""
+        """Return the setting in a result document."""
         return {"value": self.value, "where": self.where, "how": str(self.how)}
 
 
@@ -120,7 +120,7 @@ class Notice:
         return f"{self.says}{place}{'; ' if self.remedy else ''}{self.remedy}"
 
     def document(self) -> NoticeDocument:
-        """The notice in a result document."""
+        """Return the notice in a result document."""
         return {
             "kind": str(self.kind),
             "says": self.says,
@@ -131,5 +131,5 @@ class Notice:
 
 
 def of_kind(notices: Iterable[Notice], *kinds: NoticeKind) -> tuple[Notice, ...]:
-    """The notices of some kinds, each once, in their order."""
+    """Return the notices of some kinds, each once, in their order."""
     return tuple(dict.fromkeys(each for each in notices if each.kind in kinds))

@@ -13,7 +13,7 @@ DEEPEST, LONGEST_NUMBER = 64, 24
 
 
 def parsed_json(text: str, where: str) -> Any:
-    """A JSON value that every reader would read alike.
+    """Return a JSON value that every reader would read alike.
 
     Errors: `InputError` for what is no JSON, for a name that an object has twice, for NaN and infinities, for numbers that are
     too long, and for values that are nested too deep.

@@ -26,22 +26,22 @@ _known: dict[int, tuple[Any, str]] = {}
 
 
 def model_digest(model: Model) -> str:
-    """The digest of a model: its name, its state, its initial states and its actions."""
+    """Return the digest of a model: its name, state, initial states and actions."""
     return _remembered(model, *SEMANTICS)
 
 
 def property_digest(asked: Property) -> str:
-    """The digest of a property: its name, its kind and its condition."""
+    """Return the digest of a property: its name, kind and condition."""
     return _remembered(asked)
 
 
 def lemma_digest(lemma: Lemma) -> str:
-    """The digest of a lemma: its name, its parts and which property it is for."""
+    """Return the digest of a lemma: its name, parts and property."""
     return _remembered(lemma)
 
 
 def question_digest(model: Model, asked: Iterable[Property]) -> str:
-    """One digest of a model and of what is asked about it."""
+    """Return one digest of a model and the properties asked about it."""
     return _together(model_digest(model), *map(property_digest, asked))
 
 

@@ -14,7 +14,7 @@ from neverlost.specs.property import RECOVERY, Property
 
 
 class EngineError(Exception):
-    """An engine contradicts the defining interpreter, or itself: always a defect of ours (exit 70)."""
+    """An engine contradicts the ints interpreter, or itself: always a defect of neverlost (exit 70)."""
 
 
 class Verdict(StrEnum):
@@ -26,7 +26,7 @@ class Verdict(StrEnum):
 
 
 def worst(verdicts: Iterable[Verdict | str], reason: str | None = None) -> Verdict:
-    """The verdict on everything: one violation decides it; with a reason why a search was cut short, the rest is open.
+    """Return the verdict on everything: one violation decides it; with a reason why a search was cut short, the rest is open.
 
     A search that was asked nothing, and was not cut short, holds.
     """
@@ -44,7 +44,7 @@ class Behaviour:
     steps: tuple[int, ...]
 
     def faults(self, system: System) -> dict[str, int]:
-        """How often each kind of fault occurs."""
+        """Return how often each kind of fault occurs."""
         found: dict[str, int] = {}
         for number in self.steps:
             fault = system.fault_of(system.steps[number])
@@ -54,7 +54,7 @@ class Behaviour:
 
 
 def replayed(system: System, trace: Behaviour, broken: Property | None = None) -> Behaviour:
-    """The same trace, after running it on the ints interpreter.
+    """Return the same trace, after running it on the ints interpreter.
 
     Errors: `EngineError` where a step is not enabled, leads elsewhere, starts nowhere, or the property holds at the end.
     """
@@ -69,13 +69,13 @@ def replayed(system: System, trace: Behaviour, broken: Property | None = None) -
 
 
 def _leaving(system: System, trace: Behaviour, again: Behaviour) -> str:
-    """The first step of a trace that leads elsewhere when it is taken again, or nowhere."""
+    """Return the first step of a trace that leads elsewhere, or nowhere, when it is executed again."""
     agreed = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(again.states, trace.states, strict=False)))
     return system.steps[trace.steps[agreed - 1]].label if agreed <= len(trace.steps) else "no step"
 
 
 def followed(system: System, start: State, steps: Iterable[int | None]) -> Behaviour:
-    """As many of the steps as can be taken from a state on, on the ints interpreter; None is a step that does not exist."""
+    """Execute the steps from a state on, on the ints interpreter, as far as they are enabled; None stands for no step."""
     states, taken = [start], list[int]()
     for number in steps:
         after = None if number is None else ints.take(system, states[-1], system.steps[number])
@@ -87,20 +87,20 @@ def followed(system: System, start: State, steps: Iterable[int | None]) -> Behav
 
 
 def same_steps(system: System, trace: Behaviour, other: System) -> list[int | None]:
-    """The numbers that the steps of a trace have in another system; None where it has no such step."""
+    """Return the numbers that the steps of a trace have in another system; None if it lacks one of them."""
     numbers = {step.label: number for number, step in enumerate(other.steps)}
     return [numbers.get(system.steps[number].label) for number in trace.steps]
 
 
 def breaks(system: System, state: State, broken: Property) -> bool:
-    """Whether a reachable state refutes a property, on the ints interpreter."""
+    """Return True if a reachable state refutes a property, on the ints interpreter."""
     if broken.kind != RECOVERY:
         return not ints.evaluate(system, state, broken.condition)
     return not any(ints.evaluate(system, each, broken.condition) for each in without_faults(system, state))
 
 
 def without_faults(system: System, state: State) -> Iterator[State]:
-    """The states that can be reached from one by steps that are no faults, itself the first."""
+    """Yield the states that can be reached from one without a fault, that state first."""
     seen, waiting = {state}, [state]
     while waiting:
         yield (before := waiting.pop())
@@ -134,7 +134,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class JobsDone:
-    """What a cluster did of a search.  `levels` are numbers of steps from the start, `states` what was found at these."""
+    """What Spark did of a search: `levels` are the depths its jobs expanded, `states` what they found there."""
 
     master: str
     jobs: int = 0
@@ -142,7 +142,7 @@ class JobsDone:
     states: int = 0
 
     def together(self, other: JobsDone) -> JobsDone:
-        """What two parts of a search had done."""
+        """Add up what Spark did of two parts of a search."""
         return JobsDone(self.master, self.jobs + other.jobs, (*other.levels, *self.levels), self.states + other.states)
 
 
@@ -170,7 +170,7 @@ class Outcome:
     cluster: JobsDone | None = None
 
     def undecided(self, reason: str | None) -> Outcome:
-        """The same where the question leaves something out, if there is a reason: what is violated is, and nothing holds."""
+        """Return the outcome with `inconclusive` for `holds` if there is a reason: the question leaves something out."""
         if reason is None:
             return self
         findings = (

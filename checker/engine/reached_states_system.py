@@ -30,11 +30,10 @@ class Continued(System):
     beginning: Packed = field(default_factory=_none, compare=False, repr=False)
 
     def initial_states(self) -> list[tuple[int, State]]:
-        """The given states, which belong to the only configuration."""
         return [(0, self.unpack([int(word[row]) for word in self.beginning])) for row in range(self.beginning.shape[1])]
 
     def rows_of(self, state: State) -> NDArray[np.intp]:
-        """Where a state stands among those in which it begins."""
+        """Return the position of a state among the initial ones."""
         import numpy as np
 
         wanted = np.array(self.pack(state), np.uint64)[:, None]
@@ -42,7 +41,7 @@ class Continued(System):
 
 
 def beginning(system: System) -> Packed:
-    """The states in which a system begins, packed."""
+    """Return the initial states of a system, packed."""
     if isinstance(system, Continued):
         return system.beginning
     from neverlost.model.interpreters.columns import pack_rows
@@ -51,7 +50,6 @@ def beginning(system: System) -> Packed:
 
 
 def is_initial(system: System, state: State) -> bool:
-    """Whether a system begins in a state."""
     if isinstance(system, Continued):
         return bool(len(system.rows_of(state)))
     return state in {each for _, each in system.initial_states()}

@@ -242,17 +242,17 @@ class _Meaning:
 
 
 def _is_aside(node: ast.AST) -> bool:
-    """Whether a class declares an attribute here that is left aside."""
+    """Return True if a class declares an attribute here that is left aside."""
     return isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in IGNORED_ATTRIBUTES
 
 
 def _statements(node: Any) -> list[ast.AST]:
-    """The body of a function; that of a lambda is its expression."""
+    """Return the body of a function; that of a lambda is its expression."""
     return node.body if isinstance(node.body, list) else [node.body]
 
 
 def _of_function(function: FunctionType, name: str) -> Any:
-    """What a name means inside a function."""
+    """Return what a name means inside a function."""
     if name in function.__code__.co_freevars:
         try:
             return (function.__closure__ or ())[function.__code__.co_freevars.index(name)].cell_contents
@@ -266,7 +266,7 @@ def _of_module(names: Mapping[str, Any], name: str) -> Any:
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """What a value is made of; its class is part of it where it is ours."""
+    """Yield what a value is made of; its class is part of it where it is ours."""
     if _is_ours(type(value)):
         yield type(value)
     if isinstance(value, Mapping):

@@ -28,13 +28,13 @@ class _ClassNames(frozenset[str]):
 
 @cache
 def _module(file: str, module: str) -> ast.Module:
-    """A module's syntax tree; without statements where the source is not to be had."""
+    """Return a module's syntax tree; without statements where the source is not to be had."""
     found = sys.modules.get(module)
     return ast.parse("".join(linecache.getlines(file, vars(found) if found else None)))
 
 
 def definitions(function: FunctionType) -> list[Any]:
-    """The nodes at which a function may be written: one, unless several on a line cannot be distinguished.
+    """Return the nodes at which a function may be written: one, unless several on a line cannot be distinguished.
 
     Without a source there is none.
     """
@@ -57,7 +57,7 @@ def _lambdas(function: FunctionType) -> list[Any]:
 
 
 def _around(function: FunctionType) -> list[Any]:
-    """The definitions in the statement of a module in which a function begins."""
+    """Return the definitions in the statement of a module in which a function begins."""
     line, name = function.__code__.co_firstlineno, function.__code__.co_name
     for statement in _module(function.__code__.co_filename, function.__globals__["__name__"]).body:
         if line == _first_line(statement) and getattr(statement, "name", None) == name:
@@ -68,7 +68,7 @@ def _around(function: FunctionType) -> list[Any]:
 
 
 def class_definition(found: type) -> ast.ClassDef | None:
-    """The node at which a class is written."""
+    """Return the node at which a class is written."""
     module = sys.modules[found.__module__]
     body: list[ast.stmt] = _module(module.__file__ or "", module.__name__).body
     node = None
@@ -80,7 +80,7 @@ def class_definition(found: type) -> ast.ClassDef | None:
 
 
 def _first_line(node: Any) -> int:
-    """The line on which a definition begins, its decorators included."""
+    """Return the line on which a definition begins, its decorators included."""
     lines: list[int] = [node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))]
     return min(lines)
 
@@ -101,7 +101,7 @@ def within(scope: ast.AST, scopes: Scopes) -> Scopes:
 
 
 def _bound(scope: ast.AST) -> frozenset[str]:
-    """The names that a scope binds: its parameters and what it assigns, without the scopes inside it."""
+    """Return the names that a scope binds: its parameters and what it assigns, without the scopes inside it."""
     found: set[str] = set()
     declared: set[str] = set()
     waiting = [*_children(scope)]

@@ -1,1 +1,1 @@
-"""Real Kafka: clusters, counterexamples tried on them, histories; the one room of the checker that speaks of the protocol."""
+"""The laboratory with real Kafka: clusters, counterexamples tried on them, recorded histories, and Kafka's own classes."""

@@ -12,7 +12,7 @@ from neverlost.specs.properties import properties
 
 
 def question_id(model: Model, configuration: Configuration, names: list[str]) -> str:
-    """A stable name of what was asked: model and properties with their digest, configuration with its bounds."""
+    """Return a stable name of what was asked: model and properties with their digest, configuration with its bounds."""
     known = properties()
     asked = {
         "model": model.name,

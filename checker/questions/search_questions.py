@@ -59,7 +59,7 @@ class SearchAnswer:
 
 
 def finding_of(question: SearchQuestion, answer: SearchAnswer) -> Finding | None:
-    """The counterexample as a finding."""
+    """Return the counterexample as a finding."""
     if answer.trace is None:
         return None
     broken = next(each for each in question.properties if each.name == answer.broken)
@@ -108,7 +108,7 @@ def answers(
     seconds_each: float | None = None,
     notify: Callable[[int, SearchAnswer], None] = lambda number, answer: None,
 ) -> list[SearchAnswer]:
-    """The answers in order; `notify` is called with each as it comes.  Units: seconds for all, and for each.
+    """Return the answers in order; `notify` is called with each as it comes.  Units: seconds for all, and for each.
 
     Leaving early (Ctrl-C, an exception in `notify`) kills what still runs.
     """

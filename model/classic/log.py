@@ -16,7 +16,7 @@ EMPTY = 0
 
 
 def log_fields(log_size: int, records: int, max_epoch: int) -> tuple[Field, ...]:
-    """The fields of every replica's log; record ids run from 1 to `records`."""
+    """Return the fields of every replica's log; record ids run from 1 to `records`."""
     return (
         number("log_end_offset", 0, log_size, "replica"),
         number("log_record", 0, records, "replica", "offset"),
@@ -50,7 +50,7 @@ def truncate(k: Primitives, s: View, replica: int, end: Value) -> None:
 
 
 def latest_epoch(k: Primitives, s: View, replica: int) -> Value:
-    """The epoch of the last record; 0 for an empty log (ask for that first)."""
+    """Return the epoch of the last record; 0 for an empty log (ask for that first)."""
     last = s.log_epoch[replica][0]
     for offset in range(1, s.sizes.offset):
         last = k.ite(s.log_end_offset[replica] > offset, s.log_epoch[replica][offset], last)
@@ -58,7 +58,7 @@ def latest_epoch(k: Primitives, s: View, replica: int) -> Value:
 
 
 def same_entry(k: Primitives, s: View, one: int, other: int, offset: int) -> Value:
-    """Whether both replicas have the same record, with the same epoch, at an offset."""
+    """Return True if both replicas have the same record, with the same epoch, at an offset."""
     return k.all_of(
         s.log_end_offset[one] > offset,
         s.log_end_offset[other] > offset,
@@ -68,7 +68,7 @@ def same_entry(k: Primitives, s: View, one: int, other: int, offset: int) -> Val
 
 
 def members_have_committed_log(k: Primitives, s: View, is_member: Callable[[int, int], Value]) -> Value:
-    """Whether the ISR of every presumed leader has its log up to its high watermark.
+    """Return True if the ISR of every presumed leader has its log up to its high watermark.
 
     `is_member(leader, replica)` says whether the replica is in the ISR that counts.
     """

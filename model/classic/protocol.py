@@ -62,7 +62,7 @@ class ClassicSizes(Sizes):
 
 
 def sizes(configuration: Configuration) -> ClassicSizes:
-    """The sizes that a configuration needs."""
+    """Return the sizes that a configuration needs."""
     return ClassicSizes(
         replica=configuration["replication.factor"],
         offset=configuration["bounds.log_size"],
@@ -72,7 +72,7 @@ def sizes(configuration: Configuration) -> ClassicSizes:
 
 
 def fields(configuration: Configuration) -> tuple[Field, ...]:
-    """The variables of the TLA+ module."""
+    """Return the variables of the TLA+ module."""
     replicas, records = configuration["replication.factor"], configuration["bounds.records"]
     log_size, max_epoch = configuration["bounds.log_size"], configuration["bounds.max_leader_epoch"]
     return (
@@ -96,27 +96,27 @@ def initial(configuration: Configuration) -> list[dict[str, Any]]:
 
 
 def replicas(s: View) -> range:
-    """All replicas."""
+    """Return all replicas."""
     return range(s.sizes.replica)
 
 
 def presumes_leadership(s: View, replica: int) -> Value:
-    """Whether a broker believes itself to be the leader."""
+    """Return True if a broker believes itself to be the leader."""
     return s.leader[replica] == replica
 
 
 def is_following(s: View, follower: int, leader: int) -> Value:
-    """Whether a broker believes another to be the leader."""
+    """Return True if a broker believes another to be the leader."""
     return s.leader[follower] == leader
 
 
 def has_offset(s: View, replica: int, offset: Value) -> Value:
-    """Whether the replica's log reaches beyond an offset."""
+    """Return True if the replica's log reaches beyond an offset."""
     return offset < s.log_end_offset[replica]
 
 
 def is_caught_up_to(k: Primitives, s: View, leader: int, follower: int, end_offset: Value) -> Value:
-    """Whether a follower acknowledges the leader and has its records up to an end offset; no epoch is compared."""
+    """Return True if a follower acknowledges the leader and has its records up to an end offset; no epoch is compared."""
     return k.all_of(
         is_following(s, follower, leader),
         k.any_of(
@@ -150,7 +150,7 @@ def send_leader_and_isr(k: Primitives, s: View, leader: Value, isr: Any) -> None
 
 
 def epoch_left(s: View) -> Value:
-    """Whether the bound allows another leader epoch."""
+    """Return True if the bound allows another leader epoch."""
     return s.next_leader_epoch < s.sizes.epoch
 
 

@@ -57,7 +57,7 @@ class Columns:
 
 
 def _narrow(value: Value) -> Value:
-    """A Python constant as a byte-wide scalar, so that columns stay byte-wide."""
+    """Return a Python constant as a byte-wide scalar, so that columns stay byte-wide."""
     if isinstance(value, bool):
         return np.bool_(value)
     return np.int8(value) if isinstance(value, int) else value
@@ -74,7 +74,7 @@ class Batch:
         return int(self.words.shape[1])
 
     def column(self, slot: int) -> Value:
-        """The unpacked column of a slot."""
+        """Return the unpacked column of a slot."""
         found = self._columns.get(slot)
         if found is None:
             found = self._columns[slot] = self._unpacked(slot)
@@ -122,7 +122,7 @@ class ColumnsView(View):
 
 
 def clause_counts(system: System) -> tuple[int, ...]:
-    """How many clauses each step yields: control flow never depends on the state, so one run shows it."""
+    """Return how many clauses each step yields: control flow never depends on the state, so one run shows it."""
     state = tuple(slot.low for slot in system.slots)
     return tuple(sum(1 for _ in step.run(Ints, IntsView(system, state))) for step in system.steps)
 
@@ -210,7 +210,7 @@ def _check_bounds(name: str, low: int, high: int, value: Value, step: Step) -> N
 
 
 def holds(system: System, words: Packed, predicate: Predicate) -> NDArray[np.bool_]:
-    """A property's condition for each packed state."""
+    """Return a property's condition for each packed state."""
     batch = Batch(system, words)
     found = predicate(Columns, ColumnsView(batch))
     return np.full(len(batch), found) if isinstance(found, bool) else found

@@ -49,11 +49,11 @@ class Code:
         return known
 
     def kind(self, bits: int) -> str:
-        """The type of a register of so many bits a state."""
+        """Return the type of a register of so many bits a state."""
         return f"i{bits}" if self.lanes == 1 else f"<{self.lanes} x i{bits}>"
 
     def bits(self, low: int, high: int) -> int:
-        """The width of a number in this range: as narrow as it may be where many share a register.
+        """Return the width of a number in this range: as narrow as it may be where many share a register.
 
         Errors: `ModelError` where no register holds it.
         """
@@ -64,7 +64,7 @@ class Code:
         )
 
     def constant(self, value: int, bits: int) -> str:
-        """A number or flag that is the same in every state."""
+        """Return a number or flag that is the same in every state."""
         return str(value) if self.lanes == 1 else f"splat (i{bits} {value})"
 
     def needed(self) -> list[str]:
@@ -193,7 +193,7 @@ DECIDED: dict[str, Callable[[int, int, int, int], bool | None]] = {
 
 
 def flag(code: Code, value: object) -> str:
-    """The operand that a flag is."""
+    """Return the operand that a flag is."""
     if isinstance(value, Flag):
         return value.register
     if isinstance(value, bool):
@@ -211,7 +211,7 @@ def _range(value: object) -> tuple[int, int]:
 
 
 def _number(code: Code, value: object, bits: int) -> str:
-    """The operand that a number is, of some width."""
+    """Return the operand that a number is, of some width."""
     if not isinstance(value, Number):
         return code.constant(_range(value)[0], bits)
     if value.bits == bits:
@@ -220,7 +220,7 @@ def _number(code: Code, value: object, bits: int) -> str:
 
 
 def _alike(code: Code, left: object, right: object, low: int, high: int) -> tuple[int, str, str]:
-    """A width for two numbers and for what is between `low` and `high`, and both as operands of it."""
+    """Return a width for two numbers and for what is between `low` and `high`, and both as operands of it."""
     lows, highs = zip(_range(left), _range(right), (low, high), strict=True)
     bits = code.bits(min(lows), max(highs))
     return bits, _number(code, left, bits), _number(code, right, bits)
@@ -263,7 +263,7 @@ class Native:
 
 
 def _joined(operation: str, neutral: bool, conditions: Sequence[Value]) -> Value:
-    """All of the conditions, or any: `neutral` changes nothing, its opposite decides."""
+    """Return all of the conditions, or any: `neutral` changes nothing, its opposite decides."""
     if any(each is (not neutral) for each in conditions):
         return not neutral
     joined: Value = neutral
@@ -305,7 +305,7 @@ class NativeView(View):
 
 
 def unpacked(code: Code, slot: Slot) -> Value:
-    """The value of a slot, from its word."""
+    """Return the value of a slot, from its word."""
     is_flag = slot.field.kind == "flag"
     if slot.is_constant:
         return bool(slot.low) if is_flag else slot.low
@@ -339,7 +339,7 @@ def _unpacked_lanes(code: Code, slot: Slot) -> Value:
 
 
 def packed(code: Code, slot: Slot, value: Value) -> str:
-    """The bits of a slot that holds a value, at their place in its word."""
+    """Return the bits of a slot that holds a value, at their place in its word."""
     if isinstance(value, int):
         return str((int(value) - slot.low) << slot.shift)
     if isinstance(value, Flag):

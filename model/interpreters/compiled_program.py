@@ -25,7 +25,7 @@ TAKEN, OUTSIDE = 0, 1
 
 
 def clauses(system: System, number: int, view: NativeView) -> Iterator[Value]:
-    """The guard clauses of a step; what it writes is in the view afterwards."""
+    """Yield the guard clauses of a step; what it writes is in the view afterwards."""
     step = system.steps[number]
     for clause, condition in step.run(Native, view):
         if (step.action.name, clause) not in system.disabled:
@@ -33,7 +33,7 @@ def clauses(system: System, number: int, view: NativeView) -> Iterator[Value]:
 
 
 def step_text(system: System, number: int) -> str | None:
-    """The function of one step: `step_N(words, place) -> TAKEN | OUTSIDE`, which stores the successor at `place`.
+    """Return the function of one step: `step_N(words, place) -> TAKEN | OUTSIDE`, which stores the successor at `place`.
 
     It is for states that meet the guards.  None where a guard clause is false in every state, as far as ranges show.
     """
@@ -71,12 +71,12 @@ def _store(system: System, code: Code, writes: dict[int, Value]) -> None:
 
 
 def _words(system: System, kind: str) -> str:
-    """The words of a state as arguments."""
+    """Return the words of a state as arguments."""
     return ", ".join(f"{kind}%w{word}" for word in range(system.words))
 
 
 def property_text(system: System, number: int, predicate: Predicate) -> str:
-    """The function of one property: `property_N(words) -> i1`."""
+    """Return the function of one property: `property_N(words) -> i1`."""
     code = Code()
     found = predicate(Native, NativeView(system, code))
     body = "\n".join([*code.lines, f"  ret i1 {native.flag(code, found)}"])
@@ -84,7 +84,7 @@ def property_text(system: System, number: int, predicate: Predicate) -> str:
 
 
 def program(system: System, predicates: Sequence[Predicate] = ()) -> str:
-    """A system and some properties (64 at most) as a program.
+    """Return a system and some properties (64 at most) as a program.
 
     It offers two functions on `count` rows, one packed state each:
 
@@ -102,7 +102,7 @@ def program(system: System, predicates: Sequence[Predicate] = ()) -> str:
 
 
 def _loads(words: int) -> list[str]:
-    """The words of the state at `%row`."""
+    """Return the words of the state at `%row`."""
     return [
         line
         for word in range(words)
@@ -138,7 +138,7 @@ def _loop(signature: str, words: int, body: Sequence[str], total: str) -> str:
 
 
 def judge_text(system: System, properties: int) -> str:
-    """The function `judge` of `program`."""
+    """Return the function `judge` of `program`."""
     arguments = _words(system, "i64 ")
     body, mask = [], "0"
     for n in range(properties):
@@ -161,7 +161,7 @@ def judge_text(system: System, properties: int) -> str:
 
 
 def guards_text(system: System, name: str, steps: Sequence[int]) -> str:
-    """A function that asks the guards of some steps in `LANES` states at once.
+    """Return a function that asks the guards of some steps in `LANES` states at once.
 
     `words` has the first word of each state, then the second ones; `masks` gets a bit for each state in which a step can be
     taken.
@@ -182,7 +182,7 @@ def guards_text(system: System, name: str, steps: Sequence[int]) -> str:
 
 
 def taken_text(system: System, number: int) -> str:
-    """A function that takes a step in every state of a mask.
+    """Return a function that takes a step in every state of a mask.
 
     It returns how many successors there are now, or the code of a failure.
     """
@@ -232,7 +232,7 @@ def taken_text(system: System, number: int) -> str:
 
 
 def expand_text(system: System, steps: Sequence[int]) -> str:
-    """The function `expand` of `program`, and what it calls."""
+    """Return the function `expand` of `program`, and what it calls."""
     groups = {f"guards_{start}": steps[start : start + GROUP] for start in range(0, len(steps), GROUP)}
     parts = [guards_text(system, name, members) for name, members in groups.items()]
     parts += [taken_text(system, n) for n in steps]

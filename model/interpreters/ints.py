@@ -47,7 +47,7 @@ class IntsView(View):
 
 
 def take(system: System, state: State, step: Step) -> State | None:
-    """The successor by one step, or None where a guard clause is false.
+    """Return the successor by one step, or None where a guard clause is false.
 
     Errors: `ModelError` when the effect leaves the declared bounds.
     """
@@ -72,7 +72,7 @@ def refusals(system: System, state: State, step: Step) -> list[str]:
 
 
 def successors(system: System, state: State) -> Iterator[tuple[Step, State]]:
-    """Every enabled step and the state it leads to, stuttering steps included."""
+    """Yield every enabled step and the state it leads to, stuttering steps included."""
     for step in system.steps:
         after = take(system, state, step)
         if after is not None:
@@ -80,5 +80,5 @@ def successors(system: System, state: State) -> Iterator[tuple[Step, State]]:
 
 
 def evaluate(system: System, state: State, predicate: Predicate) -> bool:
-    """A property's condition in one state."""
+    """Return a property's condition in one state."""
     return bool(predicate(Ints, IntsView(system, state)))

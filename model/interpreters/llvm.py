@@ -23,7 +23,7 @@ def _initialised() -> None:
 
 @cache
 def processor() -> tuple[str, str, str]:
-    """What machine code depends on beside its program: the compiler, the processor's name and its features."""
+    """Return what machine code depends on beside its program: the compiler, the processor's name and its features."""
     return f"llvmlite {llvmlite.__version__}", llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
@@ -39,7 +39,7 @@ class OptimizationLevel(IntEnum):
 
 
 def compiled(text: str, effort: OptimizationLevel) -> bytes:
-    """The machine code of a program as an object file."""
+    """Return the machine code of a program as an object file."""
     _initialised()
     _, name, features = processor()
     target = llvm.Target.from_default_triple()

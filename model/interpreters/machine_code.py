@@ -24,7 +24,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 def left_its_bounds(system: System, rows: Rows, code: int) -> ModelError:
-    """The error that an expansion ended with, in the words of the columns interpreter."""
+    """Return the error that an expansion ended with, in the words of the columns interpreter."""
     row, step = (-1 - code) & 0xFFFFFFFF, (-1 - code) >> 32
     try:
         list(Successors(system).of(np.ascontiguousarray(rows[row : row + 1].T), [step]))

@@ -38,7 +38,7 @@ class _Overlaid:
 
 
 def mixed(system: System, settings: Settings) -> Model:
-    """The system's model in which each step may read each of the settings with each of its values."""
+    """Return the system's model in which each step may read each of the settings with each of its values."""
     read = {
         action.name: read_by_steps(system, (each for each in system.steps if each.action is action)) & settings.keys()
         for action in system.model.actions
@@ -53,12 +53,12 @@ def mixed(system: System, settings: Settings) -> Model:
 
 
 def ways(settings: Settings) -> list[dict[str, int]]:
-    """Every choice of a value for each setting."""
+    """Return every choice of a value for each setting."""
     return [dict(zip(settings, values, strict=True)) for values in product(*settings.values())]
 
 
 def _reading(action: Action, given: Mapping[str, Value]) -> Action:
-    """An action that reads some settings so."""
+    """Yield an action that reads some settings so."""
     inner = action.body
 
     @wraps(inner)
@@ -69,7 +69,7 @@ def _reading(action: Action, given: Mapping[str, Value]) -> Action:
 
 
 def all_assignments(condition: Callable[[Any, Any], Value], settings: Settings) -> Callable[[Any, Any], Value]:
-    """The condition, however each setting is read."""
+    """Return the condition, however each setting is read."""
 
     def always(k: Any, s: Any) -> Value:
         return k.all_of(*[condition(k, _Overlaid(s, given)) for given in ways(settings)])

@@ -55,7 +55,7 @@ class Element(z3.ArithRef):  # type: ignore[misc]
 
 
 def fresh(axis: str) -> Element:
-    """An element that nothing else names."""
+    """Return an element that nothing else names."""
     return Element(f"{axis}?{next(_numbers)}")
 
 
@@ -71,22 +71,22 @@ class Quantified(Terms):
         return self.lengths
 
     def within(self, axis: str, element: Any) -> Any:
-        """Whether a number is an element of an axis."""
+        """Return True if a number is an element of an axis."""
         length = self.lengths[axis]
         return element >= 0 if length is None else z3.And(element >= 0, element < length)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """A condition on every element."""
+        """Return a condition on every element."""
         each = fresh(axis)
         return z3.ForAll([each], z3.Implies(self.within(axis, each), self.lift(body(each))))
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """A condition on some element."""
+        """Return a condition on some element."""
         each = fresh(axis)
         return z3.Exists([each], z3.And(self.within(axis, each), self.lift(body(each))))
 
     def row(self, axis: str, body: Callable[[Any], Value]) -> AxisRow:
-        """A value for each element."""
+        """Return a value for each element."""
         each = fresh(axis)
         return AxisRow(each, self.lift(body(each)))
 
@@ -112,7 +112,7 @@ class Assumed(Quantified):
     scope: list[tuple[str, Any]] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """A condition on every element."""
+        """Return a condition on every element."""
         each = fresh(axis)
         self.scope.append((axis, each))
         inside = _positive(self.lift(body(each)), self.quantified)
@@ -120,7 +120,7 @@ class Assumed(Quantified):
         return _noted(self.quantified, z3.ForAll([each], z3.Implies(self.within(axis, each), inside)))
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """A condition on an element that has a name."""
+        """Return a condition on an element that has a name."""
         sorts = [z3.IntSort()] * (len(self.scope) + 1)
         made = z3.Function(f"some_{axis}!{len(self.existing)}", *sorts)
         self.existing.append((made, tuple(each for each, _ in self.scope), axis))
@@ -145,7 +145,7 @@ class Concluded(Quantified):
     under: list[str] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """A condition on a fresh element; under a quantifier, on every element."""
+        """Return a condition on a fresh element; under a quantifier, on every element."""
         if self.under:
             return super().for_every(axis, body)
         each = fresh(axis)
@@ -156,7 +156,7 @@ class Concluded(Quantified):
         return _noted(self.quantified, found)
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """A condition on one of the witnesses, or on some element."""
+        """Return a condition on one of the witnesses, or on some element."""
         number = len(self.chosen)
         self.chosen.append(axis)
         if axis not in self.witnesses:
@@ -230,7 +230,7 @@ class QuantifiedView(View):
         return QuantifiedSizes(self._system.sizes, self.lengths)
 
     def is_open(self, axis: str) -> bool:
-        """Whether an axis has no number for its length."""
+        """Return True if an axis has no number for its length."""
         return axis in self.lengths
 
 
@@ -272,7 +272,7 @@ class Array:
         return self._view.functions[self._field.name][closed](*opened)
 
     def select(self, at: Any) -> Any:
-        """The element, or the row, at an index."""
+        """Return the element, or the row, at an index."""
         if not self._view.is_open(self._axis):
             raise ModelError(f"{self._field.name} is read at a state's value: use at() with a list")
         return self[at]
@@ -302,7 +302,7 @@ class Array:
         self._write(closed, opened, lambda at: written[at[-1]])
 
     def _places(self, index: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[Any, ...]]:
-        """An index as two: what is on axes with a length, and what is not."""
+        """Return an index as two: what is on axes with a length, and what is not."""
         pairs = list(zip(self._field.axes, index, strict=False))
         closed = tuple(each for axis, each in pairs if not self._view.is_open(axis))
         return closed, tuple(_lifted(each) for axis, each in pairs if self._view.is_open(axis))
@@ -330,12 +330,12 @@ def _constant(value: Any) -> Function:
 
 
 def lengths(system: System) -> dict[str, Any]:
-    """The axes without a number for their length: those that the model leaves without a bound, and the replicas."""
+    """Return the axes without a number for their length: those that the model leaves without a bound, and the replicas."""
     return {**{each.axis: None for each in system.model.unbounded}, REPLICA: Length("replication.factor")}
 
 
 def variables(system: System, opened: Mapping[str, Any], suffix: str) -> Functions:
-    """A symbolic state of every size."""
+    """Return a symbolic state of every size."""
     found: Functions = {}
     for declared in system.fields:
         sort = z3.BoolSort() if declared.kind == "flag" else z3.IntSort()
@@ -349,12 +349,12 @@ def variables(system: System, opened: Mapping[str, Any], suffix: str) -> Functio
 
 
 def closed_indices(system: System, declared: Field, opened: Mapping[str, Any]) -> list[tuple[int, ...]]:
-    """Every index of a field on the axes that have a length."""
+    """Return every index of a field on the axes that have a length."""
     return list(product(*[range(system.sizes[axis]) for axis in declared.axes if axis not in opened]))
 
 
 def initial(system: System, opened: Mapping[str, Any]) -> list[Functions]:
-    """The initial states, which say the same at every element of an axis without a length.
+    """Return the initial states, which say the same at every element of an axis without a length.
 
     Errors: `ModelError` where they do not.
     """
@@ -387,7 +387,7 @@ class GenericStep:
 
 
 def generic_steps(system: System, k: Quantified) -> list[GenericStep]:
-    """Every action, read once for all elements that it may be about."""
+    """Return every action, read once for all elements that it may be about."""
     return [found for each in system.model.actions for found in _steps_of(system, k, each)]
 
 
@@ -408,7 +408,7 @@ def _steps_of(system: System, k: Quantified, action: Action) -> list[GenericStep
 
 
 def transition(system: System, k: Quantified, given: GenericStep, before: Functions) -> tuple[list[Any], Functions]:
-    """The guard of a step without the clauses that only bound, and the state after it."""
+    """Return the guard of a step without the clauses that only bound, and the state after it."""
     if system.model.normalise is not None:
         raise ModelError(f"{system.model.name} has no reading for every size: its states are normalised")
     bounding = {each.clause for each in system.model.unbounded}

@@ -44,7 +44,7 @@ class Terms:
         return z3.If(condition, self.lift(then), self.lift(otherwise))
 
     def lift(self, value: Value) -> Any:
-        """A Z3 term for a Python value; a term stays as it is."""
+        """Return a Z3 term for a Python value; a term stays as it is."""
         if isinstance(value, bool):
             return z3.BoolVal(value)
         if isinstance(value, int):
@@ -52,7 +52,7 @@ class Terms:
         return value
 
     def variable(self, name: str, slot: Slot) -> Any:
-        """A fresh variable for a slot: as narrow as its bounds allow, and extended to the common width."""
+        """Return a fresh variable for a slot: as narrow as its bounds allow, and extended to the common width."""
         if slot.field.kind == "flag":
             return z3.Bool(name)
         if self.width is None:
@@ -65,12 +65,12 @@ class Terms:
 
 
 def solver_name() -> str:
-    """The solver and its version, for records."""
+    """Return the solver and its version, for records."""
     return f"z3 {z3.get_version_string()}"
 
 
 def bit_width(system: System) -> int:
-    """A signed width that holds the sum of any two declared values, and a count over any axis."""
+    """Return a signed width that holds the sum of any two declared values, and a count over any axis."""
     most = max(max(abs(slot.low), abs(slot.high)) for slot in system.slots)
     return max(2 * most + 1, *system.sizes.values()).bit_length() + 1
 
@@ -80,7 +80,7 @@ Symbols = list[Value]
 
 
 def variables(system: System, terms: Terms, suffix: str) -> Symbols:
-    """A symbolic state of variables named `field[index]@suffix`; constant slots are Python values."""
+    """Return a symbolic state of variables named `field[index]@suffix`; constant slots are Python values."""
     found: Symbols = []
     for slot in system.slots:
         is_flag = slot.field.kind == "flag"
@@ -118,7 +118,7 @@ class TermsView(View):
 
 
 def transition(system: System, terms: Terms, step: Step, symbols: Symbols) -> tuple[list[tuple[str, Value]], Symbols]:
-    """The guard clauses of a step, by name, and the symbolic state after it."""
+    """Return the guard clauses of a step, by name, and the symbolic state after it."""
     view = TermsView(system, symbols)
     guard = [each for each in step.run(terms, view) if (step.action.name, each[0]) not in system.disabled]
     if system.model.normalise is not None:
@@ -127,12 +127,12 @@ def transition(system: System, terms: Terms, step: Step, symbols: Symbols) -> tu
 
 
 def condition(system: System, terms: Terms, symbols: Symbols, predicate: Predicate) -> Any:
-    """A property's condition on a symbolic state, as a Z3 term."""
+    """Return a property's condition on a symbolic state, as a Z3 term."""
     return terms.lift(predicate(terms, TermsView(system, symbols)))
 
 
 def state_of(system: System, terms: Terms, assignment: z3.ModelRef, symbols: Symbols) -> State:
-    """The concrete state that a Z3 model gives to a symbolic one."""
+    """Return the concrete state that a Z3 model gives to a symbolic one."""
     found: list[int] = []
     for value in symbols:
         if isinstance(value, int):

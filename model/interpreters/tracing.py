@@ -28,7 +28,7 @@ class NotingView(IntsView):
 
 
 def read_by_steps(system: System, steps: Iterable[Step]) -> set[str]:
-    """The names of the fields that some steps read."""
+    """Return the names of the fields that some steps read."""
     noted: set[str] = set()
     for step in steps:
         for _ in step.run(Ints, NotingView(system, noted)):

@@ -30,13 +30,13 @@ class Concluding(Terms):
     quantified: list[Any] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """A condition on a fresh element."""
+        """Return a condition on a fresh element."""
         self.made.append(z3.Int(f"any_{axis}!{len(self.made)}"))
         fresh = self.made[-1]
         return _noted(self.quantified, z3.Or(z3.Not(fresh >= 0), self.lift(body(fresh))))
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """A condition on one of the chosen elements."""
+        """Return a condition on one of the chosen elements."""
         return _noted(self.quantified, z3.Or([z3.And(each >= 0, self.lift(body(each))) for each in self.chosen]))
 
 
@@ -48,7 +48,7 @@ class Schema:
     formula: Any
 
     def at(self, elements: Sequence[Any]) -> Any:
-        """The formula at as many elements as it has variables."""
+        """Return the formula at as many elements as it has variables."""
         return z3.substitute(self.formula, *zip(self.variables, elements, strict=True))
 
 
@@ -63,7 +63,7 @@ class Assuming(Terms):
     quantified: list[Any] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """The name of a condition on every element."""
+        """Return the name of a condition on every element."""
         number = len(self.schemas)
         variable = z3.Int(f"{axis}?{number}")
         self.schemas.append(Schema((), None))
@@ -77,13 +77,13 @@ class Assuming(Terms):
         return _noted(self.quantified, holds)
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """A condition on an element that is given a name."""
+        """Return a condition on an element that is given a name."""
         fresh = self._named(f"some_{axis}!{len(self.made)}", z3.IntSort())
         self.made.append(fresh)
         return _noted(self.quantified, z3.And(fresh >= 0, self.lift(body(fresh))))
 
     def _named(self, name: str, sort: Any) -> Any:
-        """A constant, or a function of the elements in whose scope it is."""
+        """Return a constant, or a function of the elements in whose scope it is."""
         if not self.scope:
             return z3.Const(name, sort)
         return z3.Function(name, *[z3.IntSort()] * len(self.scope), sort)(*self.scope)
@@ -142,7 +142,7 @@ class OpenView(TermsView):
         return super().__getattr__(name)
 
     def state(self) -> OpenState:
-        """What the view has become."""
+        """Return what the view has become."""
         return OpenState(self.values, self.functions)
 
 
@@ -154,7 +154,7 @@ class OpenArray:
         self._is_row = len(view._system.places[name][1]) > 1
 
     def select(self, index: Any) -> Any:
-        """The element, or the row, at an index."""
+        """Return the element, or the row, at an index."""
         found = [each(index) for each in self._view.functions[self._name]]
         return found if self._is_row else found[0]
 
@@ -194,13 +194,13 @@ def open_axes(system: System) -> dict[str, str]:
 
 
 def is_open(system: System, slot: int) -> bool:
-    """Whether a slot is an element of an array over an unbounded axis."""
+    """Return True if a slot is an element of an array over an unbounded axis."""
     declared = system.slots[slot].field
     return bool(declared.axes) and declared.axes[0] in open_axes(system)
 
 
 def open_variables(system: System, suffix: str) -> OpenState:
-    """A symbolic state without bounds."""
+    """Return a symbolic state without bounds."""
     values: Symbols = []
     functions: dict[str, list[Function]] = {}
     terms = Terms(None)
@@ -220,7 +220,7 @@ def open_variables(system: System, suffix: str) -> OpenState:
 
 
 def open_initial(system: System, state: State) -> OpenState:
-    """A concrete initial state without bounds: its arrays say the same at every element.
+    """Return a concrete initial state without bounds: its arrays say the same at every element.
 
     Errors: `ModelError` where the elements within the bounds differ.
     """
@@ -245,7 +245,7 @@ def _constant(value: Any) -> Function:
 
 
 def open_transition(system: System, step: Step, before: OpenState) -> tuple[list[Any], OpenState]:
-    """The guard of a step without the clauses that only bound, and the state after it."""
+    """Return the guard of a step without the clauses that only bound, and the state after it."""
     terms = Terms(None)
     clauses = set(open_axes(system).values())
     view = OpenView(system, before)

@@ -36,7 +36,7 @@ class Mechanism:
     until: Version | None = None
 
     def is_in(self, version: Version) -> bool:
-        """Whether a version has the rule."""
+        """Return True if a version has the rule."""
         return self.since is not None and self.since <= version and (self.until is None or version < self.until)
 
     @property
@@ -306,12 +306,12 @@ def parsed(version: str) -> Version | None:
 
 
 def version_text(version: Version) -> str:
-    """A version as people write it: `4.1`."""
+    """Return a version as people write it: `4.1`."""
     return ".".join(map(str, version))
 
 
 def mechanisms_of(version: str) -> dict[str, bool]:
-    """The keys `mechanism.NAME` with the values that a Kafka version stands for.
+    """Return the keys `mechanism.NAME` with the values that a Kafka version stands for.
 
     Errors: `ValueError` for a text that is not a version from 0.8 to 4.x.
     """
@@ -322,7 +322,7 @@ def mechanisms_of(version: str) -> dict[str, bool]:
 
 
 def model_of(version: str, given: Mapping[str, tuple[Any, str]]) -> str:
-    """The modern model that a version means.
+    """Return the modern model that a version means.
 
     ELR is on for clusters formatted at 4.1 or later (EligibleLeaderReplicasVersion); the key says otherwise where it is given.
     """
@@ -333,5 +333,5 @@ def model_of(version: str, given: Mapping[str, tuple[Any, str]]) -> str:
 
 
 def is_on(configuration: Mapping[str, Any], name: str) -> bool:
-    """Whether a configuration has a mechanism."""
+    """Return True if a configuration has a mechanism."""
     return bool(configuration.get(f"mechanism.{name}", DEFAULTS[f"mechanism.{name}"]))

@@ -23,7 +23,7 @@ TO_HIGH_WATERMARK, BY_EPOCH, BY_ITERATED_EPOCHS, ON_FETCH = range(4)
 
 
 def is_impaired(k: Primitives, s: View, broker: int) -> Value:
-    """Whether a broker has a replica that is down, fenced, out of the ISR, or about to be removed by the current leader.
+    """Return True if a broker has a replica that is down, fenced, out of the ISR, or about to be removed by the current leader.
 
     A replica that a reassignment adds does not count before it is in the ISR.
     """
@@ -79,7 +79,7 @@ class KraftSizes(Sizes):
 
     @property
     def compares_logs(self) -> bool:
-        """Whether a fetch, or the look-up before it, finds the last entry that two logs share."""
+        """True if a fetch, or the look-up before it, finds the last entry that two logs share."""
         return self.truncation == ON_FETCH or (self.truncation == BY_ITERATED_EPOCHS and self.fenced_fetch)
 
     @property
@@ -129,7 +129,7 @@ class KraftSizes(Sizes):
 
     @property
     def late_responses(self) -> bool:
-        """Whether a diverging response may truncate a log after its time."""
+        """True if a diverging response may truncate a log after its time."""
         return self.truncates_when_removed or self.truncates_in_later_epoch
 
     @property
@@ -168,7 +168,7 @@ class KraftSizes(Sizes):
 
 
 def truncation(configuration: Configuration) -> int:
-    """The kind of truncation that a configuration's mechanisms amount to."""
+    """Return the kind of truncation that a configuration's mechanisms amount to."""
     if not is_on(configuration, "epoch-truncation"):
         return TO_HIGH_WATERMARK
     if not is_on(configuration, "iterated-truncation"):
@@ -177,14 +177,14 @@ def truncation(configuration: Configuration) -> int:
 
 
 def racks(configuration: Configuration) -> tuple[int, ...]:
-    """The number of each replica's rack; every replica has its own when none is given."""
+    """Return the number of each replica's rack; every replica has its own when none is given."""
     names = configuration["broker.rack"]
     order = sorted(set(names))
     return tuple(order.index(name) for name in names) or tuple(range(configuration["replication.factor"]))
 
 
 def has_racks(configuration: Configuration) -> bool:
-    """Whether it matters which replicas share a rack."""
+    """Return True if it matters which replicas share a rack."""
     return any(configuration[each.key] for each in OF_RACKS)
 
 
@@ -192,7 +192,7 @@ Kind = TypeVar("Kind", bound=KraftSizes)
 
 
 def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
-    """The sizes that a configuration needs: a part that cannot happen takes no room."""
+    """Return the sizes that a configuration needs: a part that cannot happen takes no room."""
     records, replicas = configuration["bounds.records"], configuration["replication.factor"]
     growing, retries = bool(configuration["faults.reassign"]), configuration["faults.producer_retry"]
     on_fetch = truncation(configuration) == ON_FETCH
@@ -223,5 +223,5 @@ def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
 
 
 def sizes(configuration: Configuration) -> KraftSizes:
-    """The sizes of the modern models."""
+    """Return the sizes of the modern models."""
     return sizes_of(configuration, KraftSizes)

@@ -25,7 +25,7 @@ KNOWLEDGE = {ELECTED: NOT_APPLIED, BEHIND: STALE}
 
 
 def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
-    """The controller's metadata, and every broker with its log and what it believes."""
+    """Return the controller's metadata, and every broker with its log and what it believes."""
     leader = named(values["leader"])
     is_led = leader is not None and values["is_running"][leader]
     return ClusterSnapshot(
@@ -47,7 +47,7 @@ def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
 
 
 def _consumer(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Where the consumer is, and what it has processed other than once."""
+    """Return where the consumer is, and what it has processed other than once."""
     if "consumer_position" not in values:
         return ()
     at = f"consumer at offset {values['consumer_position']}, committed {values['consumer_committed']}"
@@ -94,7 +94,7 @@ def _fetched(values: Mapping[str, Any], leader: int) -> tuple[tuple[int, int], .
 
 
 def _configuration(values: Mapping[str, Any], leader: int) -> tuple[str, ...]:
-    """An old configuration that a leader still goes by."""
+    """Return an old configuration that a leader still goes by."""
     if "min_isr_known" not in values or values["min_isr_known"][leader] == values["min_isr_changed"]:
         return ()
     return (f"goes by min.insync.replicas={values['min_isr_known'][leader] or values['min_isr']}",)

@@ -47,12 +47,12 @@ def everyone(s: View) -> range:
 
 
 def others(s: View, replica: int) -> list[int]:
-    """All brokers but one."""
+    """Return all brokers but one."""
     return [each for each in everyone(s) if each != replica]
 
 
 def minimum_isr(k: Primitives, s: View, broker: int | None = None) -> Value:
-    """The ISR size below which acks=all is refused, as a broker knows it (None: as the controller does).
+    """Return the ISR size below which acks=all is refused, as a broker knows it (None: as the controller does).
 
     It is at most the number of replicas, since 3.7.
     """
@@ -68,12 +68,12 @@ def minimum_isr(k: Primitives, s: View, broker: int | None = None) -> Value:
 
 
 def is_isr_big_enough(k: Primitives, s: View, isr: list[Value], broker: int | None = None) -> Value:
-    """Whether an ISR has min.insync.replicas members, as a broker (None: the controller) knows that setting."""
+    """Return True if an ISR has min.insync.replicas members, as a broker (None: the controller) knows that setting."""
     return count(k, isr) >= minimum_isr(k, s, broker)
 
 
 def highest_epoch(configuration: Configuration) -> int:
-    """How often the leader epoch can move at most: by elections, and where it does so by removals from the ISR.
+    """Return how often the leader epoch can move at most: by elections, and where it does so by removals from the ISR.
 
     Where faults are not counted leader epochs are ranks: 0, those that the controller, a leader and a record can have, and
     those that one step may bring.
@@ -134,7 +134,7 @@ FROZEN: dict[str, Callable[[Configuration], int]] = {
 
 
 def contradiction(configuration: Configuration) -> str | None:
-    """What is wrong with the racks or with the beginning, if anything."""
+    """Return what is wrong with the racks or with the beginning, if anything."""
     racks, replicas = configuration["broker.rack"], configuration["replication.factor"]
     if racks and len(racks) != replicas:
         return f"broker.rack names {len(racks)} racks, but replication.factor is {replicas}: name one per replica"
@@ -145,7 +145,7 @@ def contradiction(configuration: Configuration) -> str | None:
 
 
 def _uncountable(configuration: Configuration) -> str | None:
-    """Where something counts what happens, any number of it has no room."""
+    """Return where something counts what happens, any number of it has no room."""
     uncounted = [each for each in FAULTS if not is_counted(configuration, each)]
     for each in uncounted:
         if each is PRODUCER_RETRY:
@@ -156,7 +156,7 @@ def _uncountable(configuration: Configuration) -> str | None:
 
 
 def fields(configuration: Configuration) -> tuple[Field, ...]:
-    """Every variable, by who knows it."""
+    """Return every variable, by who knows it."""
     size = sizes(configuration)
     replicas, records, slots = size.replica, size.record, size.offset
     return (
@@ -205,7 +205,7 @@ def _epoch_fields(highest: int) -> list[Field]:
 
 
 def _config_fields(size: KraftSizes) -> list[Field]:
-    """What min.insync.replicas has been changed to, and what each broker knows of that."""
+    """Return what min.insync.replicas has been changed to, and what each broker knows of that."""
     if not size.config_change:
         return []
     highest = size.first_replicas
@@ -265,13 +265,13 @@ def settle(k: Primitives, s: View) -> None:
 
 
 def is_symmetric(configuration: Configuration) -> bool:
-    """Whether replicas may be exchanged for one another: neither their order nor their rack nor their age matters."""
+    """Return True if replicas may be exchanged for one another: neither their order nor their rack nor their age matters."""
     is_ordered = configuration["election.policy"] == "preferred"
     return not (is_ordered or has_racks(configuration) or configuration["faults.reassign"])
 
 
 def started(configuration: Configuration, leader: int, isr: Set[int], elr: Set[int]) -> dict[str, Any]:
-    """The state in which every replica follows the given leader with an empty log."""
+    """Return the state in which every replica follows the given leader with an empty log."""
     replicas, spare = configuration["replication.factor"], int(bool(configuration["faults.reassign"]))
     members = [each in isr for each in range(replicas + spare)]
     return {

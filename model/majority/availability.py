@@ -9,7 +9,7 @@ from neverlost.model.system import View
 
 
 def is_led(k: Primitives, s: View) -> Value:
-    """Whether the winner of the newest election runs and leads: it answers reads."""
+    """Return True if the winner of the newest election runs and leads: it answers reads."""
     return k.any_of(
         *[
             k.all_of(s.leader == each, s.leader_knows != ELECTED, s.is_running[each], s.follows[each] == each)
@@ -19,7 +19,7 @@ def is_led(k: Primitives, s: View) -> Value:
 
 
 def is_writable(k: Primitives, s: View) -> Value:
-    """Whether it leads and a majority, with it, runs and follows it: what it appends can be committed."""
+    """Return True if it leads and a majority, with it, runs and follows it: what it appends can be committed."""
     led = [
         k.all_of(
             s.leader == leader,

@@ -45,7 +45,7 @@ from neverlost.model.system import View
 
 
 def majority(s: View) -> int:
-    """How many replicas are a majority."""
+    """Return how many replicas are a majority."""
     return int(s.sizes.replica) // 2 + 1
 
 
@@ -156,7 +156,7 @@ def elect(k: Primitives, s: View, candidate: int, ballot: int) -> Clauses:
 
 
 def is_ballot(candidate: int, ballot: int) -> bool:
-    """Whether the candidate votes for itself; larger majorities than needed only do more of what others do later."""
+    """Return True if the candidate votes for itself; larger majorities than needed only do more of what others do later."""
     return candidate in members(ballot)
 
 
@@ -221,7 +221,7 @@ def broker_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
 
 
 def is_impaired(k: Primitives, s: View, broker: int) -> Value:
-    """Whether a broker is down, or has lost data and does not have the committed log again."""
+    """Return True if a broker is down, or has lost data and does not have the committed log again."""
     return k.any_of(k.not_(s.is_running[broker]), s.ghost_lost_data[broker])
 
 

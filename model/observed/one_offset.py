@@ -52,7 +52,7 @@ REFILLED = tuple(each for each in FAULTS if each.seen)
 
 
 def refilled(sizes: Mapping[str, int]) -> tuple[Fault, ...]:
-    """The same, with reassignments where there may be any."""
+    """Return the same, with reassignments where there may be any."""
     return (*REFILLED, REASSIGN) if sizes["reassignment"] else REFILLED
 
 
@@ -71,7 +71,7 @@ REPLACED = ("leader_append", "leader_append_retry", "producer_send_lost_in_trans
 
 
 def unknown_record(s: View) -> int:
-    """The number (from 0) of the name that stands for every record that is not asked about."""
+    """Return the number (from 0) of the name that stands for every record that is not asked about."""
     return int(s.sizes.record) - 1
 
 
@@ -258,7 +258,7 @@ def one_offset_sizes(configuration: Configuration) -> OneOffsetSizes:
 
 
 def one_offset_fields(configuration: Configuration) -> tuple[Field, ...]:
-    """The model's, and ghosts of what was seen."""
+    """Return the model's, and ghosts of what was seen."""
     seen = (
         flag("is_sent", "record"),
         flag("is_written", "record"),

@@ -15,7 +15,7 @@ from neverlost.model.system import System, View, bind
 
 
 def observed_fields(configuration: Configuration) -> tuple[Field, ...]:
-    """Those of one offset, and which processes are back."""
+    """Return those of one offset, and which processes are back."""
     return (*one_offset.one_offset_fields(configuration), IS_BACK)
 
 
@@ -69,5 +69,5 @@ PROCESS = frozenset((*(name for name, fault in FAULT_OF.items() if fault.ends), 
 
 
 def observed_system(configuration: Configuration) -> System:
-    """The model with its sizes."""
+    """Return the model with its sizes."""
     return bind(OBSERVED, configuration, disabled=[UNAWARE] if configuration["faults.reassign"] else [])

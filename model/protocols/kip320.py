@@ -28,7 +28,7 @@ from neverlost.model.system import View
 
 
 def is_in_leader_epoch(k: Primitives, s: View, leader: int, follower: int) -> Value:
-    """Whether a follower acknowledges the leader in the leader's own epoch."""
+    """Return True if a follower acknowledges the leader in the leader's own epoch."""
     return k.all_of(
         presumes_leadership(s, leader),
         is_following(s, follower, leader),
@@ -37,7 +37,7 @@ def is_in_leader_epoch(k: Primitives, s: View, leader: int, follower: int) -> Va
 
 
 def has_high_watermark_reached_epoch(k: Primitives, s: View, leader: int) -> Value:
-    """Whether the high watermark is at the log's end or at a record of the leader's own epoch."""
+    """Return True if the high watermark is at the log's end or at a record of the leader's own epoch."""
     watermark = s.high_watermark[leader]
     epoch_there = at(k, list(s.log_epoch[leader]), watermark)
     return k.any_of(

@@ -20,18 +20,18 @@ class ComposedSizes(quorum.QuorumSizes):
 
 
 def _of_quorum(configuration: Configuration) -> dict[str, Any]:
-    """What the quorum's own functions are asked with: its members are the voters, its records the decisions."""
+    """Return what the quorum's own functions are asked with: its members are the voters, its records the decisions."""
     return dict(configuration) | {"replication.factor": configuration["quorum.voters"]}
 
 
 def sizes(configuration: Configuration) -> ComposedSizes:
-    """The sizes that a configuration needs."""
+    """Return the sizes that a configuration needs."""
     found = quorum.sizes(_of_quorum(configuration))
     return ComposedSizes(**vars(found), copy=configuration["replication.factor"])
 
 
 def fields(configuration: Configuration) -> tuple[Field, ...]:
-    """The quorum's variables and the partition's."""
+    """Return the quorum's variables and the partition's."""
     size = sizes(configuration)
     return (
         *quorum.fields(_of_quorum(configuration)),
@@ -47,7 +47,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
 
 
 def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
-    """The controllers, and of the partition what brokers have learned and who has the record."""
+    """Return the controllers, and of the partition what brokers have learned and who has the record."""
     scene = quorum.portrait(values)
     has = ",".join(str(each + 1) for each, there in enumerate(values["has_data"]) if there) or "none"
     learned = values["learned"]

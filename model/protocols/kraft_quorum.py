@@ -43,7 +43,7 @@ class QuorumSizes(Sizes):
 
     @property
     def one_is_enough(self) -> bool:
-        """Whether a leader may be enough alone to commit what it appends."""
+        """True if a leader may be enough alone to commit what it appends."""
         return self.change > 0 or self.replica == 1 or (self.replica == 2 and not self.more_than_half)
 
     @property
@@ -53,22 +53,22 @@ class QuorumSizes(Sizes):
 
     @property
     def directory(self) -> bool:
-        """Whether controllers' directories are in the state: sets of voters name them."""
+        """True if controllers' directories are in the state: sets of voters name them."""
         return self.directory_ids and self.change > 0
 
     @property
     def flushed_end(self) -> bool:
-        """Whether a log may have a part that is not on disk."""
+        """True if a log may have a part that is not on disk."""
         return not (self.follower_flushes and self.leader_flushes)
 
     @property
     def has_impaired(self) -> bool:
-        """Whether a limit asks which controllers are impaired."""
+        """True if a limit asks which controllers are impaired."""
         return self.limits.has_at_once or bool(self.limits.marked)
 
 
 def sizes(configuration: Configuration) -> QuorumSizes:
-    """The sizes that a configuration needs."""
+    """Return the sizes that a configuration needs."""
     return QuorumSizes(
         replica=configuration["replication.factor"] + configuration["quorum.observers"],
         record=configuration["bounds.records"],
@@ -84,7 +84,7 @@ def sizes(configuration: Configuration) -> QuorumSizes:
 
 
 def fields(configuration: Configuration) -> tuple[Field, ...]:
-    """Every variable, by where it is kept."""
+    """Return every variable, by where it is kept."""
     size = sizes(configuration)
     last_epoch = size.epoch - 1
     last_content = size.record + last_epoch + size.change
@@ -128,7 +128,7 @@ def initial(configuration: Configuration) -> list[dict[str, Any]]:
 
 
 def contradiction_of(configuration: Configuration) -> str | None:
-    """What is wrong with keys that are right one by one: who does not vote can only begin to by a change of voters."""
+    """Return what is wrong with keys that are right one by one: who does not vote can only begin to by a change of voters."""
     observers = configuration["quorum.observers"]
     if observers and not configuration["bounds.voter_changes"]:
         return f"quorum.observers={observers}: nothing makes them voters; set bounds.voter_changes too"
@@ -136,14 +136,14 @@ def contradiction_of(configuration: Configuration) -> str | None:
 
 
 def first_change_of(values: Mapping[str, Any]) -> int:
-    """The content of the slot that has the first change of voters, of a state's values."""
+    """Return the content of the slot that has the first change of voters, of a state's values."""
     sets = values.get("change_epoch", ())
     contents = len(values["log_record"][0])
     return contents - len(sets) + 1
 
 
 def epoch_of_entry(values: Mapping[str, Any], content: int) -> int:
-    """The epoch in which an entry was appended."""
+    """Return the epoch in which an entry was appended."""
     records, change = len(values["record_epoch"]), content - first_change_of(values)
     if content <= records:
         return int(values["record_epoch"][content - 1])
@@ -151,14 +151,14 @@ def epoch_of_entry(values: Mapping[str, Any], content: int) -> int:
 
 
 def snapshot_drawn(values: Mapping[str, Any], voter: int) -> tuple[str, ...]:
-    """Where a controller's snapshot ends and its log begins."""
+    """Return where a controller's snapshot ends and its log begins."""
     if "snapshot_end" not in values or not (values["snapshot_end"][voter] or values["log_start"][voter]):
         return ()
     return (f"snapshot to {values['snapshot_end'][voter]}, log from {values['log_start'][voter]}",)
 
 
 def changes_drawn(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The sets of voters that were appended, each by the number of its entry."""
+    """Return the sets of voters that were appended, each by the number of its entry."""
     first, made = first_change_of(values), values.get("next_change", 0)
     sets = enumerate(values.get("voter_set", ())[1 : made + 1])
     return tuple(
@@ -168,7 +168,7 @@ def changes_drawn(values: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
-    """Every controller with its log and epoch; there is no ISR."""
+    """Return every controller with its log and epoch; there is no ISR."""
     records = len(values["record_epoch"])
     newest = max((e for e, r in zip(values["epoch"], values["role"], strict=True) if r == roles.LEADER), default=None)
     lanes = []

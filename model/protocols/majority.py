@@ -35,7 +35,7 @@ class MajoritySizes(Sizes):
 
     @property
     def has_impaired(self) -> bool:
-        """Whether a limit asks which brokers are impaired."""
+        """True if a limit asks which brokers are impaired."""
         return self.limits.has_at_once or bool(self.limits.marked)
 
     @property
@@ -45,7 +45,7 @@ class MajoritySizes(Sizes):
 
 
 def sizes(configuration: Configuration) -> MajoritySizes:
-    """The sizes that a configuration needs."""
+    """Return the sizes that a configuration needs."""
     replicas, records = configuration["replication.factor"], configuration["bounds.records"]
     has_ranks = not all(is_counted(configuration, each) for each in MAJORITY_FAULTS)
     terms = replicas + records + 3 if has_ranks else 1 + sum(configuration[each.key] for each in MAJORITY_FAULTS)
@@ -53,7 +53,7 @@ def sizes(configuration: Configuration) -> MajoritySizes:
 
 
 def fields(configuration: Configuration) -> tuple[Field, ...]:
-    """Every variable, by who knows it."""
+    """Return every variable, by who knows it."""
     size = sizes(configuration)
     replicas, records, last_term = size.replica, size.record, size.term - 1
     return (
@@ -95,7 +95,7 @@ def initial(configuration: Configuration) -> list[dict[str, Any]]:
 
 
 def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
-    """Every broker with its log and term; there is no ISR."""
+    """Return every broker with its log and term; there is no ISR."""
     epochs = values["record_epoch"]
     lanes = []
     for replica, log in enumerate(values["log_record"]):

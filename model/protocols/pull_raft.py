@@ -70,14 +70,14 @@ class HistorySizes(Sizes):
 
 
 def sizes(configuration: Configuration) -> HistorySizes:
-    """The sizes that a configuration needs: each election brings one term at most."""
+    """Return the sizes that a configuration needs: each election brings one term at most."""
     replicas, records = configuration["replication.factor"], configuration["bounds.records"]
     elections = configuration[LEADER_MOVE.key]
     return HistorySizes(replicas, records, records, 1 + max(1, elections), limits_of(configuration, FAULTS))
 
 
 def fields(configuration: Configuration) -> tuple[Field, ...]:
-    """The variables of the TLA+ module."""
+    """Return the variables of the TLA+ module."""
     size = sizes(configuration)
     last_term, status = size.term - 1, history.CONSUMED
     pair = ("replica", "replica", "sent_term")
@@ -105,13 +105,13 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
 
 
 def contradiction(configuration: Configuration) -> str | None:
-    """What is wrong with the limits: there is a message for each election, so elections are counted."""
+    """Return what is wrong with the limits: there is a message for each election, so elections are counted."""
     endless = next((each.key for each in FAULTS if not is_counted(configuration, each)), None)
     return f"{endless}={configuration[endless]}: pull-raft counts restarts and elections; use a number" if endless else None
 
 
 def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
-    """Every server with its log and term."""
+    """Return every server with its log and term."""
     newest = max(values["epoch"])
     lanes = []
     for replica, term in enumerate(values["epoch"]):

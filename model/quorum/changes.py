@@ -18,7 +18,7 @@ from neverlost.model.system import View
 
 
 def has_committed(k: Primitives, s: View, leader: int) -> Value:
-    """Whether a leader has committed an entry of its own epoch."""
+    """Return True if a leader has committed an entry of its own epoch."""
     return k.any_of(
         *[
             k.all_of(s.high_watermark[leader] > offset, epoch_of(k, s, s.log_record[leader][offset]) == s.epoch[leader])

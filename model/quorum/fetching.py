@@ -11,7 +11,7 @@ from neverlost.model.system import View
 
 
 def brings_something(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Whether a leader has an entry for a follower, or a higher high watermark for what it has."""
+    """Return True if a leader has an entry for a follower, or a higher high watermark for what it has."""
     mark = s.high_watermark[follower]
     behind = k.all_of(mark < log_end(k, s, follower), mark < s.high_watermark[leader])
     return k.any_of(has_beyond(k, s, leader, follower), behind)

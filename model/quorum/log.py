@@ -16,12 +16,12 @@ from neverlost.model.system import View
 
 
 def leader_change(s: View, epoch: Value) -> Value:
-    """The content of the slot with which the leader of an epoch begins."""
+    """Return the content of the slot with which the leader of an epoch begins."""
     return epoch + s.sizes.record
 
 
 def epoch_of(k: Primitives, s: View, content: Value) -> Value:
-    """The epoch in which a slot's entry was appended; 0 for an empty slot."""
+    """Return the epoch in which a slot's entry was appended; 0 for an empty slot."""
     found: Value = k.ite(content > s.sizes.record, content - s.sizes.record, 0)
     for change in range(s.sizes.change):
         found = k.ite(content == set_change(s, change), s.change_epoch[change], found)
@@ -31,7 +31,7 @@ def epoch_of(k: Primitives, s: View, content: Value) -> Value:
 
 
 def last_epoch(k: Primitives, s: View, voter: int) -> Value:
-    """The epoch of a log's last entry; 0 for an empty log."""
+    """Return the epoch of a log's last entry; 0 for an empty log."""
     found: Value = 0
     for offset in offsets(s):
         here = s.log_record[voter][offset]
@@ -40,7 +40,7 @@ def last_epoch(k: Primitives, s: View, voter: int) -> Value:
 
 
 def is_longer_log(k: Primitives, s: View, one: int, other: int) -> Value:
-    """Whether a log is ahead of another: by the epoch of its last entry, then by its length."""
+    """Return True if a log is ahead of another: by the epoch of its last entry, then by its length."""
     first, second = last_epoch(k, s, one), last_epoch(k, s, other)
     return k.any_of(first > second, k.all_of(first == second, has_beyond(k, s, one, other)))
 
@@ -60,12 +60,12 @@ def truncated(k: Primitives, s: View, voter: int, end: Value) -> None:
 
 
 def set_change(s: View, change: int) -> int:
-    """The content of the slot with a change of voters; `change` counts from 0."""
+    """Return the content of the slot with a change of voters; `change` counts from 0."""
     return first_change(s) + change
 
 
 def holds_readable(k: Primitives, s: View, controller: int, record: int) -> Value:
-    """Whether a controller has a record in its log, or in a snapshot where the log no longer has it."""
+    """Return True if a controller has a record in its log, or in a snapshot where the log no longer has it."""
     if not s.sizes.snapshots:
         return holds_record(k, s, controller, record)
     start, snapshot = s.log_start[controller], s.snapshot_end[controller]
@@ -78,7 +78,7 @@ def holds_readable(k: Primitives, s: View, controller: int, record: int) -> Valu
 
 
 def has_start(k: Primitives, s: View, leader: int, follower: int) -> Value:
-    """Whether a leader's log still has what a follower needs next: what follows the last entry that both share."""
+    """Return True if a leader's log still has what a follower needs next: what follows the last entry that both share."""
     if not s.sizes.snapshots:
         return True
     return s.log_start[leader] <= common_end(k, s, follower, leader)

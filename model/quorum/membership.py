@@ -19,7 +19,7 @@ FIRST_DIRECTORY, NEXT_DIRECTORY = 1, 2
 
 
 def first_change(s: View) -> int:
-    """The content of the slot that has the first change of voters; records and leaders' entries come before."""
+    """Return the content of the slot that has the first change of voters; records and leaders' entries come before."""
     return int(s.sizes.record + s.sizes.epoch)
 
 
@@ -32,7 +32,7 @@ def set_offset(k: Primitives, s: View, controller: int) -> Value:
 
 
 def last_set(k: Primitives, s: View, controller: int) -> list[Value]:
-    """The last set of voters of a controller's log: a directory or 0 for each controller."""
+    """Return the last set of voters of a controller's log: a directory or 0 for each controller."""
     number: Value = 0
     for offset in offsets(s):
         here = s.log_record[controller][offset]
@@ -44,19 +44,19 @@ def last_set(k: Primitives, s: View, controller: int) -> list[Value]:
 
 
 def directory(s: View, controller: int) -> Value:
-    """The directory that a controller has."""
+    """Return the directory that a controller has."""
     return s.directory[controller] if s.sizes.directory else FIRST_DIRECTORY
 
 
 def is_voter(k: Primitives, s: View, controller: int, seen_by: int) -> Value:
-    """Whether a controller votes and counts by the log of one of them."""
+    """Return True if a controller votes and counts by the log of one of them."""
     if s.sizes.change:
         return last_set(k, s, seen_by)[controller] == directory(s, controller)
     return s.is_voter[controller] if s.sizes.directory_ids else True
 
 
 def counted(k: Primitives, s: View, leader: int, agreeing: list[Value]) -> tuple[Value, Value]:
-    """How many of the voters agree, and how many voters there are, by the log of the controller that asks.
+    """Return how many of the voters agree, and how many voters there are, by the log of the controller that asks.
 
     A leader that its own set leaves out does not count itself (KAFKA-16530).
     """
@@ -71,13 +71,13 @@ def counted(k: Primitives, s: View, leader: int, agreeing: list[Value]) -> tuple
 
 
 def is_majority(k: Primitives, s: View, leader: int, agreeing: list[Value]) -> Value:
-    """Whether those that agree are more than half of the voters."""
+    """Return True if those that agree are more than half of the voters."""
     agreed, voters = counted(k, s, leader, agreeing)
     return agreed + agreed > voters
 
 
 def is_enough(k: Primitives, s: View, leader: int, agreeing: list[Value]) -> Value:
-    """Whether those that agree elect or commit: a majority, or half of the voters where that rule is switched off.
+    """Return True if those that agree elect or commit: a majority, or half of the voters where that rule is switched off.
 
     Source: LeaderState.maybeUpdateHighWatermark; EpochElection.
     """

@@ -27,32 +27,32 @@ NEVER, SENT, CONSUMED = 0, 1, 2
 
 
 def servers(s: View) -> range:
-    """All servers."""
+    """Return all servers."""
     return range(s.sizes.replica)
 
 
 def peers(s: View, server: int) -> list[int]:
-    """All but one server."""
+    """Return all but one server."""
     return [each for each in servers(s) if each != server]
 
 
 def terms(s: View) -> range:
-    """The terms that messages can have: all but the first, in which there is no election."""
+    """Return the terms that messages can have: all but the first, in which there is no election."""
     return range(1, s.sizes.term)
 
 
 def last_term(k: Primitives, s: View, server: int) -> Value:
-    """The term of a log's last entry, 0 for an empty log."""
+    """Return the term of a log's last entry, 0 for an empty log."""
     return k.ite(s.log_end_offset[server] == 0, 0, latest_epoch(k, s, server))
 
 
 def is_majority(k: Primitives, s: View, members: list[Value]) -> Value:
-    """Whether servers are more than half of all."""
+    """Return True if servers are more than half of all."""
     return count(k, members) >= s.sizes.replica // 2 + 1
 
 
 def positions(s: View) -> Iterator[tuple[int, int, int]]:
-    """Every end of a log as its number, its length and its last term; an empty log has the number 0."""
+    """Yield every end of a log as its number, its length and its last term; an empty log has the number 0."""
     yield 0, 0, 0
     for end in range(1, s.sizes.offset + 1):
         for term in terms(s):
@@ -60,19 +60,19 @@ def positions(s: View) -> Iterator[tuple[int, int, int]]:
 
 
 def entries(s: View) -> Iterator[tuple[int, int, int]]:
-    """Every entry as its number, its value and its term."""
+    """Yield every entry as its number, its value and its term."""
     for record in range(s.sizes.record):
         for term in terms(s):
             yield record * (s.sizes.term - 1) + term - 1, record + 1, term
 
 
 def end_of(s: View, position: int) -> tuple[int, int]:
-    """A log's length and last term, of the number of its end."""
+    """Return a log's length and last term, of the number of its end."""
     return next((end, term) for number, end, term in positions(s) if number == position)
 
 
 def was_sent(k: Primitives, status: Value, when: Value) -> Value:
-    """Whether this is the message that is meant, and it was sent before."""
+    """Return True if this is the message that is meant, and it was sent before."""
     return k.all_of(when, status != NEVER)
 
 
@@ -234,7 +234,7 @@ def send_pull_request(k: Primitives, s: View, follower: int, leader: int) -> Cla
 
 
 def is_valid(k: Primitives, s: View, leader: int, position: int) -> Value:
-    """Whether the end of a follower's log is an entry of the leader's."""
+    """Return True if the end of a follower's log is an entry of the leader's."""
     end, last = end_of(s, position)
     return k.all_of(s.log_end_offset[leader] >= end, s.log_epoch[leader][end - 1] == last) if end else True
 
@@ -285,7 +285,7 @@ def reject_pull_request(k: Primitives, s: View, leader: int, follower: int, term
 
 
 def new_high_watermark(k: Primitives, s: View, leader: int) -> Value:
-    """The last index that a majority has, if its entry is of the leader's term; else what it was."""
+    """Return the last index that a majority has, if its entry is of the leader's term; else what it was."""
     found: Value = s.high_watermark[leader]
     for offset in range(s.sizes.offset):
         held = [True if each == leader else s.match_index[leader][each] > offset for each in servers(s)]

@@ -17,12 +17,12 @@ from neverlost.model.system import View
 
 
 def copies(s: View) -> range:
-    """All replicas of the partition."""
+    """Return all replicas of the partition."""
     return range(s.sizes.copy)
 
 
 def leader_by(k: Primitives, s: View, decision: Value, copy: int) -> Value:
-    """Whether a decision (0: none yet) makes a copy the leader; the first one leads at first."""
+    """Return True if a decision (0: none yet) makes a copy the leader; the first one leads at first."""
     found: Value = k.all_of(decision == 0, copy == 0)
     for record in range(s.sizes.record):
         found = k.any_of(found, k.all_of(decision == record + 1, s.decided_leader[record] == copy))
@@ -30,7 +30,7 @@ def leader_by(k: Primitives, s: View, decision: Value, copy: int) -> Value:
 
 
 def in_isr_by(k: Primitives, s: View, decision: Value, copy: int) -> Value:
-    """Whether a copy is in the ISR after a decision (0: none yet); all are at first."""
+    """Return True if a copy is in the ISR after a decision (0: none yet); all are at first."""
     found: Value = decision == 0
     for record in range(s.sizes.record):
         found = k.any_of(found, k.all_of(decision == record + 1, s.decided_isr[record][copy]))
@@ -38,7 +38,7 @@ def in_isr_by(k: Primitives, s: View, decision: Value, copy: int) -> Value:
 
 
 def last_decision(k: Primitives, s: View, controller: int, end: Value) -> Value:
-    """The last decision of a controller's log before an offset; 0 for none."""
+    """Return the last decision of a controller's log before an offset; 0 for none."""
     found: Value = 0
     for offset in offsets(s):
         here = s.log_record[controller][offset]

@@ -10,10 +10,10 @@ FOLLOWER, CANDIDATE, LEADER = 0, 1, 2
 
 
 def is_leader(s: View, voter: int) -> Value:
-    """Whether a voter leads in its epoch."""
+    """Return True if a voter leads in its epoch."""
     return s.role[voter] == LEADER
 
 
 def is_candidate(s: View, voter: int) -> Value:
-    """Whether a voter asks for votes in its epoch."""
+    """Return True if a voter asks for votes in its epoch."""
     return s.role[voter] == CANDIDATE

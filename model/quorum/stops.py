@@ -18,7 +18,7 @@ from neverlost.model.system import View
 
 
 def is_impaired(k: Primitives, s: View, voter: int) -> Value:
-    """Whether a controller is down, or has lost data and has not caught up with what was acknowledged."""
+    """Return True if a controller is down, or has lost data and has not caught up with what was acknowledged."""
     return k.any_of(k.not_(s.is_running[voter]), s.ghost_lost_data[voter])
 
 
@@ -80,7 +80,7 @@ def controller_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Cl
 
 
 def never_added(k: Primitives, s: View, controller: int) -> Value:
-    """Whether a controller's second directory is in no set: a third one, in its place, would be no other for anyone."""
+    """Return True if a controller's second directory is in no set: a third one, in its place, would be no other for anyone."""
     if not s.sizes.directory:
         return True
     return k.not_(k.any_of(*[s.voter_set[each][controller] == NEXT_DIRECTORY for each in range(s.sizes.change + 1)]))

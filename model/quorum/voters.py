@@ -19,7 +19,7 @@ from neverlost.model.system import View
 
 
 def everyone(s: View) -> range:
-    """All controllers."""
+    """Return all controllers."""
     return range(s.sizes.replica)
 
 

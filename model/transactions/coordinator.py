@@ -115,28 +115,28 @@ def coordinator_time_out(k: Primitives, s: View) -> Clauses:
 
 
 def is_current(k: Primitives, s: View, attempt: int) -> Value:
-    """Whether a request to end a transaction has the coordinator's producer epoch."""
+    """Return True if a request to end a transaction has the coordinator's producer epoch."""
     return s.attempt_epoch[attempt] == s.producer_epoch
 
 
 def is_repeated(k: Primitives, s: View, attempt: int) -> Value:
-    """Whether the request is a copy of the one that was decided: with version 2 the end has brought the next epoch."""
+    """Return True if the request is a copy of the one that was decided: with version 2 the end has brought the next epoch."""
     return s.attempt_epoch[attempt] + k.ite(s.bumps_epoch, 1, 0) == s.producer_epoch
 
 
 def is_asked(k: Primitives, s: View, attempt: int, commit_state: int, abort_state: int) -> Value:
-    """Whether the coordinator's state is what the request asks for."""
+    """Return True if the coordinator's state is what the request asks for."""
     return s.transaction_state == k.ite(s.asked[attempt] == COMMIT, commit_state, abort_state)
 
 
 def may_prepare(k: Primitives, s: View, attempt: int) -> Value:
-    """Whether a request decides what is open; with version 2 a transaction without partitions may be aborted too."""
+    """Return True if a request decides what is open; with version 2 a transaction without partitions may be aborted too."""
     nothing = k.all_of(s.bumps_epoch, s.asked[attempt] == ABORT, is_idle(k, s))
     return k.all_of(is_current(k, s, attempt), k.any_of(s.transaction_state == ONGOING, nothing))
 
 
 def is_done(k: Primitives, s: View, attempt: int) -> Value:
-    """Whether a request asks for what has been completed."""
+    """Return True if a request asks for what has been completed."""
     return k.all_of(is_repeated(k, s, attempt), is_asked(k, s, attempt, COMPLETE_COMMIT, COMPLETE_ABORT))
 
 

@@ -33,13 +33,13 @@ def verifies(k: Primitives, s: View, partition: int) -> Value:
 
 
 def is_known(k: Primitives, s: View, attempt: int, partition: int) -> Value:
-    """Whether the partition has an open transaction that counts as the request's own: then it does not ask."""
+    """Return True if the partition has an open transaction that counts as the request's own: then it does not ask."""
     same_epoch = s.partition_epoch[partition] == s.attempt_epoch[attempt]
     return k.all_of(is_open(k, s, partition), k.any_of(same_epoch, k.not_(s.open_transaction_by_epoch)))
 
 
 def is_old(k: Primitives, s: View, attempt: int, partition: int) -> Value:
-    """Whether the partition has seen a newer producer epoch than the request's."""
+    """Return True if the partition has seen a newer producer epoch than the request's."""
     return k.all_of(s.producer_epoch_check, s.attempt_epoch[attempt] < s.partition_epoch[partition])
 
 
@@ -53,13 +53,13 @@ def is_duplicate(k: Primitives, s: View, attempt: int, partition: int) -> Value:
 
 
 def is_accepted(k: Primitives, s: View, attempt: int, partition: int) -> Value:
-    """Whether the coordinator says yes: with version 1 the partition must be in the transaction, with 2 it is added."""
+    """Return True if the coordinator says yes: with version 1 the partition must be in the transaction, with 2 it is added."""
     has_it = k.all_of(s.transaction_state == ONGOING, s.in_transaction[partition])
     return k.all_of(s.attempt_epoch[attempt] == s.producer_epoch, k.not_(is_prepared(k, s)), k.any_of(s.bumps_epoch, has_it))
 
 
 def may_append(k: Primitives, s: View, attempt: int, partition: int) -> Value:
-    """Whether the leader lets a request write, as far as verification goes."""
+    """Return True if the leader lets a request write, as far as verification goes."""
     asks, known = verifies(k, s, partition), is_known(k, s, attempt, partition)
     approval = s.approval[attempt][partition]
     unasked = k.all_of(approval == 0, s.request[attempt][partition] > 0, k.any_of(k.not_(asks), known))
@@ -173,7 +173,7 @@ def leader_refuse(k: Primitives, s: View, attempt: int, partition: int) -> Claus
 
 
 def takes_marker(k: Primitives, s: View, partition: int, epoch: Value, coordinator: Value) -> Value:
-    """Whether a partition accepts a marker of this producer epoch and coordinator epoch."""
+    """Return True if a partition accepts a marker of this producer epoch and coordinator epoch."""
     seen = s.partition_epoch[partition]
     is_strict = k.all_of(s.bumps_epoch, s.strict_marker_epoch)
     again = k.all_of(s.marker_retry_accepted, epoch == seen, k.not_(is_open(k, s, partition)))

@@ -45,7 +45,7 @@ def works_on(k: Primitives, s: View, producer: int, attempt: int, *phases: int) 
 
 
 def waits(k: Primitives, s: View, producer: int) -> Value:
-    """Whether a producer waits for an answer of a partition."""
+    """Return True if a producer waits for an answer of a partition."""
     return k.any_of(*[s.sent[producer][each] == WAITING for each in partitions(s)])
 
 

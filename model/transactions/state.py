@@ -72,7 +72,7 @@ class TransactionSizes(Sizes):
 
 
 def sizes(configuration: Configuration) -> TransactionSizes:
-    """The sizes that a configuration needs."""
+    """Return the sizes that a configuration needs."""
     return TransactionSizes(
         producer=configuration["bounds.producers"],
         partition=configuration["bounds.partitions"] + 1,
@@ -83,7 +83,7 @@ def sizes(configuration: Configuration) -> TransactionSizes:
 
 
 def fields(configuration: Configuration) -> tuple[Field, ...]:
-    """Every variable, by who knows it."""
+    """Return every variable, by who knows it."""
     size = sizes(configuration)
     attempts, last_epoch, moves = size.attempt, size.epoch - 1, size.moves
     late = size.has_late_markers
@@ -138,22 +138,22 @@ def initial(configuration: Configuration) -> list[dict[str, Any]]:
 
 
 def everyone(s: View) -> range:
-    """All producers."""
+    """Return all producers."""
     return range(s.sizes.producer)
 
 
 def attempts(s: View) -> range:
-    """All transactions, begun or not."""
+    """Return all transactions, begun or not."""
     return range(s.sizes.attempt)
 
 
 def partitions(s: View) -> range:
-    """Every partition that a transaction writes to, that of the offsets last."""
+    """Return every partition that a transaction writes to, that of the offsets last."""
     return range(s.sizes.partition)
 
 
 def outputs(s: View) -> range:
-    """The partitions of the application's results."""
+    """Return the partitions of the application's results."""
     return range(s.sizes.offsets)
 
 
@@ -168,17 +168,17 @@ def spend(s: View, fault: str) -> None:
 
 
 def is_open(k: Primitives, s: View, partition: int) -> Value:
-    """Whether a partition has undecided records: its last stable offset is before its end."""
+    """Return True if a partition has undecided records: its last stable offset is before its end."""
     return k.any_of(*[s.undecided[each][partition] > 0 for each in attempts(s)])
 
 
 def is_prepared(k: Primitives, s: View) -> Value:
-    """Whether the coordinator has decided a transaction whose markers are not all written."""
+    """Return True if the coordinator has decided a transaction whose markers are not all written."""
     return k.any_of(s.transaction_state == PREPARE_COMMIT, s.transaction_state == PREPARE_ABORT)
 
 
 def is_idle(k: Primitives, s: View) -> Value:
-    """Whether the coordinator has no transaction in hand."""
+    """Return True if the coordinator has no transaction in hand."""
     return k.not_(k.any_of(s.transaction_state == ONGOING, is_prepared(k, s)))
 
 

@@ -23,7 +23,7 @@ TRANSACTION, STORE, FENCING_STORE, RESULT_FIRST, OFFSET_FIRST = RESULTS = (
 
 
 def does(s: View, results: str) -> Value:
-    """Whether the application works this way."""
+    """Return True if the application works this way."""
     return s.results == RESULTS.index(results)
 
 

@@ -8,7 +8,7 @@ from neverlost.model.transactions.state import attempts, outputs
 
 
 def copies_seen(k: Primitives, s: View, attempt: int, partition: int) -> Value:
-    """How many copies of a transaction's record a consumer reads.
+    """Return how many copies of a transaction's record a consumer reads.
 
     What is committed is always below the last stable offset, since whatever is undecided came after it.  The group's offset is
     read by committed commits only, whatever the isolation level.
@@ -21,22 +21,22 @@ def copies_seen(k: Primitives, s: View, attempt: int, partition: int) -> Value:
 
 
 def is_visible(k: Primitives, s: View, attempt: int, partition: int) -> Value:
-    """Whether a consumer reads a transaction's record."""
+    """Return True if a consumer reads a transaction's record."""
     return copies_seen(k, s, attempt, partition) > 0
 
 
 def is_there(k: Primitives, s: View, attempt: int, partition: int) -> Value:
-    """Whether a transaction's record is in the log, and not aborted."""
+    """Return True if a transaction's record is in the log, and not aborted."""
     return s.committed[attempt][partition] + s.undecided[attempt][partition] > 0
 
 
 def has_effect(k: Primitives, s: View, number: int, partition: int) -> Value:
-    """Whether the result of an input record is in an output, and not aborted."""
+    """Return True if the result of an input record is in an output, and not aborted."""
     return k.any_of(*[k.all_of(s.input[each] == number, is_there(k, s, each, partition)) for each in attempts(s)])
 
 
 def effects_seen(k: Primitives, s: View, number: int, partition: int) -> Value:
-    """How many times a consumer reads the result of an input record."""
+    """Return how many times a consumer reads the result of an input record."""
     total: Value = 0
     for each in attempts(s):
         total = total + k.ite(s.input[each] == number, copies_seen(k, s, each, partition), 0)
@@ -44,5 +44,5 @@ def effects_seen(k: Primitives, s: View, number: int, partition: int) -> Value:
 
 
 def is_seen_somewhere(k: Primitives, s: View, number: int) -> Value:
-    """Whether the result of an input record can be read in some output."""
+    """Return True if the result of an input record can be read in some output."""
     return k.any_of(*[effects_seen(k, s, number, each) > 0 for each in outputs(s)])

@@ -1,4 +1,4 @@
-"""Bundles of `tolerance`, `roll` and `nines`: their functions take no part in it but to say that they are kept."""
+"""The decorator that gives `tolerance`, `roll` and `nines` their evidence bundles."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Asked = ParamSpec("Asked")
 Found = TypeVar("Found", bound="Answer")
 
 
-def kept(report: Callable[[], TableReport] | None = None) -> Callable[[Callable[Asked, Found]], Callable[Asked, Found]]:
+def writes_bundle(report: TableReport | None = None) -> Callable[[Callable[Asked, Found]], Callable[Asked, Found]]:
     """Return a decorator: with `out` the function writes a bundle there: its question, the files that it read, its document.
 
-    `report` says how the document becomes a page, and is imported when one is written.
+    `report` says how the document becomes a page.
     """
 
     def decorate(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
@@ -43,11 +43,7 @@ def kept(report: Callable[[], TableReport] | None = None) -> Callable[[Callable[
 
 
 def _write(
-    command: str,
-    given: Mapping[str, Any],
-    contents: Mapping[str, bytes],
-    found: Answer,
-    report: Callable[[], TableReport] | None,
+    command: str, given: Mapping[str, Any], contents: Mapping[str, bytes], found: Answer, report: TableReport | None
 ) -> None:
     from neverlost.reports.bundle import seal
     from neverlost.reports.bundle.question import ARGUMENTS, BundleQuestion
@@ -56,6 +52,6 @@ def _write(
     arguments = {name: given.get(name) or None for name in ARGUMENTS[command]}
     arguments["files"] = {name: each for name, each in (given.get("files") or {}).items() if each}
     asked = BundleQuestion(command, {}, contents).with_arguments(**arguments).with_effort(RunOptions(**given.get("search", {})))
-    tables = {} if report is None else {report().schema: report()}
+    tables = {} if report is None else {report.schema: report}
     document = {**found.document, **asked.answered}
-    seal.write(given["out"], asked, document, [], {}, getattr(found, "files", None), tables)
+    seal.write_bundle(given["out"], asked, document, [], {}, getattr(found, "files", None), tables)

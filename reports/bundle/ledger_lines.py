@@ -1,4 +1,4 @@
-"""What a result makes known: the lines of its bundle's ledger, written when it is sealed and derived again by `verify`."""
+"""The ledger lines of a bundle: what its result makes known; written when it is sealed and derived again by `verify`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ HOW = {SAME: "as another cell, whose system is the same", REPLAYED: "the counter
 
 
 def lines_of(document: Mapping[str, Any]) -> list[LedgerLine]:
-    """A line per configuration and property of a result; none for a model with clauses switched off, or without properties."""
+    """Return a ledger line per configuration and property of a result; none for a model with clauses switched off, or without
+    properties."""
     if document.get("without"):
         return []
     return [_line(cell, each, document) for cell in document.get("cells", [document]) for each in cell.get("properties", ())]
@@ -39,7 +40,7 @@ def _line(cell: Mapping[str, Any], each: Mapping[str, Any], document: Mapping[st
 
 
 def digest_of(cell: Mapping[str, Any], document: Mapping[str, Any]) -> str:
-    """The digest that a result states for the model of a cell."""
+    """Return the model digest that a result states for a cell."""
     known = cell.get("model_digest") or document.get("model_digest")
     return str(known or document["model_digests"][cell["model"]])
 
@@ -59,11 +60,9 @@ def _how(each: Mapping[str, Any], cell: Mapping[str, Any], document: Mapping[str
     return "the atlas" if cell["engine"] == ATLAS else f"{cell['engine']} engine, {cell['states']['distinct']:,} states"
 
 
-def others(stated: Sequence[LedgerLine], document: Mapping[str, Any]) -> list[LedgerLine]:
-    """The lines of a bundle's ledger that are of other runs into its directory: on other subjects, or knowing more.
-
-    Errors: `InputError` for a line that contradicts the result, and for one that is missing.
-    """
+def lines_of_other_runs(stated: Sequence[LedgerLine], document: Mapping[str, Any]) -> list[LedgerLine]:
+    """Return the ledger lines that come from other runs into the same directory: on other subjects, or knowing more.  Errors:
+    `InputError` for a line that contradicts the result, and for one that is missing."""
     given = {each.subject: each for each in ledger.merged((), lines_of(document))}
     for line in stated:
         own = given.get(line.subject, line)

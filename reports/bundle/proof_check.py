@@ -1,4 +1,4 @@
-"""What a proof leaves in its bundle beside the result: counterexamples by the names of their files, and its obligations."""
+"""The files that a proof leaves in its bundle beside the result: counterexamples and SMT-LIB obligations."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Known = Sequence[Mapping[str, Counterexample]]
 """Counterexamples by property, for each configuration."""
 
 
-def obligations(proofs: Sequence[Proof]) -> dict[str, bytes]:
-    """The SMT-LIB files of complete proofs, by their names in the bundle."""
+def obligation_files(proofs: Sequence[Proof]) -> dict[str, bytes]:
+    """Return the SMT-LIB files of complete proofs, by file name."""
     return {
         f"{OBLIGATIONS}/{proof.goal.name}/{name}": content
         for proof in proofs
@@ -26,8 +26,8 @@ def obligations(proofs: Sequence[Proof]) -> dict[str, bytes]:
     }
 
 
-def names_of(proofs: Sequence[Proof]) -> set[str]:
-    """What the SMT-LIB files of proofs that were cut short may be called: as many as there are tasks, of any kind each."""
+def possible_obligation_files(proofs: Sequence[Proof]) -> set[str]:
+    """Return all names that SMT-LIB files of unfinished proofs may have: one for each task and kind of obligation."""
     found = {f"{proof.goal.name}/{smtlib.MANIFEST}" for proof in proofs}
     for proof in proofs:
         tasks = range(len({each.task for each in proof.answers}))
@@ -35,8 +35,8 @@ def names_of(proofs: Sequence[Proof]) -> set[str]:
     return {f"{OBLIGATIONS}/{name}" for name in found}
 
 
-def named(document: dict[str, Any], known: Known) -> tuple[dict[str, Any], dict[str, Counterexample]]:
-    """The document with the names of its traces, and the counterexamples by these names."""
+def name_traces(document: dict[str, Any], known: Known) -> tuple[dict[str, Any], dict[str, Counterexample]]:
+    """Return the document with the names of its trace files, and the counterexamples by these names."""
     files: dict[str, Counterexample] = {}
     if "cells" not in document:
         return _cell(document, known[0], "", files), files

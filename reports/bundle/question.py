@@ -1,7 +1,5 @@
-"""The question that a bundle answers: a command with its arguments, and the user's files as they were read.
-
-Everything else in a bundle is derived from it, when it is sealed and again by `verify`.
-"""
+"""The question that a bundle answers: a command with its arguments, and the user's files as they were read.  Everything else
+in a bundle is derived from it, when it is sealed and again by `verify`."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from typing import Any, TypeVar
 
 import neverlost
 from neverlost.checker.engine.host.whole_files import as_json
-from neverlost.reports.bundle.redaction import redacted, without_secrets
+from neverlost.reports.bundle.redaction import redact_names, without_secrets
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.specs.configuration.input import Contents, keeping, known
 from neverlost.specs.errors import InputError, unknown
@@ -29,7 +27,7 @@ Found = TypeVar("Found")
 
 
 class SecretsWarning(UserWarning):
-    """A file has passwords in it."""
+    """A file that goes into a bundle contains passwords."""
 
 
 SCHEMA = "neverlost.question/1"
@@ -102,7 +100,7 @@ EFFORT = ("engine", "symmetry", "workers", "time_limit", "memory_limit")
 
 @cache
 def commit_of_checkout() -> str | None:
-    """The commit of the checkout that this program runs from, if it is one."""
+    """Return the git commit of the checkout that this program runs from; None if it is not a checkout."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None
@@ -116,7 +114,7 @@ def commit_of_checkout() -> str | None:
 
 @dataclass(frozen=True)
 class BundleQuestion:
-    """A command, its arguments as JSON has them, and the contents of the files that they name."""
+    """A command, its arguments as JSON values, and the contents of the files that they name."""
 
     command: str
     arguments: Mapping[str, Any]
@@ -125,20 +123,20 @@ class BundleQuestion:
     commit: str | None = field(default_factory=commit_of_checkout)
 
     def with_arguments(self, **more: Any) -> BundleQuestion:
-        """The question with further arguments; what is not given is left out."""
-        plain = {name: _plain(value) for name, value in more.items() if value is not None}
+        """Return the question with further arguments; those that are None are left out."""
+        plain = {name: _as_json_value(value) for name, value in more.items() if value is not None}
         plain = {name: value for name, value in plain.items() if value not in ([], {})}
         return replace(self, arguments={**self.arguments, **plain})
 
     def with_effort(self, request: RunOptions) -> BundleQuestion:
-        """The question with how its first answer was searched for."""
+        """Return the question with the search options of its first answer."""
         usual = RunOptions()
         changed = {name: getattr(request, name) for name in EFFORT if getattr(request, name) != getattr(usual, name)}
         return self.with_arguments(**changed)
 
     @property
     def document(self) -> dict[str, Any]:
-        """What `question.json` has."""
+        """Return the content of `question.json`."""
         listed = [
             {"name": name, "file": f"{FOLDER}/{number:02}", "digest": digest(content)}
             for number, (name, content) in enumerate(self.contents.items(), start=1)
@@ -154,23 +152,23 @@ class BundleQuestion:
 
     @property
     def digest(self) -> str:
-        """What stands for the question in the documents that answer it."""
+        """The digest by which documents name the question that they answer."""
         return digest(as_json(self.document).encode())
 
     @property
     def answered(self) -> dict[str, str]:
-        """What a document that answers it ends with: its digest, and the commit of the program."""
+        """The last fields of a document that answers the question: its digest, and the commit of the program."""
         return {"question": self.digest, **({"commit": self.commit} if self.commit else {})}
 
     @property
     def files(self) -> dict[str, bytes]:
-        """The question's files by their names in the bundle."""
+        """Return the question's files by their names in the bundle."""
         own = {each["file"]: self.contents[each["name"]] for each in self.document["files"]}
         return {FILE: as_json(self.document).encode(), **own}
 
     @property
     def command_line(self) -> str:
-        """The command that asks it, in a directory with the user's files."""
+        """Return the shell command that asks the question, in a directory with the user's files."""
         words, plain = ["neverlost", COMMANDS.get(self.command, self.command)], dict(self.arguments)
         words += [str(plain.pop(name)) for name in ("config", "matrix", "history") if plain.get(name)]
         settings = plain.pop("settings", None) or []
@@ -183,10 +181,7 @@ class BundleQuestion:
 
     @classmethod
     def of(cls, files: Contents) -> BundleQuestion:
-        """The question of a bundle's files.
-
-        Errors: `InputError` for what is no question, with the place.
-        """
+        """Read the question of a bundle's files.  Errors: `InputError` for a malformed question, with the place."""
         if FILE not in files:
             raise InputError(f"the bundle has no {FILE}: an older version wrote it; make it again with --out DIR")
         found = parsed_json(files[FILE].decode("utf-8", "replace"), FILE)
@@ -211,17 +206,15 @@ class BundleQuestion:
         return question
 
 
-def asked(
+def read_question(
     command: str,
     arguments: Mapping[str, Any],
     read: Callable[..., Found],
     names: Callable[[Found], Iterable[str]],
     redact: bool = False,
 ) -> tuple[BundleQuestion, Found]:
-    """The question with its files, and what `read` makes of them; redacted, the answer is about what is left of them.
-
-    `names` are those that a redaction replaces.
-    """
+    """Return the question with its files, and what `read` makes of them.  With `redact` names are replaced first, those of
+    `names` included, and the answer is about the redacted files."""
     plain = BundleQuestion(command, {}).with_arguments(**arguments).arguments
     with keeping() as contents:
         found = read(**plain)
@@ -233,14 +226,14 @@ def asked(
         warnings.warn(SecretsWarning(f"{secret}: the values of secret settings are not read and not kept"), stacklevel=3)
         with known(masked), keeping() as kept:
             return BundleQuestion(command, plain, kept), read(**plain)
-    hidden = redacted(plain, contents, names(found))
+    hidden = redact_names(plain, contents, names(found))
     with known(hidden.contents), keeping() as again:
         found = read(**hidden.arguments)
     return BundleQuestion(command, hidden.arguments, again), found
 
 
 def digest(content: bytes) -> str:
-    """SHA-256."""
+    """Return the SHA-256 of bytes, in hexadecimal."""
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 
@@ -257,36 +250,22 @@ def _require(value: Any, kind: type, where: str) -> Any:
     return value
 
 
-def _plain(value: Any) -> Any:
-    """An argument as JSON has it.
-
-    Errors: `InputError` for a value that JSON has not.
-    """
+def _as_json_value(value: Any) -> Any:
+    """Return an argument as a JSON value.  Errors: `InputError` for a value that JSON cannot express."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
+        return {str(name): _as_json_value(each) for name, each in value.items()}
     if isinstance(value, str | int | float | bool | None):
         return value
     if isinstance(value, PathLike):
         return fspath(value)
     if isinstance(value, Iterable):
-        return [_plain(each) for each in value]
+        return [_as_json_value(each) for each in value]
     raise InputError(f"bad value {value!r}: use texts, numbers, true and false, and lists of them")
 
 
 PATHS = ("metadata_log", "broker_log", "clients", "rates_files", *FILES)
 FLAGS = (
-    *(
-        "certificate",
-        "advise",
-        "agree",
-        "keep_going",
-        "unbounded",
-        "every_rf",
-        "mine",
-        "mechanisms",
-        "losses",
-        "symmetry",
-    ),
+    *("certificate", "advise", "agree", "keep_going", "unbounded", "every_rf", "mine", "mechanisms", "losses", "symmetry"),
     *("improve", "again"),
 )
 NUMBERS: Mapping[str, type | tuple[type, ...]] = {

@@ -1,7 +1,5 @@
-"""Names of a user's own, replaced consistently before a question is answered: the bundle is about what is left.
-
-Topics, topic ids, files, addresses, and the values of settings that say where a cluster is or how to log in to it.
-"""
+"""Replaces a user's names consistently before a question is answered: topics, topic ids, files, addresses, and settings that
+say where a cluster is or how to log in to it."""
 
 from __future__ import annotations
 
@@ -34,17 +32,15 @@ TOPIC_ID = re.compile(r"(?<=TopicId:)(\s*)[\w-]{22}")
 
 @dataclass(frozen=True)
 class Redacted:
-    """A question's arguments and contents without the names."""
+    """A question's arguments and file contents with the names replaced."""
 
     arguments: Mapping[str, Any]
     contents: Contents
 
 
-def redacted(arguments: Mapping[str, Any], contents: Contents, names: Iterable[str]) -> Redacted:
-    """Arguments and contents with `topic-1` for the first name, `file-1` for the first file, and so on.
-
-    Errors: `InputError` for a file that is not text: no name can be replaced in it.
-    """
+def redact_names(arguments: Mapping[str, Any], contents: Contents, names: Iterable[str]) -> Redacted:
+    """Return arguments and contents with `topic-1` for the first name, `file-1` for the first file, and so on.  Errors:
+    `InputError` for a file that is not text, in which no name can be replaced."""
     files = {name: f"file-{number}{_ending(name)}" for number, name in enumerate(contents, 1) if name != STANDARD_INPUT}
     topics = {name: f"topic-{number}" for number, name in enumerate(sorted(set(names)), 1)}
     hidden = {files.get(name, name): _without(name, content, topics).encode() for name, content in contents.items()}
@@ -52,7 +48,7 @@ def redacted(arguments: Mapping[str, Any], contents: Contents, names: Iterable[s
 
 
 def without_secrets(contents: Contents) -> Contents:
-    """The contents without the values of secret settings; files that are not text have none."""
+    """Return the contents without the values of secret settings; files that are not text are unchanged."""
     return {name: _without_secrets(each) for name, each in contents.items()}
 
 
@@ -93,6 +89,6 @@ def _replaced(value: Any, files: Mapping[str, str], topics: Mapping[str, str]) -
 
 
 def _ending(name: str) -> str:
-    """What a reader may decide by."""
+    """Return the file name ending by which readers recognise the format, such as `.yaml`; else an empty text."""
     found = re.search(r"\.(toml|txt|json|jsonl|properties|csv|ya?ml|tf|xml|log)$", name)
     return found[0] if found else ""

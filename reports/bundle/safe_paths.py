@@ -1,4 +1,5 @@
-"""The files of a bundle, read so that nothing in it leads outside: plain files under plain names, and no others than listed."""
+"""Reads the files of a bundle so that nothing in it leads outside: plain files under plain names, and only those that are
+listed."""
 
 from __future__ import annotations
 
@@ -19,12 +20,9 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,120}")
 """What a file or folder of a bundle may be called."""
 
 
-def files_of(folder: Path) -> Contents:
-    """Every file of a bundle by its name.
-
-    Errors: `InputError` for a folder that cannot be read; for links, pipes, devices and sockets; for names that a file
-    system may take for another one; for more than is ever written.
-    """
+def read_files(folder: Path) -> Contents:
+    """Return every file of a bundle by its name.  Errors: `InputError` for a folder that cannot be read; for links, pipes,
+    devices and sockets; for names that a file system may take for another one; for more than is ever written."""
     names = [name for name, _ in _entries(folder, "")]
     alike = {name.casefold() for name in names}
     if len(alike) < len(names):
@@ -37,11 +35,9 @@ def files_of(folder: Path) -> Contents:
     return found
 
 
-def listed(folder: Path, files: Contents) -> dict[str, str]:
-    """The digests that the manifest of a bundle lists, by file.
-
-    Errors: `InputError` for a manifest of another form.
-    """
+def read_manifest(folder: Path, files: Contents) -> dict[str, str]:
+    """Return the digests that the manifest of a bundle lists, by file name.  Errors: `InputError` for a manifest of another
+    form."""
     if MANIFEST not in files:
         raise InputError(f"{str(folder)!r} has no {MANIFEST}; name the --out directory of a command")
     found = parsed_json(files[MANIFEST].decode("utf-8", "replace"), f"{str(folder)!r}: {MANIFEST}")
@@ -62,7 +58,7 @@ def _is_plain(name: str) -> bool:
 
 
 def _entries(folder: Path, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
-    """The plain files below a folder; whatever else is there is refused."""
+    """Yield the plain files below a folder.  Errors: `InputError` for anything else that is there."""
     try:
         with os.scandir(folder / prefix if prefix else folder) as entries:
             found = sorted(entries, key=lambda each: each.name)

@@ -1,7 +1,5 @@
-"""Evidence bundles: a directory with a question, its answer, everything that the answer rests on, and a digest of every file.
-
-`write` makes one; `neverlost.reports.questions.verify.verify` derives it again from the question and compares.
-"""
+"""Writes evidence bundles: a directory with a question, its answer, everything that the answer rests on, and a digest of every
+file.  `neverlost.reports.questions.verify.verify` derives a bundle again from the question and compares."""
 
 from __future__ import annotations
 
@@ -22,6 +20,7 @@ from neverlost.reports.bundle import ledger_lines
 from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.bundle.safe_paths import MANIFEST
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample, SavedCounterexamples
+from neverlost.reports.documents.ledger_file import add_to_ledger
 from neverlost.specs.configuration.choose import PREFIXED
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import KEYS, shown
@@ -40,7 +39,7 @@ PACKAGES = ("numpy", "z3-solver", "pyarrow", "pyspark", "networkx")
 
 
 def configuration_toml(model: Model, configuration: Configuration) -> str:
-    """A configuration as the file that `neverlost check` reads."""
+    """Return a configuration as the TOML file that `neverlost check` reads."""
     tables: dict[str, list[str]] = {}
     for name, value in configuration.items():
         table = KEYS[name].table if name in KEYS else "mechanism"
@@ -51,8 +50,8 @@ def configuration_toml(model: Model, configuration: Configuration) -> str:
     return "\n".join(parts) + "\n"
 
 
-def environment() -> dict[str, Any]:
-    """What the result was found with."""
+def describe_environment() -> dict[str, Any]:
+    """Return the versions and the machine that a result was found with."""
     found: dict[str, str | None] = {}
     for name in PACKAGES:
         try:
@@ -69,18 +68,17 @@ def environment() -> dict[str, Any]:
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file."""
+    """Return the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as stream:
         return "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def files_of(directory: Path) -> list[str]:
-    """The files of a bundle but its manifest."""
     found = [each.relative_to(directory).as_posix() for each in directory.rglob("*") if each.is_file() or each.is_symlink()]
     return sorted(name for name in found if name != MANIFEST)
 
 
-def write(
+def write_bundle(
     directory: str | os.PathLike[str],
     question: BundleQuestion,
     document: Mapping[str, Any],
@@ -89,36 +87,33 @@ def write(
     also: Mapping[str, bytes] | None = None,
     tables: Mapping[str, TableReport] | None = None,
 ) -> None:
-    """A bundle: the question first, then the result and its counterexamples, ledger, configuration, environment, command and
-    reports, and at last the digests of it all.  `also` are files that the answer rests on.
-
-    What an earlier bundle had there is gone, but for its ledger.
-    """
+    """Write a bundle: the question first, then result, counterexamples, ledger, configuration, environment, command and
+    reports, and at last the manifest with all digests.  `also` are further files that the answer rests on.  An earlier bundle
+    in the directory is removed, except its ledger."""
     folder = Path(directory)
-    cleared(folder)
+    remove_earlier_bundle(folder)
     for name, content in {**question.files, **(also or {})}.items():
         write_bytes(folder / name, content)
     write_traces(folder, counterexamples)
     write_document(folder, document)
     if lines := ledger_lines.lines_of(document):
-        ledger.record(folder, lines)
+        add_to_ledger(folder, lines)
     if len(configurations) == 1:
         write_text(folder / CONFIGURATION, configuration_toml(*configurations[0]))
-    write_text(folder / ENVIRONMENT, as_json(environment()))
+    write_text(folder / ENVIRONMENT, as_json(describe_environment()))
     write_text(folder / COMMAND, question.command_line)
     render(folder, document, folder, counterexamples, tables)
     digests = {name: digest(folder / name) for name in files_of(folder)}
-    write_text(folder / MANIFEST, as_json(manifest(digests, document, question)))
+    write_text(folder / MANIFEST, as_json(make_manifest(digests, document, question)))
 
 
-def manifest(digests: Mapping[str, str], document: Mapping[str, Any], question: BundleQuestion) -> dict[str, Any]:
-    """The manifest of files with these digests."""
+def make_manifest(digests: Mapping[str, str], document: Mapping[str, Any], question: BundleQuestion) -> dict[str, Any]:
     own = document.get("id") or f"nl-{question.digest.removeprefix('sha256:')[:16]}"
     return {"schema": SCHEMA, "id": own, "files": dict(sorted(digests.items()))}
 
 
-def cleared(folder: Path) -> None:
-    """Remove what an earlier bundle left: its manifest first, then its files but the ledger, and what was never finished."""
+def remove_earlier_bundle(folder: Path) -> None:
+    """Remove an earlier bundle: its manifest first, then its files except the ledger, and unfinished files."""
     try:
         listed = parsed_json((folder / MANIFEST).read_text(encoding="utf-8"), MANIFEST)["files"]
     except (OSError, InputError, ValueError, KeyError, TypeError):
@@ -132,18 +127,17 @@ def cleared(folder: Path) -> None:
 
 
 def write_document(directory: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
-    """The result document of a directory."""
     write_text(Path(directory) / "result.json", as_json(document))
 
 
 def write_traces(folder: Path, counterexamples: Mapping[str, Counterexample]) -> None:
-    """Counterexamples as ITF."""
+    """Write counterexamples as ITF files."""
     for name, each in counterexamples.items():
         write_text(folder / name, as_json(each.itf))
 
 
 def write_pictures(place: Path, name: str, counterexample: Counterexample) -> None:
-    """SVG and Mermaid beside the place of a trace."""
+    """Write the SVG and Mermaid pictures of a counterexample beside its trace file."""
     for extension, picture in counterexample.pictures().items():
         write_text(place / f"{name.removesuffix(SUFFIX)}.{extension}", picture)
 
@@ -155,12 +149,9 @@ def render(
     known: Mapping[str, Counterexample] | None = None,
     tables: Mapping[str, TableReport] | None = None,
 ) -> list[Path]:
-    """Write everything that a result and its traces decide: reports, pictures, and the gate files; nothing for an
-    observation.  Returns the reports.
-
-    The traces are those of the folder; `known` ones need not be read again.  `tables` says by schema how a document becomes
-    tables.
-    """
+    """Write everything that follows from a result and its traces: reports, pictures, and the gate files; nothing for an
+    observation.  Returns the reports.  Traces are read from the folder unless they are in `known`; `tables` says by schema how
+    a document becomes tables."""
     from neverlost.reports.output.gate import write_gate
     from neverlost.reports.page.render import write_reports
     from neverlost.reports.page.tables import write_tables
@@ -177,11 +168,9 @@ def render(
     return written
 
 
-def rendered(directory: str, target: str | None, tables: Mapping[str, TableReport]) -> list[Path]:
-    """Write the reports of a directory with a result again, into it or elsewhere; a bundle's manifest follows.
-
-    Errors: `InputError` for a directory without a result that can be read, and for a result that has no report.
-    """
+def render_again(directory: str, target: str | None, tables: Mapping[str, TableReport]) -> list[Path]:
+    """Write the reports of a directory with a result again, into it or elsewhere, and update a bundle's manifest.  Errors:
+    `InputError` for a directory without a result that can be read, and for a result that has no report."""
     folder = Path(directory)
     if not (folder / RESULT).exists():
         raise InputError(f"{directory!r} has no {RESULT}; name the --out directory of check or sweep")

@@ -1,4 +1,4 @@
-"""Levels that a search keeps because its states are wanted afterwards: for a certificate, or for `--export`."""
+"""Keeps the levels of a search whose states are needed afterwards: for a certificate, or for `--export`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Kept = tuple[RunOptions, Callable[[Outcome], None]]
 
 
 @contextmanager
-def kept(request: RunOptions) -> Iterator[RunOptions]:
-    """The request with a place for its levels, for as long as they are needed."""
+def keep_levels(request: RunOptions) -> Iterator[RunOptions]:
+    """Yield the request with a temporary directory for its levels, unless it has one."""
     if request.state_dir is not None:
         yield request
         return
@@ -31,11 +31,9 @@ def kept(request: RunOptions) -> Iterator[RunOptions]:
 
 
 @contextmanager
-def exported(request: RunOptions, target: str | PathLike[str] | None) -> Iterator[Kept]:
-    """Every state as Parquet, with worked queries.
-
-    Errors: `InputError`, before anything is searched, for a target that cannot be written.
-    """
+def export_levels(request: RunOptions, target: str | PathLike[str] | None) -> Iterator[Kept]:
+    """Yield a request whose states are written to `target` as Parquet, with worked queries.  Errors: `InputError`, before
+    anything is searched, for a target that cannot be written."""
     if target is None:
         yield request, lambda outcome: None
         return
@@ -44,7 +42,7 @@ def exported(request: RunOptions, target: str | PathLike[str] | None) -> Iterato
     from neverlost.reports import queries
 
     parquet.empty_directory(str(target))
-    with kept(request) as keeping:
+    with keep_levels(request) as keeping:
 
         def write(outcome: Outcome) -> None:
             parquet.export(outcome.system, Store.attach(str(keeping.state_dir)), str(target))
@@ -54,13 +52,11 @@ def exported(request: RunOptions, target: str | PathLike[str] | None) -> Iterato
 
 
 @contextmanager
-def certified(
+def make_certificate(
     request: RunOptions, wanted: bool, total: int, out: str | PathLike[str] | None
 ) -> Iterator[tuple[RunOptions, Callable[[Outcome], dict[str, bytes]]]]:
-    """The reachable states as a certificate of the bundle, if everything holds: its file, by name.
-
-    Errors: `InputError` where a certificate makes no sense.
-    """
+    """Yield the request (with a place for its levels) and a function that returns the certificate file of an outcome, by name;
+    none unless `wanted` and everything holds.  Errors: `InputError` if a certificate makes no sense."""
     if not wanted:
         yield request, lambda outcome: {}
         return
@@ -70,7 +66,7 @@ def certified(
         raise InputError("--certificate needs one configuration and --no-symmetry: it lists every state")
     from neverlost.checker.engine.storage.levels import Store
 
-    with kept(request) as keeping:
+    with keep_levels(request) as keeping:
 
         def certify(outcome: Outcome) -> dict[str, bytes]:
             if outcome.verdict is not Verdict.HOLDS:

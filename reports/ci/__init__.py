@@ -1,1 +1,1 @@
-"""What continuous integration reads: JUnit, SARIF, job summaries."""
+"""Output for continuous integration: JUnit, SARIF, job summaries."""

@@ -1,1 +1,1 @@
-"""Options that several commands share."""
+"""Command line options that several commands share."""

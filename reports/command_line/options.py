@@ -1,10 +1,11 @@
-"""The options that several commands share: how each keyword of `reports/request/keywords.py` is spelled on the command line."""
+"""The options that several commands share: the command line spelling of each keyword of `reports/request/keywords.py`."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, get_args
+from dataclasses import fields, is_dataclass
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -54,7 +55,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
         ],
         None,
     ),
-    "workers": (Annotated[int | None, typer.Option("--workers", metavar="N", help="processes (default: one per core)")], None),
+    "workers": (Annotated[int | None, typer.Option("--workers", metavar="N", help="cores to use (default: all)")], None),
     "time_limit": (TimeLimit, None),
     "memory_limit": (
         Annotated[str | None, typer.Option("--memory-limit", metavar="SIZE", help="memory to use, such as 2G")],
@@ -72,11 +73,8 @@ SHARED: dict[str, tuple[Any, Any]] = {
 """The type and the default of each keyword's option."""
 
 
-def the_version(stated: list[str] | None) -> str | None:
-    """The one Kafka version of the options.
-
-    Errors: `InputError` for two of them.
-    """
+def require_one_version(stated: list[str] | None) -> str | None:
+    """Return the one Kafka version that the options give.  Errors: `InputError` for two of them."""
     from neverlost.specs.errors import InputError
 
     first = stated[0] if stated else None
@@ -86,11 +84,9 @@ def the_version(stated: list[str] | None) -> str | None:
     return first
 
 
-def files_of(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The files that describe a cluster, one that runs looked at and among them, and what else is given.
-
-    Errors: `InputError` for a cluster that cannot be looked at.
-    """
+def take_cluster_files(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the files that describe a cluster (a running cluster is queried and becomes one of them), and the remaining
+    keywords.  Errors: `InputError` for a cluster that cannot be reached."""
     import neverlost
     from neverlost.specs.errors import InputError
 
@@ -104,20 +100,31 @@ def files_of(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return files, rest
 
 
-def spelled_out(command: Callable[..., int]) -> Callable[..., int]:
-    """A command with an option in the place of each keyword that its `**given` takes."""
+def with_shared_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Replace the `**given` parameter of a command by an option for each of its keywords, and each parameter whose type is a
+    dataclass by an option for each of its fields."""
     *parameters, taken = inspect.signature(command, eval_str=True).parameters.values()
     (keywords,) = get_args(taken.annotation)
-    own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
-    shared = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=SHARED[name][0], default=SHARED[name][1])
-        for name in keywords.__annotations__
-    ]
+    groups: dict[str, Any] = {each.name: each.annotation for each in parameters if is_dataclass(each.annotation)}
+    own = []
+    for each in parameters:
+        if each.name in groups:
+            types = get_type_hints(each.annotation, include_extras=True)
+            own += [_option(field.name, types[field.name], field.default) for field in fields(each.annotation)]
+        else:
+            own.append(_option(each.name, each.annotation, each.default))
+    shared = [_option(name, *SHARED[name]) for name in keywords.__annotations__]
 
     def spelled(**given: Any) -> int:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         return command(**given)
 
     spelled.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
     spelled.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
     spelled.__doc__ = command.__doc__
     return spelled
+
+
+def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)

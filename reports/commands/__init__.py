@@ -1,1 +1,1 @@
-"""One file per command; each has `register(app)` and imports what is heavy only when it runs."""
+"""One file per command; each has `register(app)`, and imports heavy modules only when it runs."""

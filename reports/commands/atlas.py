@@ -12,7 +12,6 @@ from neverlost.reports.command_line import options
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("atlas", help="What the shipped answers cover: atlas show. Decide them: build; count them: count.")(atlas)
 
 
@@ -34,17 +33,17 @@ def atlas(
     master: Annotated[str | None, options.SHARED["master"][0]] = None,
     spark_conf: Annotated[list[str] | None, options.SHARED["spark_conf"][0]] = None,
 ) -> int:
-    """Run the command; returns the exit status."""
+    """Run `neverlost atlas` and return the exit status."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.atlas import api as atlases
+    from neverlost.reports.questions.atlas import api
     from neverlost.specs.errors import InputError
 
     output = Output(json, None, quiet)
     if action == "count" and out is None:
         raise InputError("atlas count needs --out FILE")
     if action in ("show", "count"):
-        coverage = atlases.atlas_coverage() if out is None or action == "show" else atlases.count_atlas(out)
+        coverage = api.atlas_coverage() if out is None or action == "show" else api.count_atlas(out)
         output.deliver(coverage.document, lines=lambda document: list(_covered(document))[-1:])
         if output.is_read:
             typer.echo("\n".join(_covered(coverage.document)))
@@ -53,7 +52,7 @@ def atlas(
         raise InputError(f"bad value {action!r} for atlas: write atlas show, atlas build or atlas count")
     if state_dir is None or out is None:
         raise InputError("atlas build needs --state-dir DIR and --out FILE")
-    found = atlases.build_atlas(
+    found = api.build_atlas(
         out,
         state_dir,
         chapters=chapters,
@@ -72,7 +71,7 @@ def atlas(
 
 
 def _covered(document: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each chapter, and one for all."""
+    """Yield a line for each chapter, and one for all."""
     if not document["is_of_these_models"]:
         yield "The shipped answers are about models of another meaning: none of them counts."
     if not document["chapters"]:

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("check", help="Explore one configuration and decide its properties.")(options.spelled_out(check))
+    app.command("check", help="Explore one configuration and decide its properties.")(options.with_shared_options(check))
 
 
 def check(
@@ -52,18 +51,18 @@ def check(
     ] = False,
     **given: Unpack[CheckingCluster],
 ) -> int:
-    """Run the command; returns the exit status.  Without any limit of faults it answers what `tolerance` answers."""
+    """Run `neverlost check` and return the exit status.  Without any limit of faults it prints a tolerance table."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.gate import announce
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.tolerance import screen as without_limits
+    from neverlost.reports.questions.tolerance import screen as tolerance_screen
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet, format)
-    files, search = options.files_of(given)
-    if without_limits.is_asked(config, settings, {**search, "certificate": certificate}):
+    files, search = options.take_cluster_files(given)
+    if tolerance_screen.is_table_wanted(config, settings, {**search, "certificate": certificate}):
         if format not in ("text", "json"):
             raise InputError(
                 f"--format {format} is about one search: limit faults, such as --set faults.lossy_crash=1; "
@@ -71,17 +70,17 @@ def check(
             )
         asked: dict[str, Any] = {
             "config": config,
-            "kafka_version": options.the_version(kafka_version),
+            "kafka_version": options.require_one_version(kafka_version),
             "properties": properties,
             "topics": topic,
             "files": files,
         }
-        return without_limits.answer(output, None, settings=settings, **asked, **search)
+        return tolerance_screen.show_tables(output, None, settings=settings, **asked, **search)
     with LiveProgress() as progress, shown_once(output):
         result = neverlost.check(
             settings,
             config=config,
-            kafka_version=options.the_version(kafka_version),
+            kafka_version=options.require_one_version(kafka_version),
             properties=properties,
             out=out,
             redact=redact,
@@ -107,16 +106,16 @@ def check(
 
 
 def show_decided(progress: LiveProgress, chosen: Chosen, outcome: Outcome) -> None:
-    """One of several verdicts, as soon as it is there; the screen with all of them comes at the end."""
-    from neverlost.reports.documents.answers import named
+    """Print one of several verdicts as soon as it is known; the screen with all of them comes at the end."""
+    from neverlost.reports.documents.answers import list_topics
     from neverlost.reports.output.output import verdict_line
 
-    progress.line(verdict_line(str(outcome.verdict), (named(chosen.subjects) + chosen.differs).strip()))
+    progress.line(verdict_line(str(outcome.verdict), (list_topics(chosen.subjects) + chosen.differs).strip()))
 
 
 @contextmanager
 def shown_once(output: Output) -> Iterator[None]:
-    """On a terminal what is noticed about the input stands beside the verdicts, so it is not a warning as well."""
+    """Suppress warnings about the input on a terminal, where they are printed beside the verdicts."""
     with warnings.catch_warnings():
         if output.is_read and sys.stdout.isatty() and sys.stderr.isatty():
             warnings.simplefilter("ignore", neverlost.KafkaFilesWarning)
@@ -124,8 +123,8 @@ def shown_once(output: Output) -> Iterator[None]:
 
 
 def show(result: neverlost.Result) -> None:
-    """Of several configurations the groups of topics with the same answer; of one, and of the worst of those that the same
-    topics may have, the verdicts, the shortest counterexample, what to change, and what was covered."""
+    """Print a result: for several configurations the groups of topics with the same answer; for one, and for the worst of
+    those that the same topics may have, the verdicts, the shortest counterexample, what to change, and what was covered."""
     from neverlost.reports.documents.answers import badness
     from neverlost.reports.terminal import answers
     from neverlost.reports.terminal import results as terminal
@@ -139,7 +138,7 @@ def show(result: neverlost.Result) -> None:
 
 
 def _show_one(console: Console, found: neverlost.Result) -> None:
-    from neverlost.reports.documents.answers import groups
+    from neverlost.reports.documents.answers import group_by_answer
     from neverlost.reports.terminal import answers
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.counterexample import show_timeline
@@ -150,7 +149,7 @@ def _show_one(console: Console, found: neverlost.Result) -> None:
     terminal.show_input(console, found.document)
     if found.trace is not None and found.trace.counterexample.timeline is not None:
         show_timeline(console, found.trace.counterexample.timeline)
-    answers.show_remedy(console, groups(found.document)[0])
+    answers.show_remedy(console, group_by_answer(found.document)[0])
     terminal.show_counts(console, found.outcome)
     for way in found.document.get("agreement", ()):
         word = {True: "agrees", False: "DISAGREES", None: "not asked"}[way["agrees"]]

@@ -1,4 +1,4 @@
-"""`neverlost claims`: sentences of Kafka's documentation and books, decided by the cases that they name."""
+"""`neverlost claims`: sentences of Kafka's documentation and books, each decided by the cases that it names."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ SCHEMA = "neverlost.claims/1"
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("claims", help="Check the documentation claims.")(options.spelled_out(claims))
+    app.command("claims", help="Check the documentation claims.")(options.with_shared_options(claims))
 
 
 def claims(
@@ -31,7 +30,7 @@ def claims(
     quiet: options.Quiet = False,
     **search: Unpack[EffortKeywords],
 ) -> int:
-    """Run the command; returns the exit status."""
+    """Run `neverlost claims` and return the exit status."""
     from pathlib import Path
 
     from neverlost.checker.engine.host.whole_files import write_text
@@ -68,7 +67,7 @@ def _verdict_lines(document: Mapping[str, Any]) -> list[str]:
 
 
 def _verdict(claim: Claim, judged: dict[str, CaseResult]) -> str | None:
-    """The verdict on a claim; None while one of its cases is undecided."""
+    """Return the verdict on a claim; None while one of its cases is undecided."""
     own = [judged[name] for name in claim.cases]
     if not all(each.is_decided for each in own):
         return None
@@ -76,7 +75,7 @@ def _verdict(claim: Claim, judged: dict[str, CaseResult]) -> str | None:
 
 
 def _deciding(claim: Claim, judged: dict[str, CaseResult]) -> str:
-    """What decided: the cases that did not go as claimed, else the tests."""
+    """Return the cases that decided a claim: those that did not go as claimed, else its tests."""
     from neverlost.reports.questions.corpus.document import found_text
 
     claimed = "holds" if claim.kind == "guarantee" else "violated"
@@ -122,7 +121,7 @@ def _show(asked: list[Claim], judged: dict[str, CaseResult]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from neverlost.reports.questions.corpus.page import said
+    from neverlost.reports.questions.corpus.page import claim_sentence
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.cases.claim import sources
 
@@ -141,7 +140,7 @@ def _show(asked: list[Claim], judged: dict[str, CaseResult]) -> None:
                 text.append(f" (DIFFERENT: {each.expected} expected)", "bold red")
             table.add_row(
                 each.line,
-                Text(said(each.says, each.is_quoted)),
+                Text(claim_sentence(each.says, each.is_quoted)),
                 text,
                 Text(each.truth),
                 Text(each.outside or _deciding(each, judged), "dim"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
@@ -22,28 +23,64 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("conform", help="Hold the model's transitions against Kafka's own classes.")(options.spelled_out(conform))
+    app.command("conform", help="Hold the model's transitions against Kafka's own classes.")(
+        options.with_shared_options(conform)
+    )
+
+
+@dataclass(frozen=True)
+class KafkaOptions:
+    """Which Kafka's classes are compared with the model."""
+
+    kafka_version: Annotated[str | None, typer.Option(metavar="X.Y", help="the Kafka version")] = None
+    classpath: Annotated[str | None, typer.Option(metavar="DIR", help="a folder of Kafka's jars: your own build")] = None
+
+
+@dataclass(frozen=True)
+class CommitOptions:
+    """Which commits of the checkout in the working directory are compared with each other."""
+
+    git: Annotated[str | None, typer.Option("--git", metavar="REF", help="a commit of Kafka's checkout here")] = None
+    base: Annotated[str | None, typer.Option("--base", metavar="REF", help="what --git is held against")] = None
+
+
+@dataclass(frozen=True)
+class CaseOptions:
+    """Which cases are compared, and with which earlier result."""
+
+    changed: Annotated[
+        str | None, typer.Option("--changed", metavar="FILES", help="compare only what these files concern (-: standard input)")
+    ] = None
+    settings: options.Settings = None
+    part: Annotated[list[str] | None, typer.Option("--part", metavar="NAME", help="compare only this (repeatable)")] = None
+    short: Annotated[bool, typer.Option("--short", help="under a minute: few configurations")] = False
+    baseline: Annotated[str | None, typer.Option(metavar="FILE", help="fail only on differences that it has not")] = None
+
+
+@dataclass(frozen=True)
+class VersionOptions:
+    """Which two versions of Kafka are compared with each other."""
+
+    between: Annotated[
+        tuple[str, str] | None, typer.Option("--between", metavar="X.Y X.Y", help="what changed from one version to another")
+    ] = None
+
+
+@dataclass(frozen=True)
+class ExplorationOptions:
+    """Whether Kafka's classes are explored without the model, and how far."""
+
+    free: Annotated[bool, typer.Option("--free", help="explore Kafka's classes themselves, with no model")] = False
+    fix: Annotated[list[str] | None, typer.Option("--fix", metavar="NAME", help="--free: a stand-in fix: equal-epoch")] = None
+    depth: Annotated[int | None, typer.Option("--depth", metavar="N", help="--free: at most so many events")] = None
 
 
 def conform(
-    kafka_version: Annotated[str | None, typer.Option(metavar="X.Y", help="the Kafka version")] = None,
-    classpath: Annotated[str | None, typer.Option(metavar="DIR", help="a folder of Kafka's jars: your own build")] = None,
-    git: Annotated[str | None, typer.Option("--git", metavar="REF", help="a commit of Kafka's checkout here")] = None,
-    base: Annotated[str | None, typer.Option("--base", metavar="REF", help="what --git is held against")] = None,
-    changed: Annotated[
-        str | None, typer.Option("--changed", metavar="FILES", help="compare only what these files concern (-: standard input)")
-    ] = None,
-    settings: options.Settings = None,
-    part: Annotated[list[str] | None, typer.Option("--part", metavar="NAME", help="compare only this (repeatable)")] = None,
-    short: Annotated[bool, typer.Option("--short", help="under a minute: few configurations")] = False,
-    baseline: Annotated[str | None, typer.Option(metavar="FILE", help="fail only on differences that it has not")] = None,
-    between: Annotated[
-        tuple[str, str] | None, typer.Option("--between", metavar="X.Y X.Y", help="what changed from one version to another")
-    ] = None,
-    free: Annotated[bool, typer.Option("--free", help="explore Kafka's classes themselves, with no model")] = False,
-    fix: Annotated[list[str] | None, typer.Option("--fix", metavar="NAME", help="--free: a stand-in fix: equal-epoch")] = None,
-    depth: Annotated[int | None, typer.Option("--depth", metavar="N", help="--free: at most so many events")] = None,
+    which: KafkaOptions,
+    commits: CommitOptions,
+    cases: CaseOptions,
+    versions: VersionOptions,
+    exploration: ExplorationOptions,
     trust_maven: options.TrustMaven = False,
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
@@ -52,127 +89,149 @@ def conform(
     spark_conf: Annotated[list[str] | None, options.SHARED["spark_conf"][0]] = None,
     **search: Unpack[EffortKeywords],
 ) -> int:
-    """Run the command; returns the exit status."""
-    from neverlost.checker.engine.host import processes
-    from neverlost.checker.kafka.conform import run as comparing
-    from neverlost.checker.kafka.conform.java import kafka as judges
-    from neverlost.checker.kafka.conform.java import sources
+    """Run `neverlost conform` in one of its five ways, and return the exit status."""
+    from neverlost.checker.kafka.conform.java.kafka import kafka_of_folder, kafka_of_version
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.conform import document as page
+    from neverlost.reports.questions.conform import document
     from neverlost.reports.request.run_options import RunOptions
-    from neverlost.reports.terminal import results as terminal
-    from neverlost.reports.terminal.progress import PartsProgress
-    from neverlost.specs.errors import InputError, unknown
+    from neverlost.specs.errors import InputError
 
     output, request = Output(json, out, quiet), RunOptions(**search, master=master, spark_conf=spark_conf)
-    if between is not None:
-        if kafka_version or classpath or settings or part or baseline or free:
+    is_about_one_kafka = any([*astuple(which), cases.settings, cases.part, cases.baseline, exploration.free])
+    if versions.between is not None:
+        if is_about_one_kafka:
             raise InputError("--between goes with --short, --trust-maven and where results go only")
-        old, new = (judges.of_version(each, trust_maven) for each in between)
-        return _between(old, new, short, request, output)
-    if git is not None or base is not None:
-        if kafka_version or classpath or settings or part or baseline or free or changed or git is None or base is None:
+        old, new = (kafka_of_version(each, trust_maven) for each in versions.between)
+        return _compare_versions(old, new, cases.short, request, output)
+    if commits != CommitOptions():
+        if is_about_one_kafka or cases.changed or commits.git is None or commits.base is None:
             raise InputError("--git REF and --base REF go together, with --short and where results go, and with nothing else")
-        return _git(git, base, short, request, output)
-    if (kafka_version is None) == (classpath is None):
+        return _compare_commits(commits.git, commits.base, cases.short, request, output)
+    if (which.kafka_version is None) == (which.classpath is None):
         raise InputError("say which Kafka: either --kafka-version X.Y or --classpath DIR")
-    if free and master is not None:
+    if exploration.free and master is not None:
         raise InputError("--master is for comparisons: --free is one search, in this process")
-    if not free and (fix or depth is not None):
+    if not exploration.free and (exploration.fix or exploration.depth is not None):
         raise InputError("--fix and --depth go with --free")
-    for name in part or ():
-        if name not in comparing.PARTS:
-            raise unknown("part", name, comparing.PARTS, "--part")
-    asked = part or list(comparing.PARTS)
-    if changed is not None:
-        asked = sources.concerned(sys.stdin if changed == "-" else re.split(r"[\s,]+", changed), asked)
-        if not asked:
-            return _nothing_concerns(output)
-    known = page.baseline(baseline)
-    kafka = judges.of_folder(classpath) if classpath else judges.of_version(str(kafka_version), trust_maven)
-    if free:
-        return _free(kafka, page.bounds(settings or [], fix or []), depth, request, output)
-    given = " ".join(settings) if settings else None
-    todo = comparing.jobs(kafka, asked, short, given)
+    parts = _choose_parts(cases)
+    if not parts:
+        return _report_unconcerned(output)
+    known = document.read_baseline(cases.baseline)
+    kafka = kafka_of_folder(which.classpath) if which.classpath else kafka_of_version(str(which.kafka_version), trust_maven)
+    if exploration.free:
+        bounds = document.read_bounds(cases.settings or [], exploration.fix or [])
+        return _explore_classes(kafka, bounds, exploration.depth, request, output)
+    return _compare_with_model(kafka, parts, cases, known, request, output)
+
+
+def _choose_parts(cases: CaseOptions) -> list[str]:
+    """Return the parts to compare: the named ones, or all; of these only the ones that `--changed` files concern."""
+    from neverlost.checker.kafka.conform.java import sources
+    from neverlost.checker.kafka.conform.run import PARTS
+    from neverlost.specs.errors import unknown
+
+    for name in cases.part or ():
+        if name not in PARTS:
+            raise unknown("part", name, PARTS, "--part")
+    parts = cases.part or list(PARTS)
+    if cases.changed is None:
+        return parts
+    return sources.concerned_parts(sys.stdin if cases.changed == "-" else re.split(r"[\s,]+", cases.changed), parts)
+
+
+def _compare_with_model(
+    kafka: Kafka, parts: list[str], cases: CaseOptions, known: frozenset[str] | None, request: RunOptions, output: Output
+) -> int:
+    """Compare the model with the classes of one Kafka, and write the result."""
+    from neverlost.checker.engine.host import processes
+    from neverlost.checker.kafka.conform.run import ConformReport, plan_jobs, run_jobs
+    from neverlost.reports.questions.conform import document
+    from neverlost.reports.terminal.progress import PartsProgress
+    from neverlost.reports.terminal.results import console
+    from neverlost.specs.errors import InputError
+
+    todo = plan_jobs(kafka, parts, cases.short, " ".join(cases.settings) if cases.settings else None)
     with PartsProgress() as progress:
         progress.expect(len(todo))
 
-        def compared(name: str, so_far: comparing.ConformReport) -> None:
-            progress(page.rate(name, so_far))
+        def show_progress(name: str, so_far: ConformReport) -> None:
+            progress(document.comparison_progress(name, so_far))
 
-        found = comparing.compare(kafka, todo, _where(request), compared)
+        found = run_jobs(kafka, todo, _worker_target(request), show_progress)
     if found.left and not found.tallies and processes.INTERRUPTED not in found.left.values():
         raise InputError(f"nothing can be compared: {next(iter(found.left.values()))}")
-    document = page.document(found, known)
-    output.deliver(document, lines=page.verdict_lines)
-    if out is not None:
-        page.write(out, document)
+    result = document.comparison_document(found, known)
+    output.deliver(result, lines=document.verdict_lines)
+    if output.out is not None:
+        document.write_comparison(output.out, result)
     if output.is_read:
-        page.show(terminal.console(), document)
-    return page.exit_status(document)
+        document.show_comparison(console(), result)
+    return document.comparison_status(result)
 
 
-def _nothing_concerns(output: Output) -> int:
-    """None of the changed files is judged: that is an answer, without Java."""
-    from neverlost.reports.questions.conform import document as page
+def _report_unconcerned(output: Output) -> int:
+    """Report that no part of the comparison concerns a changed file; this needs no Java."""
+    from neverlost.reports.questions.conform import document
 
-    document = page.unconcerned()
-    output.deliver(document, lines=page.verdict_lines)
+    result = document.unconcerned_document()
+    output.deliver(result, lines=document.verdict_lines)
     if output.is_read:
-        print(document["reason"])
-    return page.exit_status(document)
+        print(result["reason"])
+    return document.comparison_status(result)
 
 
-def _where(request: RunOptions) -> WorkerTarget:
+def _worker_target(request: RunOptions) -> WorkerTarget:
     from neverlost.checker.engine.spark.jobs_here_or_there import WorkerTarget
 
     conf = request.options().spark_conf
     return WorkerTarget(request.workers or os.cpu_count() or 1, request.time_limit, request.master, conf)
 
 
-def _git(ref: str, base: str, short: bool, request: RunOptions, output: Output) -> int:
-    """What a branch of the checkout that this is run in changes, by the jars that Gradle makes of both."""
-    from neverlost.checker.kafka.conform import run as comparing
-    from neverlost.checker.kafka.conform.java import kafka as judges
+def _compare_commits(ref: str, base: str, short: bool, request: RunOptions, output: Output) -> int:
+    """Compare the classes before and after a branch of the checkout in the working directory, as Gradle builds them."""
     from neverlost.checker.kafka.conform.java import sources
+    from neverlost.checker.kafka.conform.java.kafka import kafka_of_folder
+    from neverlost.checker.kafka.conform.run import PARTS
 
     checkout = Path.cwd()
-    if not sources.concerned(sources.changed_between(checkout, base, ref), list(comparing.PARTS)):
-        return _nothing_concerns(output)
-    with sources.built(checkout, base) as old, sources.built(checkout, ref) as new:
-        return _between(judges.of_folder(str(old)), judges.of_folder(str(new)), short, request, output)
+    if not sources.concerned_parts(sources.changed_files(checkout, base, ref), list(PARTS)):
+        return _report_unconcerned(output)
+    with sources.build_commit(checkout, base) as old, sources.build_commit(checkout, ref) as new:
+        return _compare_versions(kafka_of_folder(str(old)), kafka_of_folder(str(new)), short, request, output)
 
 
-def _between(old: Kafka, new: Kafka, short: bool, request: RunOptions, output: Output) -> int:
-    """What changed in replication; a change is a result, not a failure."""
-    from neverlost.checker.kafka.conform import run as comparing
-    from neverlost.reports.questions.conform import document as page
-    from neverlost.reports.terminal import results as terminal
+def _compare_versions(old: Kafka, new: Kafka, short: bool, request: RunOptions, output: Output) -> int:
+    """Compare the classes of two Kafka versions; a difference is a result here, not a failure."""
+    from neverlost.checker.kafka.conform.run import compare_versions
+    from neverlost.reports.questions.conform import document
     from neverlost.reports.terminal.progress import PartsProgress
+    from neverlost.reports.terminal.results import console
 
     with PartsProgress() as progress:
-        found = comparing.between(old, new, short, _where(request), progress)
-    document = page.between_document(found)
-    output.deliver(document, lines=page.verdict_lines)
+        found = compare_versions(old, new, short, _worker_target(request), progress)
+    result = document.versions_document(found)
+    output.deliver(result, lines=document.verdict_lines)
     if output.is_read:
-        page.show_between(terminal.console(), document)
-    return page.between_status(document)
+        document.show_versions(console(), result)
+    return document.versions_status(result)
 
 
-def _free(kafka: Kafka, bounds: Bounds, depth: int | None, request: RunOptions, output: Output) -> int:
-    """Explore Kafka's classes themselves; a loss is a violation (12), not a difference."""
-    from neverlost.checker.kafka.conform.exploration.explore_classes import search
-    from neverlost.reports.questions.conform import document as page
-    from neverlost.reports.terminal import results as terminal
+def _explore_classes(kafka: Kafka, bounds: Bounds, depth: int | None, request: RunOptions, output: Output) -> int:
+    """Explore Kafka's classes without the model; a loss is a violation (12), not a difference."""
+    from neverlost.checker.kafka.conform.exploration.explore_classes import explore_classes
+    from neverlost.reports.questions.conform import document
     from neverlost.reports.terminal.progress import PartsProgress
+    from neverlost.reports.terminal.results import console
 
+    workers = request.workers or os.cpu_count() or 1
     with PartsProgress() as progress:
-        workers = request.workers or os.cpu_count() or 1
-        found = search(kafka, bounds, workers, depth, request.time_limit, lambda so_far: progress(page.free_rate(so_far)))
-    document = page.free_document(found)
-    output.deliver(document, lines=page.verdict_lines)
+        found = explore_classes(
+            kafka, bounds, workers, depth, request.time_limit, lambda now: progress(document.exploration_progress(now))
+        )
+    result = document.exploration_document(found)
+    output.deliver(result, lines=document.verdict_lines)
     if output.out is not None:
-        page.write_free(output.out, document)
+        document.write_exploration(output.out, result)
     if output.is_read:
-        page.show_free(terminal.console(), found)
-    return page.free_status(found)
+        document.show_exploration(console(), found)
+    return document.exploration_status(found)

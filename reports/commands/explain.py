@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("explain", help="What a key, fault, property, mechanism or verdict means; without a word, all of them.")(
         explain
     )
@@ -25,12 +24,11 @@ def explain(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Run the command."""
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.explain import glossary as words
+    from neverlost.reports.questions.explain import glossary
 
     output = Output(json, quiet=quiet)
-    found = [words.word(each) for each in names] if names else list(words.words().values())
+    found = [glossary.find_word(each) for each in names] if names else list(glossary.all_words().values())
     output.deliver({"schema": "neverlost.words/1", "words": [each.document() for each in found]}, lines=_names)
     if output.is_read and names:
         _show(found)

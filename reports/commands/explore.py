@@ -13,9 +13,8 @@ from neverlost.reports.request.keywords import Resumable
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     text = "Enumerate the reachable states of a model; checks nothing, prints counts."
-    app.command("explore", help=text)(options.spelled_out(explore))
+    app.command("explore", help=text)(options.with_shared_options(explore))
 
 
 def explore(
@@ -26,8 +25,7 @@ def explore(
     quiet: options.Quiet = False,
     export: Annotated[str | None, typer.Option("--export", metavar="DIR", help="write the states here, as Parquet")] = None,
     graph: Annotated[
-        str | None,
-        typer.Option("--graph", metavar="DIR", help="write the state graph here: GraphML, DOT, SVG if it is small"),
+        str | None, typer.Option("--graph", metavar="DIR", help="write the state graph here: GraphML, DOT, SVG if it is small")
     ] = None,
     properties: Annotated[
         list[str] | None,
@@ -35,7 +33,7 @@ def explore(
     ] = None,
     **search: Unpack[Resumable],
 ) -> int:
-    """Run the command; returns the exit status."""
+    """Run `neverlost explore` and return the exit status."""
     from neverlost.checker.engine.host.whole_files import writable_directory
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
@@ -67,6 +65,6 @@ def explore(
 
 
 def _counts(document: dict[str, Any]) -> list[str]:
-    """What `--quiet` prints: how many states there are, or that not all were visited."""
+    """Return the line that `--quiet` prints: how many states there are, or that not all were visited."""
     states = document["states"]
     return [f"{'INCOMPLETE' if document['reason'] else 'COMPLETE':12} {states['distinct']} distinct, depth {states['depth']}"]

@@ -1,4 +1,4 @@
-"""`neverlost models` and `neverlost properties`: what there is."""
+"""`neverlost models`, `neverlost properties` and `neverlost matrices`: lists of what there is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
     app.command("models", help="List the models, the keys that each reads and what it guarantees.")(models)
     app.command("matrices", help="List the shipped configuration matrices, for neverlost sweep.")(matrices)
     app.command("properties", help="List the properties and the models that break them.")(properties)
@@ -25,12 +24,11 @@ def _mechanism(each: Mechanism) -> dict[str, Any]:
 
 
 def _names(document: dict[str, Any]) -> list[str]:
-    """What `--quiet` prints: the names alone."""
+    """Return the names, which `--quiet` prints."""
     return [each["name"] for name in ("models", "properties", "matrices") for each in document.get(name, ())]
 
 
 def models(json: options.JsonTarget = None, quiet: options.Quiet = False) -> int:
-    """List the models."""
     from neverlost.model.kraft.mechanisms import MECHANISMS
     from neverlost.model.protocols import models as catalogue
     from neverlost.reports.output.output import Output
@@ -62,7 +60,6 @@ def models(json: options.JsonTarget = None, quiet: options.Quiet = False) -> int
 
 
 def properties(json: options.JsonTarget = None, quiet: options.Quiet = False) -> int:
-    """List the properties."""
     from neverlost.reports.output.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.properties import properties as catalogue
@@ -81,7 +78,6 @@ def properties(json: options.JsonTarget = None, quiet: options.Quiet = False) ->
 
 
 def matrices(json: options.JsonTarget = None, quiet: options.Quiet = False) -> int:
-    """List the shipped matrices."""
     from neverlost.reports.output.output import Output
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.configuration.matrix import read_matrix, shipped

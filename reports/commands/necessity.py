@@ -1,4 +1,4 @@
-"""`neverlost necessity`: switch off each guard clause and each mechanism in turn and say what breaks."""
+"""`neverlost necessity`: switch off each guard clause and each mechanism in turn and report what breaks."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ SECONDS_EACH = 120.0
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("necessity", help="Switch off each guard clause and each mechanism in turn.")(options.spelled_out(necessity))
+    app.command("necessity", help="Switch off each guard clause and each mechanism in turn.")(
+        options.with_shared_options(necessity)
+    )
 
 
 def necessity(
@@ -37,11 +38,11 @@ def necessity(
     ] = SECONDS_EACH,
     **search: Unpack[EffortKeywords],
 ) -> int:
-    """Run the command; with a model alone, its published profiles are used; returns the exit status."""
+    """Run `neverlost necessity` and return the exit status; with a model alone, its published profiles are used."""
     from neverlost.checker.engine.host.whole_files import write_text
     from neverlost.checker.questions.necessity.examined_model import Budget, examine
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.necessity import document as page
+    from neverlost.reports.questions.necessity import document
     from neverlost.reports.request.run_options import RunOptions
     from neverlost.reports.terminal.progress import PartsProgress
 
@@ -50,12 +51,12 @@ def necessity(
         budget = Budget(request.workers, request.time_limit, each_limit)
         found = examine(config, settings or [], properties, only or [], budget, progress)
     command = _command(config, settings or [], properties or [], only or [])
-    output.deliver(page.document(found, command), is_saved=True, lines=page.verdict_lines)
+    output.deliver(document.document(found, command), is_saved=True, lines=document.verdict_lines)
     if out is not None:
-        write_text(Path(out) / f"necessity-{found.model}.md", page.markdown(found, command))
+        write_text(Path(out) / f"necessity-{found.model}.md", document.markdown(found, command))
     if output.is_read:
         _show(found)
-    return page.exit_status(found)
+    return document.exit_status(found)
 
 
 def _command(config: str | None, settings: list[str], properties: list[str], only: list[str]) -> str:
@@ -68,17 +69,17 @@ def _show(found: Examined) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from neverlost.reports.questions.necessity import document as page
+    from neverlost.reports.questions.necessity import document
     from neverlost.reports.terminal import results as terminal
 
     out = terminal.console()
-    for line in page.scope(found):
+    for line in document.scope(found):
         out.print(Text(line, "dim"))
     styles = {"needed": "green", "structural": "green", "undecided": "yellow"}
     table = Table("part", "without it", "counterexample or reason")
     for each in found.judgements:
-        reason = page.detail(found, each)
+        reason = document.detail(found, each)
         style = styles.get(str(each.need), "cyan")
         table.add_row(each.variant.name, Text(str(each.need), style), reason or Text("no reason is recorded", "dim"))
     out.print(table)
-    out.print(page.summary(found))
+    out.print(document.summary(found))

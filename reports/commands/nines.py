@@ -11,9 +11,8 @@ from neverlost.reports.request.keywords import SearchingCluster
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("nines", help="A bound of the yearly probability of loss, from what is decided and from rates.")(
-        options.spelled_out(nines)
+        options.with_shared_options(nines)
     )
 
 
@@ -41,18 +40,18 @@ def nines(
     again: Annotated[bool, typer.Option("--again", help="search, whatever the atlas knows")] = False,
     **given: Unpack[SearchingCluster],
 ) -> int:
-    """Run the command; returns the exit status: 12 where a record is lost without any fault, but for the list of a matrix."""
+    """Run `neverlost nines` and return the exit status: 12 if a record is lost without any fault, except for the cells of a
+    matrix."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.nines import api as likelihood
-    from neverlost.reports.questions.nines import screen as shown
+    from neverlost.reports.questions.nines import api, screen
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
 
     output = Output(json, out, quiet)
-    files, search = options.files_of(given)
+    files, search = options.take_cluster_files(given)
     with LiveProgress() as progress:
-        result = likelihood.nines(
+        result = api.nines(
             settings,
             config=config,
             files=files,
@@ -60,17 +59,17 @@ def nines(
             matrix=matrix,
             improve=improve,
             again=again,
-            kafka_version=options.the_version(kafka_version),
+            kafka_version=options.require_one_version(kafka_version),
             rates_files=rates,
             out=out,
             progress=progress,
             **search,
         )
-    output.deliver(result.document, is_saved=True, lines=shown.lines)
+    output.deliver(result.document, is_saved=True, lines=screen.lines)
     if picture is not None:
-        shown.draw(picture, result.judged)
+        screen.draw(picture, result.judged)
     if output.is_read:
-        shown.show(terminal.console(), result, with_loss=show)
+        screen.show(terminal.console(), result, with_loss=show)
     output.end(result.document)
     if matrix is None and any(each["verdict"] == "violated" for each in result.nines.values()):
         return exit_status.VIOLATED

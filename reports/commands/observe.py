@@ -1,4 +1,4 @@
-"""`neverlost observe`: hold what was seen of a real partition against the model; live, or from a user's files."""
+"""`neverlost observe`: match what was seen of a real partition against the model; live, or from a user's files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("observe", help="Hold what was seen of a real partition against the model.")(observe)
 
 
@@ -54,7 +53,7 @@ def observe(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Run the command; returns the exit status."""
+    """Run `neverlost observe` and return the exit status."""
     from neverlost.reports.output.output import Output
 
     output = Output(json, out, quiet)
@@ -93,11 +92,12 @@ def _given(settings: list[str], version: str | None) -> Given:
 
 
 def _live(seed: int, seconds: float, faults: str | None, where: tuple[str | None, str | None, bool], given: Given) -> History:
-    """A run on a cluster of its own; `where` is the folder of a Kafka or its version, and whether unknown jars are taken."""
-    from neverlost.checker.kafka.cluster.jars import kafka_home
+    """Record a run on a cluster of its own; `where` is the folder of a Kafka or its version, and whether unknown jars are
+    trusted."""
+    from neverlost.checker.kafka.cluster.jars import find_kafka
     from neverlost.checker.kafka.cluster.process import ClusterError
     from neverlost.checker.kafka.live import faults as misfortunes
-    from neverlost.checker.kafka.live import live_run as live
+    from neverlost.checker.kafka.live import live_run
     from neverlost.specs.configuration.keys import key_of
 
     if not 5 <= seconds <= 3600:
@@ -110,13 +110,13 @@ def _live(seed: int, seconds: float, faults: str | None, where: tuple[str | None
     ):
         if name in given:
             keys[plan_name] = key_of(name, given[name][1]).parse(*given.pop(name))
-    plan = live.LiveRunPlan(seed, seconds, misfortunes.fault_names(faults) if faults else misfortunes.DEFAULT, **keys)
+    plan = live_run.LiveRunPlan(seed, seconds, misfortunes.fault_names(faults) if faults else misfortunes.DEFAULT, **keys)
     home, version, trust = where
     if home is not None:
         given.pop("kafka.version", None)
-    found = kafka_home(home, None if home is not None else version, trust=trust)
+    found = find_kafka(home, None if home is not None else version, trust=trust)
     try:
-        return live.run(found, plan, lambda text: typer.echo(f"neverlost: {text}", err=True))
+        return live_run.record_run(found, plan, lambda text: typer.echo(f"neverlost: {text}", err=True))
     except ClusterError as problem:
         raise InputError(f"the run was not finished: {problem}") from None
 
@@ -124,14 +124,14 @@ def _live(seed: int, seconds: float, faults: str | None, where: tuple[str | None
 def _judged(output: Output, **asked: Any) -> int:
     import neverlost
     from neverlost.reports.output import exit_status
-    from neverlost.reports.questions.observe import screen as show
+    from neverlost.reports.questions.observe import screen
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import Steps
 
     with Steps() as progress:
         found = neverlost.observe(**asked, progress=progress)
-    output.deliver(found.document, is_saved=True, lines=show.verdict_lines)
+    output.deliver(found.document, is_saved=True, lines=screen.verdict_lines)
     if output.is_read:
-        show.show(terminal.console(), found.judgement, list(found.moments), found.mechanisms)
+        screen.show(terminal.console(), found.judgement, list(found.moments), found.mechanisms)
     statuses = {"explained": exit_status.HOLDS, "refused": exit_status.UNEXPECTED, "inconclusive": exit_status.INCONCLUSIVE}
     return exit_status.INCONCLUSIVE if found.judgement.unsaid else statuses[found.verdict]

@@ -1,4 +1,4 @@
-"""`neverlost prove`: decide with Z3, by bounded model checking or by induction."""
+"""`neverlost prove`: decide properties with Z3, by bounded model checking or by induction."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ Mine = Annotated[bool, typer.Option("--mine", help="induction: find the lemmas i
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     text = "Decide with Z3: bounded search, induction, or which configurations are unsafe."
-    app.command("prove", help=text)(options.spelled_out(prove))
+    app.command("prove", help=text)(options.with_shared_options(prove))
 
 
 def prove(
@@ -50,10 +49,10 @@ def prove(
     quiet: options.Quiet = False,
     **search: Unpack[Limited],
 ) -> int:
-    """Run the command; returns the exit status."""
+    """Run `neverlost prove` and return the exit status."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.prove import screen as proofs
+    from neverlost.reports.questions.prove import screen
     from neverlost.reports.terminal.progress import ProofProgressBar
 
     output = Output(json, out, quiet)
@@ -76,8 +75,8 @@ def prove(
         )
     output.deliver(result.document, is_saved=True)
     if output.is_read and result.bounded is not None:
-        proofs.show_bounded(result.bounded, list(result.free))
+        screen.show_bounded(result.bounded, list(result.free))
     elif output.is_read:
-        proofs.show_proofs(result.inductions)
+        screen.show_proofs(result.inductions)
     output.end(result.document)
     return exit_status.of_outcomes(result.outcomes)

@@ -11,7 +11,6 @@ from neverlost.reports.command_line import options
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("replay", help="Re-execute a counterexample on the defining interpreter.")(replay)
 
 
@@ -20,7 +19,8 @@ def replay(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Run the command; 12 (13 where nothing is lost) for a confirmed counterexample of the model as it is, 0 for a mutant's."""
+    """Run `neverlost replay`; return 12 for a confirmed counterexample of the model as it is (13 if its property is not about
+    safety), 0 for a mutant's."""
     from neverlost.model.sentences import weakness
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output

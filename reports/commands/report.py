@@ -1,4 +1,4 @@
-"""`neverlost report`: Markdown and a self-contained HTML page from a directory of results."""
+"""`neverlost report`: write Markdown and a self-contained HTML page from a directory with a result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import typer
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("report", help="Render report.md and a self-contained report.html from an --out directory.")(report)
 
 
@@ -19,12 +18,11 @@ def report(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="print nothing")] = False,
 ) -> int:
-    """Run the command."""
-    from neverlost.reports.bundle.seal import rendered
+    from neverlost.reports.bundle.seal import render_again
     from neverlost.reports.questions.table_reports import TABLE_REPORTS
     from neverlost.reports.terminal.results import console
 
-    written = rendered(bundle, out, TABLE_REPORTS)
+    written = render_again(bundle, out, TABLE_REPORTS)
     for path in () if quiet else written:
         console().print(f"wrote {path}", markup=False)
     return 0

@@ -17,7 +17,6 @@ KafkaVersion = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("reproduce", help="Try a counterexample on a real Kafka cluster, started for it on this machine.")(reproduce)
 
 
@@ -36,22 +35,23 @@ def reproduce(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Run the command; returns 0 when it was reproduced each time, 21 when not, 20 when the cluster could not be run."""
+    """Run `neverlost reproduce`; return 0 if every try reproduced the counterexample, 21 if not, 20 if the cluster could not
+    be run."""
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.reproduce import tries as trial
-    from neverlost.reports.questions.reproduce.script import script
+    from neverlost.reports.questions.reproduce import tries
+    from neverlost.reports.questions.reproduce.script import render_script
     from neverlost.reports.terminal import results as terminal
     from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet)
-    question = trial.asked(trace, settings or [])
+    question = tries.plan_reproduction(trace, settings or [])
     if dry_run:
-        print(script(question.plan), end="")
+        print(render_script(question.plan), end="")
         return 0
     if controllers not in (1, 3):
         raise InputError(f"bad value '{controllers}' for --controllers: use 1 or 3")
     if not 1 <= times <= 100:
         raise InputError(f"bad value '{times}' for --times: use a number from 1 to 100")
     out_console = terminal.console()
-    where = trial.KafkaTarget(kafka_home, kafka_version, controllers, trust_maven)
-    return trial.tried(question, where, times, output, lambda line: out_console.print(line, markup=False))
+    where = tries.KafkaTarget(kafka_home, kafka_version, controllers, trust_maven)
+    return tries.try_on_cluster(question, where, times, output, lambda line: out_console.print(line, markup=False))

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("roll", help="Which brokers may be stopped now, and in which order; or what a plan of changes risks.")(
-        options.spelled_out(roll)
+        options.with_shared_options(roll)
     )
 
 
@@ -33,26 +32,26 @@ def roll(
     quiet: options.Quiet = False,
     **given: Unpack[SearchingCluster],
 ) -> int:
-    """Run the command; returns the exit status: 12 where a stop alone can lose a record, 13 where one stops writes."""
+    """Run `neverlost roll` and return the exit status: 12 if a stop alone can lose a record, 13 if one stops writes."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.roll import api as rolls
+    from neverlost.reports.questions.roll import api
     from neverlost.reports.questions.roll.document import lines
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.reports.terminal.results import console, show_settings
     from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet)
-    files, search = options.files_of(given)
+    files, search = options.take_cluster_files(given)
     if plan is not None:
         if any(files.values()) or kafka_version:
             raise InputError("--plan says itself where the cluster begins: leave out Kafka's files and --kafka-version")
         return _plan(plan, settings, output, **search)
     with LiveProgress() as progress:
-        found = rolls.roll(
+        found = api.roll(
             settings,
             files=files,
-            kafka_version=options.the_version(kafka_version),
+            kafka_version=options.require_one_version(kafka_version),
             at_a_time=at_a_time,
             out=out,
             progress=progress,
@@ -70,14 +69,14 @@ def roll(
 
 
 def _plan(file: str, settings: list[str] | None, output: Output, **search: Any) -> int:
-    """A plan instead; the first loss is shown whole."""
+    """Decide a maintenance plan instead, and print the counterexample of its first loss."""
     from neverlost.reports.output import exit_status
-    from neverlost.reports.questions.roll import plan_api as plans
+    from neverlost.reports.questions.roll import plan_api
     from neverlost.reports.questions.roll.plan_document import lines
     from neverlost.reports.terminal.progress import LiveProgress
 
     with LiveProgress() as progress:
-        found = plans.plan(file, settings, out=output.out, progress=progress, **search)
+        found = plan_api.plan(file, settings, out=output.out, progress=progress, **search)
     output.deliver(found.document, is_saved=True, lines=lines)
     if output.is_read:
         for line in lines(found.document):

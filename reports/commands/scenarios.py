@@ -1,4 +1,4 @@
-"""`neverlost scenarios`: the corpus of known scenarios against the verdicts that are expected of the models."""
+"""`neverlost scenarios`: decide the corpus of known scenarios and compare with the expected verdicts."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ SCHEMA = "neverlost.scenarios/1"
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("scenarios", help="Run the scenario corpus against its expected verdicts.")(options.spelled_out(scenarios))
+    app.command("scenarios", help="Run the scenario corpus against its expected verdicts.")(
+        options.with_shared_options(scenarios)
+    )
 
 
 def scenarios(
@@ -30,7 +31,7 @@ def scenarios(
     quiet: options.Quiet = False,
     **search: Unpack[Corpus],
 ) -> int:
-    """Run the command; returns the exit status."""
+    """Run `neverlost scenarios` and return the exit status."""
     from neverlost.checker.questions.corpus.decided_cases import judge
     from neverlost.checker.questions.search_questions import ExecutionTarget
     from neverlost.reports.output.output import Output
@@ -139,12 +140,12 @@ def _show(asked: list[Scenario], judged: dict[str, CaseResult]) -> None:
 
 
 def expected_text(one: CaseResult) -> str:
-    """The expected verdict with the expected length."""
+    """Return the expected verdict with the expected length."""
     return one.case.expected + (f" in {one.case.steps}" if one.case.steps else "")
 
 
 def found_cell(one: CaseResult) -> Any:
-    """What was found, green where it is expected, red where it is not."""
+    """Return the verdict that was found, green if it is expected, else red."""
     from rich.text import Text
 
     from neverlost.reports.questions.corpus.document import found_text
@@ -155,5 +156,4 @@ def found_cell(one: CaseResult) -> Any:
 
 
 def seconds_text(one: CaseResult) -> str:
-    """How long it took."""
     return f"{one.answer.seconds:.1f}"

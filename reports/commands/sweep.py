@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("sweep", help="A verdict per cell of a configuration matrix.")(options.spelled_out(sweep))
+    app.command("sweep", help="A verdict per cell of a configuration matrix.")(options.with_shared_options(sweep))
 
 
 def sweep(
@@ -28,12 +27,11 @@ def sweep(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
     baseline: Annotated[
-        str | None,
-        typer.Option("--baseline", metavar="FILE", help="JSON of an earlier sweep; exit 21 if verdicts differ"),
+        str | None, typer.Option("--baseline", metavar="FILE", help="JSON of an earlier sweep; exit 21 if verdicts differ")
     ] = None,
     **search: Unpack[Searching],
 ) -> int:
-    """Run the command; returns the exit status."""
+    """Run `neverlost sweep` and return the exit status."""
     from neverlost.reports.output import exit_status, gate
     from neverlost.reports.output.output import Output
     from neverlost.reports.terminal import results as terminal
@@ -55,13 +53,13 @@ def sweep(
 
 
 def show(result: neverlost.SweepResult) -> None:
-    """The cells, the rule, what each setting survives, and what changed."""
-    from neverlost.reports.questions.sweep import screen as shown
+    """Print the cells, the rule for the unsafe ones, what each setting survives, and what changed."""
+    from neverlost.reports.questions.sweep import screen
     from neverlost.reports.terminal.results import console
 
     out, document = console(), result.document
-    shown.show(out, document)
-    shown.show_boundary(out, document)
-    shown.show_tolerance(out, document)
+    screen.show(out, document)
+    screen.show_boundary(out, document)
+    screen.show_tolerance(out, document)
     if result.changes is not None:
-        shown.show_changes(out, result.changes)
+        screen.show_changes(out, result.changes)

@@ -1,4 +1,4 @@
-"""`neverlost tolerance`: what a configuration survives, whatever the number of faults."""
+"""`neverlost tolerance`: which faults a configuration survives, whatever their number."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("tolerance", help="What a configuration survives, whatever the number of faults.")(
-        options.spelled_out(tolerance)
+        options.with_shared_options(tolerance)
     )
 
 
@@ -35,8 +34,7 @@ def tolerance(
         typer.Option("--also", metavar="FAULT=LIMIT", help="allow another fault everywhere, such as kill=any (repeatable)"),
     ] = None,
     beside: Annotated[
-        str | None,
-        typer.Option("--with", metavar="FAULT,…", help="what any number of another fault changes: kill,leader_move"),
+        str | None, typer.Option("--with", metavar="FAULT,…", help="what any number of another fault changes: kill,leader_move")
     ] = None,
     change: Annotated[
         list[str] | None,
@@ -61,33 +59,38 @@ def tolerance(
     ] = None,
     **given: Unpack[SearchingCluster],
 ) -> int:
-    """Run the command; returns the exit status."""
+    """Run `neverlost tolerance` and return the exit status."""
     from neverlost.reports.output.output import Output
-    from neverlost.reports.questions.nines.beside_tolerance import BesideTolerance
-    from neverlost.reports.questions.tolerance import screen as shown
+    from neverlost.reports.questions.tolerance import screen
 
     output = Output(json, out, quiet)
-    files, search = options.files_of(given)
+    files, search = options.take_cluster_files(given)
     if at_least is not None:
         asked = {
             "config": config,
-            "kafka_version": options.the_version(kafka_version),
+            "kafka_version": options.require_one_version(kafka_version),
             "properties": properties,
             "topics": topic,
         } | files
         return _gate(at_least, [*(settings or ()), *mended(waive or ())], output, **asked, **search)
-    return shown.answer(
+    beside_it: dict[str, Any] = {}
+    if nines:
+        from neverlost.reports.questions.nines.api import bounds_of_tables
+        from neverlost.reports.questions.nines.screen import show_bounds
+
+        beside_it = {"bounds_of": lambda result: bounds_of_tables(result, again), "show_bounds": show_bounds}
+    return screen.show_tables(
         output,
-        shown.spot_of(show),
+        screen.parse_cell(show),
         settings=settings,
         config=config,
-        kafka_version=options.the_version(kafka_version),
+        kafka_version=options.require_one_version(kafka_version),
         properties=properties,
         also=also,
         beside=[each.strip() for each in beside.split(",")] if beside else None,
         change=change,
         waive=waive,
-        likely=BesideTolerance(again) if nines else None,
+        **beside_it,
         again=again,
         topics=topic,
         files=files,
@@ -100,10 +103,7 @@ GATE = ("acked-never-lost", "committed-never-lost")
 
 
 def mended(waived: Iterable[str]) -> list[str]:
-    """The settings that leave out known defects.
-
-    Errors: `InputError` for a name that no defect has.
-    """
+    """Return the settings that mend the named known defects.  Errors: `InputError` for an unknown name."""
     from neverlost.specs.defects import DEFECTS
     from neverlost.specs.errors import unknown
 
@@ -115,7 +115,7 @@ def mended(waived: Iterable[str]) -> list[str]:
 
 
 def _gate(at_least: str, settings: list[str] | None, output: Output, **asked: Any) -> int:
-    """Whether the limits are survived: 12 or 13 where not."""
+    """Decide whether the `--at-least` limits are survived; return 12 or 13 if not."""
     import neverlost
     from neverlost.reports.commands.check import show
     from neverlost.reports.output import exit_status
@@ -135,10 +135,8 @@ def _gate(at_least: str, settings: list[str] | None, output: Output, **asked: An
 
 
 def limits_of(text: str) -> list[str]:
-    """`crash=any lossy_crash=any:1 at_once=2` as settings.
-
-    Errors: `InputError` for what is no limit, and for `at_once` without a kind of fault.
-    """
+    """Parse limits such as `crash=any lossy_crash=any:1 at_once=2` as settings.  Errors: `InputError` for what is no limit,
+    and for `at_once` without a kind of fault."""
     from neverlost.specs.errors import InputError
 
     parts = [each.partition("=") for each in text.split()]

@@ -11,7 +11,6 @@ from neverlost.reports.command_line import options
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
     app.command("verify", help="Derive an evidence bundle from its question again, and compare everything.")(verify)
 
 
@@ -22,7 +21,7 @@ def verify(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Run the command; 0 when everything was confirmed, 20 when something was not checked."""
+    """Run `neverlost verify`; return 0 if everything was confirmed, 20 if something was not checked."""
     from rich.text import Text
 
     from neverlost.reports.output import exit_status

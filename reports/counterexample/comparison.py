@@ -1,4 +1,4 @@
-"""A counterexample's steps once more under a configuration that holds: where the two behaviours diverge, and why."""
+"""Repeats a counterexample's steps under a configuration that holds, and finds where and why the two behaviours diverge."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from neverlost.model.system import System
 
 @dataclass(frozen=True)
 class Comparison:
-    """The same steps, as far as the other configuration takes them.
-
-    `differs` is the first step after which it looks different there, with the differences in words; `refused` the step
-    that is not possible there, with the guard clause that blocks it (or what else does).
-    """
+    """The steps of a counterexample, as far as another configuration takes them.  `differs` is the first step after which the
+    state looks different there, with the differences in words; `refused` the step that is not possible there, with the guard
+    clause (or other reason) that blocks it."""
 
     trace: Behaviour
     differs: tuple[int, tuple[str, ...]] | None
@@ -27,12 +25,12 @@ class Comparison:
 
     @property
     def diverges(self) -> int:
-        """The step at which the setting mattered first."""
+        """The first step at which the setting mattered."""
         first = self.differs or self.refused
         return first[0] if first else len(self.trace.steps)
 
     def why(self, says: str) -> str:
-        """The divergence in a sentence; `says` is the refused step in words."""
+        """Return the divergence as a sentence; `says` is the refused step in words."""
         found = []
         if self.differs is not None:
             place, differences = self.differs
@@ -44,7 +42,7 @@ class Comparison:
         return "; ".join(found)
 
     def document(self, system: System, trace: Behaviour) -> dict[str, Any]:
-        """The divergence, for the result document."""
+        """Return the divergence for the result document."""
         says = ""
         if self.refused:
             last = self.refused[0] - 1
@@ -58,7 +56,7 @@ class Comparison:
 
 
 def follow(system: System, trace: Behaviour, other: System) -> Comparison:
-    """The steps of a trace in another system, from the initial state that takes them furthest."""
+    """Take the steps of a trace in another system, from the initial state that gets furthest."""
     steps = same_steps(system, trace, other)
     behaviours = [followed(other, start, steps) for _, start in other.initial_states()]
     taken = max(behaviours, key=lambda each: len(each.steps))
@@ -66,7 +64,7 @@ def follow(system: System, trace: Behaviour, other: System) -> Comparison:
 
 
 def _refused(system: System, taken: Behaviour, steps: Sequence[int | None]) -> tuple[int, str] | None:
-    """The place of the first step that cannot be taken, and what blocks it."""
+    """Return the index of the first step that cannot be taken, and what blocks it."""
     place = len(taken.steps)
     if place == len(steps):
         return None
@@ -88,12 +86,9 @@ def _first_difference(system: System, trace: Behaviour, other: System, taken: Be
 
 
 def differences(here: ClusterSnapshot, there: ClusterSnapshot, given: Names = ()) -> list[str]:
-    """What a second scene shows otherwise than a first one."""
+    """Return what differs in a second scene from a first one, in words."""
     names = numbered(max(len(here.lanes), len(there.lanes)), given)
-    about = {
-        "leader": (leader_of(here, names), leader_of(there, names)),
-        "epoch": (here.epoch, there.epoch),
-    }
+    about = {"leader": (leader_of(here, names), leader_of(there, names)), "epoch": (here.epoch, there.epoch)}
     known = _notes(metadata_of(here, names), metadata_of(there, names))
     found = [f"{here.authority}: {each}" for each in [*_changes(about), *known]]
     if len(here.lanes) != len(there.lanes):

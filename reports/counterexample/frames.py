@@ -1,4 +1,4 @@
-"""Counterexamples for the page: frames as plain data, each kept once and referred to by its number."""
+"""Counterexamples as plain data for the HTML page: frames are stored once and referred to by number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_DRAWN = 1_000_000
 
 
 class Timelines:
-    """A pool of frames, of the timelines made of them, and of comparisons with a safe configuration."""
+    """A pool of frames, of timelines made of them, and of comparisons with a safe configuration."""
 
     def __init__(self) -> None:
         self.frames: list[dict[str, Any]] = []
@@ -28,7 +28,7 @@ class Timelines:
         self._drawn = 0
 
     def add(self, found: Counterexample) -> int | None:
-        """The number of a counterexample's timeline; equal ones are kept once."""
+        """Store a counterexample's timeline, unless an equal one is there; return its number."""
         shown = found.timeline
         if shown is None:
             return None
@@ -37,7 +37,7 @@ class Timelines:
         return self._once(self.timelines, {"title": shown.verdict_line, "frames": self._frames(shown), "diagram": diagram})
 
     def compare(self, found: Counterexample, safe: System) -> int | None:
-        """The number of the comparison with a safe configuration, drawn as far as the steps go there."""
+        """Store a comparison with a safe configuration, as far as the steps go there; return its number."""
         if safe.model.portrait is None:
             return None
         other = follow(found.system, found.trace, safe)
@@ -79,5 +79,5 @@ def _frame(frame: Frame, shown: Timeline) -> dict[str, Any]:
 
 
 def _known(words: Sequence[str]) -> list[dict[str, Any]]:
-    """What is known, and whether it is still so."""
+    """Return parsed beliefs: what is believed, and whether it is still true."""
     return [{"says": each, "stale": is_stale(each)} for each in words]

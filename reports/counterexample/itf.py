@@ -1,7 +1,5 @@
-"""Counterexamples in the Informal Trace Format (ITF JSON), written and read back.
-
-Source: the format of Apalache and Quint; our metadata stand under `#meta`.
-"""
+"""Counterexamples in the Informal Trace Format (ITF JSON), written and read back.  Source: the format of Apalache and Quint;
+our metadata stand under `#meta`."""
 
 from __future__ import annotations
 
@@ -33,7 +31,8 @@ Brokers = Mapping[str, tuple[str, ...]]
 
 
 def to_itf(system: System, finding: Finding, brokers: Brokers | None = None) -> dict[str, Any]:
-    """The ITF document of a counterexample.  Its states have the model's numbers of replicas, its sentences their names."""
+    """Return the ITF document of a counterexample.  Its states have the model's numbers of replicas, its sentences the names
+    in `brokers`."""
     trace = finding.trace
     if trace is None:
         raise ValueError("only a violated property has a trace")
@@ -69,20 +68,17 @@ def to_itf(system: System, finding: Finding, brokers: Brokers | None = None) -> 
 
 
 def checksum(document: dict[str, Any]) -> str:
-    """A digest of everything in a trace document but the digest itself."""
+    """Return a digest of everything in a trace document other than the digest itself."""
     about = {name: value for name, value in document["#meta"]["neverlost"].items() if name != "checksum"}
     whole = document | {"#meta": document["#meta"] | {"neverlost": about}}
     return "sha256:" + hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 
 def read_itf(path: Path | str) -> tuple[System, Property, Behaviour, Brokers]:
-    """A saved counterexample, re-executed on the ints interpreter, with the user's brokers.
-
-    Configuration that the model has gained since the trace was written has its default, as everywhere.
-
-    Errors: `InputError` with the state and what is wrong with it: another value than the step leads to, a step
-    that is not enabled, a first state that is not initial, a last state that does not break the property.
-    """
+    """Read a saved counterexample and re-execute it on the ints interpreter; return it with the user's brokers.  A
+    configuration key that the model has gained since the trace was written has its default.  Errors: `InputError` with the
+    state and the problem: another value than the step leads to, a step that is not enabled, a first state that is not initial,
+    a last state that does not break the property."""
     document = read_json(path)
     try:
         about = document["#meta"]["neverlost"]
@@ -106,7 +102,7 @@ def read_itf(path: Path | str) -> tuple[System, Property, Behaviour, Brokers]:
 
 
 def _brokers(system: System, listed: Any, where: str) -> Brokers:
-    """The user's brokers; a reassignment may bring a replica that has none yet."""
+    """Parse the user's brokers by partition; a reassignment may bring a replica that has none yet."""
     most = system.sizes["replica"]
     is_map = isinstance(listed, dict) and all(isinstance(each, list) and len(each) <= most for each in listed.values())
     if not is_map or not all(isinstance(each, str) and each.isdigit() for ids in listed.values() for each in ids):
@@ -124,7 +120,8 @@ def _system(about: dict[str, Any], where: str) -> System:
 
 
 def _require_this_layout(names: list[str], system: System, where: str) -> None:
-    """Errors: `InputError` for a trace whose states are made of other fields: an older or newer version wrote it."""
+    """Refuse a trace whose states have other fields: an older or newer version wrote it.  Errors: `InputError` for a trace
+    whose states are made of other fields: an older or newer version wrote it."""
     known = {each.name for each in system.fields}
     kept = {each.name for each in system.fields if not each.frozen}
     gone, new = sorted(set(names) - known - {"action"}), sorted(kept - set(names))

@@ -8,7 +8,7 @@ from neverlost.reports.counterexample.timeline import Frame, Timeline
 
 
 def render(shown: Timeline) -> str:
-    """The diagram's text."""
+    """Return the diagram as text."""
     lines = ["sequenceDiagram", f"    participant C as {shown.authority}"]
     lines += [f"    participant B{lane.broker} as broker {shown.name(lane)}" for lane in shown.frames[0].scene.lanes]
     if (first := shown.frames[0].says) != INITIAL and first.endswith(INITIAL):
@@ -37,5 +37,5 @@ def _lane(shown: Timeline, lane: BrokerView, frame: Frame) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text without the characters that end a Mermaid statement."""
+    """Return text without the characters that end a Mermaid statement."""
     return text.replace(";", ",").replace("#", "no.").replace("\n", " ")

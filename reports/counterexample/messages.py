@@ -1,4 +1,4 @@
-"""What travels in a step: who sends what to whom, by the step's label; a step without a message happens at one place."""
+"""Which message a step of a counterexample sends, by the step's label: who sends what to whom."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _LABEL = re.compile(r"(?P<action>\w+)(?:\((?P<arguments>.*)\))?")
 
 @dataclass(frozen=True)
 class Message:
-    """One message: its kind, and a broker's number, `controller` or `client` at each end."""
+    """One message: its kind, and at each end a broker's number, `controller` or `client`."""
 
     kind: str
     sender: int | str
@@ -53,7 +53,8 @@ class Message:
 
 
 def message_of(label: str) -> Message | None:
-    """The message of a step's label, such as `leader_note_fetch(leader=0, follower=1)`."""
+    """Return the message of a step's label, such as `leader_note_fetch(leader=0, follower=1)`; None for a step without a
+    message."""
     found = _LABEL.fullmatch(label)
     if found is None or found["action"] not in MESSAGES:
         return None
@@ -67,6 +68,6 @@ def message_of(label: str) -> Message | None:
 
 
 def broker_of(label: str) -> int | None:
-    """The broker at which a step without a message happens; None for the controller's."""
+    """Return the broker at which a step without a message happens; None for the controller."""
     found = re.search(r"\((?:broker|replica|leader|candidate)=(\d+)", label)
     return None if found is None or label.startswith("controller_") else int(found[1])

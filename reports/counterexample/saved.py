@@ -1,4 +1,4 @@
-"""A counterexample with its pictures, drawn once, and the counterexamples of a directory by the names of their files."""
+"""A counterexample with its pictures, each drawn once, and the saved counterexamples of a directory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from neverlost.checker.engine.outcome import Behaviour, Finding, Verdict
 from neverlost.model.system import System
-from neverlost.reports.counterexample import mermaid, svg
+from neverlost.reports.counterexample import mermaid, space_time
 from neverlost.reports.counterexample.itf import read_itf, to_itf
 from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.specs.configuration.choose import broker_names
@@ -21,10 +21,8 @@ SUFFIX = ".itf.json"
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A behaviour of a system and the property that its last state breaks.
-
-    `brokers` are the user's own that the replicas stand for, by partition.
-    """
+    """A behaviour of a system and the property that its last state breaks.  `brokers` are the user's brokers that the replicas
+    stand for, by partition."""
 
     system: System
     broken: Property
@@ -34,42 +32,40 @@ class Counterexample:
 
     @classmethod
     def read(cls, path: Path | str) -> Counterexample:
-        """A saved one, re-executed.
-
-        Errors: as `read_itf`.
-        """
+        """Read and re-execute a saved counterexample.  Errors: as `read_itf`."""
         system, broken, trace, brokers = read_itf(path)
         return cls(system, broken, trace, brokers=brokers)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the replicas are called, if not by their numbers."""
+        """The names of the replicas, if the input gives any."""
         return broker_names(self.brokers)
 
     @cached_property
     def timeline(self) -> Timeline | None:
-        """Its frames; None for a model that has no portrait."""
+        """Its frames; None for a model without cluster snapshots."""
         if self.system.model.portrait is None:
             return None
         return timeline(self.system, self.broken, self.trace, given=self.names)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of its steps."""
         return tuple(self.system.steps[number].label for number in self.trace.steps)
 
     @cached_property
     def itf(self) -> dict[str, Any]:
-        """Its ITF document."""
         return to_itf(self.system, Finding(self.broken, self.configuration, Verdict.VIOLATED, self.trace), self.brokers)
 
     def pictures(self) -> dict[str, str]:
-        """SVG and Mermaid by file extension."""
-        return {} if self.timeline is None else {"svg": svg.render(self.timeline), "mmd": mermaid.render(self.timeline)}
+        """SVG and Mermaid, by file extension."""
+        if self.timeline is None:
+            return {}
+        return {"svg": space_time.render_file(self.timeline, self.labels), "mmd": mermaid.render(self.timeline)}
 
 
 class SavedCounterexamples:
-    """The counterexamples of a directory, each read and re-executed when it is first wanted; `known` ones need not be."""
+    """The counterexamples of a directory by file name, each read and re-executed when it is first needed; `known` ones are not
+    read."""
 
     def __init__(self, folder: Path, known: Mapping[str, Counterexample] | None = None) -> None:
         self._folder, self._known = folder, dict(known or {})

@@ -1,7 +1,6 @@
 """A counterexample as a space-time diagram: a lane for each broker and the controller, time downwards, an arrow for each
-message.  A lane is dashed while its broker is down and dotted while what it believes is stale; a lost record is red from where
-it is lost on.
-"""
+message.  A lane is dashed while its broker is down and dotted while its beliefs are stale; a lost record is red from its loss
+on."""
 
 from __future__ import annotations
 
@@ -39,17 +38,20 @@ OTHERS = (("life down", "down"), ("life old", "knows what is no longer so"))
 LEGEND = MARGIN + sum(52 + 7 * len(says) for _, says in (*KINDS, *OTHERS))
 """How wide the legend is; with fewer than three brokers it is wider than the lanes."""
 
-STYLE = (
+LIGHT = (
+    "--st-text:#1f2328;--st-dim:#59636e;--st-line:#8c959f;--st-box:#ffffff;--st-good:#116329;--st-bad:#cf222e;"
+    "--st-stale:#a53a00;--st-fault:#7d4e00;--st-record:#1a7f37;--st-fetch:#0969da;--st-AlterPartition:#8250df;"
+    "--st-answer:#8250df;--st-metadata:#bc4c00"
+)
+DARK = (
+    "--st-text:#e6edf3;--st-dim:#9198a1;--st-line:#6e7681;--st-box:#0d1117;--st-bad:#ff7b72;"
+    "--st-stale:#ffa657;--st-fault:#e3b341;--st-record:#3fb950;--st-fetch:#58a6ff;--st-AlterPartition:#d2a8ff;"
+    "--st-answer:#d2a8ff;--st-metadata:#ffa657"
+)
+SHAPES = (
     """
 svg.spacetime { max-width: 100%; height: auto; }
 .spacetime text { font: 12.5px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: var(--st-text); }
-.spacetime { --st-text: #1f2328; --st-dim: #59636e; --st-line: #8c959f; --st-box: #ffffff;
-  --st-good: #116329; --st-bad: #cf222e;
-  --st-stale: #a53a00; --st-fault: #7d4e00; --st-record: #1a7f37; --st-fetch: #0969da; --st-AlterPartition: #8250df;
-  --st-answer: #8250df; --st-metadata: #bc4c00; }
-:root[data-theme=dark] .spacetime { --st-text: #e6edf3; --st-dim: #9198a1; --st-line: #6e7681; --st-box: #0d1117;
-  --st-bad: #ff7b72; --st-stale: #ffa657; --st-fault: #e3b341; --st-record: #3fb950; --st-fetch: #58a6ff;
-  --st-AlterPartition: #d2a8ff; --st-answer: #d2a8ff; --st-metadata: #ffa657; }
 .spacetime .name { font-weight: 600; } .spacetime .dim { fill: var(--st-dim); }
 .spacetime .fault { fill: var(--st-fault); font-weight: 600; }
 .spacetime .bad { fill: var(--st-bad); font-weight: 700; } .spacetime .stale { fill: var(--st-stale); font-style: italic; }
@@ -67,10 +69,31 @@ svg.spacetime { max-width: 100%; height: auto; }
     )
     + ".spacetime .answer { stroke-dasharray: 5 3; }\n"
 )
+STYLE = f"{SHAPES}.spacetime {{{LIGHT}}} :root[data-theme=dark] .spacetime {{{DARK}}}\n"
+"""For a page, which says by `data-theme` whether it is dark."""
 
 
 def render(shown: Timeline, labels: Sequence[str]) -> str:
-    """The SVG element; `labels` are those of the steps, `labels[i]` leads to frame `i + 1`."""
+    """Return the SVG element for a page; `labels` are those of the steps, `labels[i]` leads to frame `i + 1`."""
+    return ElementTree.tostring(_draw(shown, labels), encoding="unicode")
+
+
+def render_file(shown: Timeline, labels: Sequence[str]) -> str:
+    """Return the diagram as an SVG document of its own, light or dark as its reader's system is."""
+    root = _draw(shown, labels)
+    root.set("xmlns", "http://www.w3.org/2000/svg")
+    root.insert(0, Element("rect", {"class": "ground", "width": "100%", "height": "100%"}))
+    title, style = Element("title"), Element("style")
+    title.text = f"{shown.model}: {shown.verdict_line}"
+    style.text = (
+        f"{SHAPES}.spacetime {{{LIGHT}}} .ground {{ fill: var(--st-box); }}"
+        f" @media (prefers-color-scheme: dark) {{ .spacetime {{{DARK}}} }}"
+    )
+    root[:0] = [title, style]
+    return ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _draw(shown: Timeline, labels: Sequence[str]) -> Element:
     lanes = len(shown.names) + 1
     rows = [_says(frame) for frame in shown.frames]
     tops = [HEAD]
@@ -84,11 +107,11 @@ def render(shown: Timeline, labels: Sequence[str]) -> str:
     for number, name in enumerate(shown.names, start=1):
         _text(root, _x(number), 24, f"broker {name}", "name", "middle")
     for number, frame in enumerate(shown.frames):
-        label = labels[number - 1] if number else ""
+        label = labels[number - 1] if number and labels else ""
         _row(root, shown, frame, label, (tops[number], tops[number + 1]), rows[number])
     _text(root, SAYS, tops[-1] + 18, shown.verdict_line, "bad", "start")
     _legend(root, tops[-1] + 42)
-    return ElementTree.tostring(root, encoding="unicode")
+    return root
 
 
 def _says(frame: Frame) -> list[str]:
@@ -139,7 +162,7 @@ def _watermark(lane: BrokerView) -> str:
 
 
 def _life(lane: BrokerView, shown: Timeline, frame: Frame) -> str:
-    """How a lane is drawn: down, with knowledge that is no longer so, or plain."""
+    """Return the style of a lane: down, with stale beliefs, or plain."""
     if lane.role == DOWN:
         return "life down"
     is_old = lane.role == STALE_LEADER or any(is_stale(each) for each in shown.beliefs(lane, frame))
@@ -147,7 +170,7 @@ def _life(lane: BrokerView, shown: Timeline, frame: Frame) -> str:
 
 
 def _note(root: Element, lane: int, y: int, parts: Sequence[str], lost: Sequence[int] = ()) -> None:
-    """What a place holds now, beside its lane; what it has lost is red."""
+    """Draw beside a lane what its broker holds now; what it has lost is red."""
     text = " ".join(filter(None, parts))
     gone = " ".join(f"m{each}" for each in lost) + " lost" if lost else ""
     width = LETTER * (len(text) + len(gone) + bool(gone)) + 14
@@ -178,7 +201,6 @@ def _end(place: int | str) -> int:
 
 
 def _tips(root: Element) -> None:
-    """The heads of the arrows."""
     defined = SubElement(root, "defs")
     for kind, _ in KINDS:
         size = {"viewBox": "0 0 10 10", "refX": "9", "refY": "5", "markerWidth": "7", "markerHeight": "7", "orient": "auto"}

@@ -1,4 +1,4 @@
-"""Counterexamples as tables, for Markdown: alone, or with the same steps under the nearest safe setting beside them."""
+"""Counterexamples as tables for Markdown: alone, or beside the same steps under the nearest safe setting."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from neverlost.reports.wording.merged_rows import plain, words
+from neverlost.reports.wording.merged_rows import settings_text, value_text
 
 Data = Mapping[str, Any]
 """What `neverlost.reports.page.render.report_data` gives."""
 
 
 def pairs(data: Data) -> list[dict[str, Any]]:
-    """Counterexamples with the same steps under the nearest safe setting, each pair once.
-
-    One of each kind of reason comes first, and those with the fewest changes before others.
-    """
+    """Return counterexamples with the same steps under the nearest safe setting, each pair once.  One of each kind of reason
+    comes first, then those with the fewest changes."""
     found = {}
     for cell in data["cells"]:
         for entry in cell["properties"]:
@@ -30,7 +28,7 @@ def pairs(data: Data) -> list[dict[str, Any]]:
 
 
 def alone(data: Data) -> list[dict[str, Any]]:
-    """Counterexamples of single configurations, each once."""
+    """Return the counterexamples of single configurations, each once."""
     if data["varying"]:
         return []
     broken: dict[int, list[str]] = {}
@@ -59,10 +57,12 @@ def _pair(cell: Mapping[str, Any], entry: Mapping[str, Any], data: Data) -> dict
         rows.append([data["frames"][frame]["says"], there])
     if not refused:
         rows[-1][1] += "; nothing is lost"
-    changes = ", ".join(f"{key}={plain(to)} (not {plain(value)})" for key, (value, to) in entry["sibling"]["changed"].items())
+    changes = ", ".join(
+        f"{key}={value_text(to)} (not {value_text(value)})" for key, (value, to) in entry["sibling"]["changed"].items()
+    )
     return {
         "property": entry["name"],
-        "here": words(cell["cell"]),
+        "here": settings_text(cell["cell"]),
         "changes": changes,
         "rows": rows,
         "distance": len(entry["sibling"]["changed"]),

@@ -1,7 +1,5 @@
-"""A counterexample as frames: who did what, what every broker looks like then, what changed, what is lost.
-
-The terminal, SVG and Mermaid pictures are drawn from these frames; nothing here knows how.
-"""
+"""A counterexample as frames: what happened, the state of every broker then, what changed, and what is lost.  The terminal,
+the diagram and Mermaid are drawn from these frames."""
 
 from __future__ import annotations
 
@@ -29,11 +27,8 @@ from neverlost.specs.property import RECOVERY, SAFETY, Property
 
 @dataclass(frozen=True)
 class Frame:
-    """One moment.
-
-    `changed` names the parts of each lane that differ from the frame before (`log`, `HW`, ...); `dropped` are the records
-    that each broker had then and has no more.
-    """
+    """One moment of a counterexample.  `changed` names the parts of each lane that differ from the frame before (`log`, `HW`,
+    ...); `dropped` are the records that each broker no longer has."""
 
     number: int
     says: str
@@ -46,10 +41,8 @@ class Frame:
 
 @dataclass(frozen=True)
 class Timeline:
-    """All frames of a counterexample.
-
-    `lost` are promised records that the broken property misses at the end; `names` is what the brokers are called.
-    """
+    """All frames of a counterexample.  `lost` are promised records that the broken property misses at the end; `names` are the
+    brokers' names."""
 
     model: str
     title: str
@@ -59,7 +52,7 @@ class Timeline:
 
     @property
     def verdict_line(self) -> str:
-        """What the last frame shows."""
+        """The last frame in a sentence: which record is lost, or what else is broken."""
         if not self.lost:
             return self.title
         acked = self.frames[-1].scene.acked
@@ -71,7 +64,7 @@ class Timeline:
         return f"{self.title}: {word}record{'s' * many} {records_named(self.lost)} {'are' if many else 'is'} lost"
 
     def _members_that_lack(self) -> list[int]:
-        """ISR members that lack a lost record, where every broker that leads has all of them: it is not gone yet."""
+        """ISR members that lack a lost record while every leader still has all of them, so it is not gone yet."""
         lanes = self.last.scene.lanes
         leaders = [lane for lane in lanes if lane.is_leader]
         is_held = bool(leaders) and all(self.lost <= lane.records for lane in leaders)
@@ -79,36 +72,35 @@ class Timeline:
 
     @property
     def last(self) -> Frame:
-        """How it ends."""
+        """How the counterexample ends, as a sentence."""
         return self.frames[-1]
 
     @property
     def authority(self) -> str:
-        """What decides who leads."""
+        """The name of what appoints leaders, such as the controller."""
         return self.last.scene.authority
 
     def name(self, lane: BrokerView) -> str:
-        """What a broker is called."""
         return self.names[lane.broker]
 
     def role(self, lane: BrokerView) -> str:
-        """A broker's role in words."""
+        """Return a broker's role in words."""
         return role_of(lane, self.names)
 
     def beliefs(self, lane: BrokerView, frame: Frame) -> list[str]:
-        """What a broker that believes it is leader knows."""
+        """Return what a broker that believes it is leader knows."""
         return beliefs_of(lane, frame.scene, self.names)
 
     def leader(self, frame: Frame) -> str:
-        """Who leads, as the controller has it."""
+        """Return who leads according to the controller."""
         return leader_of(frame.scene, self.names)
 
     def metadata(self, frame: Frame) -> list[str]:
-        """What the controller has."""
+        """Return the controller's metadata in words."""
         return metadata_of(frame.scene, self.names)
 
     def lost_at(self, lane: BrokerView, frame: Frame) -> list[int]:
-        """Lost records that this broker drops in this frame, and at the end those that it should have."""
+        """Return the lost records that this broker drops in this frame, and at the end those that it should have."""
         gone = set(frame.dropped[lane.broker])
         if frame is self.last and (lane.is_leader or lane.broker in frame.scene.isr):
             gone |= self.lost - lane.records
@@ -116,10 +108,8 @@ class Timeline:
 
 
 def timeline(system: System, broken: Property, trace: Behaviour, breaks: bool = True, given: Names = ()) -> Timeline:
-    """The frames of a trace, which need not break the property; `given` is what the user calls the replicas.
-
-    Errors: `ValueError` for a model without a portrait.
-    """
+    """Return the frames of a trace, which need not break the property; `given` are the user's names of the replicas.  Errors:
+    `ValueError` for a model without cluster snapshots."""
     draw = system.model.portrait
     if draw is None:
         raise ValueError(f"{system.model.name} has no portrait")
@@ -135,7 +125,7 @@ def timeline(system: System, broken: Property, trace: Behaviour, breaks: bool = 
 
 
 def frames(says: Sequence[tuple[str, bool]], scenes: Sequence[ClusterSnapshot]) -> tuple[Frame, ...]:
-    """Frames of what happened (with whether it was a fault) and what it looked like then."""
+    """Return frames, given what happened (and whether it was a fault) and the cluster snapshot after each."""
     found = []
     for number, ((said, is_fault), scene) in enumerate(zip(says, scenes, strict=True)):
         before = scenes[max(number - 1, 0)]
@@ -147,7 +137,7 @@ def frames(says: Sequence[tuple[str, bool]], scenes: Sequence[ClusterSnapshot]) 
 
 
 def _changes(was: tuple[BrokerView, ClusterSnapshot], now: tuple[BrokerView, ClusterSnapshot]) -> frozenset[str]:
-    """The parts of a lane that differ; what a broker knows differs too when the controller's metadata moves on."""
+    """Return the parts of a lane that differ; beliefs also differ when the controller's metadata move on."""
     (before, _), (after, scene) = was, now
     names = numbered(len(scene.lanes))
     parts = {
@@ -161,7 +151,7 @@ def _changes(was: tuple[BrokerView, ClusterSnapshot], now: tuple[BrokerView, Clu
 
 
 def _lost(scenes: list[ClusterSnapshot]) -> frozenset[int]:
-    """Records promised in some frame that a leader or a member of the ISR lacks in the last one."""
+    """Return records that were promised in some frame and that a leader or ISR member lacks in the last one."""
     promised: set[int] = set().union(*(scene.promised for scene in scenes))
     last = scenes[-1]
     responsible = [lane for lane in last.lanes if lane.is_leader or lane.broker in last.isr]

@@ -1,1 +1,1 @@
-"""Result documents: what each command found, as data and as sentences over it."""
+"""Result documents: what each command found, as data and as sentences about it."""

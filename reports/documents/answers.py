@@ -1,4 +1,4 @@
-"""A result on many topics as few answers: topics with the same answer together, the worst first, with what to change."""
+"""Groups a result on many topics by answer: topics with the same answer together, the worst first, with what to change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.reports.documents.fault_tolerance import budget, fault_words
+from neverlost.reports.documents.fault_tolerance import fault_words, sorted_faults
 from neverlost.reports.wording.merged_rows import pluralize
 
 ORDER = ("violated", "inconclusive", "holds")
@@ -18,51 +18,50 @@ Cell = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Group:
-    """The cells with one answer, by their numbers in the document."""
+    """The cells with one answer, as indices into the document."""
 
     numbers: tuple[int, ...]
     cells: tuple[Cell, ...]
 
     @property
     def verdict(self) -> str:
-        """The answer."""
         return str(self.cells[0]["verdict"])
 
     @property
     def topics(self) -> list[str]:
-        """For which topics it is the answer, each once."""
+        """The topics that have this answer, each once."""
         return list(dict.fromkeys(topic for each in self.cells for topic in each.get("topics", ())))
 
     @property
     def settings(self) -> str:
-        """What they are configured as, in few words."""
-        return "; ".join(dict.fromkeys(brief(each) for each in self.cells))
+        """The configurations of the group in few words."""
+        return "; ".join(dict.fromkeys(brief_settings(each) for each in self.cells))
 
     @property
     def cause(self) -> str:
-        """How it is broken first: the property, the steps and the faults of the shortest counterexample."""
+        """The shortest violation: the property, its steps and its faults."""
         return cause(self.cells[0])
 
     @property
     def remedy(self) -> Mapping[str, Any] | None:
-        """What to change; the same for all."""
+        """What to change; the same for all cells of the group."""
         found: Mapping[str, Any] | None = self.cells[0].get("remedy")
         return found
 
     @property
     def change(self) -> str:
-        """What to change, in words; empty where there is nothing to change."""
+        """What to change, in words; empty if there is nothing to change."""
         return "" if self.remedy is None else str(self.remedy["says"])
 
     @property
     def commands(self) -> list[Mapping[str, str]]:
-        """What makes the change, for all topics."""
+        """Return the commands that make the change, for all topics."""
         listed = [command for each in self.cells for command in (each.get("remedy") or {}).get("commands", ())]
         return list({(each["where"], each["line"]): each for each in listed}.values())
 
 
-def groups(document: Mapping[str, Any]) -> list[Group]:
-    """The answers of a result: the worst first, of several as bad the shortest, then that of most topics."""
+def group_by_answer(document: Mapping[str, Any]) -> list[Group]:
+    """Return the groups of a result: the worst first, then the shortest violation, then the most topics."""
     found: dict[str, list[int]] = {}
     cells = document.get("cells", [document])
     for number, cell in enumerate(cells):
@@ -72,34 +71,34 @@ def groups(document: Mapping[str, Any]) -> list[Group]:
 
 
 def badness(cell: Cell) -> tuple[int, int]:
-    """Order answers, the worst first; of several as bad the shortest."""
+    """Return a sort key that puts the worst answer first, and of equal verdicts the shortest violation."""
     return ORDER.index(cell["verdict"]), shortest(cell)[0]
 
 
 def _answer(cell: Cell) -> str:
-    """What makes two answers the same: verdicts, how they are broken, and what to change."""
+    """Return what two cells must have in common to be in one group: verdicts, violations and remedy."""
     listed = [[each["name"], each["verdict"], each.get("steps"), each.get("faults")] for each in cell["properties"]]
     remedy = cell.get("remedy") or {}
     return json.dumps([listed, remedy.get("changes"), remedy.get("holds_as_designed"), cell.get("reason")], sort_keys=True)
 
 
 def shortest(cell: Cell) -> tuple[int, Mapping[str, Any] | None]:
-    """The violated property with the fewest steps."""
+    """Return the violated property with the fewest steps."""
     broken = [each for each in cell["properties"] if each["verdict"] == "violated"]
     found = min(broken, key=lambda each: each["steps"], default=None)
     return (0, None) if found is None else (found["steps"], found)
 
 
 def cause(cell: Cell) -> str:
-    """How a cell is broken first, or why nothing is known."""
+    """Return the shortest violation of a cell, or why nothing is known."""
     steps, broken = shortest(cell)
     if broken is not None:
-        return f"{broken['name']}: {pluralize(steps, 'step')}, {fault_words(budget(broken['faults'])) or 'no fault'}"
+        return f"{broken['name']}: {pluralize(steps, 'step')}, {fault_words(sorted_faults(broken['faults'])) or 'no fault'}"
     return str(cell.get("reason") or "") if cell["verdict"] == "inconclusive" else ""
 
 
-def brief(cell: Cell) -> str:
-    """A configuration in the words of operators."""
+def brief_settings(cell: Cell) -> str:
+    """Return a configuration in the words of operators."""
     config = cell["config"]
     parts = [f"RF {config['replication.factor']}"] if "replication.factor" in config else []
     parts += [f"min ISR {config['min.insync.replicas']}"] if "min.insync.replicas" in config else []
@@ -113,20 +112,20 @@ def brief(cell: Cell) -> str:
     return ", ".join(parts)
 
 
-def named(topics: Sequence[str], most: int = 3) -> str:
-    """The first topics by name, and how many more."""
+def list_topics(topics: Sequence[str], most: int = 3) -> str:
+    """Return the first topics by name, and how many more there are."""
     if len(topics) <= most + 1:
         return ", ".join(topics)
     return f"{', '.join(topics[:most])} and {len(topics) - most} more"
 
 
 def general_notices(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What was noticed about all of the input, once; what is about some topics stands beside these."""
+    """Return the notices about the whole input, each once; notices about some topics stand beside those."""
     listed = [each for cell in document.get("cells", [document]) for each in cell.get("notices", ()) if not each["topics"]]
     return list({json.dumps(each, sort_keys=True): each for each in listed}.values())
 
 
 def notices_of(group: Group) -> list[Mapping[str, Any]]:
-    """What was noticed about the topics of a group, once."""
+    """Return the notices about the topics of a group, each once."""
     listed = [each for cell in group.cells for each in cell.get("notices", ()) if each["topics"]]
     return list({json.dumps(each, sort_keys=True): each for each in listed}.values())

@@ -1,4 +1,5 @@
-"""Where safe ends in a matrix: the cells at the edge, the rule, exceptions to what is expected, and the nearest safe cell."""
+"""The boundary between safe and violated cells of a matrix: the cells at the edge, the rule, exceptions from what is expected,
+and the nearest safe cell."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from neverlost.model.any_number import AnyNumber
 from neverlost.model.kraft.mechanisms import parsed
 from neverlost.model.limits import AT_ONCE, encoded
 from neverlost.reports.counterexample.comparison import follow
-from neverlost.reports.wording.merged_rows import merged, plain, values_of
+from neverlost.reports.wording.merged_rows import merge_rows, value_text, values_of
 from neverlost.specs.configuration.keys import is_setting, shown
 from neverlost.specs.configuration.matrix import Matrix
 
@@ -30,7 +31,7 @@ UPWARD = ("replication.factor", "min.insync.replicas")
 
 
 def rank(key: str, value: Any) -> Any:
-    """A number that grows with the safety that people expect of a value; None where there is no such order."""
+    """Return a number that grows with the safety that people expect of a value; None if no order is expected."""
     if key == "kafka.version":
         return parsed(str(value))
     if key in UPWARD:
@@ -41,7 +42,7 @@ def rank(key: str, value: Any) -> Any:
 
 
 class Boundary:
-    """One property's verdicts over a matrix, looked at together."""
+    """The verdicts on one property over a matrix."""
 
     def __init__(self, matrix: Matrix, sweep: Sweep, place: int) -> None:
         self.matrix, self.sweep, self.place = matrix, sweep, place
@@ -52,14 +53,14 @@ class Boundary:
         self.orders = {key: self._order(key) for key in matrix.varying}
 
     def _order(self, key: str) -> list[Any]:
-        """The values of a key from riskier to safer; empty where nothing is expected."""
+        """Return the values of a key from riskier to safer; empty if no order is expected."""
         values = list(dict.fromkeys(row[key] for row in self.rows if row[key] is not None))
         if any(rank(key, value) is None for value in values):
             return []
         return sorted(values, key=lambda value: rank(key, value))
 
     def neighbours(self, number: int, direction: int) -> dict[str, int]:
-        """The cells one step safer (+1) or riskier (-1), by the key that differs."""
+        """Return the cell one step safer (+1) or riskier (-1) in each key."""
         found = {}
         for key, order in self.orders.items():
             if self.rows[number][key] not in order:
@@ -74,7 +75,7 @@ class Boundary:
         return found
 
     def edge(self, verdict: Verdict, direction: int, opposite: Verdict) -> list[int]:
-        """Cells with a verdict whose neighbours in a direction all have the opposite one."""
+        """Return the cells with a verdict whose neighbours in a direction all have the opposite verdict."""
         found = []
         for number, each in enumerate(self.verdicts):
             if each is verdict:
@@ -84,7 +85,7 @@ class Boundary:
         return found
 
     def exceptions(self) -> list[dict[str, str]]:
-        """Settings that are expected to be safer and are not: a violated cell beside a riskier one that holds."""
+        """Return violated cells beside a riskier cell that holds: settings that are expected to be safer and are not."""
         found = []
         for number, verdict in enumerate(self.verdicts):
             if verdict is not Verdict.VIOLATED:
@@ -92,7 +93,7 @@ class Boundary:
             for key, other in self.neighbours(number, -1).items():
                 if self.verdicts[other] is Verdict.HOLDS:
                     rest = {name: value for name, value in self.rows[number].items() if name != key and value is not None}
-                    found.append((rest, (key, plain(self.rows[number][key]), plain(self.rows[other][key]))))
+                    found.append((rest, (key, value_text(self.rows[number][key]), value_text(self.rows[other][key]))))
         return [
             {
                 "key": key,
@@ -101,16 +102,16 @@ class Boundary:
                 "where": where,
                 "says": f"{key}={safer} is violated where {key}={riskier} holds: {where}",
             }
-            for where, (key, safer, riskier) in merged(found, self.every)
+            for where, (key, safer, riskier) in merge_rows(found, self.every)
         ]
 
     @property
     def is_known(self) -> bool:
-        """Whether any cell is decided: of none, no rule is true or false."""
+        """Whether any cell is decided; with none no rule can be derived."""
         return any(each is not Verdict.INCONCLUSIVE for each in self.verdicts)
 
     def rule(self) -> tuple[BoundaryRule, int]:
-        """The smallest rule for `violated`, over the decided cells; how many cells those are."""
+        """Return the smallest rule for `violated` over the decided cells, and how many cells those are."""
         decided = [number for number, each in enumerate(self.verdicts) if each is not Verdict.INCONCLUSIVE]
         rows = [{key: self._placed(key, value) for key, value in self.rows[number].items()} for number in decided]
         if not rows or not rows[0]:
@@ -118,14 +119,15 @@ class Boundary:
         return smallest_rule(rows, [self.verdicts[number] is Verdict.VIOLATED for number in decided]), len(decided)
 
     def _placed(self, key: str, value: Any) -> Any:
-        """Versions have an order, and limits of faults; a fault that a cell does not name cannot happen there."""
+        """Return the sortable form of a value: versions and limits of faults have an order, and an absent fault is a limit of
+        0."""
         if key.startswith(FAULTS):
             is_none = key == AT_ONCE and not value
             return OrderedLabel(encoded(AnyNumber() if is_none else value or 0), str(shown(value or 0)))
         return OrderedLabel(self.orders[key].index(value), str(value)) if key == "kafka.version" else value
 
     def sibling(self, number: int) -> dict[str, Any] | None:
-        """The nearest cell that holds under the same faults and bounds, and where the two runs part."""
+        """Return the nearest cell that holds under the same faults and bounds, and where the two runs diverge."""
         row = self.rows[number]
         fixed = [key for key in row if not is_setting(key)]
         nearest: tuple[int, float, int] | None = None
@@ -155,11 +157,9 @@ class Boundary:
         return follow(system, trace, self.sweep.systems[other]).document(system, trace)
 
     def _listed(self, cells: list[int]) -> list[str]:
-        """Cells in as few lines as say the same."""
-        return [line for line, _ in merged([(self.rows[number], True) for number in cells], self.every)]
+        return [line for line, _ in merge_rows([(self.rows[number], True) for number in cells], self.every)]
 
     def document(self) -> dict[str, Any]:
-        """Everything above, for the result document."""
         rule, decided = self.rule()
         name = self.sweep.decisions[0][self.place].property.name
         return {

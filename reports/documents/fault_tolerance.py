@@ -1,4 +1,4 @@
-"""What each setting survives, in an operator's words: "survives any 1 lossy crash; loses acknowledged records at 2"."""
+"""Sentences about which faults each setting survives: "survives any 1 lossy crash; loses acknowledged records at 2"."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from neverlost.checker.questions.sweep.sweep import Sweep
 from neverlost.model import faults
 from neverlost.model.any_number import AnyNumber
 from neverlost.model.limits import encoded
-from neverlost.reports.wording.merged_rows import words
+from neverlost.reports.wording.merged_rows import settings_text
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import Matrix
 from neverlost.specs.property import Property
@@ -25,14 +25,14 @@ Budget = tuple[tuple[str, int | AnyNumber], ...]
 """Faults with how often each may happen (`at_once`: how many brokers they may impair together); others are left out."""
 
 
-def budget(counts: Mapping[str, int | AnyNumber]) -> Budget:
-    """The faults of a configuration, or of a counterexample, in one order."""
+def sorted_faults(counts: Mapping[str, int | AnyNumber]) -> Budget:
+    """Return numbers of faults by kind, in the declared order of kinds."""
     found = {name.removeprefix(PREFIX): count for name, count in counts.items() if count}
     return tuple(sorted(found.items(), key=lambda each: (ORDER.get(each[0], len(ORDER)), each)))
 
 
 def fault_words(counts: Budget) -> str:
-    """Faults as people count them."""
+    """Return numbers of faults as text, such as `1 crash and 2 kills`."""
     parts = [_fault(name, limit) for name, limit in counts]
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
@@ -50,28 +50,28 @@ def _fault(name: str, limit: int | AnyNumber) -> str:
     return f"number of {many}" + ("" if limit.at_once is None else f", {limit.at_once} at once")
 
 
-def tolerance(matrix: Matrix, sweep: Sweep) -> list[dict[str, Any]]:
-    """For each setting: the largest budgets under which every property holds, the fewest faults that break each, and a
+def describe_tolerance(matrix: Matrix, sweep: Sweep) -> list[dict[str, Any]]:
+    """Return for each setting the largest fault budgets under which every property holds, the smallest that break each, and a
     sentence."""
     settings: dict[str, list[int]] = {}
     rows = []
     for number, cell in enumerate(matrix.cells):
         row = {key: cell.coordinates.get(key) for key in matrix.varying if not key.startswith(PREFIX)}
-        if words(row) not in settings:
+        if settings_text(row) not in settings:
             rows.append(row)
-        settings.setdefault(words(row), []).append(number)
-    return [_survived(sweep, row, settings[words(row)]) for row in rows]
+        settings.setdefault(settings_text(row), []).append(number)
+    return [_survived(sweep, row, settings[settings_text(row)]) for row in rows]
 
 
 def _survived(sweep: Sweep, setting: Mapping[str, Any], cells: list[int]) -> dict[str, Any]:
-    budgets = {n: budget({k: v for k, v in sweep.cells[n][1].items() if k.startswith(PREFIX)}) for n in cells}
+    budgets = {n: sorted_faults({k: v for k, v in sweep.cells[n][1].items() if k.startswith(PREFIX)}) for n in cells}
     held = _edge([budgets[n] for n in cells if sweep.verdict(n) is Verdict.HOLDS], largest=True)
     asked = [each.property for each in sweep.decisions[cells[0]]]
     broken: dict[str, list[Budget]] = {}
     open_ones: list[Budget] = []
     for place, each in enumerate(asked):
         decided = [(n, sweep.decisions[n][place]) for n in cells]
-        fewest = [budget(one.trace.faults(sweep.systems[n])) for n, one in decided if one.trace is not None]
+        fewest = [sorted_faults(one.trace.faults(sweep.systems[n])) for n, one in decided if one.trace is not None]
         broken[each.name] = _edge(fewest, largest=False)
         open_ones += [budgets[n] for n, one in decided if one.verdict is Verdict.INCONCLUSIVE]
     return {
@@ -87,7 +87,7 @@ def _shown(limits: Budget) -> dict[str, Any]:
 
 
 def _edge(found: Iterable[Budget], largest: bool) -> list[Budget]:
-    """The largest or the smallest of some budgets, of those that can be compared."""
+    """Return the largest, or the smallest, of the budgets that can be compared."""
     distinct = list(dict.fromkeys(found))
 
     def within(one: Budget, other: Budget) -> bool:

@@ -1,4 +1,5 @@
-"""What a bundle's documents say of the machine that wrote them: the one list of fields that nothing derives again."""
+"""The fields of a bundle's documents that describe the machine and the run: the one list of what `verify` does not derive
+again."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ SAYS = "times, memory, rates, what a cluster did and the machine are as measured
 _TEXT = re.compile(r"[ -~]{0,4000}")
 
 
-def of_result(document: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
-    """What a result states as measured: each place of the list that it has, with the values there."""
+def measured_values(document: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
+    """Return the measured values that a result states, by place."""
     found = [(pattern, list(_values(document, pattern.split(".")))) for pattern in MEASURED["result.json"]]
     return [(pattern, values) for pattern, values in found if values]
 
@@ -44,8 +45,8 @@ def _values(value: Any, pattern: list[str]) -> Iterator[Any]:
             yield from _values(each, pattern if pattern == ["**"] else pattern[1:])
 
 
-def overlaid(name: str, derived: Any, stated: Any) -> Any:
-    """The derived document of a file with the stated document's measured values, where they are values of their kind."""
+def take_measured_values(name: str, derived: Any, stated: Any) -> Any:
+    """Return the derived document with the stated document's measured values, where these have the right kind."""
     patterns = [each.split(".") for each in MEASURED.get(name, ())]
     return _overlaid(derived, stated, patterns) if patterns else derived
 
@@ -66,7 +67,8 @@ def _overlaid(derived: Any, stated: Any, patterns: list[list[str]]) -> Any:
 
 
 def _in_place(names: list[str], stated: list[str], optional: set[str]) -> list[str]:
-    """The names of a derived document with measured ones that it lacks, each behind the one that it is stated behind."""
+    """Return a derived document's names with the measured names that it lacks, each behind its predecessor in the stated
+    document."""
     for place, name in enumerate(stated):
         if name in optional and name not in names:
             before = stated[place - 1] if place else None
@@ -79,7 +81,7 @@ def _below(patterns: list[list[str]], name: str) -> list[list[str]]:
 
 
 def _is_like(derived: Any, stated: Any) -> bool:
-    """Whether a value can have been measured in the place of another one."""
+    """Whether a stated value has the same kind as the derived measurement in its place."""
     if _is_number(derived):
         return _is_number(stated)
     return _is_word(stated) and _is_word(derived)
@@ -94,7 +96,7 @@ def _is_word(value: Any) -> bool:
 
 
 def is_measurement(value: Any) -> bool:
-    """Whether a value is made of numbers and short words."""
+    """Whether a value consists of numbers and short words."""
     if isinstance(value, Mapping):
         return all(_is_word(name) and is_measurement(each) for name, each in value.items())
     if isinstance(value, list):
@@ -103,7 +105,7 @@ def is_measurement(value: Any) -> bool:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a statement is made of numbers, which may be negative, true and false, and short words."""
+    """Whether a value consists of numbers (also negative), booleans and short words."""
     if isinstance(value, Mapping):
         return all(_is_word(name) and is_plain(each) for name, each in value.items())
     if isinstance(value, list):
@@ -112,7 +114,7 @@ def is_plain(value: Any) -> bool:
 
 
 def differences(stated: Any, derived: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Where two documents differ: the place, what is stated there and what was derived."""
+    """Yield where two documents differ: the place, the stated value and the derived one."""
     if isinstance(stated, Mapping) and isinstance(derived, Mapping):
         for key in dict.fromkeys([*stated, *derived]):
             place = f"{path}.{key}" if path else str(key)

@@ -1,4 +1,4 @@
-"""The result document of the command line contract, and the identifier that stands for a question."""
+"""The result document of the command line contract, and the parts of it that several commands share."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from neverlost.specs.property import RECOVERY
 SCHEMA = "neverlost.result/1"
 
 
-def question(model: Model, configuration: Configuration) -> dict[str, Any]:
-    """A model and a configuration with its bounds, as documents show them."""
+def question_document(model: Model, configuration: Configuration) -> dict[str, Any]:
+    """Return a model and a configuration with its bounds as documents show them."""
     return {
         "model": model.name,
         "config": {name: shown(value) for name, value in configuration.items() if not name.startswith("bounds.")},
@@ -25,12 +25,12 @@ def question(model: Model, configuration: Configuration) -> dict[str, Any]:
     }
 
 
-def cell(outcome: Outcome, number: int) -> dict[str, Any]:
-    """What is particular to one configuration: keys, verdict, properties."""
+def cell_fields(outcome: Outcome, number: int) -> dict[str, Any]:
+    """Return the fields of one configuration: keys, verdict, properties."""
     configuration = outcome.system.configurations[number]
     findings = [each for each in outcome.findings if each.configuration == number]
     names = [each.property.name for each in findings]
-    about = question(outcome.system.model, configuration)
+    about = question_document(outcome.system.model, configuration)
     return {
         "id": question_id(outcome.system.model, configuration, names),
         "config": about["config"],
@@ -52,16 +52,16 @@ def _property(outcome: Outcome, finding: Finding) -> dict[str, Any]:
     return found
 
 
-def shared(outcome: Outcome) -> dict[str, Any]:
-    """What all configurations of one search have in common."""
-    states: dict[str, Any] = dict(counted(outcome.counts))
+def shared_fields(outcome: Outcome) -> dict[str, Any]:
+    """Return the fields that all configurations of one search have in common."""
+    states: dict[str, Any] = dict(count_fields(outcome.counts))
     if outcome.orbit_states is not None:
         states["orbit_states"] = outcome.orbit_states
     return {
         "schema": SCHEMA,
         "model": outcome.system.model.name,
         "engine": outcome.engine,
-        **({"spark": spark(outcome.cluster)} if outcome.cluster is not None else {}),
+        **({"spark": spark_levels(outcome.cluster)} if outcome.cluster is not None else {}),
         "identity": "exact",
         "symmetry": outcome.symmetry,
         "reason": outcome.reason,
@@ -75,27 +75,27 @@ def shared(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def spark(done: JobsDone) -> dict[str, Any]:
-    """What jobs decided: the levels, by steps from the start, and how many states these have."""
+def spark_levels(done: JobsDone) -> dict[str, Any]:
+    """Return what Spark jobs decided: the levels, by steps from the start, and the number of their states."""
     return {"master": done.master, "jobs": done.jobs, "levels": list(done.levels), "states_in_jobs": done.states}
 
 
-def counted(counts: Counts) -> dict[str, int]:
-    """How much was covered."""
+def count_fields(counts: Counts) -> dict[str, int]:
     return {"generated": counts.generated, "distinct": counts.distinct, "depth": counts.depth, "left": counts.left}
 
 
 def levels(growth: Sequence[tuple[int, int]]) -> dict[str, list[int]]:
-    """Per level, the initial one first: what was generated and what was distinct when the level was complete."""
+    """Return for each level, the initial one first, how many states were generated and how many were distinct when it was
+    complete."""
     return {"generated": [each for each, _ in growth], "distinct": [each for _, each in growth]}
 
 
 def document(outcome: Outcome) -> dict[str, Any]:
-    """The result document of a search of one configuration."""
-    return shared(outcome) | cell(outcome, 0)
+    """Return the result document of a search of one configuration."""
+    return shared_fields(outcome) | cell_fields(outcome, 0)
 
 
 def with_traces(document: dict[str, Any], saved: Mapping[str, str]) -> dict[str, Any]:
-    """The document with the names of the saved traces, which are given by property."""
+    """Return the document with the names of saved trace files, which are given by property."""
     listed = [each | ({"trace": saved[each["name"]]} if each["name"] in saved else {}) for each in document["properties"]]
     return document | {"properties": listed}

@@ -1,4 +1,4 @@
-"""A sweep as a document, and what changed against a baseline."""
+"""A sweep as a document, and its differences from a baseline."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from neverlost.checker.engine.outcome import worst
 from neverlost.checker.questions.question_id import question_id
 from neverlost.checker.questions.sweep.sweep import Exploration, Sweep
 from neverlost.reports.documents.boundary import Boundary
-from neverlost.reports.documents.fault_tolerance import tolerance
-from neverlost.reports.documents.result import SCHEMA, counted, levels, question
-from neverlost.reports.wording.merged_rows import merged, plain, values_of
+from neverlost.reports.documents.fault_tolerance import describe_tolerance
+from neverlost.reports.documents.result import SCHEMA, count_fields, levels, question_document
+from neverlost.reports.wording.merged_rows import merge_rows, value_text, values_of
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import Matrix
@@ -26,13 +26,13 @@ from neverlost.specs.setting import assumed, shared_sources
 
 
 def cell_document(matrix: Matrix, sweep: Sweep, number: int, traces: Mapping[tuple[int, str], str]) -> dict[str, Any]:
-    """One cell: what it is, its verdicts, and where each verdict comes from."""
+    """Return one cell: its coordinates, its verdicts, and how each verdict was decided."""
     model, configuration = sweep.cells[number]
     decisions = sweep.decisions[number]
     found: dict[str, Any] = {
         "id": question_id(model, configuration, [each.property.name for each in decisions]),
         "cell": {name: shown(matrix.cells[number].coordinates.get(name)) for name in matrix.varying},
-        **question(model, configuration),
+        **question_document(model, configuration),
         "verdict": str(sweep.verdict(number)),
         "properties": [],
     }
@@ -58,7 +58,7 @@ def cell_document(matrix: Matrix, sweep: Sweep, number: int, traces: Mapping[tup
 def document(
     matrix: Matrix, sweep: Sweep, engine: str, symmetry: bool, traces: Mapping[tuple[int, str], str] | None = None
 ) -> dict[str, Any]:
-    """The result document of a sweep; `traces` are the files of counterexamples, by cell and property."""
+    """Return the result document of a sweep; `traces` are the files of counterexamples, by cell and property."""
     cells = [cell_document(matrix, sweep, number, traces or {}) for number in range(len(sweep.cells))]
     shared, own = shared_sources(each.settings for each in matrix.cells)
     for cell, besides in zip(cells, own, strict=True):
@@ -83,7 +83,7 @@ def document(
         "version": neverlost.__version__,
         "model_digests": {model.name: model_digest(model) for model, _ in sweep.cells},
         "boundary": [each.document() for each in boundaries if each.is_known],
-        "fault_tolerance": tolerance(matrix, sweep),
+        "fault_tolerance": describe_tolerance(matrix, sweep),
         "assumed": assumed(each.settings for each in matrix.cells),
         "sources": shared,
         "cells": cells,
@@ -91,13 +91,13 @@ def document(
 
 
 def _file(matrix: Matrix) -> dict[str, Any]:
-    """The user's file with the lines of the keys that vary."""
+    """Return the user's matrix file with the lines of the keys that vary."""
     lines = {key: matrix.lines[key] for key in matrix.varying if key in matrix.lines}
     return {"file": matrix.file, "lines": lines} if matrix.file else {}
 
 
 def _sweep_id(cells: Sequence[Mapping[str, Any]]) -> str:
-    """A stable name of all the questions together."""
+    """Return a digest that identifies all questions of a sweep together."""
     return "nl-" + hashlib.sha256(json.dumps(sorted(each["id"] for each in cells)).encode()).hexdigest()[:16]
 
 
@@ -105,7 +105,7 @@ def _search(search: Exploration) -> dict[str, Any]:
     return {
         "model": search.model,
         "cells": len(search.cells),
-        "states": counted(search.counts),
+        "states": count_fields(search.counts),
         "levels": levels(search.growth),
         "seconds": round(search.seconds, 3),
         "reason": search.reason,
@@ -113,7 +113,6 @@ def _search(search: Exploration) -> dict[str, Any]:
 
 
 def _add_siblings(boundary: Boundary, cells: list[dict[str, Any]]) -> None:
-    """The nearest safe cell of each violated one."""
     for number, cell in enumerate(cells):
         entry = cell["properties"][boundary.place]
         sibling = boundary.sibling(number) if entry["verdict"] == "violated" else None
@@ -123,14 +122,14 @@ def _add_siblings(boundary: Boundary, cells: list[dict[str, Any]]) -> None:
 
 
 def cell_name(cell: Mapping[str, Any]) -> str:
-    """A cell in a few words: the values of the keys that vary."""
-    named = " ".join(f"{name}={plain(value)}" for name, value in cell["cell"].items())
+    """Return a cell in a few words: the values of the keys that vary."""
+    named = " ".join(f"{name}={value_text(value)}" for name, value in cell["cell"].items())
     return named or f"model={cell['model']}"
 
 
 @dataclass(frozen=True)
 class SweepCell:
-    """A cell of a sweep: what it is called, what it asks (without the model's digest), and its verdicts by property."""
+    """A cell of a sweep: its name, its question (without the model's digest), and its verdicts by property."""
 
     name: str
     question: Mapping[str, Any]
@@ -147,10 +146,7 @@ def _asked(cells: Any) -> dict[str, SweepCell]:
 
 
 def read_baseline(path: str) -> dict[str, Any]:
-    """The document of an earlier sweep.
-
-    Errors: `InputError` for a file that is none.
-    """
+    """Read the document of an earlier sweep.  Errors: `InputError` for any other file."""
     found = read_json(path)
     try:
         if found["schema"] != SCHEMA:
@@ -162,10 +158,8 @@ def read_baseline(path: str) -> dict[str, Any]:
 
 
 def changes(baseline: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Each cell and property whose verdict differs from the baseline's; cells that are new or gone, too.
-
-    A cell that asks something else under the name that it had says what: `question`.
-    """
+    """Return each cell and property whose verdict differs from the baseline's, new cells and removed ones included.  For a
+    cell whose question differs under the same name, `question` says how."""
     before, after = _asked(baseline["cells"]), _asked(now["cells"])
     gone = {each.name: each for key, each in before.items() if key not in after}
     pairs = [(before[key] if key in before else gone.pop(each.name, None), each) for key, each in after.items()]
@@ -187,12 +181,12 @@ MOST_DIFFERENCES = 3
 
 def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-    said = [f"{name} was {plain(old.get(name))}, is {plain(new.get(name))}" for name in names[:MOST_DIFFERENCES]]
+    said = [f"{name} was {value_text(old.get(name))}, is {value_text(new.get(name))}" for name in names[:MOST_DIFFERENCES]]
     left = len(names) - MOST_DIFFERENCES
     return "; ".join([*said, f"and {left} more"] if left > 0 else said)
 
 
-def tolerated(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What each setting survives, in as few lines as say the same."""
+def tolerance_lines(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return which faults each setting survives, in as few lines as say the same."""
     rows = found.get("fault_tolerance", [])
-    return merged([(each["setting"], each["says"]) for each in rows], values_of(each["setting"] for each in rows))
+    return merge_rows([(each["setting"], each["says"]) for each in rows], values_of(each["setting"] for each in rows))

@@ -1,1 +1,1 @@
-"""Where a result goes: the terminal, JSON, gate files, the exit status."""
+"""Output of results: the terminal, JSON, gate files, the exit status."""

@@ -1,4 +1,4 @@
-"""What a command's exit status says: the numbers of the command line contract, and how a verdict becomes one."""
+"""The exit statuses of the command line contract, and how a verdict becomes one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INTERNAL = 70
 
 
 def of_outcomes(outcomes: Iterable[Outcome]) -> int:
-    """The status of several outcomes: a violation before what is undecided, and a loss before an outage."""
+    """Return the status of several outcomes: a violation before an undecided one, and a loss before an outage."""
     from neverlost.checker.engine.outcome import Verdict
     from neverlost.specs.property import SAFETY
 
@@ -31,7 +31,7 @@ def of_outcomes(outcomes: Iterable[Outcome]) -> int:
 
 
 def of_words(says: Iterable[str]) -> int:
-    """The status of cells of a table: a loss before writes that stop, and those before what is not decided."""
+    """Return the status of cells of a tolerance table: a loss before writes that stop, and those before undecided cells."""
     from neverlost.reports.wording.table_words import LOST, OK, UNDECIDED
 
     found = set(says)
@@ -43,7 +43,7 @@ def of_words(says: Iterable[str]) -> int:
 
 
 def of_expectations(are_met: bool, are_decided: bool) -> int:
-    """The status of a comparison with what is expected: a difference comes before what is undecided."""
+    """Return the status of a comparison with expected verdicts: a difference before what is undecided."""
     if not are_met:
         return UNEXPECTED
     return HOLDS if are_decided else INCONCLUSIVE

@@ -1,4 +1,4 @@
-"""A result for continuous integration: a file in every format there is, and the summary on the page of a job."""
+"""A result for continuous integration: a file in each format, and the summary on the page of a job."""
 
 from __future__ import annotations
 
@@ -17,40 +17,38 @@ from neverlost.specs.errors import InputError
 
 @cache
 def known_formats() -> Mapping[str, Any]:
-    """The modules of the formats, by the name of the file that each writes."""
+    """Return the modules of the formats, by the name of the file that each writes."""
     found = [import_module(f"{formats.__name__}.{each.name}") for each in iter_modules(formats.__path__)]
     return {each.FILE: each for each in sorted(found, key=lambda each: each.FILE)}
 
 
-def rendered(name: str, document: Mapping[str, Any], folder: str | None = None) -> str:
-    """A result in the format of a name, such as `csv`; `folder` has its traces, if they were saved."""
-    from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
+def render_as(name: str, document: Mapping[str, Any], folder: str | None = None) -> str:
+    """Return a result in a format such as `csv`; `folder` has its traces if they were saved."""
+    from neverlost.reports.ci.verdicts.gate_verdict import GateResult
 
     known = {each.__name__.rpartition(".")[2]: each for each in known_formats().values()}
-    return str(known[name].render(JudgedResult(document, Path(folder or "."))))
+    return str(known[name].render(GateResult(document, Path(folder or "."))))
 
 
 def write_gate(folder: Path, document: Mapping[str, Any], place: Path) -> None:
-    """A result in every format; `folder` has its traces."""
-    from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
+    """Write a result in every format; `folder` has its traces."""
+    from neverlost.reports.ci.verdicts.gate_verdict import GateResult
 
-    judged = JudgedResult(document, folder)
+    judged = GateResult(document, folder)
     for name, each in known_formats().items():
         write_text(place / name, each.render(judged))
 
 
 def announce(document: Mapping[str, Any]) -> None:
-    """Add the summary to the page of a GitHub job, where there is one.
-
-    Errors: `InputError` where that file cannot be written.
-    """
+    """Append the summary to the page of a GitHub job, if it runs in one.  Errors: `InputError` for a file that is not
+    writable."""
     target = os.environ.get("GITHUB_STEP_SUMMARY")
     if target:
         from neverlost.reports.ci.formats import markdown
-        from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
+        from neverlost.reports.ci.verdicts.gate_verdict import GateResult
 
         try:
             with open(target, "a", encoding="utf-8") as stream:
-                stream.write(markdown.render(JudgedResult(document, Path())))
+                stream.write(markdown.render(GateResult(document, Path())))
         except OSError as problem:
             raise InputError(f"cannot write GITHUB_STEP_SUMMARY {target!r}: {problem.strerror or problem}") from None

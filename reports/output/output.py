@@ -1,4 +1,4 @@
-"""Where a command's answer goes: the document of `--json`, and what is read at a terminal."""
+"""Delivers a command's answer: the document of `--json`, and what people read at a terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMATS = ("text", "json", "csv", "github", "markdown", "junit", "sarif", "shell
 
 
 def verdict_lines(document: Mapping[str, Any]) -> list[str]:
-    """The verdicts of a result, a line each: the verdict, the property, and of which configuration where there are several."""
+    """Return the verdicts of a result, a line each: the verdict, the property, and the configuration if there are several."""
     cells = document.get("cells", [document])
     return [
         verdict_line(each["verdict"], each["name"] + (f" ({_subject(cell)})" if len(cells) > 1 else ""))
@@ -28,7 +28,7 @@ def verdict_lines(document: Mapping[str, Any]) -> list[str]:
 
 
 def verdict_line(verdict: str | None, name: str) -> str:
-    """A verdict and what it is about; what has none is undecided."""
+    """Return a verdict with its subject as a line; None counts as undecided."""
     return f"{(verdict or 'undecided').upper():12} {name}"
 
 
@@ -40,10 +40,8 @@ def _subject(cell: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Output:
-    """`json` is a file, or `-` for a document on stdout and nothing else there; `out` a directory for files.
-
-    Errors: `InputError`, before anything is searched, for a place that cannot be written.
-    """
+    """The output options of a command: `json` is a file, or `-` for a document on stdout and nothing else there; `out` a
+    directory for files.  Errors: `InputError`, before anything is searched, for a place that cannot be written."""
 
     json: str | None = None
     out: str | None = None
@@ -65,19 +63,19 @@ class Output:
 
     @property
     def is_read(self) -> bool:
-        """Whether the whole answer is to be shown to people."""
+        """Whether the whole answer is to be printed for people."""
         return self.json != "-" and not self.quiet and self.format == "text"
 
     def deliver(
         self, document: Mapping[str, Any], is_saved: bool = False, lines: Callable[[Any], Iterable[str]] = verdict_lines
     ) -> None:
-        """Write the document where it was asked for; with `--quiet` print its verdicts, a line each."""
+        """Write the document to the `--json` target; with `--quiet` print its verdicts, a line each."""
         if self.json == "-" or self.format == "json":
             sys.stdout.write(as_json(document))
         elif self.format != "text":
-            from neverlost.reports.output.gate import rendered
+            from neverlost.reports.output.gate import render_as
 
-            sys.stdout.write(rendered(self.format, document, self.out))
+            sys.stdout.write(render_as(self.format, document, self.out))
         if self.json not in (None, "-"):
             write_text(str(self.json), as_json(document))
         if self.out is not None and not is_saved:
@@ -86,6 +84,6 @@ class Output:
             sys.stdout.writelines(f"{line}\n" for line in (*lines(document), *assumed_lines(document)))
 
     def end(self, document: Mapping[str, Any]) -> None:
-        """Print what the answer assumes: the last lines of what people read."""
+        """Print what the answer assumes, as the last lines."""
         if self.is_read:
             sys.stdout.writelines(f"{visible(line)}\n" for line in assumed_lines(document))

@@ -1,1 +1,1 @@
-"""The HTML and Markdown pages and their drawings; never a verdict of their own."""
+"""The HTML and Markdown pages and their drawings."""

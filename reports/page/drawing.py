@@ -1,4 +1,4 @@
-"""Small SVG charts: elements, and one style for a file by itself and inside the page, whose theme they follow there."""
+"""Small SVG charts: their elements, and one style for charts in files and charts inside the page (whose theme they follow)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DARK = (
 
 
 def canvas(width: float, height: float, label: str) -> Element:
-    """An empty chart; `label` describes it for screen readers."""
+    """Return an empty chart; `label` describes it for screen readers."""
     root = Element("svg", {"xmlns": NAMESPACE, "class": "chart", "role": "img", "aria-label": label})
     root.set("viewBox", f"0 0 {width:g} {height:g}")
     root.set("width", f"{width:g}")
@@ -40,17 +40,17 @@ def canvas(width: float, height: float, label: str) -> Element:
 
 
 def text(root: Element, x: float, y: float, content: str, kind: str = "", anchor: str = "start") -> None:
-    """A line of text."""
+    """Add a line of text."""
     SubElement(root, "text", {"class": kind, "x": f"{x:g}", "y": f"{y:g}", "text-anchor": anchor}).text = content
 
 
-def inside(root: Element) -> str:
-    """The chart for a page that has the style and the colours; HTML knows what an `svg` is."""
+def embed(root: Element) -> str:
+    """Return the chart for embedding in a page that has the style and the colours already."""
     return ElementTree.tostring(root, encoding="unicode").replace(f' xmlns="{NAMESPACE}"', "", 1)
 
 
-def alone(root: Element) -> str:
-    """The chart as a file of its own, light or dark as its reader's system is."""
+def standalone(root: Element) -> str:
+    """Return the chart as a file of its own, light or dark as the reader's system is."""
     colours = f".chart{{{LIGHT}}} @media (prefers-color-scheme: dark) {{ .chart{{{DARK}}} }}"
     style = Element("style")
     style.text = STYLE + colours

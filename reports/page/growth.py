@@ -1,4 +1,4 @@
-"""How a search grew: what was generated, what was distinct and what was new per level, on a logarithmic scale."""
+"""A chart of a search's growth: states generated, distinct and new per level, on a logarithmic scale."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 150, 16, 40
 
 
 def growth_of(document: Mapping[str, Any]) -> Element | None:
-    """The growth of the search of a result that had the most states, where it has its levels."""
+    """Return the growth of the result's search with the most states; None if its levels are not recorded."""
     searches = document.get("searches", [document])
     counted = [each for each in searches if each.get("levels", {}).get("distinct")]
-    return chart(max(counted, key=lambda each: each["levels"]["distinct"][-1])) if counted else None
+    return draw_growth(max(counted, key=lambda each: each["levels"]["distinct"][-1])) if counted else None
 
 
-def chart(search: Mapping[str, Any]) -> Element:
-    """The growth of one search."""
+def draw_growth(search: Mapping[str, Any]) -> Element:
     generated, distinct = search["levels"]["generated"], search["levels"]["distinct"]
     frontier = [after - before for before, after in zip([0, *distinct], distinct, strict=False)]
     top = max(1, math.ceil(math.log10(max(*generated, 10))))
@@ -37,7 +36,7 @@ def chart(search: Mapping[str, Any]) -> Element:
         text(root, _x(level, len(distinct)), HEIGHT - BOTTOM + 18, str(level + 1), "faint", "middle")
     text(root, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 4, "level", "faint", "middle")
     curves = {"generated": ("two", generated), "distinct": ("one", distinct), "new per level": ("three", frontier)}
-    places = _apart([_y(values[-1], top) + 4 for _, values in curves.values()])
+    places = _spread_labels([_y(values[-1], top) + 4 for _, values in curves.values()])
     for place, (name, (kind, values)) in zip(places, curves.items(), strict=True):
         points = " ".join(f"{_x(level, len(values)):.1f},{_y(value, top):.1f}" for level, value in enumerate(values))
         curve = SubElement(root, "polyline", {"class": f"curve {kind}", "points": points})
@@ -55,8 +54,7 @@ def _y(value: int, top: int) -> float:
     return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * math.log10(max(value, 1)) / top
 
 
-def _apart(places: Sequence[float], least: float = 15) -> list[float]:
-    """Labels moved down until none covers another."""
+def _spread_labels(places: Sequence[float], least: float = 15) -> list[float]:
     order = sorted(range(len(places)), key=lambda number: places[number])
     moved = list(places)
     for before, number in pairwise(order):

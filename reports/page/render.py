@@ -17,19 +17,20 @@ from neverlost.reports.counterexample import tables
 from neverlost.reports.counterexample.frames import Timelines
 from neverlost.reports.counterexample.saved import SavedCounterexamples
 from neverlost.reports.counterexample.space_time import STYLE as SPACE_TIME_STYLE
-from neverlost.reports.documents import measurements as measured
-from neverlost.reports.documents.answers import groups, notices_of
-from neverlost.reports.documents.answers import named as listed
-from neverlost.reports.documents.fault_tolerance import budget, fault_words
-from neverlost.reports.documents.sweep import tolerated
-from neverlost.reports.page.drawing import STYLE, alone, inside
+from neverlost.reports.documents import measurements
+from neverlost.reports.documents.answers import group_by_answer, notices_of
+from neverlost.reports.documents.answers import list_topics as listed
+from neverlost.reports.documents.fault_tolerance import fault_words, sorted_faults
+from neverlost.reports.documents.ledger_file import read_ledger
+from neverlost.reports.documents.sweep import tolerance_lines
+from neverlost.reports.page.drawing import STYLE, embed, standalone
 from neverlost.reports.page.growth import growth_of
-from neverlost.reports.page.state_graph import DRAWN, Picture, pictured
-from neverlost.reports.page.templating import for_markdown, for_pages
+from neverlost.reports.page.state_graph import DRAWN, Picture, build_picture
+from neverlost.reports.page.templating import markdown_templates, page_templates
 from neverlost.reports.wording import provenance
-from neverlost.reports.wording.merged_rows import pluralize, words
+from neverlost.reports.wording.merged_rows import pluralize, settings_text
 from neverlost.reports.wording.provenance import assumed_lines
-from neverlost.reports.wording.provenance import sentence as sentence_of
+from neverlost.reports.wording.provenance import notice_sentence as sentence_of
 from neverlost.specs.configuration.choose import chosen_of
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults
 from neverlost.specs.properties import properties
@@ -41,30 +42,28 @@ MOST_IN_MARKDOWN, MOST_RUNS, MOST_NAMED = 60, 6, 12
 def write_reports(
     folder: Path, document: Mapping[str, Any], target: Path | None = None, traces: SavedCounterexamples | None = None
 ) -> list[Path]:
-    """`report.md`, `report.html` and charts of a directory with a result and its traces, written there or elsewhere.
-
-    Returns the two reports.
-    """
+    """Write `report.md`, `report.html` and charts from a directory with a result and its traces, into it or elsewhere.
+    Returns the two reports."""
     place = target or folder
     data = report_data(folder, document, traces)
     growth, graph = growth_of(document), _graph(document)
     extra = {
         "chart_style": STYLE + SPACE_TIME_STYLE,
-        "growth": None if growth is None else inside(growth),
-        "graph": None if graph is None else {"says": graph.says, "picture": inside(graph.drawn)},
+        "growth": None if growth is None else embed(growth),
+        "graph": None if graph is None else {"says": graph.says, "picture": embed(graph.drawn)},
     }
     packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    write_text(place / "report.html", for_pages().get_template("report.html").render(data=data, packed=packed, **extra))
+    write_text(place / "report.html", page_templates().get_template("report.html").render(data=data, packed=packed, **extra))
     listed = {"pairs": tables.pairs(data), "alone": tables.alone(data), "most": MOST_IN_MARKDOWN, "most_runs": MOST_RUNS}
-    write_text(place / "report.md", for_markdown().get_template("report.md").render(data=data, **listed))
+    write_text(place / "report.md", markdown_templates().get_template("report.md").render(data=data, **listed))
     for name, drawn in (("growth", growth), ("graph", None if graph is None else graph.drawn)):
         if drawn is not None:
-            write_text(place / f"{name}.svg", alone(drawn))
+            write_text(place / f"{name}.svg", standalone(drawn))
     return [place / "report.md", place / "report.html"]
 
 
 def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCounterexamples | None = None) -> dict[str, Any]:
-    """What both reports show: who asked what, the verdicts, what follows from all of them, and the counterexamples."""
+    """Return what both reports show: the question, the verdicts, the conclusions from all of them, and the counterexamples."""
     cells = [{"model": document.get("model"), **each} for each in document.get("cells") or [document]]
     systems, drawn, traces = Systems(cells), Timelines(), traces or SavedCounterexamples(folder)
     shown = [
@@ -83,7 +82,7 @@ def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCountere
         "assumed": assumed_lines(document),
         "groups": _groups(document),
         "calm": bool(cells) and all(is_without_faults(each["config"]) for each in cells),
-        "ledger": {"lines": lines, "counts": counted([each["status"] for each in lines])},
+        "ledger": {"lines": lines, "counts": count_names([each["status"] for each in lines])},
         "frames": drawn.frames,
         "timelines": drawn.timelines,
         "comparisons": drawn.comparisons,
@@ -91,7 +90,7 @@ def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCountere
 
 
 def _heading(document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What was asked, and by which version."""
+    """Return what was asked, and the version that answered."""
     matrix = document.get("matrix") or {"name": document.get("model", "check"), "says": "", "varying": []}
     return {
         "title": matrix["name"],
@@ -105,7 +104,7 @@ def _heading(document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) ->
 def _totals(
     document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], shown: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """How many verdicts of each kind, on which properties, from how much searching."""
+    """Return how many verdicts of each kind there are, on which properties, and how much was searched."""
     verdicts = [each["verdict"] for each in shown]
     names = list(dict.fromkeys(each["name"] for cell in cells for each in cell["properties"]))
     return {
@@ -114,12 +113,12 @@ def _totals(
         "searches": document.get("searches", []),
         "symmetry": bool(document.get("symmetry")),
         "seconds": document.get("seconds", 0),
-        "measured": [{"place": place, "says": _measured(found)} for place, found in measured.of_result(document)],
+        "measured": [{"place": place, "says": _measured(found)} for place, found in measurements.measured_values(document)],
     }
 
 
 def _measured(values: Sequence[Any]) -> str:
-    """What was measured in a place: the value, or how many there are and their range."""
+    """Return measured values as text: the value, or how many there are and their range."""
     numbers = [each for each in values if isinstance(each, int | float)]
     if len(values) == 1:
         return f"{values[0]:,}" if numbers else str(values[0])
@@ -128,15 +127,15 @@ def _measured(values: Sequence[Any]) -> str:
 
 
 def _conclusions(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What follows from the verdicts of a whole matrix."""
+    """Return the conclusions from the verdicts of a whole matrix."""
     return {
         "boundary": [{**each, "terms": each["rule"].get("terms", [])} for each in document.get("boundary", [])],
-        "fault_tolerance": [{"setting": setting, "says": says} for setting, says in tolerated(document)],
+        "fault_tolerance": [{"setting": setting, "says": says} for setting, says in tolerance_lines(document)],
     }
 
 
 def _groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Described topics by their answer, the worst first; nothing for what is not about topics."""
+    """Return the described topics by answer, the worst first; nothing for a result that is not about topics."""
     if not any(each.get("topics") for each in document.get("cells", ())):
         return []
     return [
@@ -151,12 +150,12 @@ def _groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
             "commands": [f"{one['where']}: {one['line']}" if one["where"] else one["line"] for one in each.commands],
             "notices": [sentence_of(one) for one in notices_of(each)],
         }
-        for each in groups(document)
+        for each in group_by_answer(document)
     ]
 
 
 def _settings(document: Mapping[str, Any], cell: Mapping[str, Any]) -> Sources:
-    """Where the settings of a cell come from; those that all cells of a sweep have alike stand once in its document."""
+    """Return where the settings of a cell come from; settings that all cells of a sweep share stand once in its document."""
     own: Sources = cell.get("settings") or {**document.get("sources", {}), **cell.get("sources", {})}
     return own
 
@@ -175,8 +174,8 @@ def _cell(cell: Mapping[str, Any], entries: list[dict[str, Any]]) -> dict[str, A
 
 
 def scope(cell: Mapping[str, Any]) -> str:
-    """A configuration with its bounds in a few words: what is usual, empty or zero goes without saying, and what a
-    Kafka version implies."""
+    """Return a configuration with its bounds in a few words; defaults, empty and zero values, and what a Kafka version implies
+    are left out."""
     parts = []
     defaults = models()[cell["model"]].defaults
     release = cell.get("kafka.version") or cell.get("cell", {}).get("kafka.version")
@@ -192,8 +191,8 @@ def scope(cell: Mapping[str, Any]) -> str:
     return f"{named} with " + ", ".join(parts) + topics
 
 
-def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mapping[str, Any]) -> str:
-    """A verdict that survives being pasted: property, verdict, configuration, bounds, counts, identity, id."""
+def cite(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+    """Return a verdict as a sentence to cite: property, verdict, configuration, bounds, counts, who agreed, id."""
     about = {**document, **cell}
     where = scope(cell)
     distinct = (cell.get("states") or {}).get("distinct")
@@ -205,7 +204,7 @@ def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mappin
     stamp = f"neverlost {about.get('version', '')}{commit}, {cell.get('id')}"
     stamp += _agreed(cell)
     if entry["verdict"] == "violated":
-        faults = fault_words(budget(entry["faults"])) or "no fault"
+        faults = fault_words(sorted_faults(entry["faults"])) or "no fault"
         found = f"found among {counts}; " if counts else ""
         left = entry.get("trap")
         stuck = f"; without a further fault {left['states']:,} states follow, none of them as wanted" if left else ""
@@ -224,7 +223,7 @@ def sentence(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mappin
 
 
 def _agreed(cell: Mapping[str, Any]) -> str:
-    """Which independent ways agreed, for a citation."""
+    """Return which independent methods agreed on a verdict, for a citation."""
     asked = [each for each in cell.get("agreement", ()) if each["agrees"] is not None]
     against = [each["way"] for each in asked if not each["agrees"]]
     if against:
@@ -232,14 +231,13 @@ def _agreed(cell: Mapping[str, Any]) -> str:
     return f"; agreed: {', '.join(each['way'] for each in asked)}" if asked else ""
 
 
-def counted(names: Sequence[str]) -> dict[str, int]:
-    """How often each name occurs."""
+def count_names(names: Sequence[str]) -> dict[str, int]:
     return dict(Counter(names).most_common())
 
 
 def _ledger(folder: Path, cells: Sequence[Mapping[str, Any]], shown: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
-    """What the directory's ledger knows, in the order of the cells; lines on other configurations come last."""
-    known = {(each.model, json.dumps(each.config, sort_keys=True), each.goal): each for each in ledger.read(folder)}
+    """Return the lines of the directory's ledger in the order of the cells; lines on other configurations come last."""
+    known = {(each.model, json.dumps(each.config, sort_keys=True), each.goal): each for each in read_ledger(folder)}
     found = []
     for cell, seen in zip(cells, shown, strict=True):
         configuration = json.dumps({**cell["config"], **cell["bounds"]}, sort_keys=True)
@@ -247,7 +245,7 @@ def _ledger(folder: Path, cells: Sequence[Mapping[str, Any]], shown: Sequence[di
             line = known.pop((cell["model"], configuration, entry["name"]), None)
             if line is not None:
                 entry["ledger"] = {"status": line.known, "how": line.how}
-                found.append(_line(words(seen["cell"]) or seen["scope"], line))
+                found.append(_line(settings_text(seen["cell"]) or seen["scope"], line))
     rest = [(scope({"model": each.model, "config": each.config, "bounds": {}}), each) for each in known.values()]
     return found + [_line(*each) for each in rest]
 
@@ -262,7 +260,7 @@ def _graph(document: Mapping[str, Any]) -> Picture | None:
         return None
     chosen = chosen_of(document)
     asked = [properties()[each["name"]] for each in document["properties"]]
-    return pictured(bind(chosen.model, chosen.configuration), asked, DRAWN)
+    return build_picture(bind(chosen.model, chosen.configuration), asked, DRAWN)
 
 
 class Systems:
@@ -273,7 +271,6 @@ class Systems:
         self._known: dict[str, System] = {}
 
     def of(self, cell_id: str) -> System:
-        """The system of a cell."""
         if cell_id not in self._known:
             chosen = chosen_of(self._cells[cell_id])
             self._known[cell_id] = bind(chosen.model, chosen.configuration)
@@ -288,7 +285,7 @@ def _entry(
     drawn: Timelines,
     systems: Systems,
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": each["name"], "verdict": each["verdict"], "says": sentence(cell, each, document)}
+    found: dict[str, Any] = {"name": each["name"], "verdict": each["verdict"], "says": cite(cell, each, document)}
     found["how"] = each.get("how", "explored")
     if each["verdict"] == "violated":
         found |= {"steps": each["steps"], "faults": each["faults"], "trace": each.get("trace")}

@@ -1,4 +1,4 @@
-"""The state graph as files for other tools (GraphML, DOT) and, when it is small, as a picture."""
+"""The state graph as files for other tools (GraphML, DOT), and as a picture if it is small."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.columns import holds, pack_rows
 from neverlost.model.sentences import beliefs_of, describe, leader_of, metadata_of, names_of, role_of
 from neverlost.model.system import State, System
-from neverlost.reports.page.drawing import alone, canvas, text
+from neverlost.reports.page.drawing import canvas, standalone, text
 from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.errors import InputError
@@ -44,14 +44,14 @@ Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class Picture:
-    """A state graph with what its states are called for."""
+    """A state graph with marks on its states: which properties they break, deadlocks, cycles."""
 
     graph: StateGraph
     asked: tuple[Property, ...]
 
     @cached_property
     def violated(self) -> dict[int, list[str]]:
-        """The properties that a state breaks."""
+        """Return the properties that a state breaks."""
         found: dict[int, list[str]] = defaultdict(list)
         for each in self.asked:
             for number in (~holds(self.graph.system, self.graph.states, each.condition)).nonzero()[0].tolist():
@@ -60,7 +60,7 @@ class Picture:
 
     @cached_property
     def deadlocks(self) -> set[int]:
-        """States in which no step is enabled."""
+        """States in which no action is enabled."""
         return set(range(len(self.graph))) - set(self.graph.sources.tolist())
 
     @cached_property
@@ -74,7 +74,6 @@ class Picture:
 
     @property
     def says(self) -> str:
-        """The graph in a sentence."""
         several = [len(each.members) for each in self.components if len(each.members) > 1]
         ends = sum(each.is_terminal for each in self.components)
         loops = f", {len(several)} of more than one state (the largest of {max(several)})" if several else ", each of one state"
@@ -87,7 +86,7 @@ class Picture:
         )
 
     def named(self) -> Any:
-        """A NetworkX graph with every mark as an attribute."""
+        """Return a NetworkX graph with every mark as an attribute."""
         found = self.graph.as_networkx()
         home = {number: place for place, each in enumerate(self.components) for number in each.members}
         for number, attributes in found.nodes(data=True):
@@ -104,7 +103,7 @@ class Picture:
 
     @cached_property
     def drawn(self) -> Element:
-        """The graph level by level, downwards, with as few crossings as a few sweeps over the levels find."""
+        """Return the graph as SVG, level by level downwards, with the crossings that a few sweeps over the levels leave."""
         places = _places(self.graph)
         width = max(x for x, _ in places.values()) + MARGIN
         height = max(y for _, y in places.values()) + MARGIN
@@ -121,7 +120,8 @@ class Picture:
         return root
 
     def _says(self, source: int, number: int) -> str:
-        """An edge in a sentence.  With symmetry it leads to a state of the target's orbit, which calls brokers otherwise."""
+        """Return an edge as a sentence.  With symmetry it leads to a state of the target's orbit, in which the brokers have
+        other numbers."""
         before, step = self.graph.state(source), self.graph.system.steps[number]
         after = ints.take(self.graph.system, before, step)
         assert after is not None
@@ -171,7 +171,6 @@ def _legend(root: Element) -> None:
 
 
 def state_words(system: System, state: State) -> str:
-    """A state in one line."""
     if system.model.portrait is None:
         return json.dumps(system.nested(state))
     scene = system.model.portrait(system.nested(state))
@@ -186,7 +185,7 @@ def state_words(system: System, state: State) -> str:
 
 
 def _places(graph: StateGraph) -> dict[int, tuple[float, float]]:
-    """Where each state stands: its level says how far down, the mean place of its neighbours how far to the right."""
+    """Return the position of each state: its level is its row, the mean position of its neighbours its column."""
     levels = [list(range(*ends)) for ends in zip(graph.bounds, [*graph.bounds[1:], len(graph)], strict=True)]
     around: dict[int, set[int]] = defaultdict(set)
     for one, other in zip(graph.sources.tolist(), graph.targets.tolist(), strict=True):
@@ -210,8 +209,8 @@ def _places(graph: StateGraph) -> dict[int, tuple[float, float]]:
     return {number: (MARGIN + place[number] * GAP, TOP + depths[number] * ROW) for number in place}
 
 
-def pictured(system: System, asked: Sequence[Property], most: int) -> Picture | None:
-    """The whole state graph of a system with at most so many states; None if there are more."""
+def build_picture(system: System, asked: Sequence[Property], most: int) -> Picture | None:
+    """Return the whole state graph of a system; None if it has more than `most` states."""
     levels = [sorted({state for _, state in system.initial_states()})]
     seen = set(levels[0])
     while levels[-1] and len(seen) <= most:
@@ -225,15 +224,13 @@ def pictured(system: System, asked: Sequence[Property], most: int) -> Picture | 
 
 
 def _markable(system: System, asked: Sequence[Property]) -> tuple[Property, ...]:
-    """Those of the properties that one state alone can break."""
+    """Return the properties that a single state can break."""
     return tuple(each for each in asked if set(each.needs) <= set(system.places) and each.kind != RECOVERY)
 
 
 def marked_properties(chosen: Chosen, names: Iterable[str] | None) -> list[Property]:
-    """The properties whose violations are marked: those that are named, else all guarantees.
-
-    Errors: `InputError` for a property that there is not, and for one that the model cannot decide.
-    """
+    """Return the properties whose violations are marked: the named ones, else all guarantees.  Errors: `InputError` for an
+    unknown property, and for one that the model cannot decide."""
     asked = chosen_properties(chosen.model, names)
     require_fields(chosen.system, asked if names else [])
     return asked
@@ -247,10 +244,8 @@ def write_graph(
     directory: str | PathLike[str],
     notify: Callable[[str], None],
 ) -> list[str]:
-    """`graph.graphml`, `graph.dot` and, if it is small, `graph.svg`; a sentence for each, and one for the graph.
-
-    Errors: `InputError` for more states than such files are good for.
-    """
+    """Write `graph.graphml`, `graph.dot` and, if it is small, `graph.svg`; return a sentence about the graph, and one for each
+    file.  Errors: `InputError` for more states than such files are good for."""
     if states > LISTED:
         raise InputError(
             f"{states:,} states are too many for --graph ({LISTED:,} is the most): "
@@ -263,19 +258,19 @@ def write_graph(
     folder = Path(directory)
     written = [write_text(folder / "graph.graphml", graphml(named)), write_text(folder / "graph.dot", dot(named))]
     if len(picture.graph) <= DRAWN:
-        written.append(write_text(folder / "graph.svg", alone(picture.drawn)))
+        written.append(write_text(folder / "graph.svg", standalone(picture.drawn)))
     return [picture.says, *(f"wrote {path}" for path in written)]
 
 
 def graphml(named: Any) -> str:
-    """The graph for Gephi, yEd, Cytoscape and igraph."""
+    """Return the graph as GraphML, for Gephi, yEd, Cytoscape and igraph."""
     stream = io.BytesIO()
     nx.write_graphml_xml(named, stream)
     return stream.getvalue().decode()
 
 
 def dot(named: Any) -> str:
-    """The graph for Graphviz."""
+    """Return the graph in Graphviz's language."""
     lines = ["digraph states {", '  node [shape=circle, label="", width=0.15];']
     for number, each in named.nodes(data=True):
         fill = "red" if each["violates"] else ("blue" if each["initial"] else "white")

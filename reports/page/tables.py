@@ -1,4 +1,4 @@
-"""A report that is tables: their sentences to be cited, what to change, and where the settings come from."""
+"""A report that consists of tables: sentences to be cited, what to change, and where the settings come from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.reports.page.drawing import STYLE
-from neverlost.reports.page.templating import for_markdown, for_pages
 from neverlost.specs.setting import NoticeKind
 
 DERIVED = "Nothing in this report was measured: all of it follows from question.json, and neverlost verify derives it again."
@@ -17,7 +16,7 @@ DERIVED = "Nothing in this report was measured: all of it follows from question.
 
 @dataclass(frozen=True)
 class TableCell:
-    """A text, and how it is coloured."""
+    """A text and its colour."""
 
     says: str
     kind: str = ""
@@ -25,10 +24,8 @@ class TableCell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a heading for each column; the first cell of a row is its heading.
-
-    One with `has_sentences` becomes a list on a phone.
-    """
+    """A table with a heading for each column; the first cell of a row is the row's heading.  A table that `has_sentences`
+    becomes a list on a phone."""
 
     name: str
     head: Sequence[str]
@@ -39,7 +36,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """What is said of some topics, or of a cluster; `verdict` says it in a few words, `picture` is SVG."""
+    """Tables about some topics, or about a cluster; `verdict` is their summary in a few words, `picture` is SVG."""
 
     name: str
     about: str = ""
@@ -56,10 +53,8 @@ class Section:
 
 @dataclass(frozen=True)
 class TableReport:
-    """How documents of one schema become tables: a title, what the tables are, and their sections.
-
-    One that `has_own_text` writes its Markdown itself, with its picture in a file.
-    """
+    """How documents of one schema become tables: a title, what the tables show, and their sections.  If it `has_own_text`, its
+    question writes the Markdown itself, with the picture in a file."""
 
     schema: str
     title: str
@@ -70,6 +65,8 @@ class TableReport:
 
 def write_tables(document: Mapping[str, Any], place: Path, report: TableReport) -> list[Path]:
     """Write `report.html`, and `report.md` where the question has no text of its own; return what was written."""
+    from neverlost.reports.page.templating import markdown_templates, page_templates
+
     sections = list(report.sections(document))
     general = [each for each in sections[0].notices if all(each in one.notices for one in sections)]
     about = f"neverlost {document['version']}, question {document['question'].removeprefix('sha256:')[:16]}"
@@ -83,15 +80,15 @@ def write_tables(document: Mapping[str, Any], place: Path, report: TableReport) 
         "derived": f"{DERIVED} To cite a sentence, add: [{about}].",
     }
     page, text = place / "report.html", place / "report.md"
-    write_text(page, for_pages().get_template("tables.html").render(**data))
+    write_text(page, page_templates().get_template("tables.html").render(**data))
     if report.has_own_text:
         return [page]
-    write_text(text, for_markdown().get_template("tables.md").render(**data))
+    write_text(text, markdown_templates().get_template("tables.md").render(**data))
     return [text, page]
 
 
 def _assumed(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What the answer assumes, shown as notices are."""
+    """Return what the answer assumes, in the form of notices."""
     return [
         {"kind": NoticeKind.ASSUMED, "matters": True, "says": f"{key}={value}"} for key, value in document["assumed"].items()
     ]

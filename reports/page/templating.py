@@ -1,4 +1,4 @@
-"""The templates of pages and reports, and how what a user wrote stands in them."""
+"""The templates of pages and reports, which escape what users wrote."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from neverlost.checker.engine.host.visible import plain_markdown
-from neverlost.reports.wording.merged_rows import where
+from neverlost.reports.wording.merged_rows import where_violated
 
 
-def for_pages() -> Environment:
-    """Templates in which every value is escaped as HTML has to be."""
+def page_templates() -> Environment:
+    """Return the template environment that escapes every value for HTML."""
     found = Environment(
         loader=PackageLoader("neverlost.reports.page", "templates"),
         autoescape=select_autoescape(["html"]),
@@ -19,13 +19,13 @@ def for_pages() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["where"] = where
+    found.filters["where"] = where_violated
     return found
 
 
-def for_markdown() -> Environment:
-    """Templates in which every text is escaped as Markdown has to be."""
-    return for_pages().overlay(finalize=_in_markdown)
+def markdown_templates() -> Environment:
+    """Return the template environment that escapes every text for Markdown."""
+    return page_templates().overlay(finalize=_in_markdown)
 
 
 def _in_markdown(value: Any) -> Any:

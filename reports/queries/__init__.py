@@ -1,4 +1,4 @@
-"""Worked queries over exported states, for whatever number of replicas there are; DuckDB and Spark read the same ones."""
+"""Worked queries over exported states, for any number of replicas, in SQL that both DuckDB and Spark run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.model.system import System
-from neverlost.reports.page.templating import for_pages
+from neverlost.reports.page.templating import page_templates
 
 FOLDER = "queries"
 CLASSIC = {"leader": "leader", "first_record": "log_end_offset_%s"}
@@ -15,8 +15,8 @@ MODERN = {"leader": "follows", "first_record": "log_record_%s_0"}
 """The columns that say whom a broker believes to be leader, and whether it has the first record."""
 
 
-def worked(system: System) -> dict[str, str]:
-    """The queries by the names of their files; none about a model that has neither family's columns."""
+def worked_queries(system: System) -> dict[str, str]:
+    """Return the queries by file name; none for a model with neither family's columns."""
     names = {each.field.name for each in system.slots}
     columns = next((each for each in (MODERN, CLASSIC) if {each["leader"], "high_watermark"} <= names), None)
     replicas = range(sum(each.field.name == "high_watermark" for each in system.slots))
@@ -24,12 +24,15 @@ def worked(system: System) -> dict[str, str]:
     return (
         {}
         if columns is None
-        else {name: for_pages().from_string(text).render(replicas=replicas, **columns) for name, text in sorted(found.items())}
+        else {
+            name: page_templates().from_string(text).render(replicas=replicas, **columns)
+            for name, text in sorted(found.items())
+        }
     )
 
 
 def write(system: System, directory: Path) -> None:
-    """Write them into a folder of an export."""
+    """Write the queries into a folder of an export."""
     (directory / FOLDER).mkdir()
-    for name, text in worked(system).items():
+    for name, text in worked_queries(system).items():
         write_text(directory / FOLDER / name, text)

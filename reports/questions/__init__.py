@@ -1,1 +1,1 @@
-"""How each question is asked from Python and shown: a folder for each, named as in `checker/questions`."""
+"""A folder for each question: its Python function, its documents, pages and screens; named as in `checker/questions`."""

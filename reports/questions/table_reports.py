@@ -1,4 +1,4 @@
-"""The questions whose reports are tables, by the schema of their documents."""
+"""The table reports of `tolerance`, `roll` and `nines`, by the schema of their documents."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is asked for: keywords, run options, the configurations that settings and files stand for."""
+"""Reads what is asked for: keywords, run options, and the configurations that settings and files describe."""

@@ -1,4 +1,4 @@
-"""What is asked about: the configurations that settings and Kafka's own files stand for."""
+"""Reads the configurations that settings and Kafka's own files describe."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 
-from neverlost.reports.wording.merged_rows import plain
+from neverlost.reports.wording.merged_rows import value_text
 from neverlost.reports.wording.table_words import QUORUM
 from neverlost.specs.configuration.choose import VERSION, Chosen, Given
 from neverlost.specs.configuration.keys import MECHANISM
@@ -23,26 +23,17 @@ class KafkaFilesWarning(UserWarning):
     """Something in Kafka's files that a verdict may depend on."""
 
 
-def configurations(
-    given: Given,
-    kafka_version: str | None = None,
-    **files: Path | Sequence[Path] | None,
-) -> list[Chosen]:
-    """What is asked about; what Kafka's files leave open becomes a warning.
-
-    Errors: `InputError` for unknown keys, bad values and malformed files.
-    """
+def read_configurations(given: Given, kafka_version: str | None = None, **files: Path | Sequence[Path] | None) -> list[Chosen]:
+    """Return the configurations that are asked about; what Kafka's files leave open becomes a warning.  Errors: `InputError`
+    for unknown keys, bad values and malformed files."""
     found, open_questions = chosen_configurations(given, files, kafka_version)
     for each in open_questions:
         warnings.warn(each, KafkaFilesWarning, stacklevel=5)
     return found
 
 
-def about_topics(every: Sequence[Chosen], topics: Sequence[str]) -> list[Chosen]:
-    """The configurations of some of the described topics.
-
-    Errors: `InputError` for a topic that is not described.
-    """
+def select_topics(every: Sequence[Chosen], topics: Sequence[str]) -> list[Chosen]:
+    """Return the configurations of some of the described topics.  Errors: `InputError` for a topic that is not described."""
     known = {topic_of(subject) for each in every for subject in each.subjects}
     for name in topics:
         if not known:
@@ -55,23 +46,23 @@ def about_topics(every: Sequence[Chosen], topics: Sequence[str]) -> list[Chosen]
     return [each for each in kept if each.subjects]
 
 
-def labelled(every: Sequence[Chosen]) -> list[str]:
-    """For whom each configuration speaks; where several speak for the same topics, by what they differ but the defects too."""
+def make_labels(every: Sequence[Chosen]) -> list[str]:
+    """Label each configuration with its topics, plus the keys that differ (other than known defects) when two share topics."""
     same: dict[str, list[dict[str, str]]] = {}
     for each in every:
-        same.setdefault(named(each), []).append(_values(each))
-    return [named(each) + _difference(_values(each), same[named(each)]) for each in every]
+        same.setdefault(describe_subject(each), []).append(_values(each))
+    return [describe_subject(each) + _difference(_values(each), same[describe_subject(each)]) for each in every]
 
 
 def _values(chosen: Chosen) -> dict[str, str]:
-    """What a configuration is known by: the versions that it was asked for, and its settings."""
+    """Return the requested versions and the settings by which a configuration is distinguished."""
     version = {key: chosen.settings[key].value for key in (VERSION, METADATA) if key in chosen.settings}
     settings = {name: value for name, value in chosen.configuration.items() if not name.startswith(MECHANISM)}
-    return version | {name: plain(value) for name, value in settings.items() if name != "defects"}
+    return version | {name: value_text(value) for name, value in settings.items() if name != "defects"}
 
 
 def _difference(mine: dict[str, str], others: Sequence[dict[str, str]]) -> str:
-    """What differs; of another version also its defaults do, which go without saying."""
+    """Return the settings in which a configuration differs from others, as text; with another version also changed defaults."""
     alike = [each for each in others if each.get(VERSION) == mine.get(VERSION)]
     among = others if len(alike) == len(others) else alike
     version = [f"{VERSION}={mine[VERSION]}"] if VERSION in mine and among is not others else []
@@ -80,7 +71,7 @@ def _difference(mine: dict[str, str], others: Sequence[dict[str, str]]) -> str:
     return f" ({said})" if said else ""
 
 
-def named(chosen: Chosen) -> str:
-    """For whom an answer speaks: the topics, or the configuration that was given."""
+def describe_subject(chosen: Chosen) -> str:
+    """Return the topics of a configuration, or `the configuration that was given`."""
     is_kafka = "min.insync.replicas" in chosen.configuration
     return ", ".join(chosen.subjects) or ("configuration" if is_kafka else QUORUM)

@@ -1,7 +1,5 @@
-"""How to search, as keywords that several functions take; the command line has an option for each.
-
-`workers` are processes (default: one per core); `time_limit` is in seconds; `memory_limit` is bytes or a text such as `2G`.
-"""
+"""Keywords for how to search, which several functions take and the command line has as options.  `workers` is how many cores
+to use (default: all); `time_limit` is in seconds; `memory_limit` is bytes or a text such as `2G`."""
 
 from __future__ import annotations
 
@@ -9,54 +7,49 @@ from typing import Any, TypedDict
 
 
 class EffortKeywords(TypedDict, total=False):
-    """How much work may be done."""
+    """Limits of work: processes and time."""
 
     workers: int | None
     time_limit: float | None
 
 
 class Limited(EffortKeywords, total=False):
-    """The same, and in how much memory."""
+    """Limits of work and memory."""
 
     memory_limit: str | int | None
 
 
 class EngineKeywords(TypedDict, total=False):
-    """Where to search: `engine` is `memory`, `columns` or `spark`; `master` and `spark_conf` (`KEY=VALUE` each) are Spark's."""
-
     engine: str
     master: str | None
     spark_conf: list[str] | None
 
 
 class Corpus(EffortKeywords, EngineKeywords, total=False):
-    """For many questions, each of them small."""
+    """Keywords for many questions, each of them small."""
 
 
 class Searching(Limited, EngineKeywords, total=False):
-    """Everything that decides how a search is done.
-
-    `symmetry` explores one state of each orbit of replicas.
-    """
+    """Keywords for how one search is done.  `symmetry` explores one state of each orbit of replicas."""
 
     symmetry: bool | None
 
 
 class Resumable(Searching, total=False):
-    """The same for a search whose finished levels are kept in `state_dir`; `resume` goes on from them."""
+    """Keywords for a search whose finished levels are stored in `state_dir`; `resume` continues from them."""
 
     state_dir: str | None
     resume: bool
 
 
 class Checking(Resumable, total=False):
-    """The same; `keep_going` does not stop at the first violation."""
+    """Keywords of a check; `keep_going` does not stop at the first violation."""
 
     keep_going: bool
 
 
 class ClusterKeywords(TypedDict, total=False):
-    """What describes a cluster: Kafka's own files by what they are given for, or the address of one that runs."""
+    """Keywords for what describes a cluster: Kafka's own files, or the address of a running cluster."""
 
     bootstrap_server: str | None
     command_config: str | None
@@ -69,11 +62,11 @@ class ClusterKeywords(TypedDict, total=False):
 
 
 class SearchingCluster(ClusterKeywords, Searching, total=False):
-    """A cluster, and how to search."""
+    """Keywords for a described cluster and how to search."""
 
 
 class CheckingCluster(ClusterKeywords, Checking, total=False):
-    """The same, for a search whose finished levels are kept."""
+    """Keywords for a described cluster and a check whose finished levels are stored."""
 
 
 Settings = dict[str, Any] | list[str] | tuple[str, ...] | None

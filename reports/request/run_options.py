@@ -1,4 +1,4 @@
-"""How to search: the keywords of `neverlost.reports.request.keywords`, checked and turned into the engines' options."""
+"""How to search: checks the keywords of `neverlost.reports.request.keywords` and turns them into the engines' options."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class RunOptions:
         self.options()
 
     def require_apart(self, out: str | PathLike[str] | None) -> None:
-        """Errors: `InputError` where the levels would be kept inside the directory of the results, or be it."""
+        """Refuse a `state_dir` that is the directory of the results or lies inside it.  Errors: `InputError` where the levels
+        would be kept inside the directory of the results, or be it."""
         if self.state_dir is None or out is None or "://" in self.state_dir:
             return
         if Path(self.state_dir).resolve().is_relative_to(Path(out).resolve()):
@@ -59,7 +60,6 @@ class RunOptions:
         return memory_size(self.memory_limit)
 
     def options(self) -> Options:
-        """What the engines are given."""
         return Options(
             limits=SearchLimits(self.time_limit, self.memory_bytes),
             workers=self.workers,
@@ -80,10 +80,7 @@ def _spark_setting(text: str) -> tuple[str, str]:
 
 
 def memory_size(size: str | int | None) -> int | None:
-    """Bytes of a size such as `512M` or `2GiB`.
-
-    Errors: `InputError` for anything else.
-    """
+    """Parse a size such as `512M` or `2GiB` as bytes.  Errors: `InputError` for anything else."""
     if size is None:
         return None
     match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmg]?i?)b?", str(size).strip().lower())

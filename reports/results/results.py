@@ -1,4 +1,4 @@
-"""What the functions of `neverlost` return: the fields of the result document as attributes, traces, tables, HTML."""
+"""The results of the functions of `neverlost`: the fields of the result document as attributes, traces, tables, HTML."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Trace:
 
     @cached_property
     def states(self) -> tuple[Mapping[str, Any], ...]:
-        """Values by the names of the model's fields, the initial state first."""
+        """Each state as values by field name, the initial state first."""
         system = self.counterexample.system
         return tuple(system.nested(each) for each in self.counterexample.trace.states)
 
@@ -54,11 +54,11 @@ class Trace:
 
     @property
     def itf(self) -> Document:
-        """The document that `replay` reads, in the Informal Trace Format."""
+        """The trace in the Informal Trace Format, which `replay` reads."""
         return self.counterexample.itf
 
     def table(self) -> Any:
-        """A row per state, as a pandas or Arrow table."""
+        """Return a row per state, as a pandas or Arrow table."""
         from neverlost.reports.results.table import table
 
         rows = zip(("", *self.steps), self.says, self.states, strict=True)
@@ -71,7 +71,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class States:
-    """How much was covered; `depth` counts levels, the initial one included; `left` is what was not expanded."""
+    """How much was covered; `depth` counts levels with the initial one; `left` counts states that were not expanded."""
 
     generated: int
     distinct: int
@@ -82,7 +82,7 @@ class States:
 
 @dataclass(frozen=True)
 class PropertyVerdict:
-    """The verdict on a property; for a violated one `steps` of the shortest counterexample, and its faults by kind."""
+    """The verdict on a property; for a violated one the `steps` of the shortest counterexample, and its faults by kind."""
 
     name: str
     verdict: str
@@ -95,14 +95,14 @@ class PropertyVerdict:
 
 @dataclass(frozen=True)
 class Answer:
-    """What all results have: the document that `--json` writes, what the answer assumes by key, and a table of its verdicts."""
+    """The base of all results: the document of `--json`, what the answer assumes by key, and a table of its verdicts."""
 
     document: Document = field(repr=False)
     assumed: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
     @classmethod
     def of(cls, document: Document, **more: Any) -> Self:
-        """The document's fields as attributes."""
+        """Make a result from a document's fields."""
         names = {each.name for each in fields(cls)} - {"document"} - more.keys()
         return cls(document=document, **{name: document[name] for name in names & document.keys()}, **more)
 
@@ -112,11 +112,11 @@ class Answer:
         return None
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """What the table shows."""
+        """Return the rows of the table."""
         return [dict(self.document)]
 
     def table(self) -> Any:
-        """A pandas table where pandas is installed, else an Arrow table."""
+        """Return a pandas table if pandas is installed, else an Arrow table."""
         from neverlost.reports.results.table import table
 
         return table(self.rows())
@@ -139,7 +139,7 @@ def _text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Result(Answer):
-    """The verdict on one configuration; on several, `cells` has a result for each and `verdict` is the worst of them."""
+    """The verdict on one configuration; with several, `cells` has a result for each and `verdict` is the worst of them."""
 
     verdict: str | None = None
     id: str | None = None
@@ -209,7 +209,7 @@ class Result(Answer):
         return write_graph(self.chosen.system, marked, self.states.distinct, self.symmetry, directory, notify)
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row per configuration and property."""
+        """Return a row per configuration and property."""
         return [
             {
                 "id": one.id,
@@ -229,7 +229,7 @@ class Result(Answer):
 
 
 def verdicts(listed: Sequence[Document], counterexamples: Mapping[str, Counterexample]) -> tuple[PropertyVerdict, ...]:
-    """The `properties` of a document as values."""
+    """Convert the `properties` of a document to typed values."""
     return tuple(
         PropertyVerdict(
             name=each["name"],

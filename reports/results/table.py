@@ -1,4 +1,4 @@
-"""Rows as a table: of pandas where it is installed, else of Arrow."""
+"""Rows as a pandas table, or as an Arrow table where pandas is not installed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import Any
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """A `pandas.DataFrame`, or a `pyarrow.Table` where pandas is not installed.
-
-    Errors: `ImportError`, in one line, where neither is.
-    """
+    """Return rows as a `pandas.DataFrame`, or as a `pyarrow.Table` where pandas is not installed.  Errors: `ImportError`, in
+    one line, where neither is."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     columns = {name: [_plain(row.get(name)) for row in rows] for name in names}
     try:
@@ -28,5 +26,5 @@ def table(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """What one column can hold: tables within a table become JSON."""
+    """Return a value that a column can hold: nested values become JSON."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, Mapping | list | tuple) else value

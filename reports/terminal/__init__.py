@@ -1,1 +1,1 @@
-"""Results, progress and judgements for people at a terminal."""
+"""Results and progress at a terminal."""

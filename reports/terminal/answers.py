@@ -25,14 +25,14 @@ MOST_COMMANDS = 4
 
 
 def show_groups(out: Console, document: Mapping[str, Any]) -> None:
-    """The groups, the worst first; then what to change, and what was noticed about the input."""
-    found = answers.groups(document)
+    """Print the groups, the worst first; then what to change, and notices about the input."""
+    found = answers.group_by_answer(document)
     out.print(_table(found, out.width))
     if all(is_without_faults(each["config"]) for each in document["cells"]):
         out.print(Text(NOTHING_FAILS, "bold yellow"))
     for each in found:
         if each.remedy is not None:
-            show_remedy(out, each, title=f"{answers.named(each.topics)}: ")
+            show_remedy(out, each, title=f"{answers.list_topics(each.topics)}: ")
     for notice in answers.general_notices(document):
         _show_notice(out, notice)
     for group in found:
@@ -50,7 +50,7 @@ def _first(group: Group) -> str:
 
 
 def _table(found: list[Group], width: int) -> Table:
-    """On a narrow screen without what the page has and the lines below repeat."""
+    """Return the table of groups; on a narrow screen without the columns that the page and the lines below repeat."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
     columns = {"verdict": 0, "topics": 0, "which": 3, "settings": 3, "how": 4, "change": 3}
     kept = [name for name in columns if width >= NARROW or name not in ("settings", "change")]
@@ -61,7 +61,7 @@ def _table(found: list[Group], width: int) -> Table:
         cells = {
             "verdict": Text(each.verdict.upper(), STYLES[Verdict(each.verdict)]),
             "topics": Text(str(len(each.topics))),
-            "which": Text(answers.named(each.topics, 2) or each.settings),
+            "which": Text(answers.list_topics(each.topics, 2) or each.settings),
             "settings": Text(each.settings),
             "how": Text(each.cause),
             "change": Text(each.change),
@@ -71,7 +71,7 @@ def _table(found: list[Group], width: int) -> Table:
 
 
 def show_remedy(out: Console, group: Group, title: str = "") -> None:
-    """What to change, that it was decided, what it costs, and the commands."""
+    """Print what to change, that it was decided, its drawbacks, and the commands."""
     remedy = group.remedy
     if remedy is None:
         return
@@ -93,4 +93,4 @@ def show_remedy(out: Console, group: Group, title: str = "") -> None:
 
 def _show_notice(out: Console, notice: Mapping[str, Any]) -> None:
     matters = notice["kind"] in provenance.SPOKEN
-    out.print(Text(f"{notice['kind']}: {provenance.sentence(notice)}", "yellow" if matters else "dim"))
+    out.print(Text(f"{notice['kind']}: {provenance.notice_sentence(notice)}", "yellow" if matters else "dim"))

@@ -1,4 +1,4 @@
-"""A counterexample as text: who did what, and every broker that changed."""
+"""A counterexample as text: what each step did, and every broker that changed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ NARROWEST = 20
 
 
 def show_timeline(out: Console, shown: Timeline) -> None:
-    """A counterexample in at most 100 columns: the first and the last frame whole, between them a line per broker that
-    changed.  What changed is bold, a lost record red where it is lost."""
+    """Print a counterexample in at most 100 columns: the first and the last frame whole, between them a line per broker that
+    changed.  Changes are bold, a lost record is red."""
     widths, room = _widths(shown), min(COLUMNS, out.width)
     for frame in shown.frames:
         head = _table([3], room, "right")
@@ -34,13 +34,13 @@ def show_timeline(out: Console, shown: Timeline) -> None:
 
 
 def _widths(shown: Timeline) -> list[int]:
-    """How wide each column must be for every frame; the last one is wrapped in the room that is left."""
+    """Return the width of each column, enough for every frame; the last column is wrapped into the space that is left."""
     lines = [[_controller(shown, each), *(_lane(shown, lane, each) for lane in each.scene.lanes)] for each in shown.frames]
     return [max(len(cells[column]) for frame in lines for cells in frame) for column in range(6)]
 
 
 def _lines(lines: list[list[Text]], widths: list[int], room: int) -> Table:
-    """Lines with their columns where they are in every frame."""
+    """Return lines whose columns stand at the same place in every frame."""
     table = _table([3, *filter(None, widths)], room)
     for cells in lines:
         table.add_row("", *(cell for cell, width in zip(cells, [*widths, COLUMNS], strict=True) if width))
@@ -48,7 +48,7 @@ def _lines(lines: list[list[Text]], widths: list[int], room: int) -> Table:
 
 
 def _table(widths: list[int], room: int, justify: JustifyMethod = "left") -> Table:
-    """Columns with a blank between them; the last one is wrapped in the room that is left."""
+    """Return columns separated by a blank; the last one is wrapped into the space that is left."""
     table = Table(box=None, show_header=False, padding=(0, 1, 0, 0), pad_edge=False)
     for width in widths:
         table.add_column(width=width, no_wrap=True, justify=justify)
@@ -57,7 +57,7 @@ def _table(widths: list[int], room: int, justify: JustifyMethod = "left") -> Tab
 
 
 def _lane(shown: Timeline, lane: BrokerView, frame: Frame) -> list[Text]:
-    """A broker: name, role, epoch, log, log end offset, high watermark, what it believes."""
+    """Return the columns of a broker: name, role, epoch, log, log end offset, high watermark, beliefs."""
     changed, lost = frame.changed[lane.broker], shown.lost_at(lane, frame)
 
     def cell(text: str, part: str) -> Text:
@@ -78,7 +78,7 @@ def _lane(shown: Timeline, lane: BrokerView, frame: Frame) -> list[Text]:
 
 
 def _controller(shown: Timeline, frame: Frame) -> list[Text]:
-    """The controller, in the columns of the brokers."""
+    """Return the controller's line, in the columns of the brokers."""
     style = "bold cyan" if frame.controller_changed else ""
     epoch, metadata = "" if frame.scene.epoch is None else f"e{frame.scene.epoch}", "; ".join(shown.metadata(frame))
     return [Text(shown.authority), *(Text(each, style) for each in (shown.leader(frame), epoch, "", "", "", metadata))]

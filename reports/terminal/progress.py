@@ -1,4 +1,4 @@
-"""Progress on stderr: bars and lines while something long runs."""
+"""Progress on stderr: bars and lines while a command runs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from neverlost.checker.engine.search.options import SearchProgress as SearchProg
 
 
 class _Bar:
-    """A bar on a terminal's stderr while something runs."""
-
     def __init__(self, *columns: ProgressColumn, total: int | None = None) -> None:
         err = Console(stderr=True, highlight=False)
         self._bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
@@ -32,7 +30,7 @@ class _Bar:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Without the bar, while something else is printed."""
+        """Hide the bar while something else is printed."""
         if self._bar.disable:
             yield
             return
@@ -44,29 +42,27 @@ class _Bar:
 
 
 class PartsProgress(_Bar):
-    """Progress through parts, by name."""
+    """Progress through named parts."""
 
     def expect(self, total: int) -> None:
-        """How many parts there are."""
+        """Set how many parts there are."""
         self._bar.update(self._task, total=total)
 
     def __call__(self, name: str) -> None:
-        """One part is done."""
         self._bar.update(self._task, advance=1, description=name)
 
 
 class Steps(_Bar):
-    """Progress by what is being done, and how much of it is."""
+    """Progress by the name of the current step, and the part of it that is done."""
 
     def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
         self._bar.update(self._task, description=what, completed=done, total=total)
 
 
 class ProofProgressBar(_Bar):
-    """Progress of a proof: steps that are done, obligations that are proved, an estimate."""
+    """Progress of a proof: finished steps, proved obligations, an estimate of the time left."""
 
     def __call__(self, progress: Proved) -> None:
-        """Show what is known now."""
         is_open = f", {progress.open:,} not" if progress.open else ""
         text = f"{progress.proved:,} obligations proved{is_open}  about {progress.left:.0f} s left"
         self._bar.update(self._task, description=text, completed=progress.tasks, total=progress.of)
@@ -79,12 +75,10 @@ WITHIN = 2
 """How far off that is for most levels (decision 074 says for how many)."""
 
 
-def rest(levels: Sequence[tuple[int, int]]) -> float | None:
-    """States that are left, from how wide each level was and how many states there were then.
-
-    They are taken to be the mirror image of the growth, as many as there were when a level was first as wide as the last; or
-    fewer, if levels that go on shrinking as the last three did have fewer.  While levels grow nothing honest can be said: None.
-    """
+def estimate_states_left(levels: Sequence[tuple[int, int]]) -> float | None:
+    """Estimate how many states are left, from the width of each level and its number of states.  They are taken to mirror the
+    growth: as many as there were when a level was first as wide as the last one; or fewer, if levels that go on shrinking as
+    the last three did have fewer.  None while levels grow."""
     width = levels[-1][0]
     if len(levels) <= 5 or width >= SHRUNK * max(each for each, _ in levels):
         return None
@@ -94,7 +88,7 @@ def rest(levels: Sequence[tuple[int, int]]) -> float | None:
 
 
 class LiveProgress(_Bar):
-    """Progress while a search runs: level, counts with rates, frontier, memory, an estimate."""
+    """Progress of a search: level, counts with rates, frontier, memory, an estimate of the time left."""
 
     def __init__(self) -> None:
         super().__init__(TextColumn("{task.description}"), BarColumn(bar_width=20))
@@ -103,11 +97,11 @@ class LiveProgress(_Bar):
         self._shown_at = 0.0
 
     def line(self, text: str) -> None:
-        """A line that stays, above the bar."""
+        """Print a line that stays, above the bar."""
         self._bar.console.print(text, markup=False)
 
     def __call__(self, progress: SearchProgress) -> None:
-        """Show what is known now, at most ten times a second."""
+        """Show the progress, at most ten times a second."""
         if progress.note:
             self.line(progress.note)
         now = time.monotonic()
@@ -127,11 +121,11 @@ class LiveProgress(_Bar):
         self._bar.update(self._task, description=text)
 
     def left(self, progress: SearchProgress) -> float | None:
-        """Seconds until the end, at the rate so far; None while the frontier grows."""
+        """Estimate the seconds until the end at the rate so far; None while the frontier grows."""
         if progress.level < self._level:
             self._levels.clear()  # of another search
         if not self._levels or progress.level > self._level:
             self._levels.append((progress.frontier, progress.distinct))
         self._level = progress.level
-        states = rest(self._levels)
+        states = estimate_states_left(self._levels)
         return None if states is None else states * progress.seconds / max(progress.distinct, 1)

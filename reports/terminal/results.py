@@ -1,4 +1,4 @@
-"""Results for people at a terminal: verdicts, counts, the counterexample as lanes, and progress."""
+"""Results at a terminal: verdicts, scope, counts, where settings come from."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from neverlost.checker.engine.outcome import Behaviour, Outcome, Verdict
 from neverlost.model.kernel import Configuration
 from neverlost.model.system import System
 from neverlost.reports.wording import provenance
-from neverlost.reports.wording.merged_rows import pluralize, spent
+from neverlost.reports.wording.merged_rows import faults_text, pluralize
 from neverlost.specs.configuration.choose import Chosen, broker_names
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.property import RECOVERY
@@ -27,10 +27,10 @@ STYLES = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.INC
 
 
 class Visible(Console):
-    """A console that shows the characters which a terminal would obey: names come from files that others wrote."""
+    """A console that prints control characters visibly, since names come from files that others wrote."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """The segments of a renderable, their texts escaped; those that control the terminal are rich's own."""
+        """Yield the segments of a renderable with control characters in texts escaped; rich's own control segments are kept."""
         for each in super().render(renderable, options):
             yield each if each.control else Segment(visible(each.text), each.style)
 
@@ -41,17 +41,17 @@ NOTHING_FAILS = (
 
 
 def console() -> Console:
-    """Results go to stdout; no colour where there is no terminal or NO_COLOR is set."""
+    """Return a console on stdout; without colour if it is not a terminal or NO_COLOR is set."""
     return Visible(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 160)
 
 
 def show_below(out: Console, text: Text) -> None:
-    """A text set in below what it is about; whole where it goes to a file or another program."""
+    """Print a text indented below its subject; in one line if the output is not a terminal."""
     out.print(Padding(text, (0, 0, 0, 2)) if not out.soft_wrap else Text.assemble("  ", text))
 
 
 def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen | None = None) -> None:
-    """The verdict on one configuration with its scope."""
+    """Print the verdict on one configuration with its scope."""
     configuration = outcome.system.configurations[number]
     named, release = outcome.system.model.name, chosen.release if chosen else None
     if chosen is not None and chosen.subjects:
@@ -67,7 +67,7 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen
         line.append(f" {finding.property.name}: ", "bold")
         line.append(finding.property.says)
         if finding.trace is not None:
-            faults = spent(finding.trace.faults(outcome.system))
+            faults = faults_text(finding.trace.faults(outcome.system))
             line.append(f" ({pluralize(len(finding.trace.steps), 'step')}; {faults})", "dim")
         out.print(line)
         if finding.trace is not None and finding.property.kind == RECOVERY:
@@ -77,7 +77,7 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen
 
 
 def _show_brokers(out: Console, chosen: Chosen) -> None:
-    """For which brokers those of the counterexamples stand."""
+    """Print which real brokers the brokers of the counterexamples stand for."""
     placed = list(chosen.brokers.items())
     if not placed or (len(placed) == 1 and broker_names(chosen.brokers)):
         return
@@ -90,7 +90,7 @@ def _show_brokers(out: Console, chosen: Chosen) -> None:
 
 
 def show_trap(out: Console, system: System, trace: Behaviour) -> None:
-    """What is left after a counterexample to recovery."""
+    """Print what can still follow after a counterexample to recovery."""
     from neverlost.checker.engine.search.graph.recovery import trap
 
     found = trap(system, trace.states[-1])
@@ -105,7 +105,7 @@ def show_trap(out: Console, system: System, trace: Behaviour) -> None:
 
 
 def summary(configuration: Configuration, release: str | None = None) -> str:
-    """A configuration in one line: faults that cannot happen and mechanisms that are on, or a release's, go without saying."""
+    """Return a configuration in a line; impossible faults, mechanisms that are on, and what a release implies are left out."""
     settings = {name: value for name, value in configuration.items() if not name.startswith(MECHANISM)}
     parts = [
         f"{name}={str(value).lower() if isinstance(value, bool) else shown(value)}"
@@ -117,14 +117,14 @@ def summary(configuration: Configuration, release: str | None = None) -> str:
 
 
 def show_settings(out: Console, settings: Sources, of: str = "settings") -> None:
-    """Where the values come from, in a line."""
+    """Print where the values come from, in a line."""
     said = ", ".join(f"{each['key']}={each['value']} ({each['source']})" for each in provenance.sources({"settings": settings}))
     if said:
         out.print(Text(f"{of}: {said}", "dim"))
 
 
 def show_input(out: Console, cell: Mapping[str, Any]) -> None:
-    """Where the values come from, and what was noticed about the input."""
+    """Print where the values come from, and the notices about the input."""
     if not provenance.has_files(cell):
         return
     show_settings(out, cell["settings"])
@@ -133,7 +133,7 @@ def show_input(out: Console, cell: Mapping[str, Any]) -> None:
 
 
 def show_counts(out: Console, outcome: Outcome) -> None:
-    """What was covered."""
+    """Print how much was covered."""
     counts = outcome.counts
     rate = counts.generated / max(outcome.seconds, 1e-9)
     kind = "orbits" if outcome.symmetry else "states"
@@ -151,6 +151,6 @@ def show_counts(out: Console, outcome: Outcome) -> None:
 
 
 def show_bundle(out: Console, directory: str) -> None:
-    """Where the reports are, and how to check them."""
+    """Print where the reports are, and how to check them."""
     place = shlex.quote(directory)
     out.print(Text(f"wrote {place}/report.html and report.md; neverlost verify {place} checks all of it again", "dim"))

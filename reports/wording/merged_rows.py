@@ -1,4 +1,4 @@
-"""Many rows of settings as few: what differs in one key only, and says the same, becomes one row."""
+"""Merges many rows of settings into few: rows that say the same and differ in one key only become one row."""
 
 from __future__ import annotations
 
@@ -12,53 +12,49 @@ Row = Mapping[str, Any]
 Values = tuple[Any, ...]
 
 
-def plain(value: Any) -> str:
-    """A value as TOML and the command line write it."""
+def value_text(value: Any) -> str:
+    """Return a value as TOML and the command line write it."""
     if value is None:
         return "-"
     return str(value).lower() if isinstance(value, bool) else str(shown(value))
 
 
-def where(rule: Mapping[str, Any]) -> str:
-    """In which cells the rule of a document says that a property is violated, as the end of a sentence."""
+def where_violated(rule: Mapping[str, Any]) -> str:
+    """Return in which cells the rule of a document says that a property is violated, as the end of a sentence."""
     known = {"always": "in every cell", "never": "in no cell"}
     return known.get(rule["violated_iff"], f"iff {rule['violated_iff']}")
 
 
 def pluralize(count: int, noun: str) -> str:
-    """A number of things."""
+    """Return a number with a noun, such as `2 brokers`."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def spent(faults: Mapping[str, int]) -> str:
-    """The faults of a counterexample."""
+def faults_text(faults: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in faults.items()) or "no faults"
 
 
-def words(row: Row) -> str:
-    """Keys with values in one line."""
-    return " ".join(f"{key}={plain(value)}" for key, value in row.items() if value is not None)
+def settings_text(row: Row) -> str:
+    """Return keys with values in one line."""
+    return " ".join(f"{key}={value_text(value)}" for key, value in row.items() if value is not None)
 
 
 def values_of(rows: Iterable[Row]) -> dict[str, Values]:
-    """Every value of every key."""
+    """Return every value of every key."""
     rows = list(rows)
     return {key: _distinct(row.get(key) for row in rows) for key in dict.fromkeys(key for row in rows for key in row)}
 
 
-def merged(rows: Sequence[tuple[Row, Hashable]], every: Mapping[str, Values]) -> list[tuple[str, Any]]:
-    """Each setting in one line, with what is said of it.
-
-    A line stands for every combination of its values that the rows have; a key that takes `every` one of its values goes
-    without saying.
-    """
+def merge_rows(rows: Sequence[tuple[Row, Hashable]], every: Mapping[str, Values]) -> list[tuple[str, Any]]:
+    """Return the settings as few lines, each with what is said of it.  A line stands for every combination of its values that
+    the rows have; a key that takes all values of `every` is left out."""
     keys = list(dict.fromkeys(key for row, _ in rows for key in row))
     known = [(tuple((row.get(key),) for key in keys), said) for row, said in rows]
     count = len(known) + 1
     while len(known) < count:
         count = len(known)
         for place in reversed(range(len(keys))):
-            known = _joined(known, place)
+            known = _merge_column(known, place)
     found = []
     for values, said in known:
         limited = [
@@ -68,8 +64,9 @@ def merged(rows: Sequence[tuple[Row, Hashable]], every: Mapping[str, Values]) ->
     return found
 
 
-def _joined(known: Iterable[tuple[tuple[Values, ...], Hashable]], place: int) -> list[tuple[tuple[Values, ...], Hashable]]:
-    """Rows that differ at one place only, as one."""
+def _merge_column(
+    known: Iterable[tuple[tuple[Values, ...], Hashable]], place: int
+) -> list[tuple[tuple[Values, ...], Hashable]]:
     groups: dict[Any, list[Any]] = {}
     for values, said in known:
         groups.setdefault((values[:place], values[place + 1 :], said), []).extend(values[place])
@@ -77,13 +74,13 @@ def _joined(known: Iterable[tuple[tuple[Values, ...], Hashable]], place: int) ->
 
 
 def _distinct(values: Iterable[Any]) -> Values:
-    """Each value once, numbers in order.  Python takes 1 for True, so the kind counts too."""
+    """Return each value once, numbers in order.  Values of different types differ: Python takes 1 for True."""
     found = list({(type(each), each): each for each in values}.values())
     return tuple(sorted(found)) if all(type(each) is int for each in found) else tuple(found)
 
 
 def _several(values: Values) -> str:
-    """Values as a matrix writes them: a range where there are three or more without a gap."""
+    """Return values as a matrix writes them: a range if there are three or more without a gap."""
     if len(values) > 2 and all(type(each) is int for each in values) and all(b - a == 1 for a, b in pairwise(values)):
         return f"{values[0]}..{values[-1]}"
-    return ",".join(plain(each) for each in values)
+    return ",".join(value_text(each) for each in values)

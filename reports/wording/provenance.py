@@ -1,4 +1,4 @@
-"""Where the values of a configuration come from, and what was noticed about the input: the same on every surface."""
+"""Where the values of a configuration come from, and notices about the input, in the same words everywhere."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ SPOKEN = (NoticeKind.WARNING, NoticeKind.ASSUMED, NoticeKind.LEFT_OUT)
 
 
 def sources(cell: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The settings of a cell that its input decides, each with `key`, `value` and `source`.
-
-    A model's own defaults, faults, bounds and mechanisms go without saying.
-    """
+    """Return the settings of a cell that its input decides, each with `key`, `value` and `source`.  A model's own defaults,
+    faults, bounds and mechanisms are left out."""
     return [
         {"key": key, "value": each["value"], "source": source(each)}
         for key, each in cell.get("settings", {}).items()
@@ -31,29 +29,29 @@ def _is_decided(key: str, setting: Mapping[str, str]) -> bool:
 
 
 def source(setting: Mapping[str, str]) -> str:
-    """Where a value comes from, in words."""
+    """Return where a value comes from, in words."""
     is_said = setting["how"] != Origin.ASSUMED or setting["where"].startswith("assumed")
     return setting["where"] if is_said else f"assumed: {setting['where']}"
 
 
 def has_files(cell: Mapping[str, Any]) -> bool:
-    """Whether the user's files are behind a cell, so that it is worth saying which value stands where."""
+    """Whether the user's files gave values of a cell, so that their places are worth printing."""
     return bool(cell.get("notices")) or any(each["how"] == Origin.FILE for each in cell.get("settings", {}).values())
 
 
 def notices(cell: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What was noticed about the input of a cell: `kind`, whether it `matters` to the verdict, and what it `says`."""
+    """Return the notices about the input of a cell: `kind`, whether it `matters` to the verdict, and what it `says`."""
     return [
-        {"kind": each["kind"], "matters": each["kind"] in SPOKEN, "says": sentence(each)} for each in cell.get("notices", ())
+        {"kind": each["kind"], "matters": each["kind"] in SPOKEN, "says": notice_sentence(each)}
+        for each in cell.get("notices", ())
     ]
 
 
-def sentence(notice: Mapping[str, Any]) -> str:
-    """A notice with its place and what to do."""
+def notice_sentence(notice: Mapping[str, Any]) -> str:
+    """Return a notice with its place and what to do."""
     place = f" ({notice['where']})" if notice["where"] else ""
     return f"{notice['says']}{place}{'; ' if notice['remedy'] else ''}{notice['remedy']}"
 
 
 def assumed_lines(document: Mapping[str, Any]) -> list[str]:
-    """What a result assumes, a line each."""
     return [f"assumed: {key}={value}" for key, value in document.get("assumed", {}).items()]

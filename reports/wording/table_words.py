@@ -1,4 +1,4 @@
-"""What a cell of a table says, and what the model is called that has no ISR."""
+"""The words in the cells of a tolerance table, and the name of the model that has no ISR."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Case:
 
 
 def read_document(path: Path, what: str) -> TableReader:
-    """A TOML file as a table to read.
+    """Return a TOML file as a table to read.
 
     Errors: `InputError` for a file that is missing, not UTF-8 or malformed.
     """
@@ -51,7 +51,7 @@ def read_document(path: Path, what: str) -> TableReader:
 
 
 def read_cases(document: TableReader) -> tuple[Case, ...]:
-    """The `[[case]]` tables of a document.
+    """Return the `[[case]]` tables of a document.
 
     Errors: `InputError` for anything that is not a case, and for two cases of one name.
     """

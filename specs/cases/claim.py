@@ -70,12 +70,12 @@ class Source:
 
 
 def cases_by_name() -> dict[str, Case]:
-    """Every scenario case, by `scenario/case`."""
+    """Return every scenario case, by `scenario/case`."""
     return {f"{scenario.id}/{case.name}": case for scenario in scenarios().values() for case in scenario.cases}
 
 
 def read_source(path: Path) -> Source:
-    """The claims of one file.
+    """Return the claims of one file.
 
     Errors: `InputError` for anything that is not a list of claims.
     """
@@ -122,13 +122,13 @@ def _claim(table: TableReader, source: str, known: Mapping[str, Case]) -> Claim:
 
 @cache
 def sources() -> dict[str, Source]:
-    """Every document with claims."""
+    """Return every document with claims."""
     with as_file(files("neverlost.specs") / "claims") as folder:
         return {path.stem: read_source(path) for path in sorted(folder.glob("*.toml"))}
 
 
 def chosen_claims(ids: list[str]) -> list[Claim]:
-    """The claims of the named documents, the named claims, or all.
+    """Return the claims of the named documents, the named claims, or all.
 
     Errors: `InputError` for a name that does not exist.
     """

@@ -27,7 +27,7 @@ class NecessityPlan:
 
 
 def read_plan(path: Path) -> NecessityPlan:
-    """The plan of one file.
+    """Return the plan of one file.
 
     Errors: `InputError` for anything that is not a plan.
     """
@@ -52,7 +52,7 @@ def read_plan(path: Path) -> NecessityPlan:
 
 
 def plan_of(model: str) -> NecessityPlan | None:
-    """The plan of a model, if it has one."""
+    """Return the plan of a model, if it has one."""
     with as_file(files("neverlost.specs") / "necessity") as folder:
         path = Path(folder) / f"{model}.toml"
         return read_plan(path) if path.is_file() else None

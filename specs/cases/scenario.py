@@ -48,7 +48,7 @@ class Scenario:
 
 
 def read_scenario(path: Path) -> Scenario:
-    """The scenario of one file.
+    """Return the scenario of one file.
 
     Errors: `InputError` for anything that is not a scenario.
     """
@@ -72,14 +72,14 @@ def read_scenario(path: Path) -> Scenario:
 
 @cache
 def scenarios() -> dict[str, Scenario]:
-    """Every scenario by id, in the order of groups."""
+    """Return every scenario by id, in the order of groups."""
     with as_file(files("neverlost.specs") / "scenarios") as folder:
         found = [read_scenario(path) for path in sorted(folder.glob("*.toml"))]
     return {each.id: each for each in sorted(found, key=lambda each: (each.group, each.id))}
 
 
 def chosen_scenarios(ids: list[str]) -> list[Scenario]:
-    """The named scenarios, or all.
+    """Return the named scenarios, or all.
 
     Errors: `InputError` for an id that does not exist.
     """

@@ -12,7 +12,7 @@ from neverlost.specs.property import Property
 
 
 def chosen_properties(model: Model, names: Iterable[str] | None) -> list[Property]:
-    """The properties to check; all of the model's guarantees by default.
+    """Return the properties to check; all of the model's guarantees by default.
 
     Errors: `InputError` for an unknown property.
     """
@@ -27,7 +27,7 @@ def chosen_properties(model: Model, names: Iterable[str] | None) -> list[Propert
 
 
 def defined(system: System, names: Iterable[str]) -> list[str]:
-    """Those of the named properties that speak of nothing that the system does not have."""
+    """Return those of the named properties that speak of nothing that the system does not have."""
     return [name for name in names if set(properties()[name].needs) <= set(system.places)]
 
 

@@ -21,7 +21,7 @@ _known: dict[tuple[str, int, Sizes, tuple[str, ...]], frozenset[str]] = {}
 
 
 def fields_read(system: System, asked: Iterable[Property]) -> frozenset[str]:
-    """The names of the fields that a step, what follows each step, or a condition reads."""
+    """Return the names of the fields that any step, `normalise` or one of the properties reads."""
     properties = tuple(asked)
     key = (system.model.name, id(system.model), system.sizes, tuple(each.name for each in properties))
     if key not in _known:
@@ -35,23 +35,23 @@ def fields_read(system: System, asked: Iterable[Property]) -> frozenset[str]:
 
 
 def layout(model: Model, configuration: Configuration) -> tuple[Any, ...]:
-    """What else decides the reachable states: the fields that change, and where a search begins."""
+    """Return what decides the reachable states beside the fields read: the fields that change, and the initial states."""
     moving = [(each.name, each.low, each.high, each.axes) for each in model.fields(configuration) if not each.frozen]
     return moving, list(model.initial(configuration))
 
 
 def default_of(model: Model, key: str) -> Any:
-    """The value that a model assumes for a key that is not given."""
+    """Return the value that a model assumes for a key that is not given."""
     return model.defaults[key] if key.startswith(MECHANISM) else model.defaults.get(key, KEYS[key].default)
 
 
 def departures(model: Model, configuration: Configuration) -> dict[str, Any]:
-    """The keys that are not at their defaults."""
+    """Return the keys whose values differ from their defaults."""
     return {key: value for key, value in configuration.items() if value != default_of(model, key)}
 
 
 class _Noting(Mapping[str, Any]):
-    """A configuration that notes which of its keys are read: to change any other changes nothing."""
+    """A configuration that records which of its keys are read; changing any other key changes nothing."""
 
     def __init__(self, configuration: Configuration) -> None:
         self._given, self.noted = configuration, set[str]()
@@ -69,13 +69,13 @@ class _Noting(Mapping[str, Any]):
 
 
 def _noted(function: Callable[[Configuration], Any], configuration: Configuration) -> tuple[Any, set[str]]:
-    """What a function makes of a configuration, and the keys that it read."""
+    """Return what a function makes of a configuration, and the keys that it read."""
     noting = _Noting(configuration)
     return function(noting), noting.noted
 
 
 def canonical(model: Model, configuration: Configuration, read: frozenset[str]) -> dict[str, Any]:
-    """The configuration with every key at its default that may be there without a difference to what reads these fields."""
+    """Return the configuration with every key at its default that can be there without a difference to the fields in `read`."""
     made_of = [value for name, value in model.frozen.items() if name in read] + [model.sizes]
     made = [(each, *_noted(each, configuration)) for each in made_of]
     (moving, of_moving), (wrong, of_wrong) = (

@@ -64,24 +64,23 @@ class Chosen:
 
     @property
     def system(self) -> System:
-        """The model with this configuration."""
         return bind(self.model, self.configuration)
 
     @property
     def left_out(self) -> str | None:
-        """What the question leaves out, so that `holds` would be no answer: the state of a described partition."""
+        """The reason why `holds` would be no answer: a part of a described partition's state that the question leaves out."""
         return next(map(str, of_kind(self.notices, NoticeKind.LEFT_OUT)), None)
 
 
 def broker_names(brokers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """What replicas are called that stand for brokers of these partitions: for one topic by the brokers of its first
+    """Return what replicas are called that stand for brokers of these partitions: for one topic by the brokers of its first
     partition; for several, which have different ones, by their numbers."""
     topics = {name.rpartition("-")[0] for name in brokers}
     return next(iter(brokers.values())) if len(topics) == 1 else ()
 
 
 def read_toml(path: PathLike[str] | str) -> Given:
-    """The keys of a configuration file.
+    """Return the keys of a configuration file.
 
     Errors: `InputError` for malformed TOML, unknown tables, and keys in the wrong table.
     """
@@ -107,7 +106,7 @@ def read_toml(path: PathLike[str] | str) -> Given:
 
 
 def _place(path: PathLike[str] | str, lines: Mapping[str, int], key: str) -> str:
-    """A key's line, where it has one of its own."""
+    """Return the file and, where the key has a line of its own, its line."""
     return f"{path} line {lines[key]}" if key in lines else str(path)
 
 
@@ -130,7 +129,7 @@ def read_settings(settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
 
 
 def read_given(config: PathLike[str] | str | None, settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
-    """The keys of a configuration file, if there is one, and of the settings, which win."""
+    """Return the keys of a configuration file, if one is named, and of the settings, which win."""
     return (read_toml(config) if config else {}) | read_settings(settings)
 
 
@@ -140,7 +139,7 @@ def choose(
     subjects: tuple[str, ...] = (),
     offered: Mapping[str, Setting] | None = None,
 ) -> Chosen:
-    """The model that the keys name, with everything else defaulted.
+    """Return the model that the keys name, with everything else defaulted.
 
     `offered` are a cluster's own settings: the given keys win over them, and those that the model does not read are left out.
     Without a model or a version the newest version is assumed.
@@ -164,7 +163,7 @@ def choose(
 
 
 def with_changes(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
-    """The configuration with a few settings changed; every other one keeps its value and where it comes from.
+    """Return the configuration with a few settings changed; every other one keeps its value and where it comes from.
 
     Another Kafka version brings its own mechanisms, and `defects` those that mend them.
 
@@ -239,7 +238,8 @@ def _place_of_version(where: str) -> str:
 
 
 def _completed(model: Model, given: Given, offered: Mapping[str, Setting], subjects: tuple[str, ...]) -> Chosen:
-    """A model's configuration from the given keys and those offered keys that it reads, with where each value comes from."""
+    """Return a model's complete configuration from the given keys and those offered keys that it reads, with the source of
+    each value."""
     read = {key: each for key, each in offered.items() if key in model.keys}
     configuration = keys.configuration(model, _raw(read) | given)
     settings = {key: _setting(str(keys.shown(value)), given.get(key), read.get(key)) for key, value in configuration.items()}
@@ -254,7 +254,7 @@ def _completed(model: Model, given: Given, offered: Mapping[str, Setting], subje
 
 
 def _of_kills(configuration: Configuration, answered: Mapping[str, str], subjects: tuple[str, ...]) -> tuple[Notice, ...]:
-    """What is said where losses of power are answered as kills."""
+    """Return the notice that losses of power are answered as kills, where they are."""
     if KILL.key not in answered:
         return ()
     key = next(each.key for each in (LOSSY_CRASH, DATA_LOSS) if configuration[each.key])
@@ -264,7 +264,7 @@ def _of_kills(configuration: Configuration, answered: Mapping[str, str], subject
 
 
 def _setting(value: str, given: tuple[Any, str] | None, offered: Setting | None) -> Setting:
-    """A value of a configuration with its place: the user's key, a cluster's own setting, or a default of ours."""
+    """Return a value with its source: the user's key, a cluster's own setting, or the default of neverlost."""
     text = {"True": "true", "False": "false"}.get(value, value)
     if given is not None:
         return Setting(text, given[1], _origin(given[1]))
@@ -282,13 +282,13 @@ def _raw(offered: Mapping[str, Setting]) -> Given:
 
 
 def chosen_of(cell: Mapping[str, Any]) -> Chosen:
-    """The model and configuration of a cell of a result document."""
+    """Return the model and configuration that a cell of a result document states."""
     stated = cell["config"] | cell["bounds"]
     return choose({str(key): (value, "result.json") for key, value in stated.items() if value != ""}, str(cell["model"]))
 
 
 def _of_version(stated: Setting, given: Given, subjects: tuple[str, ...], offered: dict[str, Setting]) -> Chosen:
-    """The modern model with the mechanisms and the defaults of a Kafka version; explicit keys win."""
+    """Return the modern model with the mechanisms and defaults of a Kafka version; explicit keys win."""
     version = parse_version(stated.value, _place_of_version(stated.where))
     level = _level(version, given.pop(METADATA, None), offered.pop(METADATA, None))
     of_version = defaults(version)
@@ -312,7 +312,7 @@ def _of_version(stated: Setting, given: Given, subjects: tuple[str, ...], offere
 
 
 def _level(version: Version, given: tuple[Any, str] | None, offered: Setting | None) -> Setting | None:
-    """The metadata version of a cluster: given, its own, or the newest that a version knows; none before KRaft."""
+    """Return a cluster's metadata version: given, its own, or the newest of its Kafka version; none before KRaft."""
     if given is not None:
         return _setting(str(given[0]), given, None)
     if offered is not None or version < FIRST_OF_CLUSTERS:

@@ -33,7 +33,7 @@ _known: ContextVar[Contents | None] = ContextVar("known", default=None)
 
 @contextmanager
 def keeping() -> Iterator[dict[str, bytes]]:
-    """What is read in this block, from disk or from what is `known`: the user's part of a question."""
+    """Collect every file that is read in this block: the user's part of a question."""
     found: dict[str, bytes] = {}
     before = _kept.set(found)
     try:
@@ -44,7 +44,7 @@ def keeping() -> Iterator[dict[str, bytes]]:
 
 @contextmanager
 def known(contents: Contents) -> Iterator[None]:
-    """Within it, whatever is being kept is read from these contents and from nowhere else."""
+    """In this block, read files from these contents and nowhere else."""
     before = _known.set(contents)
     try:
         yield
@@ -56,12 +56,12 @@ _provided: dict[str, bytes] = {}
 
 
 def provide(name: str, content: bytes) -> None:
-    """A file that is not on disk, such as what a running cluster answered: it is read by its name from here on."""
+    """Make a file that is not on disk, such as a running cluster's answer, readable under this name from here on."""
     _provided[name] = content
 
 
 def is_there(path: PathLike[str] | str) -> bool:
-    """Whether a file can be read: one of those that are known, where they are, else one on disk."""
+    """Return True if a file can be read: from the `known` contents if there are any, else from disk."""
     contents = _known.get()
     return Path(path).exists() if contents is None else str(path) in contents
 
@@ -73,7 +73,7 @@ def _of_the_question(contents: Contents, name: str) -> bytes:
 
 
 def read_bytes(path: PathLike[str] | str, option: str = "", largest: int = LARGEST_FILE) -> bytes:
-    """A user's file of at most so many bytes, or standard input for `-`; `option` is what named it.
+    """Return a user's file of at most so many bytes, or standard input for `-`; `option` is what named it.
 
     Errors: `InputError` for a file that is missing, unreadable, a directory or too large.
     """
@@ -107,12 +107,12 @@ def _read(path: PathLike[str] | str, option: str, largest: int) -> bytes:
 
 @cache
 def _standard_input(largest: int) -> bytes:
-    """What is piped in, at most so many bytes and one more; it can be read only once."""
+    """Return what is piped in, at most `largest` bytes and one more; it can be read only once."""
     return sys.stdin.buffer.read(largest + 1)
 
 
 def read_text(path: PathLike[str] | str) -> str:
-    """A user's text file.
+    """Return a user's text file.
 
     Errors: `InputError` as for bytes, and for what is not UTF-8.
     """
@@ -123,7 +123,7 @@ def read_text(path: PathLike[str] | str) -> str:
 
 
 def read_json(path: PathLike[str] | str) -> dict[str, Any]:
-    """A JSON document, ours or one that a user changed.
+    """Return a JSON document, ours or one that a user changed.
 
     Errors: `InputError` as for text, and for what is no JSON object.
     """
@@ -134,7 +134,7 @@ def read_json(path: PathLike[str] | str) -> dict[str, Any]:
 
 
 def parsed_toml(text: str, where: str) -> dict[str, Any]:
-    """A TOML document.
+    """Return a TOML document.
 
     Errors: `InputError` for what is none.
     """
@@ -146,7 +146,7 @@ def parsed_toml(text: str, where: str) -> dict[str, Any]:
 
 
 def lines_of(text: str) -> dict[str, int]:
-    """The line of each key of a well-formed TOML document, by its dotted name; the first where there are several.
+    """Return the line of each key of a well-formed TOML document, by its dotted name; the first where there are several.
 
     A key in a table stands under its own name too, as tables such as `[topic]` only sort the keys; one in the second
     `[[pair]]` under `pair[2].KEY`.
@@ -173,7 +173,7 @@ _KINDS = {str: "text", int: "whole number", bool: "true or false", list: "list",
 
 
 def flattened(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Dotted keys and values of nested tables: TOML reads a bare `min.insync.replicas` as three."""
+    """Yield dotted keys with the values of nested tables: TOML reads a bare `min.insync.replicas` as three tables."""
     for name, value in table.items():
         if isinstance(value, dict):
             yield from ((f"{name}.{rest}", each) for rest, each in flattened(value))
@@ -182,7 +182,7 @@ def flattened(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 class TableReader:
-    """A TOML table that is read key by key; a key that is not read is an error."""
+    """Reads a TOML table key by key; `end` raises an error for a key that nobody read."""
 
     def __init__(self, table: Any, where: str) -> None:
         if not isinstance(table, dict):
@@ -191,47 +191,47 @@ class TableReader:
         self._known: list[str] = []
 
     def text(self, key: str, default: str | None = None) -> str:
-        """A text; required when it has no default, and never empty."""
+        """Return a text, which is never empty; required when it has no default."""
         found = self._take(key, str, default)
         if not found.strip() and found != default:
             raise InputError(f"empty {key} in {self.where}: write a text")
         return " ".join(str(found).split())
 
     def number(self, key: str) -> int | None:
-        """A whole number, or None where it is not given."""
+        """Return a whole number, or None where it is not given."""
         found = self._take(key, int, 0)
         if isinstance(found, bool) or not 0 <= found < 1000:
             raise InputError(f"bad value {found!r} for {key} in {self.where}: use a whole number below 1000")
         return int(found) or None
 
     def flag(self, key: str) -> bool:
-        """True or false; false where it is not given."""
+        """Return true or false; false where it is not given."""
         return bool(self._take(key, bool, False))
 
     def choice(self, key: str, choices: tuple[str, ...], default: str | None = None) -> str:
-        """One of some texts."""
+        """Return one of the `choices`."""
         found = self.text(key, default)
         if found not in choices:
             raise unknown(key, found, choices, self.where)
         return found
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """A list of texts; empty where it is not given."""
+        """Return a list of texts; empty where it is not given."""
         found = self._take(key, list, [])
         if not all(isinstance(each, str) and each.strip() for each in found):
             raise InputError(f"bad value {found!r} for {key} in {self.where}: use a list of texts")
         return tuple(found)
 
     def tables(self, key: str) -> list[Any]:
-        """An array of tables; empty where it is not given."""
+        """Return an array of tables; empty where it is not given."""
         return list(self._take(key, list, []))
 
     def flat(self, key: str) -> dict[str, Any]:
-        """A table whose keys stand for themselves; TOML reads a bare `min.insync.replicas` as three tables."""
+        """Return a table with dotted keys; TOML reads a bare `min.insync.replicas` as three tables."""
         return dict(flattened(self._take(key, dict, {})))
 
     def end(self) -> None:
-        """Errors: `InputError` for a key that is not read."""
+        """Raise `InputError` for a key that was not read."""
         for key in self._left:
             raise unknown("key", key, self._known, self.where)
 

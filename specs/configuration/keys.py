@@ -41,7 +41,7 @@ class Key:
     spellings: Mapping[str, str] | None = None
 
     def parse(self, raw: Any, where: str) -> Any:
-        """The value of a text (or of a TOML value).
+        """Return the value of a text (or of a TOML value).
 
         Errors: `InputError` with the value, the place and what is allowed.
         """
@@ -71,7 +71,7 @@ class Key:
 
     @property
     def allowed(self) -> str:
-        """What a value may be, for messages."""
+        """What a value may be, for error messages."""
         if self.kind == "number":
             return f"a whole number from {self.low} to {self.high}"
         if self.kind == "limit":
@@ -184,7 +184,7 @@ GROWING = tuple(each.key for each in FAULTS if not each.is_structural)
 
 
 def key_of(name: str, where: str, available: tuple[str, ...] | None = None) -> Key:
-    """The key of a name.
+    """Return the key of a name.
 
     Errors: `InputError` for a name that does not exist, or that the model does not read.
     """
@@ -200,7 +200,7 @@ def key_of(name: str, where: str, available: tuple[str, ...] | None = None) -> K
 
 
 def configuration(model: Model, given: Mapping[str, tuple[Any, str]]) -> Configuration:
-    """A complete configuration of a model from raw values with the place of each.
+    """Return a complete configuration of a model from raw values with the place of each.
 
     Errors: `InputError` for unknown keys, values out of range, and values that contradict each other.
     """
@@ -221,10 +221,7 @@ def configuration(model: Model, given: Mapping[str, tuple[Any, str]]) -> Configu
 
 
 def _fixes(values: Mapping[str, Any], given: Mapping[str, tuple[Any, str]]) -> dict[str, bool]:
-    """Every fix of a known defect, switched on.
-
-    Errors: `InputError` where one is switched off by name.
-    """
+    """Return the keys of all known defects' fixes, switched on. Errors: `InputError` where one is switched off by name."""
     for name in FIXES:
         if values.get(name) is False:
             raise InputError(f"{name}=off in {given[name][1]} contradicts defects=fixed: leave one of them out")
@@ -232,23 +229,23 @@ def _fixes(values: Mapping[str, Any], given: Mapping[str, tuple[Any, str]]) -> d
 
 
 def values_log_size(model: Model, values: Mapping[str, Any]) -> int:
-    """The default number of log slots: as many as there are records."""
+    """Return the default number of log slots: one for each record."""
     return int(values.get("bounds.records", model.defaults.get("bounds.records", KEYS["bounds.records"].default)))
 
 
 def is_setting(key: str) -> bool:
-    """Whether an operator chooses it; faults, where a search begins and bounds come from outside."""
+    """Return True for a key that an operator chooses; faults, the initial state and bounds are not chosen."""
     return not key.startswith(("faults.", "start.", "bounds."))
 
 
 def is_without_faults(configuration: Mapping[str, Any]) -> bool:
-    """Whether a configuration has budgets of faults, and all of them are zero."""
+    """Return True if a configuration has fault limits and all of them are zero."""
     budgets = [value for name, value in configuration.items() if name.startswith("faults.") and name != AT_ONCE]
     return bool(budgets) and not any(budgets)
 
 
 def shown(value: Any) -> Any:
-    """A configuration value as JSON and text show it."""
+    """Return a configuration value as JSON and text show it."""
     if isinstance(value, AnyNumber):
         return str(value)
     return ",".join(value) if isinstance(value, tuple) else value

@@ -29,7 +29,7 @@ RANGE = re.compile(r"(\d{1,4})\.\.(\d{1,4})")
 
 @dataclass(frozen=True)
 class MatrixCell(Chosen):
-    """One configuration and the values of the matrix's own keys that name it."""
+    """One configuration, and the values of the matrix's keys that name it."""
 
     coordinates: Mapping[str, Any] = field(default_factory=dict)
 
@@ -50,14 +50,14 @@ class Matrix:
 
 
 def shipped() -> dict[str, str]:
-    """The text of every shipped matrix by name."""
+    """Return the text of every shipped matrix by name."""
     folder = files("neverlost.specs") / "matrices"
     found = {each.name.removesuffix(".toml"): each for each in folder.iterdir() if each.name.endswith(".toml")}
     return {name: found[name].read_text(encoding="utf-8") for name in sorted(found)}
 
 
 def read_matrix(target: str, given: Given | None = None) -> Matrix:
-    """The matrix of a file, or a shipped one by name; `given` keys (`--set`) replace those of the matrix.
+    """Return the matrix of a file, or a shipped one by name; `given` keys (`--set`) replace those of the matrix.
 
     Errors: `InputError` for malformed TOML, unknown keys and values, and a matrix without cells or with too many.
     """
@@ -72,7 +72,7 @@ def read_matrix(target: str, given: Given | None = None) -> Matrix:
 
 
 def parse_matrix(name: str, text: str, where: str, given: Given) -> Matrix:
-    """The matrix of a text."""
+    """Return the matrix that a TOML text describes."""
     document = parsed_toml(text, where)
     plain = {key: document.pop(key) for key in PLAIN if key in document}
     excluded = [_keys(each, where) for each in _tables(document, "exclude", where)]
@@ -131,7 +131,7 @@ def _tables(document: dict[str, Any], name: str, where: str) -> list[dict[str, A
 
 
 def _keys(document: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Full key names to raw values, from tables or from dotted names."""
+    """Return raw values by full key name, from tables or from dotted names."""
     found: dict[str, Any] = {}
     for name, value in document.items():
         if name in TABLES and name not in PREFIXED and isinstance(value, dict):
@@ -147,7 +147,7 @@ def _keys(document: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _values(name: str, raw: Any, where: str) -> list[Any]:
-    """Every value of a key, ranges expanded."""
+    """Return every value of a key, with ranges expanded."""
     found: list[Any] = []
     for each in raw if isinstance(raw, list) else [raw]:
         match = RANGE.fullmatch(each.strip()) if isinstance(each, str) else None
@@ -202,7 +202,7 @@ def _cells(
 
 
 def _places(text: str, where: str, axes: Iterable[str], paired: Iterable[Iterable[str]]) -> dict[tuple[int | None, str], str]:
-    """The line of each key, and of each key of a [[pair]] with the pair's number."""
+    """Return the line of each key, and of each key of a [[pair]] with the pair's number."""
     lines = lines_of(text)
     names: dict[tuple[int | None, str], tuple[str, ...]] = {
         (None, key): (f"{keys.KEYS[key].table}.{key}" if key in keys.KEYS else key, key) for key in axes
@@ -216,7 +216,7 @@ def _places(text: str, where: str, axes: Iterable[str], paired: Iterable[Iterabl
 
 
 def _before_elr(given: Given) -> Given:
-    """The keys of a cell; a version before eligible leader replicas has none, whatever the matrix says of later ones."""
+    """Return a cell's keys without ELR if its Kafka version has none, whatever the matrix says of later versions."""
     if VERSION not in given or ELR not in given:
         return given
     text, where = given[VERSION]
@@ -225,7 +225,7 @@ def _before_elr(given: Given) -> Given:
 
 
 def _varying(cells: Iterable[MatrixCell], names_model: bool) -> tuple[str, ...]:
-    """The keys with more than one value; what a model, a version or `defects` implies goes without saying."""
+    """Return the keys with more than one value, without those that follow from a model, a version or `defects`."""
     cells = list(cells)
     names = list(dict.fromkeys(name for each in cells for name in each.coordinates))
     varying = [name for name in names if len({str(each.coordinates[name]) for each in cells if name in each.coordinates}) > 1]

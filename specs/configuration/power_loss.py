@@ -40,13 +40,13 @@ def with_kills(model: Model, configuration: Configuration) -> dict[str, Any]:
 
 
 def _are_asked(configuration: Configuration, key: str) -> bool:
-    """Whether kills happen at least as often as power is lost."""
+    """Return True if the limit of kills allows at least as many as there are power losses."""
     kill, counted = configuration[KILL.key], AnyNumber(counts_as=key.removeprefix("faults."))
     return ANY in (kill, configuration[CRASH.key]) or kill == counted or (key == DATA_LOSS.key and _may_be_out(configuration))
 
 
 def _may_be_out(configuration: Configuration) -> bool:
-    """Whether a broker that is killed counts as out, and may be out instead of losing data wherever it may lose data."""
+    """Return True if a killed broker counts as out, and may be out wherever it may lose data."""
     out = configuration.get(OUT.key)
     beside = out.beside if isinstance(out, AnyNumber) else ()
     is_out = bool(beside) and configuration[KILL.key] == AnyNumber(counts_as=OUT.name)
@@ -54,7 +54,7 @@ def _may_be_out(configuration: Configuration) -> bool:
 
 
 def _kills(configuration: Configuration, key: str) -> int | AnyNumber | None:
-    """The limit of kills that allows those that are asked for and one for each power loss, if there is such a limit."""
+    """Return the limit of kills that allows the asked-for kills and one for each power loss, if there is one."""
     limit, kill = configuration[key], configuration[KILL.key]
     if configuration[CRASH.key]:
         return None
@@ -68,7 +68,7 @@ def _kills(configuration: Configuration, key: str) -> int | AnyNumber | None:
 
 
 def _instead(configuration: Configuration, key: str) -> str:
-    """What to ask where no limit of kills says the same."""
+    """Return what to ask where no limit of kills says the same."""
     beside = next((each.key for each in (CRASH, KILL) if configuration[each.key]), None)
     if key == LOSSY_CRASH.key:
         return f"leave it out, and count power losses in {beside or KILL.key} too"

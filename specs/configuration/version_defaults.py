@@ -76,7 +76,7 @@ WITHOUT_VERSION: Version = (4, 0)
 
 
 def shown(version: Version) -> str:
-    """A version as people write it."""
+    """Return a version as people write it."""
     return ".".join(map(str, version))
 
 
@@ -102,13 +102,13 @@ _BETWEEN = f"releases go from 0.8 to {shown(max(RELEASES))}, and 2.0, 3.0 and 4.
 
 
 def _nearest(version: Version) -> Version:
-    """The last release of the same line, or else the line before."""
+    """Return the last release of the same line, or else of the line before."""
     line = max((each for each in RELEASES if each <= version), default=min(RELEASES))
     return (*line, RELEASES[line]) if version[: len(line)] == line else line
 
 
 def _number(value: str, low: int, high: int) -> int | None:
-    """A number as Java parses it (a plus sign and leading zeros are allowed)."""
+    """Parse a number as Java does: a plus sign and leading zeros are allowed. None where it is out of range."""
     text = value.strip()
     if len(text) > 30 or not re.fullmatch(r"[+-]?[0-9]+", text):
         return None
@@ -116,7 +116,7 @@ def _number(value: str, low: int, high: int) -> int | None:
 
 
 def whole(setting: Setting, key: str, low: int, high: int) -> int:
-    """A number in a range.
+    """Return a number in a range.
 
     Errors: `InputError` with the key, the place and the range.
     """
@@ -128,7 +128,7 @@ def whole(setting: Setting, key: str, low: int, high: int) -> int:
 
 
 def truth(setting: Setting, key: str) -> bool:
-    """A boolean; Kafka knows `true` and `false` in any case.
+    """Return a boolean; Kafka knows `true` and `false` in any case.
 
     Errors: `InputError` for anything else.
     """
@@ -139,7 +139,7 @@ def truth(setting: Setting, key: str) -> bool:
 
 
 def canonical(contract_key: str, setting: Setting, spelled: str = "") -> Setting:
-    """The contract's value of a topic or broker setting; `spelled` is the name that the file uses for the key.
+    """Return the contract's value of a topic or broker setting; `spelled` is the name that the file uses for the key.
 
     Errors: `InputError` for a value that Kafka refuses, or that is beyond what the model can hold.
     """
@@ -164,7 +164,7 @@ OF_TOPICS_AND_PRODUCERS = (
 
 
 def defaults(version: Version | None) -> Settings:
-    """Kafka's defaults of a version; without one, those of `WITHOUT_VERSION`, which are assumed where versions differ."""
+    """Return Kafka's defaults of a version; without one, `WITHOUT_VERSION`, which are assumed where versions differ."""
     known = version or WITHOUT_VERSION
     found = {
         "replication.factor": "1",
@@ -193,5 +193,5 @@ def _default(key: str, value: str, version: Version | None) -> Setting:
 
 
 def has_idempotence_by_default(version: Version) -> bool:
-    """3.0.0 and 3.1.0 declare it without doing it; `3.0` is read as `3.0.0`."""
+    """Return True if producers of this version are idempotent by default; 3.0.0 and 3.1.0 declare it without doing it."""
     return version >= (3, 0, 1) and not (3, 1) <= version < (3, 1, 1)

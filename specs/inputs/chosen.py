@@ -42,7 +42,7 @@ def chosen_configurations(given: Given, files: KafkaFiles, version: str | None =
 
 
 def _with_version(given: Given, version: str | None) -> Given:
-    """The keys with the version of `--kafka-version`.
+    """Return the keys with the version of `--kafka-version`.
 
     Errors: `InputError` where they name another.
     """
@@ -91,7 +91,7 @@ def _and_more(names: Sequence[str]) -> str:
 
 
 def _not_read(settings: Mapping[str, Setting], given: Given, chosen: Chosen) -> tuple[Notice, ...]:
-    """What a file sets and the model knows nothing of."""
+    """Return what a file sets and the model knows nothing of."""
     return tuple(
         Notice(NoticeKind.WARNING, f"{key}={each.value} is not read by model {chosen.model.name}", each.where)
         for key, each in sorted(settings.items())

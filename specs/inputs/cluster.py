@@ -83,7 +83,7 @@ class _Found:
 
 
 def _topic_value(topic: Topic, described: Described, key: str) -> Setting | None:
-    """What the describe output or the configs output shows for a topic.
+    """Return what the describe output or the configs output shows for a topic.
 
     Errors: `InputError` where they contradict each other.
     """
@@ -129,7 +129,7 @@ def _offer_topic_keys(found: _Found, sources: Sources, topic: Topic | None) -> N
 
 
 def _default(sources: Sources, topic: Topic | None, key: str) -> Setting:
-    """The version's default; the least safe value is assumed where the brokers may have set what no file can show."""
+    """Return the version's default; the least safe value is assumed where the brokers may have set what no file can show."""
     default = sources.default[key]
     if topic is None or topic.shows_broker_values or sources.knows_cluster:
         return default
@@ -137,7 +137,7 @@ def _default(sources: Sources, topic: Topic | None, key: str) -> Setting:
 
 
 def _unseen(sources: Sources, topic: Topic, name: str, static: Setting, default: Setting) -> list[Notice]:
-    """A static value that the brokers which printed a description would have shown."""
+    """Return a static value that the brokers which printed a description would have shown."""
     if static.value == default.value:
         return []
     says = f"{name}={static.value} is not what the description of topic {quoted(topic.name)} shows"
@@ -174,7 +174,7 @@ def _warn_beyond(found: _Found, version: Version | None) -> None:
 
 
 def _outside(partition: DescribedPartition) -> int:
-    """How many replicas are outside the ISR when the search begins; an offline partition is no beginning."""
+    """Return how many replicas are outside the ISR when the search begins; an offline partition is no beginning."""
     return 0 if partition.is_offline else partition.outside
 
 
@@ -223,18 +223,18 @@ def _configurations(sources: Sources, topic: Topic | None, partition: DescribedP
 
 
 def _standing(partition: DescribedPartition) -> tuple[bool, bool]:
-    """How a partition stands that is in no configuration: whether it is offline, and whether it is being reassigned."""
+    """Return how a partition stands that is in no configuration: whether it is offline, and whether it is being reassigned."""
     return partition.is_offline, partition.is_reassigned
 
 
 def _values(configuration: ClusterConfiguration) -> tuple[Any, ...]:
-    """What makes a configuration distinct: its values, wherever they come from, and how its partitions stand."""
+    """Return what makes a configuration distinct: its values, wherever they come from, and how its partitions stand."""
     values = tuple((key, each.value) for key, each in sorted(configuration.settings.items()))
     return values, *{_standing(each) for each, _ in configuration.partitions.values()}
 
 
 def _of_topic(sources: Sources, topic: Topic) -> list[ClusterConfiguration]:
-    """The distinct configurations of one topic, named with partitions if there are several."""
+    """Return the distinct configurations of one topic, named with partitions if there are several."""
     # Partitions of a topic differ in their replicas alone, so one partition of each kind stands for the others.
     described = sources.described
     alike: dict[tuple[Any, ...], list[DescribedPartition]] = {}
@@ -254,7 +254,7 @@ def _of_topic(sources: Sources, topic: Topic) -> list[ClusterConfiguration]:
 
 
 def _place(topic: Topic, group: list[DescribedPartition], described: Described) -> SourcePlace:
-    """Where a topic is described, or its first partition that is meant if not all are."""
+    """Return where a topic is described, or its first partition that is meant if not all are."""
     listed = (each.where for each in described.configs.get(topic.name, {}).values())
     is_part = group and len(group) < len(topic.partitions)
     where = group[0].where if is_part else topic.place or next(listed, "")
@@ -262,7 +262,7 @@ def _place(topic: Topic, group: list[DescribedPartition], described: Described) 
 
 
 def _subjects(topic: Topic, group: list[DescribedPartition], groups: int) -> tuple[str, ...]:
-    """The topic, with its partitions if only some of them are meant."""
+    """Return the topic, with its partitions if only some of them are meant."""
     return (topic.name if groups < 2 else f"{topic.name} ({_numbered(group)})",)
 
 
@@ -317,7 +317,7 @@ def _least_known(same: list[ClusterConfiguration]) -> dict[str, Setting]:
 
 
 def _topics(described: Described) -> list[Topic]:
-    """The described topics or, without a description, those of the configurations, or of a plan as it will be."""
+    """Return the described topics or, without a description, those of the configurations, or of a plan as it will be."""
     if described.topics:
         return list(described.topics.values())
     found = {name: Topic(name, Setting("", ""), {}, False) for name in described.configs}
@@ -337,7 +337,7 @@ def read_cluster(
     kafka_version: str | None = None,
     given: Collection[str] = (),
 ) -> list[ClusterConfiguration]:
-    """Every distinct configuration of the files that are given, in the order of their first topics.
+    """Return every distinct configuration of the files that are given, in the order of their first topics.
 
     `describe` and `configs` take any format that describes a cluster.  `given` are keys that are set elsewhere, about
     which nothing needs to be assumed.

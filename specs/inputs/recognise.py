@@ -36,13 +36,13 @@ NOT_TAKEN: tuple[tuple[str, str, str], ...] = (
 
 @cache
 def readers() -> dict[str, ModuleType]:
-    """Every format by the name of its file."""
+    """Return every format by the name of its file."""
     names = sorted(each.name for each in iter_modules(formats.__path__))
     return {name: import_module(f"{formats.__name__}.{name}") for name in names}
 
 
 def read_described(path: Path, option: str) -> Described:
-    """What a file describes.
+    """Return what a file describes.
 
     Errors: `InputError` for a file that cannot be read, has no known format, or is malformed.
     """
@@ -50,7 +50,7 @@ def read_described(path: Path, option: str) -> Described:
 
 
 def described(text: str, name: str) -> Described:
-    """What a text describes.
+    """Return what a text describes.
 
     Errors: `InputError` for a text of no known format, or a malformed one.
     """
@@ -76,7 +76,7 @@ def _checked(reader: ModuleType, document: Document) -> Described:
 
 
 def _trees(text: str, name: str) -> tuple[DocumentNode, ...]:
-    """The trees of a JSON or YAML text; none for other texts."""
+    """Return the trees of a JSON or YAML text; none for other texts."""
     if looks_like_json(text):
         return (parse_json(text, name),)
     first = next((line for line in lines_of(text) if line.strip() and not line.startswith(("#", "%"))), "")
@@ -91,7 +91,7 @@ def _reader_of(tree: DocumentNode, text: str, name: str) -> ModuleType:
 
 
 def _not_taken(text: str, name: str) -> InputError:
-    """The error for a format that is not read."""
+    """Return the error for a format that is not read."""
     for line in lines_of(text)[:200]:
         for pattern, what, remedy in NOT_TAKEN:
             if re.match(pattern, line[:500], re.IGNORECASE):

@@ -66,7 +66,7 @@ class Command:
     where: str = ""
 
     def document(self) -> dict[str, str]:
-        """The command in a result document."""
+        """Return the command in a result document."""
         return {"line": self.line, "where": self.where}
 
 
@@ -87,7 +87,7 @@ def candidates(chosen: Chosen) -> list[Changes]:
 
 
 def cost(changes: Changes, factor: int) -> int:
-    """How much of a change it is; `factor` is the present number of replicas."""
+    """Return how much of a change it is; `factor` is the present number of replicas."""
     return sum(COST[key] for key in changes) + (COST_OF_STOPPING if _stops_writes(changes, factor) else 0)
 
 
@@ -96,13 +96,13 @@ def _stops_writes(changes: Changes, factor: int) -> bool:
 
 
 def drawbacks(changes: Changes, factor: int) -> list[str]:
-    """What the changes cost, in words."""
+    """Return what the changes cost, in words."""
     found = ["writes stop while one replica is out of the ISR"] if _stops_writes(changes, factor) else []
     return found + [says for key, says in DRAWBACKS.items() if key in changes]
 
 
 def strongest(found: Iterable[Changes]) -> Changes:
-    """Every setting at its safest: what does not help here is not helped by fewer changes."""
+    """Return every setting at its safest: what does not help here is not helped by fewer changes."""
     every: dict[str, str] = {}
     for each in found:
         for key, value in each.items():
@@ -113,12 +113,12 @@ def strongest(found: Iterable[Changes]) -> Changes:
 
 
 def in_words(changes: Changes) -> list[str]:
-    """Each change as people write it."""
+    """Return each change as people write it."""
     return ["the ISR (every replica back in it)" if key == OUTSIDE else f"{key}={value}" for key, value in changes.items()]
 
 
 def _makes_sense(changes: Changes, acks: str) -> bool:
-    """An upgrade only with what it brings, and every record on a disk only where it is acknowledged by the ISR."""
+    """Return an upgrade only with what it brings, and every record on a disk only where it is acknowledged by the ISR."""
     return not (VERSION in changes and ELR not in changes) and (FLUSH not in changes or changes.get("acks", acks) == "all")
 
 
@@ -145,12 +145,12 @@ def _single(chosen: Chosen) -> Iterable[Changes]:
 
 
 def is_upgrade(changes: Changes) -> bool:
-    """Whether the protocol changes, and with it its defects: then safer settings are not safer for sure."""
+    """Return True if the protocol changes, and with it its defects: then safer settings are not safer for sure."""
     return VERSION in changes or ELR in changes
 
 
 def defects_in(chosen: Chosen) -> list[Defect]:
-    """The known defects of the version that was asked for."""
+    """Return the known defects of the version that was asked for."""
     version = parsed(chosen.release) if chosen.release else None
     return [each for each in DEFECTS if version is not None and each.is_in(version)]
 
@@ -166,7 +166,7 @@ def is_possible(chosen: Chosen, changes: Changes) -> bool:
 
 
 def commands(chosen: Chosen, changes: Changes) -> list[Command]:
-    """What to type, or to write where, for each change; the topic's own first."""
+    """Return what to type, or to write where, for each change; the topic's own first."""
     found: list[Command] = []
     if OUTSIDE in changes:
         found.append(Command(f"kafka-topics.sh {SERVER} --describe --under-replicated-partitions  # until none is listed"))
@@ -213,5 +213,5 @@ def _is_declared(place: SourcePlace | None) -> bool:
 
 
 def topic_of(subject: str) -> str:
-    """The topic of `orders` or of `orders (partitions 0-3)`."""
+    """Return the topic of `orders` or of `orders (partitions 0-3)`."""
     return subject.partition(" (")[0]

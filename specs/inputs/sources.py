@@ -173,7 +173,7 @@ def _listed(paths: Paths) -> list[Path]:
 
 
 def _read_static(paths: list[Path], option: str) -> Settings:
-    """The static settings of a broker or a controller.
+    """Return the static settings of a broker or a controller.
 
     Errors: `InputError` for a mistyped key, for a file without any key of a broker, and for files that differ in what an
     answer depends on.
@@ -195,7 +195,7 @@ def _read_static(paths: list[Path], option: str) -> Settings:
 
 
 def _version(stated: list[Setting], metadata: Setting | None) -> Version | None:
-    """The version that the command line and the files agree on.
+    """Return the version that the command line and the files agree on.
 
     Errors: `InputError` for one that does not exist, and for two that cannot both be.
     """
@@ -220,14 +220,14 @@ def _version(stated: list[Setting], metadata: Setting | None) -> Version | None:
 
 
 def entity_value(settings: Settings, key: str, contract_key: str) -> Setting | None:
-    """The value of an entity's key; `null` is how Kafka prints a key that is not set."""
+    """Return the value of an entity's key; `null` is how Kafka prints a key that is not set."""
     if key not in settings or settings[key].value == "null":
         return None
     return canonical(contract_key, settings[key], key)
 
 
 def _brokers(described: Described, key: str, contract_key: str) -> SharedValue:
-    """The brokers' dynamic value; the least safe one where they differ."""
+    """Return the brokers' dynamic value; the least safe one where they differ."""
     values = [each for each in (entity_value(broker, key, contract_key) for broker in described.brokers.values()) if each]
     if not values:
         return SharedValue(None)
@@ -243,7 +243,7 @@ def _weakest(key: str, values: Iterable[Setting]) -> Setting:
 
 
 def _static(server: Settings, controller: Settings | None, default: Settings, key: str, knows_server: bool) -> SharedValue:
-    """What the static files set; where brokers and controllers differ, the least safe value decides."""
+    """Return what the static files set; where brokers and controllers differ, the least safe value decides."""
     name = TOPIC_KEYS[key]
     mine = canonical(key, server[name], name) if name in server else None
     if controller is None or key not in CONTROLLER_KEYS:
@@ -264,7 +264,7 @@ def _static(server: Settings, controller: Settings | None, default: Settings, ke
 
 
 def _stated(version: Version | None, described: Described) -> Setting | None:
-    """The version with the file that states it; by the metadata version, which no older one has, it is assumed."""
+    """Return the version with the file that states it; by the metadata version, which no older one has, it is assumed."""
     if version is not None and described.versions:
         return Setting(shown(version), described.versions[0].where)
     if version is not None and described.metadata:
@@ -274,7 +274,7 @@ def _stated(version: Version | None, described: Described) -> Setting | None:
 
 
 def _possible(described: Described, server: Settings) -> list[Setting]:
-    """The oldest and the newest version that can have printed the files, or read them."""
+    """Return the oldest and the newest version that can have printed the files, or read them."""
     oldest, newest = described.printed_by
     if ROLES in server:
         oldest = max(oldest, FIRST_OF_CLUSTERS)
@@ -315,18 +315,18 @@ def _unknown(
 
 
 def _is_open(key: str, unknown: Iterable[Settings]) -> bool:
-    """Whether a setting is answered with several values."""
+    """Return True if a setting is answered with several values."""
     return len({each[key].value for each in unknown if key in each}) > 1
 
 
 def _open_metadata(version: Version) -> tuple[Setting, Setting]:
-    """The metadata version of a cluster that was formatted at its version, and of one in which it was never raised."""
+    """Return the metadata version of a cluster that was formatted at its version, and of one in which it was never raised."""
     formatted = Setting(newest(version), f"assumed as in clusters formatted at {shown(version)}", Origin.ASSUMED)
     return formatted, Setting(LOWEST_KNOWN, "assumed as in clusters that were upgraded and never raised it", Origin.ASSUMED)
 
 
 def _known_elr(described: Described, version: Version | None, default: Settings, given: Collection[str]) -> tuple[Setting, ...]:
-    """Whether eligible leader replicas are on: one value, or both where a version has them and no file shows which.
+    """Return True if eligible leader replicas are on: one value, or both where a version has them and no file shows which.
 
     A partition that lists some is proof that they are on.
     """

@@ -17,7 +17,7 @@ def theories() -> tuple[Theory, ...]:
 
 
 def lemmas_of(system: System, goal: str | None = None) -> tuple[Lemma, ...]:
-    """The hand-written lemmas of a system, for a property or for all; none where none was written that covers it."""
+    """Return the hand-written lemmas of a system, for a property or for all; none where none was written that covers it."""
     covering = (
         theory for theory in theories() if system.model.name in theory.models and all(map(theory.covers, system.configurations))
     )

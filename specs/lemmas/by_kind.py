@@ -25,7 +25,7 @@ from neverlost.specs.lemmas.unimpaired import knows_all
 
 
 def covers(configuration: Configuration) -> bool:
-    """Every kind that impairs a broker has `any:N`, these N leave a replica out, and the mechanisms are there."""
+    """Return True if every kind that impairs has `any:N`, these N leave a replica out, and the mechanisms are there."""
     if not all(is_on(configuration, each) for each in unimpaired.NEEDED) or configuration["faults.reassign"]:
         return False
     kinds = {payer(configuration, each).key for each in FAULTS if each.impairs != NOTHING and can_happen(configuration, each)}
@@ -34,7 +34,7 @@ def covers(configuration: Configuration) -> bool:
 
 
 def at_once(configuration: Configuration, kinds: Collection[str]) -> int | None:
-    """How many brokers the limits of some kinds allow together; None where one of them has no `any:N`."""
+    """Return how many brokers the limits of some kinds allow together; None where one of them has no `any:N`."""
     most = 0
     for limit in (configuration[each] for each in kinds):
         if not isinstance(limit, AnyNumber) or limit.at_once is None:

@@ -18,17 +18,17 @@ from neverlost.specs.lemma import Lemma, Theory, each_of
 
 
 def offsets(s: Any) -> range:
-    """All offsets."""
+    """Return all offsets."""
     return range(s.sizes.offset)
 
 
 def each_replica(k: Any, s: Any, body: Callable[[Any], list[Value]]) -> list[Value]:
-    """What is said of every replica."""
+    """Return what is said of every replica."""
     return each_of(k, s, "replica", body)
 
 
 def each_pair(k: Any, s: Any, body: Callable[[Any, Any], list[Value]]) -> list[Value]:
-    """What is said of every two replicas."""
+    """Return what is said of every two replicas."""
 
     def second(one: Any, other: Any) -> list[Value]:
         return [implies(k, one != other, each) for each in body(one, other)]
@@ -37,17 +37,17 @@ def each_pair(k: Any, s: Any, body: Callable[[Any, Any], list[Value]]) -> list[V
 
 
 def all_replicas(k: Any, s: Any, body: Callable[[Any], Value]) -> Value:
-    """Whether every replica is so."""
+    """Return True if every replica is so."""
     return for_every(k, s, "replica", body)
 
 
 def leads(s: Any, replica: int) -> Value:
-    """The replica believes itself to be the leader."""
+    """Return the replica believes itself to be the leader."""
     return s.leader[replica] == replica
 
 
 def is_sent(s: Any, epoch: Value) -> Value:
-    """A request of this epoch exists."""
+    """Return a request of this epoch exists."""
     return epoch < s.next_leader_epoch
 
 
@@ -109,7 +109,7 @@ def newest_leader_owns_isr(k: Any, s: Any) -> list[Value]:
 
 
 def _contains_later(k: Any, s: Any, isr: Any, epoch: Value) -> Value:
-    """An ISR contains the quorum's, and every request's that is newer than an epoch."""
+    """Return an ISR contains the quorum's, and every request's that is newer than an epoch."""
 
     def contains(other: Any) -> Value:
         return all_replicas(k, s, lambda m: implies(k, other[m], isr[m]))
@@ -122,7 +122,7 @@ def _contains_later(k: Any, s: Any, isr: Any, epoch: Value) -> Value:
 
 
 def _some_beyond(k: Any, s: Any, isr: Any, epoch: Value) -> Value:
-    """A member of an ISR has left an epoch for a newer one."""
+    """Return a member of an ISR has left an epoch for a newer one."""
     return for_some(k, s, "replica", lambda m: k.all_of(isr[m], s.leader_epoch[m] > epoch))
 
 

@@ -50,12 +50,12 @@ def covers(configuration: Configuration) -> bool:
 
 
 def stops(s: Any) -> Value:
-    """How many brokers have stopped so far, those that came back included."""
+    """Return how many brokers have stopped so far, those that came back included."""
     return sum(getattr(s, each.limit) - getattr(s, each.left) for each in STOPS)
 
 
 def is_active(k: Any, s: Any, replica: int) -> Value:
-    """The elected leader, after it has applied its leadership."""
+    """Return the elected leader, after it has applied its leadership."""
     return k.all_of(s.leader == replica, s.leader_knows != ELECTED)
 
 
@@ -70,7 +70,7 @@ def has_its_log(k: Any, s: Any, replica: int) -> Value:
 
 
 def is_committed(s: Any, offset: int) -> Value:
-    """A record at this offset was committed."""
+    """Return a record at this offset was committed."""
     return s.ghost_committed[offset] != EMPTY
 
 
@@ -179,7 +179,7 @@ def is_asked(k: Any, s: Any, leader: int, member: int) -> Value:
 
 
 def is_trusted(k: Any, s: Any, leader: int, member: int) -> Value:
-    """What a leader knows of a member's log is still true, if the member runs: it has not come back with less."""
+    """Return what a leader knows of a member's log is still true, if the member runs: it has not come back with less."""
     return k.all_of(has_its_log(k, s, member), k.any_of(in_quorum(k, s, member), is_asked(k, s, leader, member)))
 
 

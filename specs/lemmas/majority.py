@@ -32,7 +32,7 @@ def covers(configuration: Configuration) -> bool:
 
 
 def term_at(k: Any, s: Any, replica: int, offset: int) -> Value:
-    """The term of an entry; -1 where there is none."""
+    """Return the term of an entry; -1 where there is none."""
     return epoch_of(k, s, s.log_record[replica][offset])
 
 
@@ -42,7 +42,7 @@ def is_complete(k: Any, s: Any, replica: int) -> Value:
 
 
 def is_last_committed(k: Any, s: Any, offset: int) -> Value:
-    """The committed log ends with this offset."""
+    """Return the committed log ends with this offset."""
     is_last = True if offset + 1 == s.sizes.offset else k.not_(is_committed(s, offset + 1))
     return k.all_of(is_committed(s, offset), is_last)
 

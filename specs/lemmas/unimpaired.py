@@ -68,7 +68,7 @@ def is_stale(k: Any, s: Any, broker: int) -> Value:
 
 
 def knows_all(k: Any, s: Any, leader: int) -> Value:
-    """The elected leader, and it knows the newest ISR."""
+    """Return the elected leader, and it knows the newest ISR."""
     return k.all_of(s.leader == leader, s.leader_knows == UP_TO_DATE)
 
 
@@ -96,7 +96,7 @@ def registration(k: Any, s: Any) -> list[Value]:
 
 
 def one_member_stays(k: Any, s: Any) -> list[Value]:
-    """A removal counts only while the controller would commit it: a leader that is elected again forgets its request."""
+    """Return a removal counts only while the controller would commit it: a leader that is elected again forgets its request."""
     found = []
     for r in everyone(s):
         removed = [k.all_of(knows_all(k, s, each), s.pending[each] == r, s.leader_isr[each][r]) for each in everyone(s)]

@@ -57,7 +57,7 @@ def is_whole(k: Any, s: Any, replica: int) -> Value:
 
 
 def is_sound(k: Any, s: Any, replica: int) -> Value:
-    """A member of the quorum with a whole log."""
+    """Return a member of the quorum with a whole log."""
     return k.all_of(in_quorum(k, s, replica), is_whole(k, s, replica))
 
 
@@ -69,7 +69,7 @@ def has_lost_data(k: Any, s: Any, replica: int) -> Value:
 
 
 def may_commit(k: Any, s: Any, leader: int) -> Value:
-    """The ISR that a leader knows is full; without eligible leader replicas it need not be."""
+    """Return the ISR that a leader knows is full; without eligible leader replicas it need not be."""
     return is_isr_big_enough(k, s, list(s.leader_isr[leader]), leader) if s.sizes.elr else True
 
 

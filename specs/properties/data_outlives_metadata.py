@@ -10,7 +10,7 @@ from neverlost.specs.property import Property
 
 
 def data_outlives_metadata(k: Any, s: Any) -> Value:
-    """A leader without an acknowledged record makes all other copies truncate it."""
+    """Return a leader without an acknowledged record makes all other copies truncate it."""
     return k.all_of(
         *[implies(k, k.all_of(s.ghost_data_acked, leader_by(k, s, s.learned, copy)), s.has_data[copy]) for copy in copies(s)]
     )

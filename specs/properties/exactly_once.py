@@ -11,7 +11,7 @@ from neverlost.specs.property import Property
 
 
 def exactly_once(k: Any, s: Any) -> Value:
-    """What an acknowledgement promises with idempotence: the record is there, once."""
+    """Return what an acknowledgement promises with idempotence: the record is there, once."""
     return k.all_of(acked_never_lost(k, s), no_duplicates(k, s))
 
 

@@ -11,7 +11,7 @@ from neverlost.specs.property import Property
 
 
 def hw_monotonic(k: Any, s: Any) -> Value:
-    """A new leader starts with the high watermark that it had as a follower."""
+    """Return a new leader starts with the high watermark that it had as a follower."""
     return k.all_of(
         *[
             implies(

@@ -9,7 +9,7 @@ from neverlost.specs.property import Property
 
 
 def isr_at_least_minimum(k: Any, s: Any) -> Value:
-    """The setting bounds what is accepted, not the ISR."""
+    """Return the setting bounds what is accepted, not the ISR."""
     return count(k, list(s.isr)) >= s.min_isr
 
 

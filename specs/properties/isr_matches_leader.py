@@ -11,7 +11,7 @@ from neverlost.specs.property import Property
 
 
 def knows_newest_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
-    """Whether a follower is in the leader's epoch; where fetches are fenced, being answered says so."""
+    """Return True if a follower is in the leader's epoch; where fetches are fenced, being answered says so."""
     answered = is_answered(k, s, follower, leader)
     return answered if s.sizes.fenced_fetch else k.all_of(answered, k.not_(s.is_stale[follower]))
 

@@ -11,7 +11,7 @@ from neverlost.specs.property import Property
 
 
 def no_duplicates(k: Any, s: Any) -> Value:
-    """A record that the producer sent again is appended once."""
+    """Return a record that the producer sent again is appended once."""
     return k.all_of(
         *[
             implies(

@@ -10,7 +10,7 @@ from neverlost.specs.property import AVAILABILITY, Property
 
 
 def quorum_stays_readable(k: Any, s: Any) -> Value:
-    """A leader without a majority goes on answering reads of what is committed; once it stops, none takes its place."""
+    """Return a leader without a majority goes on answering reads of what is committed; once it stops, none takes its place."""
     return implies(k, is_settled(k, s), is_led(k, s))
 
 

@@ -11,7 +11,7 @@ from neverlost.specs.property import Property
 
 
 def single_leader_per_epoch(k: Any, s: Any) -> Value:
-    """The current leader that has applied its leadership leads, and no broker leads in an epoch of another.
+    """Return the current leader that has applied its leadership leads, and no broker leads in an epoch of another.
 
     With fenced fetches `follows[b] == l` says that `b` is in `l`'s leader epoch, so `l` leads there; without, a broker that is
     not stale knows the current epoch, so if it leads it is the elected one.

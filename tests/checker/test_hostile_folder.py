@@ -64,16 +64,6 @@ def test_the_compiler_imports_nothing_from_there(hostile: Path) -> None:
     assert done.stdout.split() == ["0", "True"] and nothing_ran(hostile), done.stderr
 
 
-def test_worker_processes_import_nothing_from_there(hostile: Path) -> None:
-    text = """
-    memory.WORTH_SHARING = 300
-    found = explore(system, (), Options(machine_code=False, workers=2))
-    print(found.counts.distinct)
-    """
-    done = run(hostile, *script(hostile, text))
-    assert int(done.stdout) > 1000 and nothing_ran(hostile), done.stderr
-
-
 @pytest.mark.slow
 def test_spark_s_workers_import_nothing_from_there(hostile: Path) -> None:
     text = """

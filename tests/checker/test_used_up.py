@@ -22,11 +22,11 @@ from tests.support.program import ROOT
 
 EARLY = """
 from neverlost.checker.engine.engines import memory
-memory.WORTH_SHARING, memory.WORTH_COMPILING = 500, {compiling}
+memory.WORTH_COMPILING = {compiling}
 from neverlost.reports.cli import main
 main()
 """
-"""The program, which goes over to several processes, or to machine code, while the search is small."""
+"""The program, which goes over to compiled code while the search is small."""
 
 NEVER = 1 << 40
 

@@ -12,7 +12,7 @@ import neverlost
 from neverlost.checker.engine.host import interrupts
 from neverlost.checker.questions.check import agreement
 from neverlost.reports import cli
-from neverlost.reports.page.render import sentence
+from neverlost.reports.page.render import cite
 
 LOSING = {"model": "truncate-to-hw", "replication.factor": 2}
 SAFE = {"model": "kip-320", "replication.factor": 2, "bounds.records": 1, "bounds.max_leader_epoch": 1}
@@ -24,7 +24,7 @@ def test_every_way_at_hand_agrees_and_the_citation_says_so(settings: dict[str, A
     found = neverlost.check(settings, properties=["weak-isr"], agree=True).document
     assert found["verdict"] == verdict
     assert [each["agrees"] for each in found["agreement"]] == [True] * 4 + [None] * 2
-    assert sentence(found, found["properties"][0], found).endswith(f"{found['id']}; agreed: {AT_HAND}]")
+    assert cite(found, found["properties"][0], found).endswith(f"{found['id']}; agreed: {AT_HAND}]")
 
 
 @pytest.fixture

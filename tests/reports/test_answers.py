@@ -9,7 +9,7 @@ import pytest
 
 import neverlost
 from neverlost.checker.questions.atlas import lookup
-from neverlost.reports.documents.answers import groups
+from neverlost.reports.documents.answers import group_by_answer
 from neverlost.reports.results.results import States
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.inputs import remedies
@@ -45,7 +45,7 @@ def result(topics: Path) -> dict[str, Any]:
 
 
 def test_topics_with_the_same_answer_are_a_group_and_the_worst_comes_first(result: dict[str, Any], topics: Path) -> None:
-    found = groups(result)
+    found = group_by_answer(result)
     assert [(each.verdict, each.topics) for each in found] == [
         ("violated", ["audit"]),
         ("violated", ["clicks", "views"]),
@@ -59,7 +59,7 @@ def test_topics_with_the_same_answer_are_a_group_and_the_worst_comes_first(resul
 
 def test_an_advised_change_holds_when_it_is_asked_about(result: dict[str, Any]) -> None:
     """The whole question again, with the change, gives the id that the advice names and the verdict that it promises."""
-    for each in groups(result):
+    for each in group_by_answer(result):
         if each.verdict == "holds":
             assert each.remedy is None
             continue
@@ -156,7 +156,7 @@ def test_what_would_stop_the_writes_at_once_is_not_advised(tmp_path: Path) -> No
     )
     asked = ASKED | LEVEL | {"faults.isr_shrink": 0}
     found = neverlost.check(asked, describe=tmp_path / "topics.txt", kafka_version="3.9", properties=["acked-never-lost"])
-    (group,) = groups(found.document)
+    (group,) = group_by_answer(found.document)
     assert group.verdict == "violated" and group.change == "the ISR (every replica back in it)", group.remedy
     assert [each["line"].partition("  #")[0] for each in group.commands] == [
         "kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-replicated-partitions"

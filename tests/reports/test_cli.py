@@ -152,7 +152,7 @@ def test_every_command_can_be_quiet() -> None:
 
 
 def test_every_word_is_explained(tmp_path: Path) -> None:
-    from neverlost.reports.questions.explain.glossary import words
+    from neverlost.reports.questions.explain.glossary import all_words
     from neverlost.specs.inputs.recognise import readers
 
     said = neverlost(
@@ -166,7 +166,7 @@ def test_every_word_is_explained(tmp_path: Path) -> None:
         "every state that the faults",
     ):
         assert part in said
-    assert all(each.says for each in words().values()) and len(words()) > 100
+    assert all(each.says for each in all_words().values()) and len(all_words()) > 100
     formats = neverlost("explain", "describe").stdout
     assert all(each.NAME in formats for each in readers().values()), formats
     assert "2.8: 1" not in said and "default: 1 from 0.8.0, all from 3.0" in neverlost("explain", "acks").stdout

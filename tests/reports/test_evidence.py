@@ -25,7 +25,7 @@ from neverlost.reports.bundle.seal import configuration_toml
 from neverlost.reports.counterexample.itf import read_itf
 from neverlost.reports.documents.sweep import read_baseline
 from neverlost.reports.questions.verify import verify as verification
-from neverlost.reports.questions.verify.derive import derived
+from neverlost.reports.questions.verify.derive import derive
 from neverlost.specs.configuration.choose import choose, read_toml
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
@@ -74,14 +74,14 @@ def small() -> System:
 
 
 def opened(folder: Path) -> dict[str, bytes]:
-    return dict(verification.opened(str(folder)))
+    return dict(verification.open_bundle(str(folder)))
 
 
 def test_bundles_of_check_and_sweep_verify(checked: Path, swept: Path) -> None:
     done = neverlost("verify", str(checked))
     assert done.returncode == 0 and "1 counterexample re-executed" in done.stdout, done.stderr
     assert done.stdout.endswith("VERIFIED\n")
-    found = verification.verify(str(swept))
+    found = verification.verify_bundle(str(swept))
     assert found.is_complete and any("every field is the same" in each for each in found.confirmed)
     assert {"junit.xml", "results.sarif", "report.html", "environment.json"} <= {each.name for each in swept.iterdir()}
 
@@ -102,18 +102,18 @@ def test_a_bundle_verifies_on_another_checkout(checked: Path, swept: Path, tmp_p
 def test_what_takes_too_long_is_sampled_named_and_never_called_verified(swept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = opened(swept)
     question = BundleQuestion.of(files)
-    brief = derived(question, 1e-6)
+    brief = derive(question, 1e-6)
     ids = [each["id"] for each in json.loads(files["result.json"])["cells"]]
-    found = verification.compared(files, brief, seconds=0.0)
+    found = verification.compare_bundle(files, brief, seconds=0.0)
     assert found.verdict == "partly verified" and [each.split(":")[0] for each in found.unchecked] == [*ids, "searches"]
-    drawn = verification.compared(files, brief, seed=7)
+    drawn = verification.compare_bundle(files, brief, seed=7)
     assert [each.split(":")[0] for each in drawn.unchecked] == ["searches"]
     forged = json.loads(files["result.json"])
     cell = next(each for each in forged["cells"] if each["verdict"] == "violated")
     cell["properties"][0] = {"name": "acked-never-lost", "verdict": "holds", "how": "explored"}
     files["result.json"] = as_json(forged).encode()
     with pytest.raises(InputError, match=r"states that acked-never-lost is holds; derived, acked-never-lost is violated"):
-        verification.compared(files, brief, seed=7)
+        verification.compare_bundle(files, brief, seed=7)
 
 
 def test_what_a_bundle_leaves_open_and_is_decided_here_is_refused(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_what_a_bundle_leaves_open_and_is_decided_here_is_refused(tmp_path: Path
 def test_a_search_that_is_cut_short_here_too_is_not_called_verified(tmp_path: Path) -> None:
     small = ["--set", "model=kip-320", "--set", "replication.factor=2"]
     assert neverlost("check", *small, "--time-limit", "0.000001", "--out", "b", cwd=tmp_path).returncode == 20
-    found = verification.verify(str(tmp_path / "b"), seconds=1e-6)
+    found = verification.verify_bundle(str(tmp_path / "b"), seconds=1e-6)
     assert found.verdict == "partly verified" and "the time limit of 1e-06 s was reached" in found.unchecked[0]
 
 
@@ -176,7 +176,7 @@ def test_a_second_bundle_in_one_directory_leaves_nothing_of_the_first_but_its_le
     (tmp_path / "b" / ".report.md.ab12cd34").write_text("a writer was killed here")
     assert neverlost(*keys, "--set", "model=kip-320", cwd=tmp_path).returncode == 0
     assert not list((tmp_path / "b").glob("*.itf.json")) and not list((tmp_path / "b").glob(".*"))
-    found = verification.verify(str(tmp_path / "b"))
+    found = verification.verify_bundle(str(tmp_path / "b"))
     assert [each.partition(" ")[0] for each in found.unchecked] == ["ledger.json:"] * 2
     assert "weak-isr is refuted in 8 steps" in "".join(found.unchecked)
 
@@ -277,7 +277,7 @@ def test_what_is_no_document_is_refused_wherever_it_is_read(text: str, message: 
     for name in ("manifest.json", "result.json", "trace.itf.json"):
         (tmp_path / name).write_text(text)
     place = str(tmp_path)
-    for reader in (verification.verify, lambda path: bundle.rendered(path, None, {})):
+    for reader in (verification.verify_bundle, lambda path: bundle.render_again(path, None, {})):
         with pytest.raises(InputError, match=message):
             reader(place)
     for one in (read_itf, read_baseline):

@@ -15,7 +15,7 @@ import neverlost
 from neverlost.reports.counterexample.saved import SUFFIX
 from neverlost.reports.questions.roll import api as rolls
 from neverlost.reports.questions.verify import verify
-from neverlost.reports.questions.verify.derive import Derived, derived
+from neverlost.reports.questions.verify.derive import Derived, derive
 from neverlost.specs.errors import InputError
 from tests.support import forger
 from tests.support.forger import KINDS, TABLES, Bundle, Files
@@ -208,7 +208,7 @@ def test_a_topic_that_is_called_undecided_opens_nothing(tmp_path: Path) -> None:
     (tmp_path / "topics.txt").write_text("".join(lines))
     given: Any = {"files": {"describe": str(tmp_path / "topics.txt")}, "kafka_version": "3.9"}
     neverlost.tolerance({"acks": "all"} | LEVEL, **given, out=tmp_path / "out")
-    files = dict(verify.opened(str(tmp_path / "out")))
+    files = dict(verify.open_bundle(str(tmp_path / "out")))
     assert forger.refused(of_result(lambda document: safer(lost(document)))(files)) is not None
 
 
@@ -253,7 +253,7 @@ def test_no_reason_that_is_stated_opens_what_is_decided_here(how: str, place: Pa
 
 def brief(bundle: Bundle) -> Derived:
     """What a question gives in hardly any time."""
-    return derived(verify.asked(bundle.files), 1e-6)
+    return derive(verify.question_of(bundle.files), 1e-6)
 
 
 def test_where_nothing_is_decided_in_time_only_what_solvers_decide_is_taken_as_stated(place: Path) -> None:
@@ -537,8 +537,8 @@ def advised(place: Path) -> Bundle:
     keys = {"acks": "1", "faults.lossy_crash": 1, "bounds.records": 1} | LEVEL
     asked: Any = {"describe": place / "topics.txt", "kafka_version": "3.9", "properties": ["acked-never-lost"]}
     neverlost.check(keys, **asked, out=place / "advised")
-    files = dict(verify.opened(str(place / "advised")))
-    return Bundle(files, derived(verify.asked(files)))
+    files = dict(verify.open_bundle(str(place / "advised")))
+    return Bundle(files, derive(verify.question_of(files)))
 
 
 def exchanged(remedy: dict[str, Any]) -> None:
@@ -606,8 +606,8 @@ def test_of_a_table_that_is_not_decided_here_only_the_verdicts_are_taken_as_stat
         rolls.roll({"acks": "all", "bounds.records": 2} | LEVEL, **asked)
     else:
         {"tolerance": neverlost.tolerance, "nines": neverlost.nines}[kind]({"acks": "all"} | LEVEL, again=True, **asked)
-    files = dict(verify.opened(str(place / f"open-{kind}")))
-    own = derived(verify.asked(files), 1e-6)
+    files = dict(verify.open_bundle(str(place / f"open-{kind}")))
+    own = derive(verify.question_of(files), 1e-6)
     said = forger.accepted(files, own)
     assert said is not None and said.startswith("partly") and "as stated: not decided here" in said
     for number, change in enumerate(OPEN_TABLES[kind]):

@@ -18,7 +18,7 @@ import yaml
 
 from neverlost.reports.ci.formats import csv as table
 from neverlost.reports.ci.formats import github, junit, markdown, sarif
-from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
+from neverlost.reports.ci.verdicts.gate_verdict import GateResult
 from tests.support.program import DATA, ROOT, neverlost
 
 REPOSITORY = DATA / "repository"
@@ -110,7 +110,7 @@ def test_what_a_topic_is_called_cannot_leave_its_place() -> None:
     """Commands of a workflow, cells of a table, formulas of a spreadsheet, entities of XML."""
     hostile = '=1+1|<b>"::error file=x,line=1::%0A\n'
     document = {"cells": [_cell(hostile, places={hostile: "a,b:c.txt line 7"}), _cell("b", places={"b": "elsewhere"})]}
-    found = JudgedResult(document, Path())
+    found = GateResult(document, Path())
     assert [line[:8] for line in github.render(found).splitlines()] == ["::error ", "::error "]
     assert "file=a%2Cb%3Ac.txt,line=7" in github.render(found) and "file=" not in github.render(found).splitlines()[1]
     rows = list(csv.DictReader(table.render(found).splitlines(keepends=True)))
@@ -127,7 +127,7 @@ def test_many_topics_with_the_same_answer_are_not_many_texts() -> None:
     """GitHub shows ten errors of a step and a hundred places of a result; a case of JUnit is short."""
     many = [f"topic-{number}" for number in range(3000)]
     cell = _cell("x", topics=many, places={name: f"t.txt line {number}" for number, name in enumerate(many, 1)})
-    found = JudgedResult({"cells": [cell, _cell("alone")]}, Path())
+    found = GateResult({"cells": [cell, _cell("alone")]}, Path())
     first, other = github.render(found).splitlines()
     assert "file=t.txt,line=1,title=acked-never-lost%3A violated for topic-0%2C topic-1%2C topic-2 and 2997 more::" in first
     assert "for alone::" in other

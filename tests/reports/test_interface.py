@@ -154,26 +154,6 @@ def test_explore_counts() -> None:
     assert found.verdict is None and found.properties == ()
 
 
-def test_a_script_needs_no_guard_for_its_workers(tmp_path: Path) -> None:
-    """A user's script asks at its top level; worker processes that are spawned do not run it again."""
-    script = """
-import neverlost
-from neverlost.checker.engine.engines import memory
-
-class Counted(memory.Processes):
-    def __init__(self, local, total):
-        print("processes", total)
-        super().__init__(local, total)
-
-memory.Processes, memory.WORTH_SHARING = Counted, 50
-asked = {"model": "kip-320", "replication.factor": 2}
-print(neverlost.check(asked, properties=["weak-isr"], engine="columns", workers=2).states.distinct)
-"""
-    (tmp_path / "script.py").write_text(script)
-    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
-    assert (done.returncode, done.stdout) == (0, "processes 2\n5973\n"), done.stderr
-
-
 def test_sweep_has_cells(tmp_path: Path) -> None:
     (tmp_path / "matrix.toml").write_text(
         'model = "kraft"\nacks = ["1", "all"]\n"replication.factor" = 2\n"bounds.records" = 1\n"faults.lossy_crash" = 1\n'

@@ -25,12 +25,12 @@ from neverlost.reports.counterexample.comparison import follow
 from neverlost.reports.counterexample.messages import CLIENT, CONTROLLER, MESSAGES, message_of
 from neverlost.reports.counterexample.saved import Counterexample
 from neverlost.reports.counterexample.timeline import Timeline, frames
-from neverlost.reports.documents.fault_tolerance import tolerance
+from neverlost.reports.documents.fault_tolerance import describe_tolerance
 from neverlost.reports.documents.result import document
-from neverlost.reports.page.drawing import alone
-from neverlost.reports.page.growth import chart
-from neverlost.reports.page.state_graph import DRAWN, pictured
-from neverlost.reports.wording.merged_rows import merged, values_of
+from neverlost.reports.page.drawing import standalone
+from neverlost.reports.page.growth import draw_growth
+from neverlost.reports.page.state_graph import DRAWN, build_picture
+from neverlost.reports.wording.merged_rows import merge_rows, values_of
 from neverlost.specs.configuration.matrix import Matrix, parse_matrix
 from neverlost.specs.properties import properties
 from tests.checker.search.test_recovery import ASKED
@@ -112,7 +112,7 @@ def test_another_number_of_replicas_differs_from_the_beginning() -> None:
 def test_merged_rows_say_the_same_of_the_same_cells() -> None:
     rows = [{"a": a, "b": b, "c": c} for a, b, c in product((1, 2, 3), (True, False), ("x", "y")) if (a, c) != (3, "y")]
     said = {tuple(row.values()): row["a"] >= 2 or row["c"] == "x" for row in rows}
-    lines = merged([(row, said[tuple(row.values())]) for row in rows], values_of(rows))
+    lines = merge_rows([(row, said[tuple(row.values())]) for row in rows], values_of(rows))
     assert len(lines) < len(rows) / 2
     covered = {}
     for line, says in lines:
@@ -126,7 +126,7 @@ def test_merged_rows_say_the_same_of_the_same_cells() -> None:
 
 def test_a_row_without_a_key_says_nothing_of_it() -> None:
     every = {"a": (1, 2), "b": (1, 2)}
-    assert merged([({"a": 1}, "x"), ({"b": 2}, "y")], every) == [("a=1", "x"), ("b=2", "y")]
+    assert merge_rows([({"a": 1}, "x"), ({"b": 2}, "y")], every) == [("a=1", "x"), ("b=2", "y")]
 
 
 def _values(text: str) -> list[str]:
@@ -136,7 +136,7 @@ def _values(text: str) -> list[str]:
 
 def test_tolerance_is_what_the_cells_say() -> None:
     matrix, sweep = found()
-    lines = tolerance(matrix, sweep)
+    lines = describe_tolerance(matrix, sweep)
     assert len(lines) == 24
     for line in lines:
         cells = [
@@ -166,7 +166,7 @@ crash = "0..2"
 records = 1
 """
     matrix: Matrix = parse_matrix("test", text, "test.toml", {})
-    says = {line["setting"]["min.insync.replicas"]: line["says"] for line in tolerance(matrix, swept(matrix))}
+    says = {line["setting"]["min.insync.replicas"]: line["says"] for line in describe_tolerance(matrix, swept(matrix))}
     assert says == {
         1: "survives any 1 broker down; stops accepting writes at 2 brokers down",
         2: "stops accepting writes at 1 broker down",
@@ -178,7 +178,7 @@ def test_levels_grow_to_the_counts_of_the_result() -> None:
     levels = found["levels"]
     assert len(levels["distinct"]) == len(levels["generated"]) == found["states"]["depth"]
     assert levels["distinct"][-1] == found["states"]["distinct"] and levels["generated"][-1] <= found["states"]["generated"]
-    picture = ElementTree.fromstring(alone(chart(found)))
+    picture = ElementTree.fromstring(standalone(draw_growth(found)))
     curves = [each for each in picture.iter() if each.tag.endswith("polyline")]
     assert [len(each.get("points", "").split()) for each in curves] == [found["states"]["depth"]] * 3
     assert f"{found['states']['distinct']:,} distinct" in "".join(picture.itertext())
@@ -186,8 +186,8 @@ def test_levels_grow_to_the_counts_of_the_result() -> None:
 
 def test_small_graphs_are_the_whole_state_graph() -> None:
     system = classic("truncate-to-hw", 2, 1, 1, 1)
-    whole, picture = explored_graph(system), pictured(system, [properties()["strong-isr"]], DRAWN)
-    assert picture is not None and pictured(system, [], len(whole) - 1) is None
+    whole, picture = explored_graph(system), build_picture(system, [properties()["strong-isr"]], DRAWN)
+    assert picture is not None and build_picture(system, [], len(whole) - 1) is None
     assert (picture.graph.states == whole.states).all() and (picture.graph.targets == whole.targets).all()
     for number in range(len(whole)):
         state = whole.state(number)

@@ -10,7 +10,7 @@ import neverlost
 from neverlost.reports.bundle.question import SecretsWarning
 from neverlost.reports.bundle.redaction import without_secrets
 from neverlost.reports.documents.measurements import is_plain
-from neverlost.reports.questions.verify.verify import opened, verify
+from neverlost.reports.questions.verify.verify import open_bundle, verify_bundle
 from tests.support import forger
 from tests.tools.publish.bundles import PLACE
 
@@ -39,8 +39,8 @@ def asked(place: Path, redact: bool) -> dict[str, bytes]:
         redact=redact,
         out=place / "bundle",
     )
-    assert verify(str(place / "bundle")).is_complete
-    return dict(opened(str(place / "bundle")))
+    assert verify_bundle(str(place / "bundle")).is_complete
+    return dict(open_bundle(str(place / "bundle")))
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,6 @@ def test_levels_are_not_kept_among_results(tmp_path: Path) -> None:
 
 def test_a_proof_that_is_not_derived_in_time_is_verified_in_part() -> None:
     """A slow machine refuses nothing that is honest."""
-    found = verify(str(PLACE / "induction"), seconds=0.01)
+    found = verify_bundle(str(PLACE / "induction"), seconds=0.01)
     assert found.verdict == "partly verified" and any("proofs" in each for each in found.unchecked)
     assert is_plain({"before": {"leader": -1}}) and not is_plain({"before": float("nan")})

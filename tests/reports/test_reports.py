@@ -19,7 +19,7 @@ from neverlost.checker.questions.sweep.sweep import Sweep
 from neverlost.model.protocols import models
 from neverlost.reports.bundle.seal import write_traces
 from neverlost.reports.ci.formats import junit, markdown, sarif
-from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
+from neverlost.reports.ci.verdicts.gate_verdict import GateResult
 from neverlost.reports.documents import sweep as sweeping
 from neverlost.reports.documents.boundary import Boundary
 from neverlost.reports.output import gate
@@ -166,7 +166,7 @@ def test_text_from_a_matrix_cannot_leave_its_place(result: tuple[Matrix, Sweep, 
 
 def test_junit_counts_and_names(result: tuple[Matrix, Sweep, dict[str, Any]]) -> None:
     _, _, document = result
-    suite = ElementTree.fromstring(junit.render(JudgedResult(document, Path())))[0]
+    suite = ElementTree.fromstring(junit.render(GateResult(document, Path())))[0]
     cases = suite.findall("testcase")
     assert len(cases) == int(suite.get("tests", "")) == 72
     assert len(suite.findall("testcase/failure")) == int(suite.get("failures", "")) == document["verdicts"]["violated"]
@@ -181,9 +181,9 @@ def test_junit_counts_and_names(result: tuple[Matrix, Sweep, dict[str, Any]]) ->
     (another,) = sweeping.changes(other, document)
     said = f"faults.lossy_crash was 9, is {document['cells'][7]['config']['faults.lossy_crash']}"
     assert another["question"] == said and another["was"] == another["is"] == document["cells"][7]["verdict"]
-    assert said in junit.render(JudgedResult(document | {"changes": [another]}, Path()))
-    assert f"It asks something else: {said}." in markdown.render(JudgedResult(document | {"changes": [another]}, Path()))
-    suite = ElementTree.fromstring(junit.render(JudgedResult(document | {"changes": changed}, Path())))[0]
+    assert said in junit.render(GateResult(document | {"changes": [another]}, Path()))
+    assert f"It asks something else: {said}." in markdown.render(GateResult(document | {"changes": [another]}, Path()))
+    suite = ElementTree.fromstring(junit.render(GateResult(document | {"changes": changed}, Path())))[0]
     failed = [case.get("name") for case in suite.findall("testcase") if case.find("failure") is not None]
     assert failed == [sweeping.cell_name(document["cells"][5]), sweeping.cell_name(document["cells"][7])]
 
@@ -210,7 +210,7 @@ def test_gate_files_are_valid_by_their_schemas(saved: tuple[dict[str, Any], Path
         cell = document["cells"][0]
         changed = [{"cell": sweeping.cell_name(cell), "property": "acked-never-lost", "was": "holds", "is": cell["verdict"]}]
         changed.append({"cell": "gone", "property": "acked-never-lost", "was": "holds", "is": None})
-    judged = JudgedResult(document if changed is None else document | {"changes": changed}, folder)
+    judged = GateResult(document if changed is None else document | {"changes": changed}, folder)
     found = sarif.log(judged)
     assert schema_errors(found) == []
     found["runs"][0]["results"][0]["level"] = "fatal"
@@ -223,7 +223,7 @@ def test_gate_files_are_valid_by_their_schemas(saved: tuple[dict[str, Any], Path
 
 def test_sarif_points_at_the_model_s_action_and_at_the_property(saved: tuple[dict[str, Any], Path]) -> None:
     document, folder = saved
-    (run,) = sarif.log(JudgedResult(document, folder))["runs"]
+    (run,) = sarif.log(GateResult(document, folder))["runs"]
     rules = run["tool"]["driver"]["rules"]
     assert len(run["results"]) == document["verdicts"]["violated"]
     for each in run["results"]:
@@ -247,9 +247,9 @@ def test_sarif_points_at_the_clause_that_a_safe_configuration_refuses() -> None:
     found = models()["kraft-elr"]
     action = next(each for each in found.actions if each.name == "controller_fence_dead")
     steps = [(found.actions[0], "first"), (action, "second")]
-    location = sarif.that_mattered(steps, {"step": 2, "clause": "electable"})
+    location = sarif.find_decisive_step(steps, {"step": 2, "clause": "electable"})
     assert '"electable"' in source_line(location) and location["message"]["text"].startswith("second; ")
-    own = sarif.clause_place(models()["kip-320"].actions[0], "no such clause")
+    own = sarif.locate_clause(models()["kip-320"].actions[0], "no such clause")
     assert own == models()["kip-320"].actions[0].source
 
 
@@ -261,7 +261,7 @@ def test_the_job_summary_is_added_to_the_page(
     target.write_text("before\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(target))
     gate.announce(document | {"changes": []})
-    assert target.read_text() == "before\n" + markdown.render(JudgedResult(document | {"changes": []}, Path()))
+    assert target.read_text() == "before\n" + markdown.render(GateResult(document | {"changes": []}, Path()))
     assert "No verdict changed." in target.read_text()
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
     with pytest.raises(InputError, match="cannot write GITHUB_STEP_SUMMARY"):

@@ -11,8 +11,8 @@ import pytest
 
 from neverlost.checker.kafka.cluster import faults
 from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
-from neverlost.checker.kafka.cluster.jars import kafka_home
-from neverlost.checker.kafka.cluster.look import look
+from neverlost.checker.kafka.cluster.jars import find_kafka
+from neverlost.checker.kafka.cluster.look import look_at_cluster
 from tests.support.program import neverlost
 
 DESCRIBED = """\
@@ -125,12 +125,12 @@ def test_a_topic_without_its_partitions_is_not_said_to_be_fine(tmp_path: Path) -
 @pytest.fixture(scope="module", params=["4.3", "3.9"])
 def kafka(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A topic with all replicas in sync, and one whose other replica is down."""
-    with cluster(kafka_home(version=request.param), brokers=3) as found:
+    with cluster(find_kafka(version=request.param), brokers=3) as found:
         found.create_topic("whole", [1, 2], {"min.insync.replicas": "1"})
         found.create_topic("thin", [2, 3], {"min.insync.replicas": "1"})
         faults.crash(found, 3)
         for _ in range(3):  # it is listed still, and refuses
-            assert [each["id"] for each in look(found.address(1), {})["brokers"]][:2] == [1, 2]
+            assert [each["id"] for each in look_at_cluster(found.address(1), {})["brokers"]][:2] == [1, 2]
         found.wait(lambda: found.partition("thin").isr == (2,), "broker 3 to leave the ISR", 180)
         yield found
 

@@ -49,7 +49,7 @@ def test_spots_are_all_ways_to_share_out_the_replicas() -> None:
 def test_two_replicas_with_a_minimum_of_one(pair: neverlost.ToleranceResult) -> None:
     """With one broker out the other is alone in the ISR, and a record that only it has goes with its unflushed data."""
     (table,) = pair.tables
-    says = {spot: describe.answer(table, spot)[0] for spot in table.entries}
+    says = {spot: describe.cell_answer(table, spot)[0] for spot in table.entries}
     assert says[FaultBudget(0, 1)] == "ok" and says[FaultBudget(0, 2)] == "writes stop"
     assert says[FaultBudget(1, 1)] == says[FaultBudget(2, 0)] == "LOST"
     assert describe.sentences(table)[0].startswith("No acknowledged record is lost while no broker loses data")
@@ -58,7 +58,7 @@ def test_two_replicas_with_a_minimum_of_one(pair: neverlost.ToleranceResult) -> 
 def test_more_faults_never_look_safer(pair: neverlost.ToleranceResult) -> None:
     (table,) = pair.tables
     order = [OK, STOPS, LOST]
-    grade = {spot: order.index(describe.answer(table, spot)[0]) for spot in table.entries}
+    grade = {spot: order.index(describe.cell_answer(table, spot)[0]) for spot in table.entries}
     assert all(
         grade[one] <= grade[other] for one in grade for other in grade if one.losing <= other.losing and one.out <= other.out
     )
@@ -112,7 +112,7 @@ def test_groups_that_are_looked_up_come_first_and_the_worst_of_them_first(tmp_pa
     seen: list[tuple[str, int, int]] = []
 
     def decided(group: Sequence[ToleranceSubject], of: int) -> None:
-        lost = max(describe.how_many_lost(each.table) for each in group)
+        lost = max(describe.count_losses(each.table) for each in group)
         seen.append((",".join(group[0].chosen.subjects), of, lost))
 
     found = neverlost.tolerance(
@@ -212,7 +212,7 @@ def test_what_is_not_a_loss_is_not_called_one_from_python(given: dict[str, Any])
 def test_a_bundle_that_asks_for_such_a_property_does_not_verify(tmp_path: Path) -> None:
     """A table of another property beside the sentences about lost records is not sealed."""
     neverlost.tolerance(PAIR, properties=["acked-never-lost"], out=tmp_path)
-    forged = asking(dict(verify.opened(str(tmp_path))), lambda one: one["arguments"].update(properties=["log-matching"]))
+    forged = asking(dict(verify.open_bundle(str(tmp_path))), lambda one: one["arguments"].update(properties=["log-matching"]))
     for name, content in forged.items():
         (tmp_path / name).write_bytes(content)
     done = program("verify", str(tmp_path))
@@ -262,7 +262,7 @@ def test_five_replicas_as_designed_are_looked_up(min_isr: int) -> None:
     for spot in designed.entries:
         impaired = spot.losing + spot.out
         safe = "ok" if 5 - impaired >= min_isr else "writes stop"
-        assert describe.answer(designed, spot)[0] == ("LOST" if impaired == 5 and spot.losing >= min_isr else safe), spot
+        assert describe.cell_answer(designed, spot)[0] == ("LOST" if impaired == 5 and spot.losing >= min_isr else safe), spot
     assert not any("Not decided" in each or each.endswith((": .", " .")) for each in describe.sentences(designed))
 
 
@@ -274,21 +274,24 @@ def test_what_the_atlas_gave_up_is_no_loss_but_where_less_is_one() -> None:
     (shipped,) = found.tables
     assert found.verdict == "inconclusive" and not describe.is_decided(shipped)
     assert {each["source"] for rows in found.tolerance.values() for each in rows} == {"atlas"}
-    assert describe.cells_of(shipped, 1)[:4] == ["writes stop", "writes stop", "not decided", "LOST, 13 steps"]
+    assert describe.row_texts(shipped, 1)[:4] == ["writes stop", "writes stop", "not decided", "LOST, 13 steps"]
     says = describe.sentences(shipped)
     assert says[0] == "Nothing acknowledged is lost while no broker loses data and 2 others are out, or fewer."
     assert "Not decided: 2 brokers lose data at once while 1 other is out." in says and not any(
         "enough" in each for each in says
     )
     (other,) = neverlost.tolerance(given | {"replication.factor": 5, "min.insync.replicas": 2}).tables
-    assert describe.cells_of(other, 0)[1:] == ["LOST, 15 steps", "LOST, 15 steps", "LOST", "LOST", "LOST"]
+    assert describe.row_texts(other, 0)[1:] == ["LOST, 15 steps", "LOST, 15 steps", "LOST", "LOST", "LOST"]
     assert describe.sentences(other)[0] == "Brokers that are slow, fenced or shut down are enough to lose a record."
 
 
 def test_as_designed_and_as_shipped() -> None:
     """The leader that returns (not reported) loses a record of two replicas without any data loss; as designed nothing does."""
     designed, shipped = neverlost.tolerance({key: value for key, value in PAIR.items() if key != "defects"}, workers=1).tables
-    assert describe.answer(designed, FaultBudget(0, 1))[0] == "ok" and describe.answer(shipped, FaultBudget(0, 1))[0] == "LOST"
+    assert (
+        describe.cell_answer(designed, FaultBudget(0, 1))[0] == "ok"
+        and describe.cell_answer(shipped, FaultBudget(0, 1))[0] == "LOST"
+    )
     assert "returning-leader (not reported)" in describe.defects_read(shipped)
     assert describe.defects_read(designed) == []
 
@@ -298,7 +301,7 @@ def test_waived_defects_are_left_out_and_named() -> None:
     given = PAIR | {"defects": "shipped"}
     waived = ["returning-leader", "late-record-forgets-request"]
     one, other = (neverlost.tolerance(given, waive=each, workers=1) for each in (waived[:1], waived))
-    assert [describe.answer(each.tables[0], FaultBudget(0, 1))[0] for each in (one, other)] == ["LOST", "ok"]
+    assert [describe.cell_answer(each.tables[0], FaultBudget(0, 1))[0] for each in (one, other)] == ["LOST", "ok"]
     assert other.document["notices"]["configuration"][-1]["says"] == (
         "waived: returning-leader (not reported), late-record-forgets-request (not reported)"
     )
@@ -328,15 +331,15 @@ def test_eligible_leader_replicas_make_the_difference(version: str, at_1_2: str)
     given = PAIR | {"kafka.version": version, "replication.factor": 3, "min.insync.replicas": 2}
     given |= {"eligible.leader.replicas": "true"} if version == "4.3" else {}
     (table,) = neverlost.tolerance(given).tables
-    assert describe.answer(table, FaultBudget(1, 2))[0] == at_1_2
-    assert describe.answer(table, FaultBudget(2, 1))[0] == "LOST"
+    assert describe.cell_answer(table, FaultBudget(1, 2))[0] == at_1_2
+    assert describe.cell_answer(table, FaultBudget(2, 1))[0] == "LOST"
 
 
 def test_a_majority_loses_nothing_to_stops_and_something_to_one_lost_log() -> None:
     """Raft assumes that what a member has stored and voted for is never forgotten; flushed, a stop costs nothing."""
     found = neverlost.tolerance({"model": "majority", "replication.factor": 3})
     (table,) = found.tables
-    says = {(each.losing, each.out): describe.answer(table, each)[0] for each in table.entries}
+    says = {(each.losing, each.out): describe.cell_answer(table, each)[0] for each in table.entries}
     assert {spot: says[spot] for spot in says if not spot[0]} == {
         (0, 0): "ok",
         (0, 1): "ok",

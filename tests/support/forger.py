@@ -13,12 +13,13 @@ from typing import Any
 import neverlost
 from neverlost.checker.engine.evidence import ledger
 from neverlost.checker.engine.host.whole_files import as_json
-from neverlost.reports.bundle import ledger_lines, seal
+from neverlost.reports.bundle import ledger_lines
 from neverlost.reports.bundle.question import digest
+from neverlost.reports.bundle.safe_paths import MANIFEST
 from neverlost.reports.documents import measurements as measured
 from neverlost.reports.questions.roll import api as rolls
 from neverlost.reports.questions.verify import verify
-from neverlost.reports.questions.verify.derive import Derived, derived
+from neverlost.reports.questions.verify.derive import Derived, derive
 from neverlost.specs.errors import InputError
 from tests.support.program import DATA
 
@@ -66,8 +67,8 @@ def write(kind: str, place: Path) -> None:
         if kind == "check":
             Path("topics.txt").write_text(DESCRIBED)
             keys = {"metadata.version": "3.9-IV0", "acks": "all", "faults.lossy_crash": 1, "bounds.records": 1}
-            asked = ["acked-never-lost", "committed-never-lost"]
-            neverlost.check(keys, describe="topics.txt", kafka_version="3.9", properties=asked, advise=False, out=out)
+            checked = ["acked-never-lost", "committed-never-lost"]
+            neverlost.check(keys, describe="topics.txt", kafka_version="3.9", properties=checked, advise=False, out=out)
         elif kind == "sweep":
             Path("matrix.toml").write_text(MATRIX)
             neverlost.sweep("matrix.toml", out=out)
@@ -79,9 +80,8 @@ def write(kind: str, place: Path) -> None:
         elif kind in TABLES:
             Path("topics.txt").write_text("".join(DESCRIBED.splitlines(keepends=True)[:2]))
             asked: Any = {"files": {"describe": "topics.txt"}, "kafka_version": "3.9", "out": out}
-            {"tolerance": neverlost.tolerance, "roll": rolls.roll, "nines": neverlost.nines}[kind](
-                {"acks": "all", "metadata.version": "3.9-IV0"}, **asked
-            )
+            commands: dict[str, Any] = {"tolerance": neverlost.tolerance, "roll": rolls.roll, "nines": neverlost.nines}
+            commands[kind]({"acks": "all", "metadata.version": "3.9-IV0"}, **asked)
         else:
             lines = (DATA / "observed" / "run-4.3.jsonl").read_text().splitlines()
             Path("history.jsonl").write_text("\n".join(lines[:60]) + "\n")
@@ -93,14 +93,14 @@ def bundle(kind: str, place: Path) -> Bundle:
     """A bundle of a kind with what its question gives, derived once."""
     place.mkdir()
     write(kind, place)
-    files = dict(verify.opened(str(place / "bundle")))
-    return Bundle(files, derived(verify.asked(files)))
+    files = dict(verify.open_bundle(str(place / "bundle")))
+    return Bundle(files, derive(verify.question_of(files)))
 
 
 def judged(files: Files, own: Derived) -> verify.BundleCheck:
     """What verify makes of files; a forged question is derived only where the result says that it answers it."""
-    verify.asked(files)
-    return verify.compared(files, own)
+    verify.question_of(files)
+    return verify.compare_bundle(files, own)
 
 
 def leaves(value: Any, path: Path_ = ()) -> Iterator[Path_]:
@@ -118,7 +118,7 @@ def changed(document: Any, path: Path_) -> Any:
     """The document with another value of the same kind in one place."""
     if path:
         head, *rest = path
-        copy = dict(document) if isinstance(document, dict) else list(document)
+        copy: Any = dict(document) if isinstance(document, dict) else list(document)
         copy[head] = changed(document[head], tuple(rest))
         return copy
     if isinstance(document, bool):
@@ -138,15 +138,15 @@ OTHER = {"holds": "violated", "violated": "holds", "explained": "refused", "inco
 def sealed(files: Files, **more: bytes) -> Files:
     """The files with a manifest that fits whatever is there."""
     found = {**files, **more}
-    manifest = json.loads(files[seal.MANIFEST])
-    manifest["files"] = {name: digest(each) for name, each in sorted(found.items()) if name != seal.MANIFEST}
-    return found | {seal.MANIFEST: as_json(manifest).encode()}
+    manifest = json.loads(files[MANIFEST])
+    manifest["files"] = {name: digest(each) for name, each in sorted(found.items()) if name != MANIFEST}
+    return found | {MANIFEST: as_json(manifest).encode()}
 
 
 def rewritten(files: Files, name: str, change: Callable[[Any], Any]) -> Files:
     """The files with one document changed, as neverlost writes it, and sealed again."""
     document = change(json.loads(files[name]))
-    if name == seal.MANIFEST:
+    if name == MANIFEST:
         return files | {name: as_json(document).encode()}
     return sealed(files) | sealed(files, **{name: written(name, document)})
 
@@ -195,7 +195,7 @@ def accepted(files: Files, own: Derived) -> str | None:
 def refused(files: Files) -> str | None:
     """Why verify refuses a bundle, its question asked anew; None where it does not."""
     try:
-        verify.compared(files, derived(verify.asked(files)))
+        verify.compare_bundle(files, derive(verify.question_of(files)))
     except InputError as problem:
         return str(problem)
     return None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from neverlost.checker.kafka.history.history import COMPLETE, History, history_of, seen_of
+from neverlost.checker.kafka.history.history import COMPLETE, History, make_history, parse_observation
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import NO_REPLICA
 from neverlost.model.system import State, System
@@ -69,7 +69,9 @@ def header(**config: Any) -> Line:
 
 
 def history(lines: list[Line], **config: Any) -> History:
-    return history_of(header(**config), [seen_of(line, f"line {number}") for number, line in enumerate(lines, 2)], "line 1")
+    return make_history(
+        header(**config), [parse_observation(line, f"line {number}") for number, line in enumerate(lines, 2)], "line 1"
+    )
 
 
 NOT_OBSERVED = ("broker_lose_directory_cleanly",)

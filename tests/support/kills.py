@@ -1,6 +1,6 @@
 """Work that is killed at moments that a seed draws, and gone on with: nothing is lost, broken or left behind.
 
-`python -m tests.support.kills --count 200` kills searches in memory, on disk, in several processes and on Spark, sweeps,
+`python -m tests.support.kills --count 200` kills searches in memory, on disk and on Spark, sweeps,
 builds of the atlas and observations; each is gone on with until it ends, and compared with one that was left alone.  `--first`
 and `--count` are for a part of them, and so is `--only NAME`.  CI kills one of each that needs no Java, in
 `tests/checker/test_kills.py`.
@@ -87,7 +87,6 @@ def works(place: Path) -> list[Work]:
         Work("memory", 25, (*check, "--workers", "1")),
         Work("machine code", 10, (*check, "--workers", "2"), (), True, _compiled_at_once),
         Work("stored", 45, (*check, *kept, "--workers", "1"), resume),
-        Work("shared", 30, (*check, *kept, "--symmetry", "--workers", "2"), resume, True, _shared_at_once),
         Work("spark", 15, (*check, *kept, *spark), resume, True),
         Work("sweep", 30, ("sweep", str(place / "matrix.toml"), "--out", out), (), True),
         Work("atlas", 25, (*BUILD, *table), (), True, _small_atlas),
@@ -98,10 +97,6 @@ def works(place: Path) -> list[Work]:
 
 def _compiled_at_once() -> None:
     memory.WORTH_COMPILING = 1_000
-
-
-def _shared_at_once() -> None:
-    memory.WORTH_SHARING = 300
 
 
 def _small_atlas() -> None:
@@ -132,7 +127,7 @@ def differences(expected: dict[str, bytes], there: dict[str, bytes]) -> list[str
     for name in sorted(expected.keys() & there.keys()):
         if name.endswith(".json"):
             one, other = (_answered(json.loads(each[name])) for each in (expected, there))
-            places = measured.differences(other, measured.overlaid(name, one, other))
+            places = measured.differences(other, measured.take_measured_values(name, one, other))
             wrong += [f"{name}: {path}" for path, *_ in places]
         elif name.endswith(".parquet") and expected[name] != there[name]:
             wrong.append(f"{name} has other bytes")

@@ -18,7 +18,6 @@ from neverlost.checker.engine.evidence.reachable_states import walked
 from neverlost.checker.engine.outcome import Outcome
 from neverlost.checker.engine.proof import bounded_search
 from neverlost.checker.engine.proof.induction import prove
-from neverlost.checker.engine.search import workers
 from neverlost.checker.engine.search.options import Options
 from neverlost.checker.engine.spark import session
 from neverlost.model.system import System, bind
@@ -52,16 +51,13 @@ def here(place: Path) -> dict[str, Any]:
     """Every engine but Spark."""
     found: dict[str, Any] = {"ints": [walked(system(5), [PROPERTY])]}
     found["columns"] = searched("columns", workers=1)
-    memory.WORTH_SHARING = 100
-    shared = calls(workers.Processes, "round")
-    found["columns in processes"] = searched("columns", workers=2)
     memory.WORTH_COMPILING = memory.WORTH_LOADING = 12
     compiled = calls(team.CompiledSearch, "round")
     found["compiled"] = searched("memory", workers=2)
     found["compiled orbits"] = searched("memory", workers=1, symmetry=True)
     on_disk_search.TUNING["neverlost.task.columns"] = 30
     found["on disk"] = said(on_disk_search.explore(system(5), [PROPERTY], Options(state_dir=place / "levels")))
-    found["rounds"] = [bool(shared), bool(compiled)]
+    found["rounds"] = bool(compiled)
     broken = explore(system(2), [NEVER_COMMITS], Options(workers=1)).findings[0]
     found["counterexample"] = broken.trace and len(broken.trace.steps)
     bounded = bounded_search.check(system(2), [NEVER_COMMITS, PROPERTY], 5, workers=1).outcome.findings

@@ -28,7 +28,7 @@ Known = Callable[[Rows], Iterable[Rows]]
 
 
 class Ascending:
-    """Machine code for rows of so many words, and the threads that run it."""
+    """Sorts and compresses rows of a fixed number of words by compiled code, with several threads."""
 
     def __init__(self, functions: Functions, words: int, workers: int = 1) -> None:
         self.functions, self.words, self.workers = functions, words, workers
@@ -41,7 +41,7 @@ class Ascending:
             return [*pool.map(work, things)]
 
     def sorted(self, blocks: list[Rows]) -> Rows:
-        """The rows of some blocks, which are let go, in ascending order."""
+        """Return the rows of some blocks in ascending order; the blocks are freed."""
         blocks[:] = [each for each in map(np.ascontiguousarray, blocks) if len(each)]
         total = sum(map(len, blocks))
         if total <= SMALL or not (digits := self._digits(blocks, min(DIGIT, (total // SMALL).bit_length() + 1))):
@@ -54,7 +54,7 @@ class Ascending:
         return found
 
     def _put(self, piece: Rows) -> None:
-        """Sort rows where they are."""
+        """Sort rows in place."""
         if len(piece) > SMALL:
             piece[:] = Ascending(self.functions, self.words).sorted([piece.copy()])
             return
@@ -64,14 +64,14 @@ class Ascending:
             piece[:] = others
 
     def _room(self, rows: int) -> Rows:
-        """Room for a few rows that this thread has to itself."""
+        """Return a buffer for at most `SMALL` rows that belongs to this thread alone."""
         if not hasattr(self._own, "rows"):
             self._own.rows = np.empty((SMALL, self.words), np.uint64)
         found: Rows = self._own.rows[:rows]
         return found
 
     def _digits(self, blocks: Sequence[Rows], width: int = DIGIT) -> list[tuple[int, int]]:
-        """Word and shift of the digits in which rows differ, the first one to sort by first; `width` are the bits of one."""
+        """Return word and shift of each digit in which rows differ, the least significant first; a digit has `width` bits."""
         bits = np.zeros(self.words, np.uint64)
         for block in blocks:
             found = np.empty(self.words, np.uint64)
@@ -86,7 +86,7 @@ class Ascending:
         return digits
 
     def _spread(self, blocks: list[Rows], total: int, digit: tuple[int, int]) -> tuple[Rows, list[int]]:
-        """The rows by one digit, and where those of each value end."""
+        """Return the rows grouped by one digit, and where the group of each value ends."""
         counts = np.zeros(1 << DIGIT, np.int64)
         for block in blocks:
             self.functions["tally"](block.ctypes.data, len(block), counts.ctypes.data, *digit)
@@ -98,18 +98,18 @@ class Ascending:
         return found, ends.tolist()
 
     def _small(self, rows: Rows, others: Rows) -> Rows:
-        """Rows in ascending order: these, or the others."""
+        """Sort rows in place or into `others`, and return whichever holds them."""
         digits = np.array(self._digits([rows])[::-1] if len(rows) > 1 else [], np.int64)
         places = np.empty(1 << DIGIT, np.int64)
         given = others.ctypes.data, places.ctypes.data, digits.ctypes.data, len(digits)
         return others if self.functions["sort"](rows.ctypes.data, len(rows), *given) else rows
 
     def distinct(self, rows: Rows) -> Rows:
-        """Of ascending rows, which are overwritten, each once."""
+        """Return each of the ascending rows once; the rows are overwritten."""
         return rows[: self.functions["unique"](rows.ctypes.data, len(rows))]
 
     def encoded(self, rows: Rows) -> list[bytes]:
-        """The blocks of ascending rows."""
+        """Return ascending rows as compressed blocks."""
         return self._each(lambda part: compact.encoded(part, self._split), [*compact.portions(rows)])
 
     def _split(self, rows: Rows) -> tuple[Bits, Different]:
@@ -119,7 +119,7 @@ class Ascending:
         return bits, different[:count]
 
     def joined(self, block: Block) -> Rows:
-        """The rows of a block.
+        """Return the rows of a block.
 
         Errors: as `Block.raw`.
         """
@@ -130,11 +130,11 @@ class Ascending:
         return rows
 
     def run(self, blocks: list[Rows]) -> Run:
-        """Every row of some blocks, which are let go, once, in ascending order and compressed."""
+        """Return the distinct rows of some blocks, ascending and compressed; the blocks are freed."""
         return Run(b"".join(self.encoded(self.distinct(self.sorted(blocks)))), self.words)
 
     def united(self, runs: Sequence[Run], known: Sequence[Known]) -> Run:
-        """Every row of some runs once, without those that are known; a part of them at a time is not compressed."""
+        """Return the distinct rows of several runs as one run, without the known rows."""
         firsts = np.concatenate([np.empty((0, self.words), np.uint64), *[each.firsts for each in runs]])
         ranges = max(1, sum(map(len, runs)) // RANGE)
         order = np.lexsort(firsts.T[::-1])
@@ -155,12 +155,12 @@ class Ascending:
 
 
 def _within(rows: Rows, low: Rows | None, high: Rows | None) -> Rows:
-    """Of ascending rows, those from one up to another."""
+    """Return those of the ascending rows that lie between two rows."""
     return rows[0 if low is None else before(rows, low) : len(rows) if high is None else before(rows, high)]
 
 
 def unknown(functions: Functions, rows: Rows, known: Iterable[Rows]) -> Rows:
-    """Of ascending rows, which are overwritten, those that are in none of some blocks, which ascend as a whole."""
+    """Return those of the ascending rows that are in none of the ascending `known` blocks; the rows are overwritten."""
     start, kept = 0, np.zeros(1, np.int64)
     for block in known:
         if start == len(rows):

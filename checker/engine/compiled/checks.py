@@ -21,16 +21,16 @@ class CompiledChecks:
 
     @property
     def are_none(self) -> bool:
-        """Whether a level brings nothing but its size."""
+        """Return True if nothing is checked of a new level but its size."""
         return not self._properties and self._configurations.count == 1 and self._programs.symmetry is None
 
     def nothing(self, size: int = 0) -> LevelReport:
-        """The report of so many states of which nothing is known yet."""
+        """Return the report of a level of `size` states in which no violation is known yet."""
         count = self._configurations.count
         return LevelReport(size, by_configuration=np.zeros(count, np.int64) if count > 1 else None)
 
     def of(self, rows: Rows) -> LevelReport:
-        """What some states bring."""
+        """Return the report of some new states: violations, orbits, and how many belong to each configuration."""
         report, count = self.nothing(len(rows)), self._configurations.count
         if self._programs.symmetry is not None:
             report.orbits = self._programs.identify(rows, len(rows))

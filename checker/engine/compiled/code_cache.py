@@ -32,7 +32,7 @@ _own: list[Path] = []
 
 @contextlib.contextmanager
 def compiling_afresh() -> Iterator[None]:
-    """Use no code meanwhile that an earlier run left: what is found rests on this run's own compiler."""
+    """In this block, compile everything here and use no compiled code that an earlier run left."""
     from neverlost.checker.engine.host import scratch
 
     with scratch.folder("machine-code") as place:
@@ -44,17 +44,14 @@ def compiling_afresh() -> Iterator[None]:
 
 
 def folder() -> Path:
-    """Where machine code is kept: `neverlost` in the user's cache folder."""
+    """Return the folder of the code cache: `neverlost` in the user's cache folder."""
     shared = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neverlost" / "machine-code"
     return _own[-1] if _own else shared
 
 
 @contextlib.contextmanager
 def opened(place: Path) -> Iterator[int]:
-    """A folder that no other user can write to, by its descriptor; what is opened through it is in it.
-
-    Errors: `OSError` for another one, and for a link.
-    """
+    """Open a folder that no other user can write to. Errors: `OSError` for any other folder, and for a link."""
     handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | PLAIN)
     try:
         require_own(handle)
@@ -64,14 +61,14 @@ def opened(place: Path) -> Iterator[int]:
 
 
 def require_own(handle: int) -> None:
-    """Errors: `OSError` where others own what is open, or can write to it."""
+    """Raise `OSError` if another user owns the open file, or can write to it."""
     status = os.fstat(handle)
     if status.st_uid != os.getuid() or status.st_mode & 0o022:
         raise PermissionError("others may have written it")
 
 
 def read(path: Path) -> bytes | None:
-    """Machine code that was kept; None where there is none, or none that can be trusted."""
+    """Return cached compiled code; None if there is none that can be trusted."""
     try:
         with opened(path.parent) as place, os.fdopen(os.open(path.name, os.O_RDONLY | PLAIN, dir_fd=place), "rb") as stream:
             require_own(stream.fileno())
@@ -82,7 +79,7 @@ def read(path: Path) -> bytes | None:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Keep machine code, whole or not at all; a folder that cannot be written to, or that others can, is no failure."""
+    """Cache compiled code, whole or not at all; a folder that cannot be written, or that others can write, is no error."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with opened(path.parent) as place:
@@ -112,7 +109,7 @@ def cache_marker_of(system: System, properties: Sequence[Property], symmetry: bo
 
 
 def prepare() -> None:
-    """Have another thread bring the compiler's library into memory; an import of it would keep every thread waiting."""
+    """Load the compiler's library in another thread; an import would stop every thread meanwhile."""
     found = find_spec("llvmlite") if sys.platform == "linux" else None
     if found is not None and found.origin is not None:
         library = Path(found.origin).with_name("binding") / "libllvmlite.so"

@@ -45,14 +45,14 @@ DEEP = 255
 
 @dataclass(frozen=True)
 class Part:
-    """Which states a process has: those of one of so many processes."""
+    """The share of the states that one process of several has: number `number` of `of`."""
 
     number: int = 0
     of: int = 1
 
 
 class CompiledSearch:
-    """A team of threads that has a part of a search's states, or all of them."""
+    """Threads that hold a share of a search's states, or all of them, and expand them by compiled code."""
 
     def __init__(
         self, local: OwnedStates, programs: Programs, workers: int, is_limited: bool = False, part: Part | None = None
@@ -80,7 +80,7 @@ class CompiledSearch:
         self._compared = False
 
     def continue_from(self, local: OwnedStates) -> None:
-        """Take what one worker has found so far, level by level."""
+        """Insert the states that another worker has found so far, level by level."""
         room = self.boxes.capacity
         for start, end in zip(local.bounds, local.bounds[1:], strict=False):
             self._take_in(local.states.slice(first, min(first + room, end)).T for first in range(start, end, room))
@@ -88,14 +88,14 @@ class CompiledSearch:
         self._start()
 
     def _take_in(self, blocks: Iterable[Rows]) -> None:
-        """Insert states of which this worker has room for each block."""
+        """Insert blocks of states."""
         for block in blocks:
             rows = np.ascontiguousarray(block)
             self.boxes.scatter(0, rows, len(rows))
             self.threads.each(self._insert, len(rows))
 
     def _next_level(self) -> None:
-        """What was inserted since the last level is one, without what was visited before the tables were emptied."""
+        """Make what was inserted since the last level the newest one, without states visited before the tables were emptied."""
         found = [block for blocks in self._fresh for block in blocks]
         self._fresh = [[] for _ in self._fresh]
         if self._stored is None:
@@ -108,7 +108,7 @@ class CompiledSearch:
         give_back()
 
     def _advance(self, states: Sequence[Rows | Block]) -> None:
-        """These are the next level."""
+        """Make these states the newest level."""
         self._frontier = states
         new = sum(map(len, states))
         self._growth.add(new, self.tables.bytes)
@@ -116,7 +116,7 @@ class CompiledSearch:
         self._level += 1
 
     def _start(self) -> None:
-        """Make the newest level the frontier; what is expanded of it is let go."""
+        """Make the newest level the frontier; each part of it is freed once it is expanded."""
         starts = [self._rows(block)[:SAMPLE] for block in self._frontier[:SAMPLE]]
         self._sample = np.concatenate([np.empty((0, self.system.words), np.uint64), *starts])[:SAMPLE].copy()
         self._waiting, self._frontier = Shares(self._frontier, self._chunk, self._rows), []
@@ -125,7 +125,7 @@ class CompiledSearch:
         return self._order.joined(block) if isinstance(block, Block) else block
 
     def round(self) -> bool:
-        """Expand parts of the frontier and insert their successors; whether there is more of this level."""
+        """Expand parts of the frontier and insert their successors; return True if the level has more."""
         self._compare()
         if self.tables.are_short(self._growth.expected[0]):
             self.threads.each(self._reserve, self._distinct)
@@ -135,13 +135,13 @@ class CompiledSearch:
         return self._waiting.left > 0
 
     def _compare(self) -> None:
-        """Require that new code does what columns do."""
+        """Check new compiled code against columns on a sample of states."""
         if self.programs.improve() or not self._compared:
             self._compared = True
             self.programs.agree(self._sample)
 
     def _reserve(self, worker: int) -> None:
-        """Make room for what the level will bring, rather than again and again while it comes."""
+        """Enlarge a worker's tables once for what the level is expected to bring."""
         for number in range(self.part.number + worker * self.part.of, TABLES, self.threads.total * self.part.of):
             self.tables.reserve(number, *self._growth.expected)
 
@@ -165,7 +165,7 @@ class CompiledSearch:
                 self._fresh[worker].append(self._pieces[worker].take(new))
 
     def close_level(self) -> LevelReport:
-        """Finish the level: check its states, which become the frontier."""
+        """Check the states of the finished level, make them the frontier, and return the report."""
         self._next_level()
         if self._checks.are_none:
             report = self._checks.nothing(sum(map(len, self._frontier)))
@@ -204,7 +204,7 @@ class CompiledSearch:
 
     @property
     def holds_every_level(self) -> bool:
-        """Whether the tables are all there is."""
+        """True while every visited state is in memory."""
         return self._stored is None and not self._deep
 
     def offload(self, location: str) -> None:
@@ -219,7 +219,7 @@ class CompiledSearch:
         give_back()
 
     def restore(self, store: Store, level: Level) -> None:
-        """Go on from a level that an earlier search kept."""
+        """Insert a level that an earlier search stored."""
         self._base = (self._base[0] + level.generated, self._base[1] + Counter(level.fired))
         blocks, room = [store.packed(file).T for file in level.files], self.boxes.capacity
         if self._stored is None:
@@ -235,7 +235,7 @@ class CompiledSearch:
         self.decided = decided if decided.any() else None
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
-        """The smallest predecessor of each state in the level before it, and the lowest such step.
+        """Return the smallest predecessor of each state in the level before it, and the lowest such step.
 
         Errors: `EngineError` for a target without one.
         """
@@ -265,12 +265,11 @@ class CompiledSearch:
         return (self.tables.collect(number, depth) for number in range(TABLES))
 
     def counts(self) -> tuple[int, int, int, Counter[str]]:
-        """Generated, distinct, waiting, and how often each action fired."""
+        """Return how many states are generated, distinct and waiting, and how often each action fired."""
         (generated, before), fired = self._base, self.boxes.fired()
         distinct = len(self.tables) if self._stored is None else self._distinct
         return generated + fired.total(), distinct, self._waiting.left, Counter(before) + fired
 
     def close(self) -> None:
-        """End the threads, and the compiler."""
         self.threads.end()
         self.programs.close()

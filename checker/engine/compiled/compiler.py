@@ -14,7 +14,7 @@ GIVEN, MADE = "text", "code"
 
 
 def main(place: str) -> None:
-    """Compile the text that is given, with less claim on the processor than the search has."""
+    """Compile the program in `place` at a lower priority than the search has."""
     if hasattr(os, "nice"):
         os.nice(5)
     write(Path(place) / MADE, compiled((Path(place) / GIVEN).read_text(), OptimizationLevel.GOOD))

@@ -44,11 +44,10 @@ class NativeExpansion(Expansion):
         return np.concatenate(parts, axis=1) if fired.any() else None
 
     def _sifted(self, rows: Rows, latest: Rows) -> Rows:
-        """Rows without those among the latest of this batch; what an earlier one found may have been lost on its way."""
+        """Return rows without those that this batch has found already; earlier ones may have been overwritten."""
         left = np.zeros(1, np.int64)
         self._programs.functions["sift"](rows.ctypes.data, len(rows), left.ctypes.data, latest.ctypes.data)
         return rows[: int(left[0])]
 
     def close(self) -> None:
-        """End the compiler."""
         self._programs.close()

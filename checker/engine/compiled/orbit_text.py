@@ -48,12 +48,12 @@ class BitField:
         return cls(slot.word, slot.shift, slot.bits, label, whose, slot if slot.field.kind == "replica" else None)
 
     def before(self, other: BitField) -> bool:
-        """Whether another one begins where this one ends."""
+        """Return True if the other field begins where this one ends."""
         return (self.word, self.shift + self.bits) == (other.word, other.shift) and not self.named and not other.named
 
 
 def parts(symmetry: Symmetry) -> list[BitField]:
-    """What a permutation moves or renames."""
+    """Return the bit fields that a permutation moves or renames."""
     slots = [slot for slot in symmetry.system.slots if not slot.is_constant]
     found = [each for each in map(BitField.of, slots) if each.whose or each.named]
     groups: dict[int, dict[tuple[int, ...], list[BitField]]] = {}
@@ -63,7 +63,7 @@ def parts(symmetry: Symmetry) -> list[BitField]:
 
 
 def _joined(group: Sequence[Sequence[BitField]]) -> list[BitField]:
-    """Neighbours as one part, where they are neighbours for every replica; each row has the same labels in the same order."""
+    """Join neighbouring fields into one where they are neighbours for every replica."""
     rows = [[*row] for row in group]
     order = sorted(range(len(rows[0])), key=lambda number: (rows[0][number].word, rows[0][number].shift))
     found: list[list[BitField]] = [[] for _ in rows]
@@ -79,13 +79,13 @@ def _joined(group: Sequence[Sequence[BitField]]) -> list[BitField]:
 
 
 def _numbers(name: str, kind: str, values: Sequence[int]) -> str:
-    """A table as a constant."""
+    """Return a table of numbers as an LLVM constant."""
     listed = ", ".join(f"{kind} {value}" for value in values)
     return f"@{name} = internal constant [{len(values)} x {kind}] [{listed}]"
 
 
 class Orbits:
-    """The tables and the function of one system's symmetry."""
+    """Emits the tables and the function that make states of one system canonical under symmetry."""
 
     def __init__(self, symmetry: Symmetry) -> None:
         self.symmetry, self.system, self.replicas = symmetry, symmetry.system, symmetry.replicas
@@ -145,11 +145,11 @@ class Orbits:
         return text.let(f"zext {kind} {text.let(f'load {kind}, ptr {place}')} to i64")
 
     def _moved_bits(self, word: int) -> int:
-        """The bits of a word that belong to parts."""
+        """Return a mask of the bits of a word that permutations move."""
         return sum(((1 << each.bits) - 1) << each.shift for each in self.parts if each.word == word)
 
     def _code(self, text: Text, words: Sequence[str]) -> str:
-        """The ranks of the replicas by their descriptions, as one number."""
+        """Emit the ranks of the replicas by their descriptions, as one number."""
         said = []
         for replica in range(self.replicas):
             whole = "0"
@@ -173,7 +173,7 @@ class Orbits:
         return text.op("or", both[0], text.op("shl", both[1], 1))
 
     def _image(self, text: Text, order: str, kept: Sequence[str]) -> list[str]:
-        """The words of the state under a permutation."""
+        """Emit the words of the state under a permutation."""
         row, found = text.op("mul", order, len(self.parts)), [*kept]
         for number, part in enumerate(self.parts):
             source = self._entry(text, "i16", "sources", text.op("add", row, number))
@@ -184,13 +184,13 @@ class Orbits:
         return found
 
     def _names(self, text: Text, slot: Slot, order: str) -> str:
-        """Where the new names of a kind of element begin, for a permutation."""
+        """Emit the index at which a permutation's new names for a kind of element begin."""
         kind = self._kinds.index((slot.low, slot.bits))
         begins = sum(len(self.symmetry.orders) << bits for _, bits in self._kinds[:kind])
         return text.op("add", text.op("mul", order, 1 << slot.bits), begins)
 
     def _around(self, before: Text, start: str, end: str, kept: Sequence[str]) -> str:
-        """The function: for each row, the smallest image and how many permutations give it."""
+        """Emit the function that finds, for each row, the smallest image and how many permutations give it."""
         text = Text("p")
         words = range(self.system.words)
         image = self._image(text, self._entry(text, "i16", "fitting", "%t"), kept)

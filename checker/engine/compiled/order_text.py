@@ -27,19 +27,19 @@ ORDER_SIGNATURES = {
 
 
 def order_text(words: int) -> str:
-    """Everything that is done in ascending order."""
+    """Return the text of all functions on ascending rows."""
     texts = [tally_text, arrange_text, sort_text, differ_text, unique_text, strike_text, split_text, join_text]
     return "\n".join(each(words) for each in texts)
 
 
 def _digit(text: Text, words: int) -> str:
-    """The digit `%word`, `%shift` of the row `%i`."""
+    """Emit the digit at `%word`, `%shift` of the row `%i`."""
     place = text.op("add", text.op("mul", "%i", words), "%word")
     return text.low(text.op("lshr", text.load("%rows", place), "%shift"), DIGIT)
 
 
 def _loop(signature: str, text: Text, result: str, values: Sequence[tuple[str, str, str, str]] = (), step: int = 1) -> str:
-    """A function that runs a body for every `%i` from 0 below `%count`.
+    """Return a function that runs a body for every `%i` from 0 below `%count`.
 
     `values` are carried from one turn to the next: name, kind, first value, next value.
     """
@@ -225,12 +225,12 @@ def strike_text(words: int) -> str:
 
 
 def _pairs(words: int) -> list[tuple[int, int]]:
-    """The words of a row two at a time: the first of them, and how many."""
+    """Return the words of a row in pairs: the first word of each, and how many."""
     return [(word, min(2, words - word)) for word in range(0, words, 2)]
 
 
 def _pair(text: Text, pointer: str, first: str, word: int, many: int) -> str:
-    """Two words of the row that begins at an element, or one and zero."""
+    """Emit two neighbouring words of a row as a vector; the second is zero where only one is left."""
     place = text.at(pointer, text.op("add", first, word))
     if many == 2:
         return text.let(f"load <2 x i64>, ptr {place}, align 8")
@@ -238,13 +238,13 @@ def _pair(text: Text, pointer: str, first: str, word: int, many: int) -> str:
 
 
 def _byte(text: Text, pointer: str, words: int, word: int) -> str:
-    """The address of the bits of a word of the row `%i`."""
+    """Emit the address of the difference bits of a word of the row `%i`."""
     place = text.op("add", text.op("mul", "%i", words), word)
     return text.let(f"getelementptr i8, ptr {pointer}, i64 {place}")
 
 
 def _onward(text: Text, place: str, bits: str) -> str:
-    """The place after as many bytes as bits are set."""
+    """Emit an address moved on by as many bytes as bits are set."""
     some = text.let(f"zext i16 {text.let(f'call i16 @llvm.ctpop.i16(i16 {bits})')} to i64")
     return text.op("add", place, some)
 

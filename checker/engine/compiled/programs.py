@@ -35,7 +35,7 @@ SAMPLE = 256
 
 
 def place_of(text: str) -> Path:
-    """Where the machine code of a program is kept."""
+    """Return the file in which a program's compiled code is cached."""
     return folder() / hashlib.sha256("\0".join([*processor(), text]).encode()).hexdigest()
 
 
@@ -44,10 +44,7 @@ LOOK = 0.5
 
 
 def text_of(system: System, properties: Sequence[Property], symmetry: Symmetry | None) -> str:
-    """The program of a search.
-
-    Errors: `RuntimeError` where symmetry is of too many replicas.
-    """
+    """Return the LLVM text of a search's program. Errors: `RuntimeError` for symmetry of too many replicas."""
     if symmetry is not None and symmetry.replicas > MOST_REPLICAS:
         raise RuntimeError(f"symmetry of {symmetry.replicas} replicas")
     steps = program(system, [each.condition for each in properties])
@@ -58,7 +55,7 @@ def text_of(system: System, properties: Sequence[Property], symmetry: Symmetry |
 
 
 def is_kept(text: str) -> bool:
-    """Whether an earlier search left machine code for a program."""
+    """Return True if an earlier search cached compiled code for this program."""
     return read(place_of(text)) is not None
 
 
@@ -98,7 +95,7 @@ class Programs:
         self.functions.update(self._loaded.functions)
 
     def _is_ours(self) -> bool:
-        """Whether no other process on this machine makes this program, and none will until we are done."""
+        """Return True if no other process compiles this program; none will start until we have finished."""
         with contextlib.suppress(ImportError, OSError):
             import fcntl
 
@@ -121,7 +118,7 @@ class Programs:
             self._lock = None
 
     def _start_compiler(self, text: str) -> None:
-        """Have another process make better code, unless one does already."""
+        """Start a process that optimises the program, unless one is running already."""
         if not self._is_ours():
             return
         self._scratch = scratch.Folder("machine-code")
@@ -139,11 +136,11 @@ class Programs:
 
     @property
     def is_compiling(self) -> bool:
-        """Whether another process is making better code; it needs some hundred MB."""
+        """True if another process is making better code; it needs some hundred MB."""
         return self._compiler is not None
 
     def improve(self) -> bool:
-        """Change to better code if it has been made by now; whether it was.  No call may be running."""
+        """Use better code if it has been compiled by now; return True if so. No call into the code may be running."""
         if self._compiler is None:
             return self._text is not None and self._improve_by_another(self._text)
         has_ended = self._compiler.poll() is not None
@@ -174,7 +171,7 @@ class Programs:
         return count if self.symmetry is None else self.functions["canonical"](rows.ctypes.data, count)
 
     def successors(self, rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
-        """The successors of a few packed states, and for each its row and, in the upper half, its step.
+        """Return the successors of a few packed states, and for each its row and, in the upper half, its step.
 
         Errors: `ModelError` where a step leaves the declared bounds.
         """

@@ -33,7 +33,7 @@ class Threads:
 
     @property
     def are_stopped(self) -> bool:
-        """Whether what they do is to be given up."""
+        """True if what they do is to be given up."""
         return self._stopped.is_set()
 
     def each(self, work: Callable[[int], None], states: int) -> None:
@@ -75,7 +75,7 @@ class Shares:
             yield from (block[start : start + self._size] for start in range(0, len(block), self._size))
 
     def take(self) -> Rows | None:
-        """The next chunk; None when there is none."""
+        """Return the next chunk; None when there is none."""
         with self._lock:
             found = next(self._chunks, None)
             self.left -= 0 if found is None else len(found)
@@ -116,7 +116,7 @@ class Boxes:
         return found
 
     def is_full(self, sender: int) -> bool:
-        """Whether a sender has put enough into one of its boxes."""
+        """Return True if a sender has put enough into one of its boxes."""
         return bool(self._filled[sender].max() >= self.capacity)
 
     def expand(self, sender: int, chunk: Rows) -> None:

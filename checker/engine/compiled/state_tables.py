@@ -110,7 +110,7 @@ class Arena:
         return self._free
 
     def take(self, count: int) -> NDArray[np.uint64]:
-        """The first rows of the room, which are not free from now on."""
+        """Return the first rows of the room, which are not free from now on."""
         taken, self._free = self._free[:count], self._free[count:]
         return taken
 
@@ -150,7 +150,7 @@ class StateTables:
         return sum(each.nbytes for each in self._memory)
 
     def _new(self, parts: int, k: int, memory: NDArray[np.uint8] | None = None) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-        """The description of an empty table of `parts << k` buckets, and its memory."""
+        """Return the description of an empty table of `parts << k` buckets, and its memory."""
         if k > self.layout.rest_bits or parts << k > MOST_BUCKETS:
             raise EngineError("a table of states cannot grow any more")
         buckets, size, places = parts << k, self.layout.bytes(k), self.layout.places(k)
@@ -175,7 +175,7 @@ class StateTables:
         return description, memory
 
     def address(self, number: int) -> int:
-        """Where the description of a table is."""
+        """Return where the description of a table is."""
         return int(self.descriptions[number:].ctypes.data)
 
     def grow(self, number: int, expected: int = 0) -> None:
@@ -199,7 +199,7 @@ class StateTables:
         return int((parts << k) * self.layout.places(k) * FULLEST)
 
     def are_short(self, soon: int) -> bool:
-        """Whether so many states more would not fit into some table."""
+        """Return True if so many states more would not fit into some table."""
         return any(self._is_short(number, soon) for number in range(TABLES))
 
     def _is_short(self, number: int, soon: int) -> bool:
@@ -223,7 +223,7 @@ class StateTables:
             self.grow(int(mixed[done, 0]) & (TABLES - 1))
 
     def taken(self, number: int) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-        """The description of a table and its buckets, for `put` in another process; here it is empty from now on."""
+        """Return the description of a table and its buckets, for `put` in another process; here it is empty from now on."""
         description, memory = self.descriptions[number].copy(), self._memory[number]
         start = int(description[ADDRESS]) - memory.ctypes.data
         content = memory[start : start + int(description[BUCKETS]) * BUCKET]
@@ -241,7 +241,7 @@ class StateTables:
         return memory[start : start + int(fresh[BUCKETS]) * BUCKET]
 
     def collect(self, number: int, level: int) -> NDArray[np.uint64]:
-        """The states of a table that a level brought, in no order."""
+        """Return the states of a table that a level brought, in no order."""
         found = np.empty((int(self.descriptions[number, USED]), self.layout.words), np.uint64)
         filled = np.zeros(1, np.int64)
         self.functions["collect"](self.address(number), number, level, found.ctypes.data, filled.ctypes.data)

@@ -40,11 +40,11 @@ class StoredLevels:
         return [*self._order.united(runs, [self._looked_up(file) for file in files]).blocks()]
 
     def states_of(self, depth: int) -> Iterator[Rows]:
-        """The states of a level."""
+        """Return the states of a level."""
         return (self.store.packed(file).T for file in self.store.levels()[depth].files)
 
     def _looked_up(self, file: StateFile) -> Known:
-        """How a file of a level is looked through."""
+        """Return how a file of a level is looked through."""
         if file.order == ASCENDING:
             return partial(self.store.blocks, file, self._order.joined)
         if file.name not in self._looks:

@@ -95,7 +95,7 @@ class Layout:
 
     @classmethod
     def of(cls, system: System, level_bits: int = 8) -> Layout:
-        """The layout for the states of a system."""
+        """Return the layout for the states of a system."""
         widths = [max(slot.shift + slot.bits for slot in system.slots if slot.word == word) for word in range(system.words)]
         return cls((max(widths[0], NARROWEST), *widths[1:]), level_bits)
 
@@ -109,7 +109,7 @@ class Layout:
         return self.widths[0] - TABLE_BITS - UPPER_BITS - HINT_BITS
 
     def word_at(self, word: int) -> int:
-        """The lowest bit in a body of a word, of those after the first."""
+        """Return the lowest bit in a body of a word, of those after the first."""
         return self.level_bits + sum(self.widths[1:word])
 
     @property
@@ -147,7 +147,7 @@ class Text:
         self._count = 0
 
     def let(self, instruction: str) -> str:
-        """The name of an instruction's result."""
+        """Return the name of an instruction's result."""
         self._count += 1
         result = f"%{self._name}.{self._count}"
         self.lines.append(f"  {result} = {instruction}")
@@ -158,7 +158,7 @@ class Text:
         return self.let(f"{name} {kind} {left}, {right}")
 
     def low(self, value: str, width: int) -> str:
-        """The lowest bits of a number."""
+        """Return the lowest bits of a number."""
         return value if width >= 64 else self.op("and", value, (1 << width) - 1)
 
     def do(self, *lines: str) -> None:
@@ -170,11 +170,11 @@ class Text:
         self.do(f"br i1 {condition}, label %{then}, label %{otherwise}")
 
     def at(self, pointer: str, index: str | int) -> str:
-        """The address of an element of an array."""
+        """Return the address of an element of an array."""
         return self.let(f"getelementptr i64, ptr {pointer}, i64 {index}")
 
     def load(self, pointer: str, index: str | int, kind: str = "i64") -> str:
-        """An element of an array."""
+        """Return an element of an array."""
         return self.let(f"load {kind}, ptr {self.at(pointer, index)}, align 8")
 
     def store(self, value: str, pointer: str, index: str | int) -> None:
@@ -182,7 +182,7 @@ class Text:
         self.do(f"store i64 {value}, ptr {self.at(pointer, index)}, align 8")
 
     def pointer(self, address: str) -> str:
-        """An address as a pointer."""
+        """Return an address as a pointer."""
         return self.let(f"inttoptr i64 {address} to ptr")
 
     def count_up(self, pointer: str, index: str | int, value: str) -> None:
@@ -191,7 +191,7 @@ class Text:
 
 
 def mixed(text: Text, layout: Layout, words: Sequence[str]) -> list[str]:
-    """The words of a state, mixed; each has as many bits as before."""
+    """Return the words of a state, mixed; each has as many bits as before."""
     found = [*words]
     for turn in range(ROUNDS):
         for word, width in enumerate(layout.widths):
@@ -204,7 +204,7 @@ def mixed(text: Text, layout: Layout, words: Sequence[str]) -> list[str]:
 
 
 def unmixed(text: Text, layout: Layout, words: Sequence[str]) -> list[str]:
-    """The words that were mixed."""
+    """Return the words that were mixed."""
     found = [*words]
     for turn in reversed(range(ROUNDS)):
         for word, width in reversed(list(enumerate(layout.widths))):
@@ -217,12 +217,12 @@ def unmixed(text: Text, layout: Layout, words: Sequence[str]) -> list[str]:
 
 
 def half(width: int) -> int:
-    """How far a word is shifted when it is mixed: far enough to be undone by doing it again."""
+    """Return how far a word is shifted when it is mixed: far enough to be undone by doing it again."""
     return (width + 1) // 2
 
 
 def _stirred(text: Text, words: Sequence[str], other: int) -> str:
-    """What another word adds to one."""
+    """Return what another word adds to one."""
     return text.op("lshr", text.op("mul", words[other], MULTIPLIERS[2] + 2 * other), 21)
 
 
@@ -241,7 +241,7 @@ def _append(text: Text, words: Sequence[str], pointer: str, counter: str, index:
 
 
 def _description(text: Text, tables: str, first: str) -> str:
-    """The description of the table of a state, by its first mixed word."""
+    """Return the description of the table of a state, by its first mixed word."""
     return text.at(tables, text.op("mul", text.low(first, TABLE_BITS), DESCRIPTION))
 
 
@@ -260,7 +260,7 @@ def _split(text: Text, layout: Layout, table: str, first: str) -> tuple[str, str
 
 
 def _joined(text: Text, layout: Layout, bucket: str, table: str, tag: str, rest: str) -> str:
-    """The first mixed word without the number of its table: the reverse of `_split`."""
+    """Return the first mixed word without the number of its table: the reverse of `_split`."""
     k = text.load(table, K)
     inside = text.op("lshr", text.op("mul", bucket, text.load(table, INVERSE)), INVERSE_BITS)
     remainder = text.op("sub", bucket, text.op("mul", inside, text.load(table, PARTS)))
@@ -272,12 +272,12 @@ def _joined(text: Text, layout: Layout, bucket: str, table: str, tag: str, rest:
 
 
 def _wide(text: Text, layout: Layout, value: str) -> str:
-    """A number as wide as a body."""
+    """Return a number as wide as a body."""
     return value if layout.body_bits == 64 else text.let(f"zext i64 {value} to {layout.kind}")
 
 
 def _body(text: Text, layout: Layout, words: Sequence[str], rest: str) -> str:
-    """A body without its level."""
+    """Return a body without its level."""
     found = "0"
     for value, shift in [*[(each, layout.word_at(n)) for n, each in enumerate(words, start=1)], (rest, layout.rest_at)]:
         found = text.op("or", text.op("shl", _wide(text, layout, value), shift, layout.kind), found, layout.kind)
@@ -290,7 +290,7 @@ def _field(text: Text, layout: Layout, body: str, shift: int, width: int) -> str
 
 
 def _recovered(text: Text, layout: Layout, table: str, number: str) -> list[str]:
-    """The mixed words of the entry with `%tag` and `%body` in `%bucket` of a table."""
+    """Return the mixed words of the entry with `%tag` and `%body` in `%bucket` of a table."""
     distance = text.low("%tag", DISTANCE_BITS)
     beyond = text.op("lshr", text.op("mul", distance, text.op("sub", distance, 1)), 1)
     before = text.op("sub", "%bucket", beyond)
@@ -302,7 +302,7 @@ def _recovered(text: Text, layout: Layout, table: str, number: str) -> list[str]
 
 
 def _for_each(signature: str, text: Text, start: str, end: str) -> str:
-    """A function that runs a body for every `%i` from start to end; the body may go to `%end`."""
+    """Return a function that runs a body for every `%i` from start to end; the body may go to `%end`."""
     return "\n".join(
         [
             f"define {signature} {{",
@@ -421,19 +421,19 @@ def _ask_for(text: Text, address: str, lines: int = 2) -> None:
 
 
 def _lowest(text: Text, bits: str) -> str:
-    """The number of the lowest bit that is set."""
+    """Return the number of the lowest bit that is set."""
     return text.let(f"call i64 @llvm.cttz.i64(i64 {bits}, i1 true)")
 
 
 def _lanes(text: Text, tags: str, wanted: str, lanes: str) -> str:
-    """A bit for each place of a bucket whose tag is the one that is wanted."""
+    """Return a bit for each place of a bucket whose tag is the one that is wanted."""
     equal = text.let(f"icmp eq <{MOST_PLACES} x i{TAG_BITS}> {tags}, {wanted}")
     bits = text.let(f"bitcast <{MOST_PLACES} x i1> {equal} to i{MOST_PLACES}")
     return text.op("and", text.let(f"zext i{MOST_PLACES} {bits} to i64"), lanes)
 
 
 def _bodies(text: Text, table: str, bucket: str) -> str:
-    """The address of the bodies of a bucket, after its tags."""
+    """Return the address of the bodies of a bucket, after its tags."""
     return text.op("add", bucket, text.op("mul", text.load(table, PLACES), TAG_BYTES))
 
 
@@ -486,7 +486,7 @@ def _put(text: Text, layout: Layout, table: str, where: tuple[str, str, str], ta
 
 
 def _each_entry(signature: str, layout: Layout, instructions: Text, result: int) -> str:
-    """A function that runs a body for every entry, `%tag` and `%body`, of every `%bucket` of the table `%old`.
+    """Return a function that runs a body for every entry, `%tag` and `%body`, of every `%bucket` of the table `%old`.
 
     The instructions may go to `%next`.
     """

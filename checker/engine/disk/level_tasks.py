@@ -70,7 +70,7 @@ class SearchDescription:
 
     @classmethod
     def about(cls, location: str, system: System, asked: Sequence[Property], symmetry: bool) -> SearchDescription:
-        """The description of a search whose levels are at a location."""
+        """Return the description of a search whose levels are at a location."""
         return cls(
             location=location,
             model=system.model.name,
@@ -83,7 +83,7 @@ class SearchDescription:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> SearchDescription:
-        """A description that came as JSON."""
+        """Return a description that came as JSON."""
         more = {"configurations": tuple(given["configurations"]), "disabled": tuple(map(tuple, given["disabled"]))}
         homes = given["homes"]
         return cls(**{**given, **more, "homes": homes and Homes(homes["model"], tuple(homes["properties"]))})
@@ -125,7 +125,7 @@ class LevelTask:
 
 @dataclass
 class Settled:
-    """What one owner found: the file of its new states, the merged run, and what the states say."""
+    """What one owner of keys returns: the file of its new states, the merged run, and its report."""
 
     file: StateFile | None = None
     run: StateFile | None = None
@@ -136,14 +136,13 @@ class Settled:
 
 @dataclass
 class Counted:
-    """What tasks counted: successors, by action too, and how often they had to be tried again."""
+    """Successors counted by tasks, in all and by action, and how often tasks were tried again."""
 
     generated: int = 0
     fired: Counter[str] = field(default_factory=Counter)
     retried: int = 0
 
     def add(self, other: Counted) -> None:
-        """Count another expansion too."""
         self.generated += other.generated
         self.fired.update(other.fired)
         self.retried += other.retried
@@ -196,7 +195,6 @@ class LevelWorker:
             self._expansion = NativeExpansion(self._expansion, batch)
 
     def close(self) -> None:
-        """End what runs beside this."""
         self._expansion.close()
 
     def _expanded(self, batch: Packed, counted: Counted, columns: int) -> Packed | None:
@@ -265,13 +263,13 @@ def _joined(candidates: Sequence[Keyed], words: int) -> Keyed:
 
 
 def described(search: SearchDescription, task: LevelTask, **more: Any) -> str:
-    """The text from which an executor knows what to do."""
+    """Return a search and a task as JSON text for an executor."""
     return json.dumps({"search": asdict(search), "task": asdict(task), **more})
 
 
 @lru_cache(maxsize=2)
 def _worker(search_text: str) -> LevelWorker:
-    """One per process and search: its files stay mapped and verified from task to task."""
+    """Return the worker of a search in this process; its files stay mapped and verified from task to task."""
     search = SearchDescription.of(json.loads(search_text))
     return LevelWorker(Store.attach(search.location), *search.load(), search.symmetry)
 
@@ -327,7 +325,7 @@ def settle(text: str, blocks: Iterable[Block], retried: int = 0) -> Iterator[Byt
 
 
 def search_back(text: str, numbers: Iterable[int]) -> Iterator[bytes]:
-    """Predecessors of the targets within the slices with these numbers."""
+    """Return the predecessors of the targets within the slices with these numbers."""
     try:
         worker, task, given = _understood(text)
         targets = [tuple(each) for each in given["targets"]]
@@ -342,7 +340,7 @@ def failure(problem: Exception) -> bytes:
 
 
 def results(rows: Iterable[bytes]) -> tuple[list[Any], Counted]:
-    """What tasks returned: their results and the total of what they counted.
+    """Return what tasks returned: their results and the total of what they counted.
 
     Errors: what a task failed with, as the same kind of error.
     """
@@ -359,7 +357,6 @@ def results(rows: Iterable[bytes]) -> tuple[list[Any], Counted]:
 
 
 def settled(body: Mapping[str, Any]) -> Settled:
-    """A result of `settle`, read back."""
     file, run = (StateFile(**body[name]) if body[name] else None for name in ("file", "run"))
     violations = [(number, cell, tuple(words)) for number, cell, words in body["violations"]]
     return Settled(file, run, violations, body["by_configuration"], body["orbits"])

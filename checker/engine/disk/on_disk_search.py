@@ -56,7 +56,7 @@ RATIO = 2
 
 
 class Jobs(Protocol):
-    """Who does the wide levels."""
+    """Runs the tasks of wide levels."""
 
     @property
     def master(self) -> str: ...
@@ -80,7 +80,7 @@ def explore(
     reporter: Reporter | None = None,
     hire: Hire | None = None,
 ) -> Outcome:
-    """Every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`.
+    """Explore every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`.
 
     Without `hire` everything is done in this process.
     """
@@ -90,7 +90,7 @@ def explore(
 
 
 class _SearchOnDisk(LevelSearch):
-    """The level-synchronous search with workers that work on stored levels."""
+    """The level loop with workers that expand levels stored on disk."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class _SearchOnDisk(LevelSearch):
 
 
 class LevelsOnDisk:
-    """What a search asks of its workers, answered from stored levels."""
+    """The workers of a search whose levels are stored on disk."""
 
     def __init__(
         self, system: System, properties: Sequence[Property], options: Options, place: str, hire: Hire | None = None
@@ -153,7 +153,7 @@ class LevelsOnDisk:
         self.done = JobsDone(self.jobs.master) if self.jobs is not None else None
 
     def seed(self) -> None:
-        """The initial states become level 0."""
+        """Store the initial states as level 0."""
         states = sorted({state for _, state in self.system.initial_states()})
         packed = pack_rows(self.system, states)
         first = sorted_distinct(keyed(self.symmetry.canonical(packed) if self.symmetry else packed))
@@ -161,7 +161,7 @@ class LevelsOnDisk:
         self._running.set_result(([self.worker.settle(self._task, 0, [first])], Counted(len(states))))
 
     def resumed(self) -> Iterator[LevelReport]:
-        """The reports of the levels that an earlier search committed."""
+        """Return the reports of the levels that an earlier search committed."""
         self.levels = self.store.levels()
         if not self.levels:
             self.store.discard_uncommitted([])
@@ -176,7 +176,7 @@ class LevelsOnDisk:
         self.generations = self._visited_of(self.levels)
 
     def _visited_of(self, levels: Sequence[Level]) -> list[list[StateFile]]:
-        """The visited runs as the last manifest has them; else, from the levels."""
+        """Return the visited runs that the last manifest lists; without a list, the levels themselves."""
         runs, grouped = list(levels[-1].runs), levels[-1].facts.get("generations")
         if grouped is not None:
             return [[runs.pop(0) for _ in range(length)] for length in grouped]
@@ -193,7 +193,7 @@ class LevelsOnDisk:
         return self.levels[-1].files
 
     def round(self) -> bool:
-        """Work on the next level for a while; whether there is more of it."""
+        """Expand a part of the level; return True if it has more."""
         if self._running is None:
             self._task = self._planned()
             waiting = sum(file.rows for file in self.frontier)
@@ -215,7 +215,7 @@ class LevelsOnDisk:
             self.done = replace(self.done, jobs=self.done.jobs + 1, levels=(*self.done.levels, *levels))
 
     def _prepare(self, waiting: int) -> None:
-        """Let the workers get ready while narrow levels are still done here, but growth will soon make them too wide."""
+        """Start the executors while levels are still narrow, if growth will soon make them wide."""
         before = self.levels[-2].rows if len(self.levels) > 1 else waiting
         expected = waiting * (waiting / max(before, 1)) ** SIGHT
         if self.jobs is not None and expected > self.tuning["neverlost.driver.states"]:
@@ -246,7 +246,7 @@ class LevelsOnDisk:
         )
 
     def _merging(self, expected: int) -> list[StateFile]:
-        """The newest generations, as far as they are short against what comes after them."""
+        """Return the files of the newest generations that are short compared with the rows after them: they are merged next."""
         chosen: list[StateFile] = []
         for generation in reversed(self.generations):
             rows = sum(file.rows for file in generation)
@@ -257,7 +257,7 @@ class LevelsOnDisk:
         return chosen
 
     def close_level(self) -> LevelReport:
-        """Commit the level; what it brought."""
+        """Commit the level and return its report."""
         if self._running is None:
             raise EngineError("a level is closed before it was worked on")
         found, counted = self._running.result()
@@ -322,12 +322,12 @@ class LevelsOnDisk:
         return found
 
     def counts(self) -> tuple[int, int, int, Counter[str]]:
-        """Generated, distinct, waiting, and how often each action fired."""
+        """Return how many states are generated, distinct and waiting, and how often each action fired."""
         waiting = self.levels[-1].rows if self.levels else 0
         return self.total.generated, self.distinct, waiting, self.total.fired
 
     def events(self) -> list[str]:
-        """What happened since the last call that a person may want to know."""
+        """Return what happened since the last call that a person may want to know."""
         return self.jobs.events() if self.jobs is not None else []
 
     def close(self) -> None:
@@ -341,7 +341,7 @@ class LevelsOnDisk:
 
 
 def _together(found: Sequence[Settled]) -> LevelReport:
-    """What the owners found, as one report."""
+    """Merge the reports of all owners."""
     report = LevelReport(0)
     for each in found:
         report.new += each.file.rows if each.file else 0
@@ -354,17 +354,14 @@ def _together(found: Sequence[Settled]) -> LevelReport:
 
 
 def _sliced(files: Iterable[StateFile], most: int) -> Iterator[tuple[StateFile, int, int]]:
-    """Parts of files with at most so many states each."""
+    """Cut files into slices of at most `most` states."""
     for file in files:
         for start in range(0, file.rows, most):
             yield file, start, min(start + most, file.rows)
 
 
 def tuning(conf: Mapping[str, str]) -> dict[str, int]:
-    """Our own settings.
-
-    Errors: `InputError` for one that does not exist or is no whole number.
-    """
+    """Return the settings of neverlost's own. Errors: `InputError` for one that does not exist or is no whole number."""
     found = dict(TUNING)
     for name, value in conf.items():
         if not name.startswith("neverlost."):

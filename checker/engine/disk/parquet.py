@@ -47,7 +47,7 @@ def export(system: System, store: Store, directory: str | Path) -> int:
 
 
 def empty_directory(directory: str | Path) -> Path:
-    """A directory for an export, made if it is missing.
+    """Return a directory for an export, made if it is missing.
 
     Errors: `InputError` when it has something in it already, or cannot be made.
     """
@@ -62,12 +62,12 @@ def empty_directory(directory: str | Path) -> Path:
 
 
 def column_name(slot: Slot) -> str:
-    """The flat name of an element: the field and its indices, joined with `_`."""
+    """Return the flat name of an element: the field and its indices, joined with `_`."""
     return "_".join([slot.field.name, *map(str, slot.index)])
 
 
 def dictionary(system: System, symmetry: bool = False) -> dict[str, Any]:
-    """What the table's columns are, in order."""
+    """Return what the table's columns are, in order."""
     own = [
         {"column": "depth", "type": "int16", "means": "steps from the nearest initial state"},
         {"column": "configuration", "type": "int16", "means": "which entry of configurations.json the state belongs to"},
@@ -97,7 +97,7 @@ def dictionary(system: System, symmetry: bool = False) -> dict[str, Any]:
 
 
 def _meaning(slot: Slot) -> str:
-    """A sentence from the declaration: the field, of whom, and how values are to be read."""
+    """Return a sentence from the declaration: the field, of whom, and how values are to be read."""
     name = slot.field.name.replace("_", " ")
     where = [f"{axis} {index}" for axis, index in zip(slot.field.axes, slot.index, strict=True)]
     of = f" of {', '.join(where)}" if where else ""

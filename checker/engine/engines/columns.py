@@ -1,4 +1,4 @@
-"""The columns engine: the memory engine without machine code, as a second opinion."""
+"""The columns engine: the memory engine without compiled code, in one process, as a second opinion."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ from neverlost.specs.property import Property
 def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
 ) -> Outcome:
-    """Every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`."""
+    """Explore every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`."""
     asked = replace(options or Options(), machine_code=False)
     return replace(memory.explore(system, properties, asked, reporter), engine="columns")

@@ -31,7 +31,7 @@ def explore(
     reporter: Reporter | None = None,
     engine: str = "memory",
 ) -> Outcome:
-    """Every reachable state of the system, level by level, and a verdict per property and configuration.
+    """Explore every reachable state of the system, level by level; decide every property of every configuration.
 
     Errors: `InputError` for a state directory that cannot be used; `EngineError` where engines disagree with ints.
     """

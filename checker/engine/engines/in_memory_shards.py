@@ -27,7 +27,7 @@ KEPT_EVERY = 300.0
 
 
 class InMemoryShardSearch(MemorySearch):
-    """A search in memory that moves to a team, or on to files; `moved` says why it did that."""
+    """A search whose states move from this process to Spark's executors, or on to files; `moved` says why to files."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class InMemoryShardSearch(MemorySearch):
         self._written_at = time.monotonic()
 
     def attempt(self) -> Outcome | None:
-        """What was found; None where the search has to go on in files, from the levels that are there."""
+        """Return the outcome; None if the search must continue in files from the levels that are stored."""
         try:
             return self._ended()
         except KeyboardInterrupt:
@@ -82,10 +82,7 @@ class InMemoryShardSearch(MemorySearch):
         return self.moved or LevelSearch._limit(self)
 
     def _relieve(self, most: float = 0.5) -> None:
-        """Tables are not emptied: the search moves to files."""
-
-    def _spread(self) -> None:
-        """Not to processes: the team comes next."""
+        """Do nothing: this search moves to files instead of emptying its tables."""
 
     def _share(self) -> None:
         if self.workers is self.team:
@@ -152,14 +149,14 @@ class InMemoryShardSearch(MemorySearch):
             )
 
     def _commit(self, store: Store, report: LevelReport) -> None:
-        """Make the level durable where it is kept; else all that are not, from time to time."""
+        """Store the level if levels are stored; otherwise store, from time to time, all that are not."""
         self._pending.append(self._level_of(report))
         if self.options.state_dir is not None or time.monotonic() - self._written_at > KEPT_EVERY:
             self._write(self._pending)
             self._written_at = time.monotonic()
 
     def _write(self, levels: list[Level]) -> None:
-        """Commit levels that are in memory."""
+        """Store levels that are in memory."""
         assert self.store is not None
         workers: Any = self.workers
         depths = [each.depth for each in levels if each.depth < self.levels]

@@ -1,4 +1,4 @@
-"""The memory engine: level-synchronous exploration in this process, or over all cores once it pays.
+"""The memory engine: level-synchronous exploration, by columns in this process and compiled, over all cores, once it pays.
 
 A level's set of states does not depend on the number of workers, and everything reported is a function of
 those sets: counts, depth, the counterexample (the smallest violating state of the first level that has one,
@@ -16,15 +16,14 @@ from typing import Any
 
 from neverlost.checker.engine.compiled.code_cache import cache_marker_of, prepare
 from neverlost.checker.engine.host import interrupts, scratch
-from neverlost.checker.engine.host.resources import ResourceExhausted, used_memory
+from neverlost.checker.engine.host.resources import used_memory
 from neverlost.checker.engine.outcome import Outcome
-from neverlost.checker.engine.search.importable import homes_of
 from neverlost.checker.engine.search.level_report import LevelReport
 from neverlost.checker.engine.search.level_search import LevelSearch
 from neverlost.checker.engine.search.options import Options, Reporter
 from neverlost.checker.engine.search.owned_states import OwnedStates
 from neverlost.checker.engine.search.resume import kept, opened, reported
-from neverlost.checker.engine.search.workers import Local, Processes
+from neverlost.checker.engine.search.workers import Local
 from neverlost.checker.engine.storage.levels import Level, Store
 from neverlost.model.system import System
 from neverlost.specs.property import Property
@@ -35,9 +34,6 @@ WORTH_COMPILING = 60_000
 WORTH_LOADING = 15_000
 """States known from which it is worth seeing whether an earlier search left machine code."""
 
-WORTH_SHARING = 120_000
-"""States waiting from which several processes beat one."""
-
 WORTH_EMPTYING = 1 << 14
 """States for which tables are emptied within a level."""
 
@@ -45,7 +41,7 @@ WORTH_EMPTYING = 1 << 14
 def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
 ) -> Outcome:
-    """Every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`."""
+    """Explore every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`."""
     asked = options or Options()
     with ExitStack() as stack:
         place = asked.state_dir
@@ -55,7 +51,7 @@ def explore(
 
 
 class MemorySearch(LevelSearch):
-    """The search in memory; with a store, every level is kept there and old ones may live there only."""
+    """The search in memory; with a store, every level is written there, and old ones may be there only."""
 
     def __init__(
         self,
@@ -66,7 +62,7 @@ class MemorySearch(LevelSearch):
         place: Path | str | None,
     ) -> None:
         super().__init__(system, properties, options, reporter)
-        self.workers: Local | Processes | Any
+        self.workers: Local | Any
         self.store = opened(place, system, properties, options) if place is not None else None
         self._kept = (0, Counter[str]())
         self._may_compile = options.machine_code
@@ -99,7 +95,7 @@ class MemorySearch(LevelSearch):
         report = super()._close()
         if self.store is not None:
             self._commit(self.store, report)
-            self._relieve(0.5 if isinstance(self.workers, Local | Processes) else 0.6)
+            self._relieve(0.5 if isinstance(self.workers, Local) else 0.6)
         return report
 
     def _commit(self, store: Store, report: LevelReport) -> None:
@@ -108,7 +104,7 @@ class MemorySearch(LevelSearch):
         store.commit(replace(level, files=tuple(each for each in files if each.rows)))
 
     def _level_of(self, report: LevelReport) -> Level:
-        """What the manifest of the level that was closed says, but for its files."""
+        """Return the manifest entry of the closed level, without its files."""
         generated, _, _, fired = self.workers.counts()
         before, self._kept = self._kept, (generated, Counter(fired))
         return Level(
@@ -131,7 +127,7 @@ class MemorySearch(LevelSearch):
             self.workers.offload(self.store.files.location)
 
     def _limit(self) -> str | None:
-        if isinstance(self.workers, Local | Processes):
+        if isinstance(self.workers, Local):
             return super()._limit()
         programs, limits = self.workers.programs, self.options.limits
         if len(self.workers.tables) > WORTH_EMPTYING:
@@ -144,12 +140,12 @@ class MemorySearch(LevelSearch):
         return reason
 
     def _share(self) -> None:
-        """Use more of the machine once the search is worth it."""
-        if isinstance(self.workers, Local) and not self._compile(self.workers.owned):
-            self._spread()
+        """Continue by compiled code once the search is large enough."""
+        if isinstance(self.workers, Local):
+            self._compile(self.workers.owned)
 
     def _compile(self, local: OwnedStates, at_once: bool = False) -> bool:
-        """Move to machine code where there is a compiler and the search is worth it, or at once; whether it did."""
+        """Continue by compiled code if there is a compiler and the search is large enough, or at once; return True if so."""
         known = WORTH_COMPILING if at_once else local.known
         if not self._may_compile or local.runs or known < min(self._worth_loading, WORTH_COMPILING):
             return False
@@ -169,19 +165,3 @@ class MemorySearch(LevelSearch):
             workers.continue_from(local)
             self.workers = workers
         return True
-
-    def _spread(self) -> None:
-        """Move to several processes when the frontier is worth it and the model can be named to them."""
-        if not isinstance(self.workers, Local) or self.processes == 1 or self._waiting() < WORTH_SHARING:
-            return
-        local = self.workers.owned
-        if local.runs or homes_of(self.system.model, self.properties) is None:
-            return
-        with interrupts.later():
-            try:
-                self.workers = Processes(local, self.processes)
-            except ResourceExhausted:  # one process needs less
-                self.processes = 1
-                return
-            if local.expansion.decided is not None:
-                self.workers.forget(local.expansion.decided)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
 ) -> Outcome:
-    """Every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`."""
+    """Explore every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`."""
     asked = options or Options()
     with nullcontext(str(asked.state_dir)) if asked.state_dir else scratch.folder("levels") as place:
         return _explore(system, tuple(properties), asked, reporter, place)
@@ -71,7 +71,7 @@ def _held(
     jobs: SparkJobs,
     tuning: Mapping[str, int],
 ) -> InMemoryShardSearch | None:
-    """The search whose states tasks hold, where they may and can."""
+    """Return a search whose states Spark's executors hold; None if they may not or cannot hold them."""
     memory = _memory_of_a_task(jobs.master, tuning["neverlost.task.memory"])
     may_be = memory != 0 and asked.machine_code and not session.is_connect(jobs.master)
     if not may_be or _is_large(asked, place, tuning["neverlost.driver.states"]):
@@ -86,7 +86,7 @@ def _held(
 
 
 def _memory_of_a_task(master: str, megabytes: int) -> int | None:
-    """The bytes that a task may take to hold states: None is a share of this machine, and 0 none.
+    """Return the bytes that a task may take to hold states: None is a share of this machine, and 0 none.
 
     What a task of a cluster may take, the cluster does not say here; a task that takes too much is killed.
     """
@@ -96,12 +96,12 @@ def _memory_of_a_task(master: str, megabytes: int) -> int | None:
 
 
 def _is_large(asked: Options, place: str, most: int) -> bool:
-    """Whether a search that is resumed has more states than this process should hold."""
+    """Return True if a resumed search has more states than this process should hold."""
     return asked.resume and Store.exists(place) and sum(level.rows for level in Store.attach(place).levels()) > most
 
 
 def _noted(found: Outcome, tuning: Mapping[str, int], reporter: Reporter | None) -> Outcome:
-    """What was found; where there was no job, it is said why."""
+    """Return the outcome, and report if no Spark job was needed."""
     if found.cluster is not None and not found.cluster.jobs:
         narrow = tuning["neverlost.driver.states"]
         sizes = [after - before for (_, before), (_, after) in pairwise([(0, 0), *found.growth])]

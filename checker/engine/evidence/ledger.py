@@ -1,6 +1,6 @@
 """The ledger: what is known, per configuration and property, and how it came to be known.
 
-One JSON file; every run adds or replaces its own lines, whole or not at all.
+The text of one JSON file, to which every run adds its own lines or replaces them.
 """
 
 from __future__ import annotations
@@ -8,10 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.checker.engine.outcome import EngineError, Verdict
 from neverlost.specs.errors import InputError
 from neverlost.specs.strict_json import parsed_json
@@ -47,7 +45,7 @@ class LedgerLine:
 
     @property
     def known(self) -> str:
-        """What is known, in a few words."""
+        """What is known, as a phrase."""
         if self.status == REFUTED:
             return f"refuted in {self.steps} step{'' if self.steps == 1 else 's'}"
         if self.status == BOUNDED:
@@ -65,19 +63,19 @@ class LedgerLine:
 
     @property
     def is_sound(self) -> bool:
-        """Whether every value is one that a line may have."""
+        """True if every value is one that a line may have."""
         texts = (self.model, self.model_digest, self.goal, self.how, self.goal_digest, *self.unbounded)
         is_count = self.steps is None or (type(self.steps) is int and self.steps >= 0)
         return self.status in STRENGTH and isinstance(self.config, dict) and is_count and all(type(one) is str for one in texts)
 
     @property
     def subject(self) -> tuple[str, str, str, str, str]:
-        """What the line is about."""
+        """What the line is about: lines with equal subjects replace each other."""
         return self.model, self.model_digest, json.dumps(self.config, sort_keys=True), self.goal, self.goal_digest
 
 
 def beyond(unbounded: Iterable[str], config: Mapping[str, Any]) -> str:
-    """What a proof does not bound, and what it does."""
+    """Return in words what a proof leaves unbounded, and what it bounds."""
     *most_names, last = [*unbounded] or [""]
     if not last:
         return " within the bounds"
@@ -86,26 +84,8 @@ def beyond(unbounded: Iterable[str], config: Mapping[str, Any]) -> str:
     return f", for any number of {names}" + (f", in a log of at most {most} record{'s' * (most != 1)}" if most else "")
 
 
-def read(directory: Path) -> list[LedgerLine]:
-    """The lines of a directory's ledger; none where there is no ledger.
-
-    Errors: `InputError` for a file that cannot be read or is no ledger.
-    """
-    path = directory / FILE
-    if not path.exists():
-        return []
-    try:
-        content = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise InputError(f"cannot read {str(path)!r}: {problem}; move it away") from None
-    return parsed(content, repr(str(path)))
-
-
 def parsed(content: str, where: str) -> list[LedgerLine]:
-    """The lines of a ledger's text.
-
-    Errors: `InputError` for what is none.
-    """
+    """Parse the text of a ledger. Errors: `InputError` for a text that is no ledger."""
     try:
         document = parsed_json(content, where)
         if document["schema"] != SCHEMA:
@@ -134,21 +114,14 @@ def merged(known: Iterable[LedgerLine], lines: Iterable[LedgerLine]) -> list[Led
     return [found[subject] for subject in sorted(found)]
 
 
-def record(directory: Path, lines: Iterable[LedgerLine]) -> list[LedgerLine]:
-    """Adds lines to a directory's ledger."""
-    found = merged(read(directory), lines)
-    write_text(directory / FILE, text(found))
-    return found
-
-
 def text(lines: Iterable[LedgerLine]) -> str:
-    """What a ledger's file has."""
+    """Return the text of a ledger's file."""
     listed = ",\n".join(json.dumps(asdict(each)) for each in lines)
     return f'{{"schema": {json.dumps(SCHEMA)}, "lines": [\n{listed}\n]}}\n'
 
 
 def require_agreement(line: LedgerLine, other: LedgerLine) -> None:
-    """Errors: `EngineError` where one refutes what the other has proved, exhausted, or searched to that depth."""
+    """Raise `EngineError` if one line refutes what the other has proved, exhausted, or searched to that depth."""
     refuted, rest = (line, other) if line.status == REFUTED else (other, line)
     is_open = rest.status == OPEN or (rest.status == BOUNDED and (rest.steps or 0) < (refuted.steps or 0))
     if refuted.status == REFUTED and rest.status != REFUTED and not is_open:
@@ -156,7 +129,7 @@ def require_agreement(line: LedgerLine, other: LedgerLine) -> None:
 
 
 def outranks(line: LedgerLine, other: LedgerLine) -> bool:
-    """Whether a line says more than another one on the same subject."""
+    """Return True if a line says more than another one on the same subject."""
     return _weight(line) > _weight(other)
 
 

@@ -22,17 +22,14 @@ LARGEST = 4 * 1024**3
 
 
 def packed(words: int, states: Iterable[Sequence[int]]) -> bytes:
-    """Packed states, sorted, as fixed-width numbers under LZMA."""
+    """Return packed states, sorted, as fixed-width numbers under LZMA."""
     ordered = sorted(tuple(map(int, each)) for each in states)
     body = b"".join(word.to_bytes(8, "big") for each in ordered for word in each)
     return MAGIC + f"{words} {len(ordered)}\n".encode() + lzma.compress(body, preset=6)
 
 
 def read(path: Path, system: System) -> set[State]:
-    """The listed states.
-
-    Errors: `InputError` for a file that is no certificate, is cut short, or lists states of another shape.
-    """
+    """Return the states that a certificate lists. Errors: `InputError` for any other, a cut or a misshapen file."""
     try:
         whole = path.read_bytes()
         if not whole.startswith(MAGIC):
@@ -93,7 +90,7 @@ def verify(path: Path, system: System, properties: Sequence[Property]) -> int:
 
 
 def walked(system: System, properties: Sequence[Property]) -> int | None:
-    """How many states there are, walked one by one by the definition; None where a property fails in one of them."""
+    """Count the reachable states one by one on the ints interpreter; return None if a property fails in one of them."""
     safety = [each for each in properties if each.kind != RECOVERY]
     seen = {state for _, state in system.initial_states()}
     waiting = list(seen)
@@ -110,7 +107,7 @@ def walked(system: System, properties: Sequence[Property]) -> int | None:
 
 
 def _recovers(path: Path, system: System, asked: Property, backwards: Mapping[State, Sequence[State]]) -> None:
-    """Walk back from the wanted states; `backwards` has the states from which a step that is no fault leads to each."""
+    """Check recovery by walking back from the wanted states; `backwards` maps a state to its fault-free predecessors."""
     met = {state for state in backwards if ints.evaluate(system, state, asked.condition)}
     waiting = list(met)
     while waiting:

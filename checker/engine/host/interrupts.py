@@ -53,7 +53,7 @@ def _end_after_a_moment(number: int, frame: FrameType | None) -> None:
 
 
 def have_come() -> bool:
-    """Whether a signal has ended the command: nothing is to be searched for any more."""
+    """Return True if a signal has ended the command: nothing is to be searched for any more."""
     return _command.is_interrupted
 
 

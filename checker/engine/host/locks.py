@@ -46,7 +46,7 @@ def held(place: Path | str | None, name: str = FILE) -> Iterator[None]:
 
 
 def _locked(folder: Path, name: str) -> TextIO:
-    """The open file of a lock that is now ours, with who holds it."""
+    """Return the open file of a lock that is now ours, with who holds it."""
     import fcntl
 
     with ExitStack() as unless_held:
@@ -75,7 +75,7 @@ def was_held(folder: Path, name: str) -> bool:
 
 
 def is_free(folder: Path, name: str) -> bool:
-    """Whether no process holds a folder's lock."""
+    """Return True if no process holds a folder's lock."""
     import fcntl
 
     if folder.absolute() / name in _held:

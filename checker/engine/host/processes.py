@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from types import ModuleType
 from typing import Any
 
 from neverlost.checker.engine.host import interrupts
@@ -60,14 +59,14 @@ class Child:
     seen: Hashable = None
 
     def is_still(self) -> bool:
-        """Whether nothing of it has been active for as many looks as are allowed; this is one if it is time for it."""
+        """Return True if nothing of it has been active for as many looks as are allowed; this is one if it is time for it."""
         if time.monotonic() - self.looked_at >= LOOK:
             now, self.looked_at = activity(self.process.pid), time.monotonic()
             self.looks, self.seen = (self.looks + 1 if now == self.seen else 0), now
         return self.looks >= STILL
 
     def received(self) -> Any:
-        """What it says next.
+        """Return what it says next.
 
         Errors: `EOFError` where it has ended, or stands still.
         """
@@ -85,21 +84,6 @@ def _context() -> Any:
 
 SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 """Keeps a child Python from importing modules from its working directory."""
-
-
-@contextlib.contextmanager
-def spawning() -> Iterator[None]:
-    """A Python that is spawned meanwhile runs nothing of the caller's: neither its script nor modules of its working directory.
-
-    Without this a script that asks for a search outside of `if __name__ == "__main__":` would search again in each worker.
-    """
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        with environment_with(SAFE_PATH):
-            yield
-    finally:
-        sys.modules["__main__"] = main
 
 
 @contextlib.contextmanager

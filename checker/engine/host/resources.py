@@ -65,7 +65,7 @@ def _resident(process: str) -> int:
 
 
 def activity(process: int) -> Hashable:
-    """What changes whenever a process, or one below it, has had the processor or waits for it or for a disk."""
+    """Return what changes whenever a process, or one below it, has had the processor or waits for it or for a disk."""
     try:
         found = [(each, *_state_and_ticks(each)) for each in _family(process)]
     except (OSError, IndexError, ValueError):
@@ -87,7 +87,7 @@ def _state_and_ticks(process: int) -> tuple[str, int]:
 
 @cache
 def allowed_memory() -> int:
-    """What this process and its children may use in all: the machine's memory, or less where a container says so.
+    """Return what this process and its children may use in all: the machine's memory, or less where a container says so.
 
     Units: bytes.
     """
@@ -99,7 +99,7 @@ def allowed_memory() -> int:
 
 
 def _groups() -> Iterator[Path]:
-    """The files with the limits of this process's control groups: in a container they are at the root."""
+    """Yield the files with the limits of this process's control groups: in a container they are at the root."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -118,31 +118,5 @@ def give_back() -> None:
 
 
 def peak_memory() -> int:
-    """The largest resident memory that this process has had, in bytes."""
+    """Return the largest resident memory that this process has had, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT
-
-
-def reserve(name: str, size: int) -> None:
-    """Set the pages of a shared memory block aside, where the system can.
-
-    Errors: `ResourceExhausted` where there are not so many.
-    """
-    try:
-        handle = os.open(f"/dev/shm/{name.lstrip('/')}", os.O_RDWR)
-    except OSError:
-        return
-    try:
-        os.posix_fallocate(handle, 0, size)
-    except OSError as problem:
-        raise ResourceExhausted(f"no {size >> 20} MiB of shared memory are left: {problem.strerror}") from None
-    finally:
-        os.close(handle)
-
-
-def free_shared_memory() -> int:
-    """Bytes that shared memory blocks may take; a generous guess where the system does not say."""
-    try:
-        found = os.statvfs("/dev/shm")
-    except OSError:
-        return 1 << 30
-    return found.f_bavail * found.f_frsize

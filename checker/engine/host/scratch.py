@@ -46,7 +46,7 @@ def folder(what: str, in_memory: bool = False) -> Iterator[str]:
 
 
 def _made(prefix: str, base: str | None, stack: contextlib.ExitStack) -> str:
-    """A new folder that is held until the stack is left.
+    """Return a new folder that is held until the stack is left.
 
     Errors: `InputError` where none can be made, or locked.
     """

@@ -17,10 +17,10 @@ _PLAIN = {"<": "&lt;", "![": "!\\[", "](": "]\\(", "|": "\\|", "\n": " "}
 
 
 def plain_markdown(text: str) -> str:
-    """The text so that Markdown shows it as it is."""
+    """Return the text so that Markdown shows it as it is."""
     return MARKUP.sub(lambda found: _PLAIN[found[0]], visible(text))
 
 
 def visible(text: str) -> str:
-    """The text with such characters written as escapes."""
+    """Return the text with such characters written as escapes."""
     return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -61,7 +61,7 @@ def clear_unfinished(folder: Path) -> None:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether a rename would put a file in the place of something else; /dev/stdout may well lead to a file."""
+    """Return True if a rename would put a file in the place of something else; /dev/stdout may well lead to a file."""
     return path.exists() and (not path.is_file() or path.absolute().parts[1] in ("dev", "proc"))
 
 
@@ -71,7 +71,7 @@ def as_json(document: Mapping[str, Any]) -> str:
 
 
 def writable_directory(path: PathLike[str] | str) -> Path:
-    """A directory for results, which is there or which the first file will make: a run that fails before leaves nothing.
+    """Return a directory for results, which is there or which the first file will make: a run that fails before leaves nothing.
 
     Errors: `InputError` where there is a file, or no permission.
     """

@@ -155,7 +155,7 @@ class Unrolling:
         return following
 
     def _can_leave(self, values: dict[int, Any]) -> bool:
-        """Whether the next step can leave the declared bounds, where the unrolling does not follow it.
+        """Return True if the next step can leave the declared bounds, where the unrolling does not follow it.
 
         Errors: `InterruptedError` where the solver gives up.
         """
@@ -186,7 +186,7 @@ class Unrolling:
         self.solver.add(*[name == z3.Or(reasons) for name, reasons in zip(self._named, naming, strict=True)])
 
     def trace(self, assignment: z3.ModelRef) -> Behaviour:
-        """The behaviour that a model of the unrolling describes."""
+        """Return the behaviour that a model of the unrolling describes."""
         states = tuple(state_of(self.system, self.terms, assignment, each) for each in self.states)
         steps = [
             next(i for i, each in enumerate(chosen) if z3.is_true(assignment.eval(each, model_completion=True)))
@@ -234,7 +234,7 @@ def interchangeable(system: System) -> list[set[int]]:
 
 
 def _swapped(system: System, state: State, one: int, other: int) -> State:
-    """The state with two replicas' names exchanged."""
+    """Return the state with two replicas' names exchanged."""
     renamed = {one: other, other: one}
     value_at = {(slot.field.name, slot.index): value for slot, value in zip(system.slots, state, strict=True)}
     found = []

@@ -72,7 +72,7 @@ class Vocabulary:
         self._orders = [each for each in permutations(replicas) if all(each[r] in alike[r] for r in replicas)]
 
     def literals(self) -> list[Literal]:
-        """Every literal, a positive one before its negation."""
+        """Return every literal, a positive one before its negation."""
         found: list[Literal] = []
         varying = [number for number, slot in enumerate(self.system.slots) if not slot.is_constant]
         for number in varying:
@@ -106,7 +106,7 @@ class Vocabulary:
             yield Literal(one, "==", other, True)
 
     def renamed(self, clause: Clause) -> list[Clause]:
-        """The clause under every renaming of interchangeable replicas."""
+        """Return the clause under every renaming of interchangeable replicas."""
         return sorted({tuple(sorted(self._renamed(each, order) for each in clause)) for order in self._orders})
 
     def _renamed(self, literal: Literal, order: tuple[int, ...]) -> Literal:
@@ -125,11 +125,11 @@ class Vocabulary:
         return self._places[slot.field.name, tuple(order[i] if axis == "replica" else i for axis, i in axes)]
 
     def value(self, k: Any, clause: Clause, read: Any) -> Value:
-        """A clause's truth."""
+        """Return a clause's truth."""
         return k.any_of(*[each.holds(k, read, self.flags[each.slot]) for each in clause])
 
     def text(self, clause: Clause) -> str:
-        """A clause in the model's notation."""
+        """Return a clause in the model's notation."""
         return " or ".join(self._literal_text(each) for each in clause)
 
     def _literal_text(self, literal: Literal) -> str:
@@ -142,12 +142,12 @@ class Vocabulary:
 
 
 def _meet(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
-    """Whether two elements belong together: one is a scalar, or both begin with the same index."""
+    """Return True if two elements belong together: one is a scalar, or both begin with the same index."""
     return not one or not other or one[0] == other[0]
 
 
 def reachable(system: System, seconds: float | None = None) -> Packed:
-    """Every reachable state, packed.
+    """Return every reachable state, packed.
 
     Errors: `InputError` for a system with more of them than mining can take.
     """
@@ -211,7 +211,7 @@ def survivors(vocabulary: Vocabulary, literals: Sequence[Literal], false: Bits, 
 
 
 def other_index(rest: NDArray[np.intp], other: int) -> int:
-    """The position of a literal among the rest."""
+    """Return the position of a literal among the rest."""
     return int(np.searchsorted(rest, other))
 
 

@@ -117,7 +117,7 @@ class ParametricEncoding:
         return found
 
     def _applied(self, function: Any, axes: Sequence[str], known: Sequence[tuple[str, Any]]) -> list[Any]:
-        """A function of elements of some axes, at all that are known."""
+        """Return a function of elements of some axes, at all that are known."""
         return [function(*chosen) for chosen in product(*[[each for of, each in known if of == axis] for axis in axes])]
 
     def _in_bounds(self, k: Quantified, s: Any) -> Any:
@@ -147,7 +147,7 @@ class ParametricEncoding:
         )
 
     def tasks(self) -> list[ProofTask]:
-        """Every task: an action is one, whatever its arguments."""
+        """Return every task: an action is one, whatever its arguments."""
         steps = [ProofTask(CONSECUTION, number, each.label) for number, each in enumerate(self.steps)]
         return [ProofTask(INITIATION, label="initial states"), *steps, ProofTask(SAFETY, label=self.goal.name)]
 
@@ -158,17 +158,17 @@ class ParametricEncoding:
         return [Goal(BOUNDS, self._in_bounds), *(goal for each in self.lemmas for goal in _conclusions(each, self._parts))]
 
     def asks_together(self, task: ProofTask) -> bool:
-        """Whether a task's obligations are one question first."""
+        """Return True if a task's obligations are one question first."""
         return False
 
     def premises(self, task: ProofTask) -> list[Any]:
-        """What is assumed of the state before a step, and the guard."""
+        """Return what is assumed of the state before a step, and the guard."""
         if task.kind == INITIATION:
             return [self._lengths[REPLICA] >= 1]
         return [*self._assumed, *(self.transitions[task.step][0] if task.step is not None else [])]
 
     def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
-        """The negated conclusion, with the witnesses that were enough for it."""
+        """Return the negated conclusion, with the witnesses that were enough for it."""
         if task.kind == INITIATION:
             return [self._k.any_of(*[self._refuted(each, goal, ALL, []) for each in initial(self.system, self._lengths)])]
         after = self.before if task.step is None else self.transitions[task.step][1]
@@ -202,12 +202,12 @@ class ParametricEncoding:
         return []
 
     def text(self, term: Any) -> str:
-        """A term in SMT-LIB 2."""
+        """Return a term in SMT-LIB 2."""
         return str(term.sexpr())
 
 
 def _conclusions(lemma: Lemma, shapes: Mapping[str, Sequence[int]]) -> Iterator[Goal]:
-    """A goal for each part of each conjunct of a lemma."""
+    """Yield a goal for each part of each conjunct of a lemma."""
     places = [(conjunct, part) for conjunct, many in enumerate(shapes[lemma.name]) for part in range(many)]
     for number, (conjunct, part) in enumerate(places, start=1):
         name = lemma.name if len(places) == 1 else f"{lemma.name}, {number} of {len(places)}"

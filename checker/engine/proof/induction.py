@@ -169,7 +169,7 @@ def discharge(
 
 
 def _with_quantifiers(reading: ParametricEncoding, task: ProofTask, goal: Goal, patience: float) -> ObligationAnswer:
-    """What cvc5 says of an obligation, with one choice of witnesses after the other, and with more instances.
+    """Return what cvc5 says of an obligation, with one choice of witnesses after the other, and with more instances.
 
     Only that it is unsatisfiable counts: with other witnesses it might be where it is not with these.
     """
@@ -218,7 +218,7 @@ def _one_by_one(send: Send, reading: Reading, task: ProofTask, goals: Sequence[G
 
 
 def _asked_others(reading: Reading, task: ProofTask, goal: Goal, answer: ObligationAnswer, patience: float) -> ObligationAnswer:
-    """What the rest of the portfolio says of an obligation; where none decides it, what was tried."""
+    """Return what the rest of the portfolio says of an obligation; where none decides it, what was tried."""
     tried = [f"{reading.solvers[0] or DEFAULT_TACTIC} ({answer.reason})"]
     for number, name in enumerate(reading.solvers[1:], start=1):
         fresh = _solver(name, SEED + number, patience)
@@ -236,7 +236,7 @@ def _asked_others(reading: Reading, task: ProofTask, goal: Goal, answer: Obligat
 
 
 def _cvc5_says(reading: Reading, task: ProofTask, goal: Goal, patience: float) -> str:
-    """The second solver's answer; only that it is unsatisfiable is used, since its models are not read."""
+    """Return the second solver's answer; only that it is unsatisfiable is used, since its models are not read."""
     try:
         return smtlib.solve_with_cvc5(smtlib.text_of(reading, task, smtlib.SharedDefinitions(reading), [goal]), patience)[0]
     except ImportError:
@@ -328,7 +328,7 @@ def prove(
 
 
 def reading_of(system: System, lemmas: Sequence[Lemma], goal: Property) -> Reading:
-    """The reading within the declared bounds; of a system that renumbers, with the renumbering apart."""
+    """Return the bounded encoding; of a system that renumbers, with the renumbering as a step of its own."""
     return (Renumbered if renumbered(system) else BoundedEncoding)(system, lemmas, goal)
 
 
@@ -340,7 +340,7 @@ def _left(effort: ProofBudget, spent: float) -> float | None:
 def _discharged(
     reading: Reading, tasks: Sequence[ProofTask], effort: ProofBudget, with_texts: bool, until_refuted: bool
 ) -> tuple[list[ObligationAnswer], list[tuple[ProofTask, str]]]:
-    """Every obligation's answer in the order of the tasks, and the tasks' SMT-LIB texts where these are asked for."""
+    """Return every obligation's answer in the order of the tasks, and the tasks' SMT-LIB texts where these are asked for."""
     shared = smtlib.SharedDefinitions(reading) if with_texts else None
     jobs = [(reading, task, effort.patience, shared) for task in tasks]
     answers: list[ObligationAnswer] = []
@@ -370,7 +370,7 @@ def _discharged(
 
 
 def untried(system: System, goal: Property, reason: str) -> Proof:
-    """A proof that was not begun."""
+    """Return a proof that was not begun."""
     nothing = ObligationAnswer(ProofTask(SAFETY, label=goal.name), goal.name, "unknown", 0.0, reason=reason)
     return Proof(system, goal, (), (nothing,), 0.0, solver=solver_name())
 
@@ -407,7 +407,7 @@ def _replay(proof: Proof, answer: ObligationAnswer) -> None:
 
 
 def _explored(proof: Proof, refuted: list[ObligationAnswer], seconds: float | None) -> Proof:
-    """The proof with its counterexamples looked up in the reachable set, and with a violation if that set has one."""
+    """Return the proof with its counterexamples looked up in the reachable set, and with a violation if that set has one."""
     shown = refuted[:SHOWN]
     asked = [proof.goal, *(_never(number, each) for number, each in enumerate(shown))]
     limits = SearchLimits(seconds=60.0 if seconds is None else min(60.0, seconds), memory_bytes=8 << 30)
@@ -432,13 +432,13 @@ def _explored(proof: Proof, refuted: list[ObligationAnswer], seconds: float | No
 
 
 def _never(number: int, answer: ObligationAnswer) -> Property:
-    """The property that a counterexample's first state is never reached."""
+    """Return the property that a counterexample's first state is never reached."""
     assert answer.states is not None
     return Property(f"counterexample {number + 1}", "never reached", differs_from(answer.states[0]), (), "")
 
 
 def differs_from(state: State) -> Predicate:
-    """The predicate of being another state than this one."""
+    """Return the predicate of being another state than this one."""
 
     def condition(k: Any, s: Any) -> Any:
         pairs = zip(s._system.slots, map(s._read, range(len(state))), state, strict=True)

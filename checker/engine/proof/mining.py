@@ -94,7 +94,7 @@ class Pool:
             self._strength[self._broken(state)] += 1
 
     def _false_in(self, state: State) -> NDArray[np.bool_]:
-        """Which literals are false in a state."""
+        """Return which literals are false in a state."""
         flags = self.vocabulary.flags
 
         def read(slot: int) -> int | bool:
@@ -103,12 +103,12 @@ class Pool:
         return np.array([not each.holds(Ints, read, flags[each.slot]) for each in self.literals])
 
     def _broken(self, state: State) -> NDArray[np.intp]:
-        """The orbits that a state breaks."""
+        """Return the orbits that a state breaks."""
         table = np.append(self._false_in(state), True)
         return np.unique(self._owners[table[self._rows].all(axis=1)])
 
     def excluding(self, state: State) -> int | None:
-        """The usable orbit that excludes a state and as many others as possible; a longer clause where none does."""
+        """Return the usable orbit that excludes a state and as many others as possible; a longer clause where none does."""
         broken = self._broken(state)
         usable = broken[self._is_usable[broken]]
         if len(usable):
@@ -193,7 +193,7 @@ class Houdini:
         return self.terms.lift(self.terms.all_of(*values))
 
     def grow(self, deadline: float) -> bool:
-        """Whether the property became part of an inductive set in time."""
+        """Return True if the property became part of an inductive set in time."""
         while self._stale:
             if time.monotonic() > deadline:
                 return False
@@ -233,7 +233,7 @@ class Houdini:
         return broken, state_of(self.system, self.terms, found, self.before)
 
     def needed(self) -> list[int]:
-        """The orbits that the property's proof leans on, and theirs in turn."""
+        """Return the orbits that the property's proof leans on, and theirs in turn."""
         kept, waiting = {PROPERTY}, [PROPERTY]
         while waiting:
             target = waiting.pop()
@@ -300,7 +300,7 @@ def _small_enough(
 
 
 def _named(vocabulary: Vocabulary, other: System, literals: Sequence[Literal]) -> list[Literal]:
-    """The same literals over another system's slots, by name.
+    """Return the same literals over another system's slots, by name.
 
     Errors: `InputError` where it lacks one.
     """
@@ -337,7 +337,7 @@ def _minimal(
 
 
 def is_inductive(system: System, goal: Property, lemmas: Sequence[Lemma]) -> bool:
-    """Whether lemmas, of which the property is one, are kept by every step."""
+    """Return True if lemmas, of which the property is one, are kept by every step."""
     reading = BoundedEncoding(system, lemmas, goal)
     for task in reading.tasks():
         solver = z3.SolverFor("QF_FD")

@@ -89,7 +89,7 @@ class BoundedEncoding:
         self._names = {each.get_id(): name for name, each, _ in self.definitions()}
 
     def tasks(self) -> list[ProofTask]:
-        """Every task, the initial states first."""
+        """Return every task, the initial states first."""
         steps = [ProofTask(CONSECUTION, number, step.label) for number, step in enumerate(self.system.steps)]
         return [ProofTask(INITIATION, label="initial states"), *steps, ProofTask(SAFETY, label=self.goal.name)]
 
@@ -101,21 +101,21 @@ class BoundedEncoding:
         return [Goal(BOUNDS, self._in_bounds), *(Goal(each.name, each.condition) for each in disturbed)]
 
     def asks_together(self, task: ProofTask) -> bool:
-        """Whether a task's obligations are one question first."""
+        """Return True if a task's obligations are one question first."""
         return True
 
     def _parts(self, lemma: Lemma) -> list[tuple[Any, frozenset[int]]]:
-        """A lemma's conjuncts before a step, each with the slots that it reads."""
+        """Return a lemma's conjuncts before a step, each with the slots that it reads."""
         terms = [self.terms.lift(each) for each in lemma.conjuncts(self.terms, TermsView(self.system, self.before))]
         return [(each, frozenset(self._slot_names[name] for name in symbols_of([each]))) for each in terms]
 
     def _written(self, task: ProofTask) -> set[int]:
-        """The slots that a task's step may change."""
+        """Return the slots that a task's step may change."""
         after = self._transition(task)[1]
         return {number for number, (one, other) in enumerate(zip(self.before, after, strict=True)) if one is not other}
 
     def _disturbed(self, task: ProofTask, name: str) -> list[Any]:
-        """The conjuncts of a lemma that read what a step writes."""
+        """Return the conjuncts of a lemma that read what a step writes."""
         written = self._written(task)
         return [term for term, read in self._conjuncts[name] if read & written]
 
@@ -129,7 +129,7 @@ class BoundedEncoding:
         return k.all_of(*constants, *within_bounds(self.system, k, [k.lift(each) for each in s.values]))
 
     def premises(self, task: ProofTask) -> list[Any]:
-        """What may be assumed."""
+        """Return what may be assumed."""
         if task.kind == INITIATION:
             return [self._one_of({state for _, state in self.system.initial_states()}, range(len(self.system.slots)))]
         return self._assumed + (self._transition(task)[0] if task.step is not None else [])
@@ -147,7 +147,7 @@ class BoundedEncoding:
         return [(f"assumption!{number}", each, ()) for number, each in enumerate(self._assumed)]
 
     def text(self, term: Any) -> str:
-        """A term in SMT-LIB 2."""
+        """Return a term in SMT-LIB 2."""
         known = self._names.get(term.get_id())
         return known if known is not None else str(term.sexpr())
 
@@ -160,11 +160,11 @@ class BoundedEncoding:
         return symbol == (z3.BoolVal(bool(value)) if z3.is_bool(symbol) else self.terms.lift(value))
 
     def lemma_terms(self) -> list[Any]:
-        """The lemmas on the state before a step."""
+        """Return the lemmas on the state before a step."""
         return list(self._lemma_terms.values())
 
     def guarded(self, task: ProofTask) -> tuple[list[Any], Symbols]:
-        """The guard of a task's step and the state after it."""
+        """Return the guard of a task's step and the state after it."""
         return self._transition(task)
 
     def _transition(self, task: ProofTask) -> tuple[list[Any], Symbols]:
@@ -175,7 +175,7 @@ class BoundedEncoding:
         return self._after[task.step]
 
     def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
-        """The negated conclusion; all but the bounds themselves may assume them after the step."""
+        """Return the negated conclusion; all but the bounds themselves may assume them after the step."""
         if task.step is None:
             return [z3.Not(condition(self.system, self.terms, self.before, goal.predicate))]
         after = self._transition(task)[1]
@@ -186,7 +186,7 @@ class BoundedEncoding:
         return [self._after_bounds[task.step], z3.Not(self.kept(z3.And(self._disturbed(task, goal.name)), after))]
 
     def kept(self, term: Any, after: Symbols) -> Any:
-        """A formula on the state before a step, read on the state after it."""
+        """Return a formula on the state before a step, read on the state after it."""
         pairs = [
             (one, self.terms.lift(other))
             for one, other in zip(self.before, after, strict=True)
@@ -195,7 +195,7 @@ class BoundedEncoding:
         return z3.substitute(term, *pairs) if pairs else term
 
     def states(self, task: ProofTask, found: z3.ModelRef) -> tuple[State, State] | None:
-        """The state before and the state after in a model of a refuted obligation; None where these are no states."""
+        """Return the state before and the state after in a model of a refuted obligation; None where these are no states."""
         before = state_of(self.system, self.terms, found, self.before)
         after = before if task.step is None else state_of(self.system, self.terms, found, self._transition(task)[1])
         return before, after
@@ -207,14 +207,14 @@ def _all(terms: Sequence[Any]) -> Any:
 
 
 def _symbol(value: Any) -> Any:
-    """The variable inside a slot's term; None for a constant."""
+    """Return the variable inside a slot's term; None for a constant."""
     while z3.is_expr(value) and value.num_args():
         value = value.arg(0)
     return value if z3.is_expr(value) else None
 
 
 def symbols_of(terms: Iterable[Any]) -> dict[str, Any]:
-    """The uninterpreted symbols of some terms, by name."""
+    """Return the uninterpreted symbols of some terms, by name."""
     found: dict[str, Any] = {}
     seen: set[int] = set()
     stack = list(terms)
@@ -248,7 +248,7 @@ def inductive_among(system: System, lemmas: Sequence[Lemma]) -> list[Lemma]:
 
 
 def _breaking(reading: BoundedEncoding, task: ProofTask, lemmas: Sequence[Lemma]) -> Any:
-    """A solver in which a lemma may be assumed before a step, and be asked to fail after it."""
+    """Return a solver in which a lemma may be assumed before a step, and be asked to fail after it."""
     solver = z3.SolverFor("QF_FD")
     guard, after = reading.guarded(task)
     solver.add(*within_bounds(reading.system, reading.terms, reading.before), *guard)

@@ -32,7 +32,7 @@ from neverlost.specs.property import Property
 
 
 def renumbered(system: System) -> tuple[int, ...]:
-    """The slots whose numbers a system makes ranks after every step; none where it does not, or where that is not apart.
+    """Return the slots whose numbers a system makes ranks after every step; none where it does not, or where that is not apart.
 
     It is apart if the ranks are made of these numbers alone, and nothing else that follows a step reads them.
     """
@@ -49,7 +49,7 @@ def renumbered(system: System) -> tuple[int, ...]:
 
 
 def _normalised(system: System, terms: Terms, symbols: Symbols) -> Symbols:
-    """What becomes of a symbolic state after every step."""
+    """Return what becomes of a symbolic state after every step."""
     view = TermsView(system, symbols)
     if system.model.normalise is not None:
         system.model.normalise(terms, view)
@@ -57,7 +57,7 @@ def _normalised(system: System, terms: Terms, symbols: Symbols) -> Symbols:
 
 
 class Renumbered(BoundedEncoding):
-    """The closed reading of a system that renumbers, with the renumbering apart."""
+    """The bounded encoding of a system that renumbers, with the renumbering as a step of its own."""
 
     def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
         super().__init__(system, lemmas, goal)
@@ -69,13 +69,13 @@ class Renumbered(BoundedEncoding):
         self.renumbering = {ranking: self._ranks(), renumbering: self._other_numbers()}
 
     def _ranks(self) -> dict[str, list[Any]]:
-        """That ranks leave their bounds, or that two are in another order than the numbers: refuted pair by pair."""
+        """Return the negation of: ranks stay in bounds, and every two are in the same order as their numbers."""
         ranks = self._with_numbers(self.before, _normalised(self.system, self.terms, self.before))
         bounds = z3.Not(condition(self.system, self.terms, ranks, self._in_bounds))
         return {BOUNDS: [bounds], **{name: [z3.Not(each)] for name, each in self._same_order(ranks).items()}}
 
     def _other_numbers(self) -> dict[str, list[Any]]:
-        """That a condition is true of the numbers and not of others in the same order: refuted without any other condition."""
+        """Return the negation of: a condition is true of all numbers in the same order."""
         fresh = variables(self.system, self.terms, "renumbered")
         given = [*within_bounds(self.system, self.terms, fresh), *self._same_order(fresh).values()]
         return {
@@ -86,7 +86,7 @@ class Renumbered(BoundedEncoding):
         }
 
     def _with_numbers(self, symbols: Symbols, numbers: Symbols) -> Symbols:
-        """A symbolic state with the numbers of another."""
+        """Return a symbolic state with the numbers of another."""
         return [numbers[each] if each in self._numbers else value for each, value in enumerate(symbols)]
 
     def _same_order(self, other: Symbols) -> dict[str, Any]:
@@ -100,24 +100,21 @@ class Renumbered(BoundedEncoding):
         }
 
     def tasks(self) -> list[ProofTask]:
-        """The renumbering's, then every task."""
         return [*self.renumbering, *super().tasks()]
 
     def asks_together(self, task: ProofTask) -> bool:
-        """One by one what is asked of a renumbering is shown at once; together it is not."""
+        """Return False for the renumbering: its obligations are proved one by one at once, and together not."""
         return task not in self.renumbering
 
     def goals(self, task: ProofTask) -> list[Goal]:
-        """Conclusions of a task."""
         apart = self.renumbering.get(task)
         return super().goals(task) if apart is None else [Goal(name, self._in_bounds) for name in apart]
 
     def premises(self, task: ProofTask) -> list[Any]:
-        """What may be assumed: of a renumbering only that the numbers are within their bounds."""
+        """Return what may be assumed: of a renumbering only that the numbers are within their bounds."""
         return self._bounds if task in self.renumbering else super().premises(task)
 
     def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
-        """The negated conclusion."""
         apart = self.renumbering.get(task)
         return super().refutation(task, goal) if apart is None else apart[goal.name]
 
@@ -125,7 +122,7 @@ class Renumbered(BoundedEncoding):
         """None: the second state of a step that is not renumbered is no state of the system's."""
 
     def _transition(self, task: ProofTask) -> tuple[list[Any], Symbols]:
-        """A step's guard, and the state after it before the renumbering."""
+        """Return a step's guard, and the state after it before the renumbering."""
         assert task.step is not None
         if task.step not in self._after:
             guard, moved = transition(self._as_they_are, self.terms, self.system.steps[task.step], self.before)

@@ -33,7 +33,7 @@ class SharedDefinitions:
 
 
 def text_of(reading: Reading, task: ProofTask, shared: SharedDefinitions, some: Sequence[Goal] | None = None) -> str:
-    """A task's obligations, or some of them, as SMT-LIB 2."""
+    """Return a task's obligations, or some of them, as SMT-LIB 2."""
     premises, chosen = reading.premises(task), reading.goals(task) if some is None else some
     goals: list[tuple[Goal, list[Any]]] = [(goal, reading.refutation(task, goal)) for goal in chosen]
     symbols = shared.symbols | _symbols([*premises, *(each for _, refuted in goals for each in refuted)])
@@ -52,12 +52,11 @@ def _symbols(terms: Iterable[Any]) -> dict[str, str]:
 
 
 def name_of(number: int, kind: str) -> str:
-    """What the file of a task's obligations is called."""
     return f"{number:03}-{kind}.smt2"
 
 
 def files_of(texts: Sequence[tuple[ProofTask, str]], about: dict[str, Any]) -> dict[str, bytes]:
-    """The files of a proof by name, with the manifest that lists them."""
+    """Return the files of a proof by name, with the manifest that lists them."""
     files, listed = {}, []
     for number, (task, text) in enumerate(texts):
         name, content = name_of(number, task.kind), text.encode()
@@ -75,7 +74,7 @@ Solve = Callable[[str], list[str]]
 
 
 def solve_with_z3(text: str) -> list[str]:
-    """Z3's answers to every check of a text."""
+    """Return Z3's answers to every check of a text."""
     context = z3.Context()
     try:
         said = str(z3.Z3_eval_smtlib2_string(context.ref(), text))
@@ -115,5 +114,5 @@ SOLVERS: dict[str, Solve] = {"z3": solve_with_z3, "cvc5": solve_with_cvc5}
 
 
 def premises_of(text: str) -> str:
-    """What a file assumes, as a text with one check: `unsat` there would prove anything."""
+    """Return what a file assumes as a text with one check; `unsat` there would prove anything."""
     return text.partition("(push 1)")[0] + "(check-sat)\n"

@@ -39,10 +39,7 @@ class Conjunct:
 
 
 class UnboundedEncoding:
-    """The reading in which the model's unbounded axes have no bound.
-
-    Errors: `InputError` for a model that declares none.
-    """
+    """The encoding in which the model's unbounded axes have no bound. Errors: `InputError` for a model that declares none."""
 
     logic: str = "QF_UFLIA"
     solvers: tuple[str, ...] = ("", "QF_UFLIA", "")
@@ -68,7 +65,7 @@ class UnboundedEncoding:
         self._conjuncts = [self._parts(each) for each in self.lemmas]
 
     def tasks(self) -> list[ProofTask]:
-        """Every task; steps that differ only in an unbounded argument are one."""
+        """Return every task; steps that differ only in an unbounded argument are one."""
         steps = [ProofTask(CONSECUTION, number, step.label) for number, (step, _) in enumerate(self.steps)]
         return [ProofTask(INITIATION, label="initial states"), *steps, ProofTask(SAFETY, label=self.goal.name)]
 
@@ -84,7 +81,7 @@ class UnboundedEncoding:
         return [Goal(BOUNDS, self._in_bounds), *(each.goal for each in conjuncts)]
 
     def _parts(self, lemma: Lemma) -> list[Conjunct]:
-        """A lemma's conjuncts, each with the symbols of the state before a step that it reads."""
+        """Return a lemma's conjuncts, each with the symbols of the state before a step that it reads."""
         k = Concluding(None, self._axes, [z3.Int("any!witness")])
         found = [k.lift(each) for each in lemma.conjuncts(k, OpenView(self.system, self.before))]
         many = len(found)
@@ -96,7 +93,7 @@ class UnboundedEncoding:
         return [Conjunct(goal(number), frozenset(symbols_of([each]))) for number, each in enumerate(found)]
 
     def _written(self, step: int) -> set[str]:
-        """The symbols of the state before a step that it may change."""
+        """Return the symbols of the state before a step that it may change."""
         before, after = self.before, self.transitions[step][1]
         pairs = [(one, other) for one, other in zip(before.values, after.values, strict=True) if one is not other]
         found = {str(one) for one, _ in pairs}
@@ -116,11 +113,11 @@ class UnboundedEncoding:
         return k.all_of(*found)
 
     def asks_together(self, task: ProofTask) -> bool:
-        """Whether a task's obligations are one question first."""
+        """Return False: the obligations of a task are asked one by one."""
         return False
 
     def premises(self, task: ProofTask) -> list[Any]:
-        """What is assumed of the state before a step, at the elements in use; and the guard."""
+        """Return what is assumed of the state before a step, at the elements in use; and the guard."""
         if task.kind == INITIATION:
             return []
         guard: list[Any] = []
@@ -129,7 +126,6 @@ class UnboundedEncoding:
         return [*self._assumed, *self._instances(self._elements(task), []), *guard]
 
     def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
-        """The negated conclusion, and what is assumed at the elements that it is about."""
         if task.kind == INITIATION:
             states = sorted({state for _, state in self.system.initial_states()})
             return [z3.Or([self._refuted(open_initial(self.system, each), goal, [])[0] for each in states])]
@@ -145,7 +141,7 @@ class UnboundedEncoding:
         return [*named, *self._assuming.names(), *(self.steps[task.step][1] if task.step is not None else [])]
 
     def _instances(self, elements: Sequence[Any], fresh: Sequence[Any]) -> list[Any]:
-        """Every schema at all elements; with fresh ones, only where one of those takes part."""
+        """Return every schema at all elements; with fresh ones, only where one of those takes part."""
         found = []
         schemas = list(enumerate(self._assuming.schemas))
         new = {each.get_id() for each in fresh}
@@ -165,15 +161,15 @@ class UnboundedEncoding:
         return z3.Not(concluded), [each for each in k.made if str(each) in named]
 
     def states(self, task: ProofTask, found: z3.ModelRef) -> tuple[State, State] | None:
-        """Nothing: a state without bounds may be none of the system's."""
+        """Return None: a state without bounds may be no state of the system."""
         return None
 
     def definitions(self) -> list[tuple[str, Any, tuple[Any, ...]]]:
-        """The schemas, as functions that instances call."""
+        """Return the schemas, as functions that instances call."""
         return [(_schema(number), each.formula, each.variables) for number, each in enumerate(self._assuming.schemas)]
 
     def text(self, term: Any) -> str:
-        """A term in SMT-LIB 2; an instance of a schema as a call."""
+        """Return a term in SMT-LIB 2; an instance of a schema as a call."""
         known = self._instantiated.get(term.get_id())
         if known is None:
             return str(term.sexpr())

@@ -11,7 +11,7 @@ from neverlost.model.system import System
 
 
 class Configurations:
-    """Configurations of a system, recognised by the frozen part of a state."""
+    """The configurations of a system, each recognised by the frozen elements of a state."""
 
     def __init__(self, system: System) -> None:
         self.count = len(system.configurations)
@@ -30,14 +30,14 @@ class Configurations:
         self._numbers = np.array([known[key] for key in sorted(known)], np.int64)
 
     def of(self, states: Packed) -> NDArray[np.int64]:
-        """The configuration number of each state."""
+        """Return the configuration number of each state."""
         if self.count == 1:
             return np.zeros(states.shape[1], np.int64)
         found: NDArray[np.int64] = self._numbers[np.searchsorted(self._keys, self._keys_of(states))]
         return found
 
     def _keys_of(self, states: Packed) -> NDArray[np.uint64]:
-        """The frozen elements of each state, packed together into one word."""
+        """Return the frozen elements of each state, packed into one word."""
         key = np.zeros(states.shape[1], np.uint64)
         used = 0
         for slot in self._frozen:

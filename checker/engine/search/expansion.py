@@ -19,7 +19,7 @@ BATCH = 1 << 17
 
 
 class Expansion:
-    """The successors of states, counted as a whole and by action; with symmetry they are canonical forms."""
+    """Computes successors and counts them, in all and by action; with symmetry they are canonical."""
 
     def __init__(self, system: System, configurations: Configurations, symmetry: Symmetry | None) -> None:
         self.system, self.configurations, self.symmetry = system, configurations, symmetry
@@ -36,7 +36,7 @@ class Expansion:
         """Nothing to release."""
 
     def of(self, batch: Packed) -> Packed | None:
-        """Successors of a batch, without the configurations that have nothing left to decide; None where there are none."""
+        """Return the successors of a batch, without configurations that are decided; None if there are none."""
         if self.decided is not None:
             batch = batch.compress(~self.decided[self.configurations.of(batch)], axis=1)
         parts = []
@@ -50,12 +50,12 @@ class Expansion:
         return self.symmetry.canonical(states) if self.symmetry else states
 
     def steps(self, batch: Packed) -> Iterator[tuple[int, NDArray[np.intp], Packed]]:
-        """Step number, rows of the batch, and the states that they lead to; nothing is counted."""
+        """Yield step number, rows of the batch and target states; nothing is counted."""
         for number, rows, words in self._successors.of(batch):
             yield number, rows, self._identified(words)
 
     def taken(self, batch: Packed) -> Taken:
-        """Every step from the states of a batch; nothing is counted."""
+        """Return every step from the states of a batch; nothing is counted."""
         parts = list(self._successors.of(batch))
         after = np.concatenate([batch[:, :0], *[words for _, _, words in parts]], axis=1)
         numbers = np.concatenate([np.empty(0, np.int64), *[np.full(len(rows), number) for number, rows, _ in parts]])
@@ -64,14 +64,14 @@ class Expansion:
 
 @dataclass(frozen=True)
 class Taken:
-    """Steps: the number of each, the row that it is taken from, and the state that it leads to."""
+    """Steps taken: the number of each, the row of its source, and its target."""
 
     numbers: NDArray[np.int64]
     rows: NDArray[np.int64]
     after: Packed
 
     def leading_to(self, targets: Packed) -> Iterator[tuple[int, int, Words]]:
-        """Step number, row and target of every step to one of the targets."""
+        """Yield step number, row and target of every step to one of the targets."""
         known = set(zip(*targets.tolist(), strict=True))
         for place in np.flatnonzero(np.isin(self.after[0], targets[0])):
             reached = tuple(int(word[place]) for word in self.after)

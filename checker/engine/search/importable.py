@@ -13,7 +13,7 @@ from neverlost.specs.property import Property
 
 @dataclass(frozen=True)
 class Homes:
-    """The modules of a model and of some properties."""
+    """The modules in which a model and its properties are defined."""
 
     model: str
     properties: tuple[str, ...]

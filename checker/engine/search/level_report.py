@@ -20,7 +20,7 @@ Violations = dict[tuple[int, int], Words]
 
 @dataclass
 class LevelReport:
-    """What a finished level brought; `by_configuration` only where there are several."""
+    """What a finished level contains; `by_configuration` is there only if the system has several."""
 
     new: int
     violations: Violations = field(default_factory=dict)
@@ -28,7 +28,7 @@ class LevelReport:
     orbits: int = 0
 
     def merge(self, other: LevelReport) -> LevelReport:
-        """The two reports as one; the smallest violation wins, so that the split does not matter."""
+        """Merge two reports; the smallest violation wins, so the result does not depend on how states were split."""
         for key, words in other.violations.items():
             self.note(key, words)
         one, two = self.by_configuration, other.by_configuration
@@ -37,12 +37,12 @@ class LevelReport:
         )
 
     def note(self, key: tuple[int, int], words: Words) -> None:
-        """A state that breaks a property under a configuration."""
+        """Record a state that breaks a property of a configuration."""
         self.violations[key] = min(words, self.violations.get(key, words))
 
 
 class Checks:
-    """The questions that a search asks about every new state."""
+    """Evaluates the properties on every new state."""
 
     def __init__(
         self, system: System, properties: Sequence[Property], configurations: Configurations, symmetry: Symmetry | None
@@ -51,12 +51,12 @@ class Checks:
         self.configurations, self.symmetry = configurations, symmetry
 
     def report(self, new: int) -> LevelReport:
-        """The report of a level of which nothing was looked at yet."""
+        """Return an empty report for a level of `new` states."""
         count = self.configurations.count
         return LevelReport(new, by_configuration=np.zeros(count, np.int64) if count > 1 else None)
 
     def add(self, states: Packed, report: LevelReport) -> None:
-        """Ask about some states of a new level."""
+        """Evaluate the properties on some states of a new level, and add the result to its report."""
         homes = self.configurations.of(states)
         if report.by_configuration is not None:
             report.by_configuration += np.bincount(homes, minlength=self.configurations.count)
@@ -69,7 +69,7 @@ class Checks:
 
     @staticmethod
     def _note(number: int, bad: Packed, homes: NDArray[np.int64], report: LevelReport) -> None:
-        """The smallest bad state of each configuration."""
+        """Record the smallest bad state of each configuration."""
         order = np.lexsort(bad[::-1])
         homes = homes[order]
         for configuration in np.unique(homes):

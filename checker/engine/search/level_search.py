@@ -49,7 +49,7 @@ class LevelSearch:
             self.workers.close()
 
     def _go(self) -> None:
-        """Search to the end, or until something ends it."""
+        """Search until everything is decided or a limit ends it."""
         try:
             self._seed()
             while self._level():
@@ -92,7 +92,7 @@ class LevelSearch:
             self.workers.forget(counts == len(self.properties))
 
     def _level(self) -> bool:
-        """Expand the frontier; whether there is another one."""
+        """Expand the frontier; return True if there is another one."""
         if self._is_decided():
             return False
         if not self._waiting():
@@ -116,7 +116,7 @@ class LevelSearch:
         return not self.options.every_configuration or len(self.found) == wanted
 
     def _share(self) -> None:
-        """Called before a level is expanded."""
+        """Hook: called before a level is expanded."""
 
     def _limit(self) -> str | None:
         limits = self.options.limits
@@ -181,7 +181,7 @@ class LevelSearch:
             return Finding(broken, cell, Verdict.INCONCLUSIVE)
 
     def _trace(self, depth: int, target: Words) -> Behaviour:
-        """A shortest behaviour that ends in the target, from the levels, backwards."""
+        """Return a shortest behaviour that ends in the target, from the levels, backwards."""
         words = [target]
         steps: list[int] = []
         for level in range(depth - 1, -1, -1):
@@ -193,7 +193,7 @@ class LevelSearch:
         return self._renaming(trace) if self.options.symmetry else trace
 
     def _step_to(self, target: Words, depth: int) -> tuple[Words, int]:
-        """One pass over a level serves every counterexample that goes through it."""
+        """Return predecessor and step of a state of a trace; one pass over a level serves all counterexamples through it."""
         if (target, depth) not in self._parents:
             self._look_back()
         return self._parents[target, depth]

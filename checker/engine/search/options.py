@@ -53,7 +53,7 @@ class SearchLimits:
     states: int | None = None
 
     def after(self, seconds: float) -> SearchLimits:
-        """What is left after so much time."""
+        """Return what is left after so much time."""
         return self if self.seconds is None else replace(self, seconds=max(0.0, self.seconds - seconds))
 
     @property
@@ -88,5 +88,5 @@ class Options:
     spark_conf: tuple[tuple[str, str], ...] = ()
 
     def out_of_time(self) -> Options:
-        """The same with no time left: what is searched for next is given up at once."""
+        """Return the same with no time left: what is searched for next is given up at once."""
         return replace(self, limits=replace(self.limits, seconds=0.0))

@@ -1,4 +1,4 @@
-"""The states that one worker of a search owns, and its part of the frontier."""
+"""The visited states of a search by columns, and its frontier."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from neverlost.checker.engine.search.expansion import BATCH, Expansion, Taken
 from neverlost.checker.engine.search.level_report import Checks, LevelReport
 from neverlost.checker.engine.search.symmetry import Symmetry
 from neverlost.checker.engine.search.visited_runs import VisitedRuns
-from neverlost.checker.engine.search.visited_states import StateSet, mix
+from neverlost.checker.engine.search.visited_states import StateSet
 from neverlost.checker.engine.storage.levels import PACKED, StateFile, Store
 from neverlost.model.interpreters.columns import Packed
 from neverlost.model.system import System, Words
@@ -20,11 +20,10 @@ from neverlost.specs.property import Property
 
 
 class OwnedStates:
-    """States whose mix falls to one worker.  `number` of `total` says which."""
+    """Visited states, level by level, and the part of the newest level that is not expanded yet."""
 
-    def __init__(self, system: System, properties: Sequence[Property], symmetry: bool, number: int = 0, total: int = 1) -> None:
+    def __init__(self, system: System, properties: Sequence[Property], symmetry: bool) -> None:
         self.system, self.properties = system, tuple(properties)
-        self.number, self.total = number, total
         self.symmetry = Symmetry(system) if symmetry else None
         self.configurations = Configurations(system)
         self.expansion = Expansion(system, self.configurations, self.symmetry)
@@ -64,43 +63,25 @@ class OwnedStates:
         """Distinct states so far; those of an unfinished level count once nothing is on storage."""
         return self.distinct if self.runs else len(self.states)
 
-    def owners(self, mixed: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The worker that owns each state."""
-        return ((mixed >> np.uint64(10)) % np.uint64(self.total)).astype(np.int64)
-
     def absorb(self, states: Packed) -> None:
-        """Insert states that this worker owns."""
+        """Insert states."""
         self.states.add(states)
 
-    def adopt(self, states: Packed) -> None:
-        """Insert those of the states that this worker owns."""
-        if self.total > 1:
-            states = states.compress(self.owners(mix(states)) == self.number, axis=1)
-        self.absorb(states)
-
-    def expand(self) -> list[Packed]:
-        """Expand one batch of the frontier; keep the successors that are ours and hand out the others, by owner."""
+    def expand(self) -> None:
+        """Expand one batch of the frontier and insert its successors."""
         end = min(self._next + BATCH, self._width)
         batch = self._frontier(self._next, end)
         self._next = end
         found = self.expansion.of(batch)
-        if found is None:
-            return [np.empty((self.system.words, 0), np.uint64)] * self.total
-        mixed = mix(found)
-        if self.total == 1:
-            self.states.add(found, mixed)
-            return []
-        owner = self.owners(mixed)
-        given = [found.compress(owner == each, axis=1) for each in range(self.total)]
-        self.states.add(given[self.number])
-        return given
+        if found is not None:
+            self.states.add(found)
 
     def start_level(self) -> None:
         """Make the newest closed level the frontier."""
         self._next = 0
 
     def close_level(self) -> LevelReport:
-        """The states inserted since the last level become the frontier, and are checked."""
+        """Return the states inserted since the last level become the frontier, and are checked."""
         start, end = self.bounds[-1], len(self.states)
         self.bounds.append(end)
         self._fresh = self.runs.unvisited(self.states.slice(start, end)) if self.runs else None
@@ -144,13 +125,13 @@ class OwnedStates:
         self.start_level()
 
     def level(self, depth: int) -> Packed:
-        """The states of a level, of those still in memory.  Units: depth 0 is the initial one."""
+        """Return the states of a level, of those still in memory.  Units: depth 0 is the initial one."""
         return self.states.slice(self.bounds[depth], self.bounds[depth + 1])
 
     def _level_batches(self, depth: int) -> Iterator[Packed]:
-        """A level in batches; once states were moved to storage, this worker's share of its files."""
+        """Yield a level in batches; once states were moved to storage, its files."""
         if self.runs and self._store is not None:
-            for file in self._store.levels()[depth].files[self.number :: self.total]:
+            for file in self._store.levels()[depth].files:
                 states = self._store.packed(file)
                 yield from (np.array(states[:, start : start + BATCH]) for start in range(0, states.shape[1], BATCH))
             return
@@ -174,7 +155,7 @@ class OwnedStates:
             yield batch, self.expansion.taken(batch), 0, batch.shape[1]
 
     def _looked_through(self, start: int, end: int) -> tuple[Packed, Taken, int]:
-        """The steps from some levels at once, which is much faster where they are small, and where the first one begins.
+        """Return the steps from some levels at once, which is much faster where they are small, and where the first one begins.
 
         Who looks for a trace asks for level after level, backwards.
         """

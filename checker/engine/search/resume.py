@@ -16,7 +16,7 @@ from neverlost.specs.property import Property
 
 
 def opened(place: Path | str, system: System, properties: Sequence[Property], options: Options) -> Store:
-    """The store of a search: a new one, or with `--resume` that of an earlier search for the same thing.
+    """Return the store of a search: a new one, or with `--resume` that of an earlier search for the same thing.
 
     Errors: `InputError` where there is one already, or none to resume, or one of something else.
     """
@@ -26,7 +26,7 @@ def opened(place: Path | str, system: System, properties: Sequence[Property], op
 
 
 def kept(report: LevelReport, properties: Sequence[Property]) -> dict[str, Any]:
-    """What a level's manifest says about its report."""
+    """Return what a level's manifest says about its report."""
     found = sorted(report.violations.items())
     homes = report.by_configuration
     return {
@@ -36,7 +36,7 @@ def kept(report: LevelReport, properties: Sequence[Property]) -> dict[str, Any]:
 
 
 def reported(level: Level, properties: Sequence[Property]) -> LevelReport:
-    """The report of a level that was kept."""
+    """Return the report of a level that was kept."""
     numbers = {each.name: number for number, each in enumerate(properties)}
     violations = {(numbers[each.property], each.configuration): each.state for each in level.violations}
     homes = level.facts.get("by_configuration")

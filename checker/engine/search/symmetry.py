@@ -63,7 +63,7 @@ class Symmetry:
         return chosen
 
     def _ranks(self, states: Packed) -> NDArray[np.int8]:
-        """How many replicas are described by less than each one.  Shape: `(replicas, n)`."""
+        """Return how many replicas are described by less than each one.  Shape: `(replicas, n)`."""
         said = np.zeros((self.replicas, states.shape[1]), np.uint64)
         for slots in self.descriptions:
             for replica, slot in enumerate(slots):
@@ -78,7 +78,7 @@ class Symmetry:
         return AllAtOnce(self.system, self.orders)
 
     def canonical(self, states: Packed) -> Packed:
-        """The canonical state of the orbit of each state."""
+        """Return the canonical state of the orbit of each state."""
         if len(self.orders) == 1 or not states.shape[1]:
             return states
         ranks = self._ranks(states)
@@ -98,7 +98,7 @@ class Symmetry:
                 yield rows, _moved(states.take(rows, axis=1), moves)
 
     def orbit_total(self, states: Packed) -> int:
-        """How many states the orbits of canonical states hold together."""
+        """Return how many states the orbits of canonical states hold together."""
         fixed = np.zeros(states.shape[1], np.int64)
         for rows, image in self._fitting_images(states, self._ranks(states)):
             fixed[rows] += (image == states[:, rows]).all(axis=0)
@@ -106,7 +106,7 @@ class Symmetry:
 
 
 def _are_in_order(ranks: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """Whether ranks do not fall.  Shapes: `(..., replicas, n)` to `(..., n)`."""
+    """Return True if ranks do not fall.  Shapes: `(..., replicas, n)` to `(..., n)`."""
     return np.asarray((ranks[..., :-1, :] <= ranks[..., 1:, :]).all(axis=-2))
 
 
@@ -116,7 +116,7 @@ def described_bits(slot: Slot) -> int:
 
 
 def _said(states: Packed, slot: Slot, replica: int, replicas: int) -> NDArray[np.uint64]:
-    """What an element says of a replica."""
+    """Return what an element says of a replica."""
     raw: NDArray[np.uint64] = (states[slot.word] >> np.uint64(slot.shift)) & np.uint64(slot.mask)
     if slot.field.kind != "replica":
         return raw
@@ -143,7 +143,7 @@ class AllAtOnce:
         self._words = [np.flatnonzero(self._word == word) for word in range(system.words)]
 
     def canonical(self, states: Packed, fits: NDArray[np.bool_]) -> Packed:
-        """The smallest image of each state under the permutations that fit it.
+        """Return the smallest image of each state under the permutations that fit it.
 
         Shapes: states `(words, n)`, `fits` `(permutations, n)`, inside `(permutations, elements, n)`.
         """
@@ -163,7 +163,7 @@ class AllAtOnce:
 
 
 def _source_of(slot: Slot, order: tuple[int, ...], places: dict[tuple[str, tuple[int, ...]], int]) -> int:
-    """The number of the element that a permutation moves to a slot."""
+    """Return the number of the element that a permutation moves to a slot."""
     back = {to: replica for replica, to in enumerate(order)}
     index = tuple(back[i] if axis == "replica" else i for axis, i in zip(slot.field.axes, slot.index, strict=True))
     return places[slot.field.name, index]
@@ -234,7 +234,7 @@ class Renaming:
         self._known: dict[State, list[tuple[int, State, State]]] = {}
 
     def __call__(self, trace: Behaviour) -> Behaviour:
-        """A behaviour of the system whose states have the canonical forms of the trace's."""
+        """Return a behaviour of the system whose states have the canonical forms of the trace's."""
         states = [self.starts[trace.states[0]]]
         steps: list[int] = []
         for wanted in trace.states[1:]:

@@ -50,6 +50,6 @@ class VisitedRuns:
 
 
 def _keyed_within(states: Packed, low: int, high: int) -> Keyed:
-    """The keyed form of the states whose keys are in `low..high - 1`."""
+    """Return the keyed form of the states whose keys are in `low..high - 1`."""
     found = keyed(states)
     return found.compress((found[0] >= np.uint64(low)) & (found[0] <= np.uint64(high - 1)), axis=1)

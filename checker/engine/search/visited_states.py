@@ -27,7 +27,7 @@ _MULTIPLIERS = tuple(map(np.uint64, (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xC
 
 
 def mix(words: Packed) -> NDArray[np.uint64]:
-    """A 64-bit mix of each state, for placing it.  Shapes: `(words, n)` to `(n,)`."""
+    """Return a 64-bit mix of each state, for placing it.  Shapes: `(words, n)` to `(n,)`."""
     first, second, third = _MULTIPLIERS
     mixed: NDArray[np.uint64] = words[0] * first
     for word in words[1:]:
@@ -50,7 +50,7 @@ def _anonymous_pages(size: int) -> mmap.mmap | None:
 
 
 def _prime_from(least: int) -> int:
-    """A table length: prime, and longer than any stride."""
+    """Return a table length: prime, and longer than any stride."""
     candidate = max(least, 2 * int(PROBES)) | 1
     while any(candidate % divisor == 0 for divisor in range(3, int(candidate**0.5) + 1, 2)):
         candidate += 2
@@ -79,7 +79,7 @@ class StateSet:
         """Rows `start..end` as contiguous columns.  Shape: `(words, end - start)`."""
         return self._rows[start:end].T.copy()
 
-    def add(self, states: Packed, mixed: NDArray[np.uint64] | None = None) -> int:
+    def add(self, states: Packed) -> int:
         """Insert the states that are not there yet, in order; how many there were."""
         count = states.shape[1]
         if not count:
@@ -87,7 +87,7 @@ class StateSet:
         self._reserve(count)
         before = self.size
         rows = states.T.copy()
-        place, stride = self._start(mix(states) if mixed is None else mixed)
+        place, stride = self._start(mix(states))
         while len(rows):
             again, onward = self._round(rows, place)
             if not len(again) and not len(onward):
@@ -99,7 +99,7 @@ class StateSet:
         return self.size - before
 
     def find(self, states: Packed) -> NDArray[np.int64]:
-        """The row number of each state, -1 where it is not there."""
+        """Return the row number of each state, -1 where it is not there."""
         rows = states.T.copy()
         place, stride = self._start(mix(states))
         found = np.full(len(rows), -1, np.int64)
@@ -148,7 +148,7 @@ class StateSet:
         return place.astype(np.int64), stride.astype(np.int64)
 
     def _further(self, place: NDArray[np.int64], stride: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The next place of each state, wrapped around."""
+        """Return the next place of each state, wrapped around."""
         place = place + stride
         place[place >= len(self._table)] -= len(self._table)
         return place
@@ -164,7 +164,7 @@ class StateSet:
             self._rebuild(max(self.size + more // 2, grown, int(needed * FULLEST / OVERFULL) + 1))
 
     def _enlarged(self, length: int) -> Rows:
-        """The rows in a longer array; where the system can move pages, without copying or touching them."""
+        """Return the rows in a longer array; where the system can move pages, without copying or touching them."""
         size = length * self.words * 8
         if self._pages is not None:
             del self._rows

@@ -21,7 +21,7 @@ _REMEDY = "install Java 17 or newer and set JAVA_HOME, or: pip install 'neverlos
 
 
 def java_version(home: Path) -> int | None:
-    """The feature release of a Java home, or None when it cannot be run."""
+    """Return the feature release of a Java home, or None when it cannot be run."""
     try:
         ran = subprocess.run([home / "bin" / "java", "-version"], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -31,7 +31,7 @@ def java_version(home: Path) -> int | None:
 
 
 def java_home(environment: Mapping[str, str] = os.environ, needed_by: str = "the Spark engine") -> Path:
-    """A Java home: `JAVA_HOME`, else the one on the path, else the `java` extra's.
+    """Return a Java home: `JAVA_HOME`, else the one on the path, else the `java` extra's.
 
     Errors: `InputError` says what was found instead, and what to install.
     """
@@ -67,7 +67,7 @@ def _extra_home() -> Path | None:
 
 
 def _without_module(home: Path) -> Path:
-    """A Java home whose launcher drops the argument that this runtime would refuse."""
+    """Return a Java home whose launcher drops the argument that this runtime would refuse."""
     shim = temporary_folder()
     (shim / "bin").mkdir()
     launcher = shim / "bin" / "java"

@@ -101,7 +101,7 @@ class SparkJobs:
         return [settled(body) for body in found], counted
 
     def parents(self, task: LevelTask, targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
-        """The smallest predecessor of each target in a level, and the lowest step from it."""
+        """Return the smallest predecessor of each target in a level, and the lowest step from it."""
         text = described(self.search, task, targets=targets)
         with spark_session.asked(*_WHAT):
             rows = _collected(self._numbers(len(task.slices)).mapInArrow(partial(_search_back, text), _RESULTS))
@@ -124,7 +124,7 @@ class SparkJobs:
         return self.session.range(0, count, 1, count)
 
     def events(self) -> list[str]:
-        """What happened since the last call."""
+        """Return what happened since the last call."""
         events, self._events = self._events, []
         return events
 
@@ -169,7 +169,7 @@ def _settle(text: str, batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def _attempts() -> int:
-    """How many attempts at this task were made before this one."""
+    """Return how many attempts at this task were made before this one."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

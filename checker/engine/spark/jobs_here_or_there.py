@@ -33,7 +33,7 @@ class WorkerTarget:
     conf: tuple[tuple[str, str], ...] = ()
 
     def run(self, work: Work, jobs: Sequence[tuple[Any, ...]]) -> Iterator[JobReport]:
-        """A result or a failure of every job."""
+        """Return a result or a failure of every job."""
         if self.master is not None and jobs:
             return run(work, jobs, self.master, dict(self.conf), self.seconds)
         return processes.run(work, jobs, self.workers, self.seconds)
@@ -42,7 +42,7 @@ class WorkerTarget:
 def run(
     work: Work, jobs: Sequence[tuple[Any, ...]], master: str, conf: dict[str, str], seconds: float | None = None
 ) -> Generator[JobReport, None, None]:
-    """A result or a failure of every job, as they come; closing the iterator, or Ctrl-C, ends what still runs.
+    """Yield a result or a failure of every job, as they come; closing the iterator, or Ctrl-C, ends what still runs.
 
     Errors: `InputError` where there is no Spark.
     """
@@ -101,7 +101,7 @@ def _answer(session: Any, work: Work, arguments: tuple[Any, ...]) -> tuple[str, 
 
 
 def _done(work: Work, arguments: tuple[Any, ...], batches: Iterator[Any]) -> Iterator[Any]:
-    """A task: what a job comes to, in a process of its own."""
+    """Yield a task: what a job comes to, in a process of its own."""
     import pyarrow as pa
 
     for _ in batches:

@@ -22,7 +22,7 @@ Address = tuple[str, int]
 
 
 def connected(address: Address, key: bytes) -> socket.socket:
-    """A connection to an address.
+    """Return a connection to an address.
 
     Errors: `OSError` where nothing listens there, or something that does not know the key.
     """
@@ -72,7 +72,7 @@ def _proving(link: socket.socket) -> Iterator[Connection]:
 
 
 def piped(link: socket.socket) -> Connection:
-    """A connection as a pipe, to be closed by itself."""
+    """Return a connection as a pipe, to be closed by itself."""
     return Connection(link.dup().detach())
 
 

@@ -115,12 +115,12 @@ def _check_reachable(master: str) -> None:
 
 
 def is_connect(master: str) -> bool:
-    """Whether a master is a Spark Connect server."""
+    """Return True if a master is a Spark Connect server."""
     return master.startswith("sc://")
 
 
 def is_running() -> bool:
-    """Whether this process has a session already, which then is used and left alone."""
+    """Return True if this process has a session already, which then is used and left alone."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -129,17 +129,17 @@ def is_running() -> bool:
 
 
 def ui_address(session: Any) -> str | None:
-    """Where the session can be watched, if it can."""
+    """Return where the session can be watched, if it can."""
     return getattr(getattr(session, "sparkContext", None), "uiWebUrl", None) if not is_remote(session) else None
 
 
 def is_remote(session: Any) -> bool:
-    """Whether a session speaks to a Spark Connect server."""
+    """Return True if a session speaks to a Spark Connect server."""
     return not hasattr(session, "_jsparkSession")
 
 
 def start(master: str, conf: Mapping[str, str], name: str) -> Any:
-    """A session on a master; our defaults yield to `conf`.
+    """Return a session on a master; our defaults yield to `conf`.
 
     Errors: `InputError` when Spark cannot be started or reached, `ResourceExhausted` where its Java is gone before it is ready.
     """
@@ -228,7 +228,7 @@ def _end(processes: Iterable[subprocess.Popen[bytes]]) -> None:
 
 
 def _was_ended(gateway: Any, said: IO[bytes]) -> bool:
-    """Whether Java was ended by others: it is gone, or will be soon, and has not said why."""
+    """Return True if Java was ended by others: it is gone, or will be soon, and has not said why."""
     if _lines(said):
         return False
     with suppress(subprocess.TimeoutExpired):
@@ -237,13 +237,13 @@ def _was_ended(gateway: Any, said: IO[bytes]) -> bool:
 
 
 def _cause(said: IO[bytes], problem: Exception) -> str:
-    """What Java said last, or what Python did: the line that names an error."""
+    """Return what Java said last, or what Python did: the line that names an error."""
     texts = [*_lines(said), reason(problem)]
     return next((text for text in texts if "Exception" in text or "rror" in text), texts[-1])[:300]
 
 
 def _lines(said: IO[bytes]) -> list[str]:
-    """What Java said, but for what it says whenever it starts."""
+    """Return what Java said, but for what it says whenever it starts."""
     said.seek(0)
     lines = map(str.strip, said.read().decode(errors="replace").splitlines())
     return [line for line in lines if line and not line.startswith(_CHATTER)]
@@ -282,7 +282,7 @@ def asked(work: str, kept: str) -> Iterator[None]:
 
 
 def reason(problem: Exception) -> str:
-    """The line of a long message that says what happened."""
+    """Return the line of a long message that says what happened."""
     try:
         text = str(problem)
     except Exception as gone:  # what Java's exceptions say is asked of Java
@@ -333,7 +333,7 @@ def _ship(session: Any) -> None:
 
 
 def packed_source(folder: Path) -> Path:
-    """The packages that executors need, as one archive that Python can import from."""
+    """Return the packages that executors need, as one archive that Python can import from."""
     archive = folder / "neverlost_source.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
         target.writestr("neverlost/__init__.py", "")

@@ -63,7 +63,7 @@ class Shard(CompiledSearch):
         return self._waiting.left > 0
 
     def box(self, owner: int) -> tuple[Rows, int]:
-        """What is in the box for a member, and how many states that is; it is empty afterwards."""
+        """Return what is in the box for a member, and how many states that is; it is empty afterwards."""
         return self.boxes.empty(0, owner)
 
     def put(self, rows: Rows) -> None:
@@ -71,7 +71,7 @@ class Shard(CompiledSearch):
         self._absorb(0, rows, len(rows))
 
     def _written(self, store: Store, depth: int) -> StateFile:
-        """A level in the form in which jobs look states up."""
+        """Return a level in the form in which jobs look states up."""
         return self._keyed(store, depth, [self._rows(each) for each in self._states_of(depth)])
 
     def keep(self, location: str, depth: int) -> list[StateFile]:
@@ -209,7 +209,7 @@ def _reached(address: links.Address, key: bytes) -> socket.socket:
 
 
 def _met(door: socket.socket, key: bytes, number: int, addresses: Sequence[links.Address]) -> list[socket.socket | None]:
-    """A connection to every other member: to those before this one it connects, those after it come."""
+    """Return a connection to every other member: to those before this one it connects, those after it come."""
     peers: list[socket.socket | None] = [None] * len(addresses)
     door.settimeout(links.PROVES_WITHIN)
     for other, address in enumerate(addresses[:number]):

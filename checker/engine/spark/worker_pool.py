@@ -48,7 +48,7 @@ class ExecutorTask:
         self.link, self.pipe, self.host, self._job = link, links.piped(link), host, job
 
     def received(self) -> Any:
-        """What it says next.
+        """Return what it says next.
 
         Errors: `EOFError` where its job is over.
         """
@@ -90,7 +90,7 @@ class Team(Remote[ExecutorTask]):
 
     @property
     def is_settled(self) -> bool:
-        """Whether the members are there, or it is known why they are not: `problem`, or what is `wrong` with the settings."""
+        """True if the members are there, or it is known why they are not: `problem`, or what is `wrong` with the settings."""
         return self._settled.is_set()
 
     def wait(self) -> None:
@@ -182,7 +182,7 @@ class Team(Remote[ExecutorTask]):
         self._is_whole = True
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
-        """The smallest predecessor of each state over all members.
+        """Return the smallest predecessor of each state over all members.
 
         Errors: `ResourceExhausted` where they do not have all states.
         """
@@ -199,7 +199,7 @@ class Team(Remote[ExecutorTask]):
 
     @property
     def is_full(self) -> bool:
-        """Whether a member uses as much memory as it may."""
+        """True if a member uses as much memory as it may."""
         return self._memory is not None and any(each["memory"] > self._memory for each in self._last)
 
     def keep_levels(self, location: str, depths: list[int]) -> list[list[StateFile]]:

@@ -45,12 +45,12 @@ class Block:
         return self.count
 
     def stored(self) -> bytes:
-        """The block as it is in a file."""
+        """Return the block as it is in a file."""
         header = _HEADER.pack(self.count, self.different, len(self.content))
         return b"".join([header, self.first.tobytes(), self.content])
 
     def raw(self) -> tuple[Bits, Different]:
-        """A bit for each byte of each state, and the bytes of those that are set.
+        """Return a bit for each byte of each state, and the bytes of those that are set.
 
         Errors: `ValueError` or `OSError` where the content is no such thing.
         """
@@ -75,7 +75,7 @@ def _zstd() -> Any:
 
 
 def split(rows: Rows) -> tuple[Bits, Different]:
-    """What differs of the states of a block."""
+    """Return what differs of the states of a block."""
     differences = np.zeros(rows.shape, "<u8")
     differences[1:] = rows[1:] ^ rows[:-1]
     found = differences.view(np.uint8)
@@ -83,7 +83,7 @@ def split(rows: Rows) -> tuple[Bits, Different]:
 
 
 def join(block: Block) -> Rows:
-    """The states of a block."""
+    """Return the states of a block."""
     bits, different = block.raw()
     differences = np.zeros((block.count, 8 * len(block.first)), np.uint8)
     differences[np.unpackbits(bits, axis=1, bitorder="little").view(np.bool_)] = different
@@ -133,7 +133,7 @@ class Run:
         return self.count
 
     def blocks(self, low: int = 0, high: int | None = None) -> Iterator[Block]:
-        """The blocks with numbers `low..high - 1`; all of them, if nothing is said."""
+        """Return the blocks with numbers `low..high - 1`; all of them, if nothing is said."""
         return (self._read(start)[0] for start in self._starts[:-1][low:high])
 
     def about(self, rows: Rows) -> Iterator[Block]:
@@ -155,7 +155,7 @@ class Run:
 
 
 def before(rows: Rows, state: Rows) -> int:
-    """How many of some ascending states come before a state."""
+    """Return how many of some ascending states come before a state."""
     wanted = state.tolist()
     return bisect_left(range(len(rows)), wanted, key=lambda number: rows[number].tolist())
 

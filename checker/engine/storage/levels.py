@@ -102,12 +102,12 @@ class Level:
 
     @property
     def is_last(self) -> bool:
-        """Whether the search was complete with this level."""
+        """True if the search was complete with this level."""
         return self.rows == 0
 
 
 def meta_of(system: System, properties: Iterable[Property] = (), symmetry: bool = False) -> dict[str, Any]:
-    """What a store must agree on with a search that resumes it."""
+    """Return what a store must agree on with a search that resumes it."""
     asked = sorted(properties, key=lambda each: each.name)
     return {
         "format": FORMAT,
@@ -133,7 +133,7 @@ class Store:
 
     @classmethod
     def create(cls, location: str | Path, meta: Mapping[str, Any]) -> Store:
-        """An empty store.
+        """Return an empty store.
 
         Errors: `InputError` when the place holds a store already.
         """
@@ -144,7 +144,7 @@ class Store:
 
     @classmethod
     def open(cls, location: str | Path, expected: Mapping[str, Any]) -> Store:
-        """The store of an earlier search for the same thing.
+        """Return the store of an earlier search for the same thing.
 
         Errors: `InputError` when there is none, or when it was made for something else (what differs is named).
         """
@@ -160,7 +160,7 @@ class Store:
 
     @classmethod
     def attach(cls, location: str | Path) -> Store:
-        """The store as it is, for readers that take its own word for what it holds."""
+        """Return the store as it is, for readers that take its own word for what it holds."""
         place = storage(location)
         content = place.read("meta.json")
         if content is None:
@@ -169,7 +169,7 @@ class Store:
 
     @classmethod
     def exists(cls, location: str | Path) -> bool:
-        """Whether the place holds a store."""
+        """Return True if the place holds a store."""
         return storage(location).read("meta.json") is not None
 
     @cached_property
@@ -183,7 +183,7 @@ class Store:
         return int(self.meta["words"])
 
     def write(self, states: Packed, folder: str, order: str = KEYED, low: int = 0, high: int = 1 << 64) -> StateFile:
-        """A new file of states under a name that is used once; it counts once a manifest lists it."""
+        """Return a new file of states under a name that is used once; it counts once a manifest lists it."""
         content: Sequence[Bytes]
         if order == ASCENDING:
             content = [compact.encoded(rows) for rows in compact.portions(states.T)]
@@ -194,7 +194,7 @@ class Store:
     def write_content(
         self, content: Sequence[Bytes], rows: int, folder: str, order: str, low: int = 0, high: int = 1 << 64
     ) -> StateFile:
-        """A new file of states that are in their stored form already; see `write`."""
+        """Return a new file of states that are in their stored form already; see `write`."""
         parts = [_HEADER.pack(_MAGIC, _VERSIONS[order], self.words, rows, self.identity), *content]
         digest = hashlib.sha256()
         for part in parts:
@@ -205,15 +205,15 @@ class Store:
         return StateFile(name, rows, digest.hexdigest(), order, low, high)
 
     def write_level(self, depth: int, states: Packed, order: str = KEYED, low: int = 0, high: int = 1 << 64) -> StateFile:
-        """A new file of states at a depth."""
+        """Return a new file of states at a depth."""
         return self.write(states, _level_name(depth), order, low, high)
 
     def write_level_content(self, depth: int, content: Sequence[Bytes], rows: int, order: str) -> StateFile:
-        """A new file at a depth of states that are in their stored form already."""
+        """Return a new file at a depth of states that are in their stored form already."""
         return self.write_content(content, rows, _level_name(depth), order)
 
     def read(self, file: StateFile) -> Packed:
-        """The states of a file, as they were written; the first reading in a process checks the digest.
+        """Return the states of a file, as they were written; the first reading in a process checks the digest.
 
         Errors: `InputError` names a file that is missing or was changed.
         """
@@ -233,7 +233,7 @@ class Store:
             raise self._damaged(file, problem) from None
 
     def run(self, file: StateFile) -> compact.Run:
-        """An ascending file.
+        """Return an ascending file.
 
         Errors: as `read`.
         """
@@ -284,12 +284,12 @@ class Store:
         return content
 
     def packed(self, file: StateFile) -> Packed:
-        """The packed states of a file, whatever its order."""
+        """Return the packed states of a file, whatever its order."""
         states = self.read(file)
         return unkeyed(states) if file.order == KEYED else states
 
     def level(self, depth: int) -> Iterator[Packed]:
-        """The packed states at a depth, file by file."""
+        """Yield the packed states at a depth, file by file."""
         for file in self.levels()[depth].files:
             yield self.packed(file)
 
@@ -315,7 +315,7 @@ class Store:
             )
 
     def levels(self) -> list[Level]:
-        """The committed levels, from the initial one on.
+        """Return the committed levels, from the initial one on.
 
         Errors: `InputError` names a manifest that is missing, damaged, exchanged or foreign.
         """

@@ -27,7 +27,7 @@ _CHUNK = 1 << 15
 
 
 def keyed(words: NDArray[np.uint64]) -> Keyed:
-    """The keyed form of packed states."""
+    """Return the keyed form of packed states."""
     found = np.array(words, dtype=np.uint64, order="C")
     for start in range(0, found.shape[1], _CHUNK):
         _mix(found[:, start : start + _CHUNK])
@@ -35,7 +35,7 @@ def keyed(words: NDArray[np.uint64]) -> Keyed:
 
 
 def unkeyed(states: Keyed) -> NDArray[np.uint64]:
-    """The packed form of keyed states."""
+    """Return the packed form of keyed states."""
     found = np.array(states, dtype=np.uint64, order="C")
     for start in range(0, found.shape[1], _CHUNK):
         _unmix(found[:, start : start + _CHUNK])
@@ -43,7 +43,7 @@ def unkeyed(states: Keyed) -> NDArray[np.uint64]:
 
 
 def _other_words(part: Keyed) -> Keys | None:
-    """What the words after the first contribute to the key."""
+    """Return what the words after the first contribute to the key."""
     mixed: Keys | None = None
     for word in part[1:]:
         turned = word * np.uint64(_SPREAD) if mixed is None else (word ^ mixed) * np.uint64(_SPREAD)
@@ -73,7 +73,7 @@ def _unmix(part: Keyed) -> None:
 
 
 def sorted_distinct(states: Keyed) -> Keyed:
-    """The same states in order, each once."""
+    """Return the same states in order, each once."""
     return _without_repeats(_tidied(states.take(_rough_order(states[0]), axis=1), _tag_bits(states.shape[1])))
 
 
@@ -115,14 +115,14 @@ def _is_within(state: NDArray[np.uint64], run: Keyed, place: int) -> bool:
 
 
 def within(states: Keyed, low: int, high: int) -> Keyed:
-    """The part of sorted states whose keys are in `low..high - 1`."""
+    """Return the part of sorted states whose keys are in `low..high - 1`."""
     first = int(np.searchsorted(states[0], np.uint64(low)))
     last = states.shape[1] if high >= _WORD else int(np.searchsorted(states[0], np.uint64(high)))
     return states[:, first:last]
 
 
 def key_range(part: int, parts: int) -> tuple[int, int]:
-    """The keys `low..high - 1` that one of `parts` equal parts owns."""
+    """Return the keys `low..high - 1` that one of `parts` equal parts owns."""
     return _WORD * part // parts, _WORD * (part + 1) // parts
 
 
@@ -131,7 +131,7 @@ def _tag_bits(length: int) -> int:
 
 
 def _rough_order(keys: Keys) -> NDArray[np.intp]:
-    """An order by the high bits of the keys: row numbers ride in the low bits, because sorting values is several
+    """Return an order by the high bits of the keys: row numbers ride in the low bits, because sorting values is several
     times as fast as sorting indices."""
     mask = np.uint64((1 << _tag_bits(len(keys))) - 1)
     tagged = keys & ~mask

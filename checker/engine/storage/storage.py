@@ -34,7 +34,7 @@ class Storage(Protocol):
 
 
 def storage(location: str | Path) -> Storage:
-    """The storage of a local path or of a URI such as `hdfs://…` or `s3a://…`.
+    """Return the storage of a local path or of a URI such as `hdfs://…` or `s3a://…`.
 
     Errors: `InputError` when the scheme is unknown or the place cannot be reached.
     """
@@ -54,7 +54,7 @@ class LocalStorage:
         return Path(self.location, name)
 
     def read(self, name: str) -> Bytes | None:
-        """The content, or None when there is no such file."""
+        """Return the content, or None when there is no such file."""
         import mmap
 
         try:
@@ -94,7 +94,7 @@ class LocalStorage:
                 temporary.unlink()
 
     def names(self) -> list[str]:
-        """Every file's name, sorted."""
+        """Return every file's name, sorted."""
         root = Path(self.location)
         found = [str(Path(folder, each).relative_to(root)) for folder, _, each_files in os.walk(root) for each in each_files]
         return sorted(name.replace(os.sep, "/") for name in found)
@@ -126,7 +126,7 @@ class ArrowStorage:
         return f"{self._root}/{name}"
 
     def read(self, name: str) -> Bytes | None:
-        """The content, or None when there is no such file."""
+        """Return the content, or None when there is no such file."""
         try:
             with self._filesystem.open_input_file(self._path(name)) as file:
                 size = file.size()
@@ -163,7 +163,7 @@ class ArrowStorage:
         return bool(self._filesystem.get_file_info(path).type != FileType.NotFound)
 
     def names(self) -> list[str]:
-        """Every file's name, sorted."""
+        """Return every file's name, sorted."""
         from pyarrow.fs import FileSelector, FileType
 
         found = self._filesystem.get_file_info(FileSelector(self._root, allow_not_found=True, recursive=True))
@@ -177,7 +177,7 @@ class ArrowStorage:
 
 
 def _on_disk(file: Any, size: int) -> Bytes:
-    """A local copy, mapped into memory; it goes away with the last use."""
+    """Return a local copy, mapped into memory; it goes away with the last use."""
     import mmap
     import tempfile
 

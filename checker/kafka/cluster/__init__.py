@@ -1,1 +1,1 @@
-"""A real Apache Kafka on this machine: brokers as processes, faults, and counterexamples tried on them."""
+"""A real Apache Kafka on this machine: brokers as processes, their network, and faults."""

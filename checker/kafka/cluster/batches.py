@@ -1,7 +1,5 @@
-"""Kafka's record batches as they lie on disk: read whole, found by offset, and cut off.
-
-Source: DefaultRecordBatch.java (magic 2), DefaultRecord.java.
-"""
+"""Reads Kafka's record batches from a segment file, and finds the byte at which an offset begins.  Source:
+DefaultRecordBatch.java (magic 2), DefaultRecord.java."""
 
 from __future__ import annotations
 
@@ -43,10 +41,8 @@ class RecordBatch:
 
 
 def batches(segment: bytes) -> Iterator[RecordBatch]:
-    """The whole batches of a segment; one that is not wholly there, and the zeros of preallocation, end it.
-
-    Errors: `ValueError` for a batch of an old format or a compressed one, which nothing here writes.
-    """
+    """Yield the whole batches of a segment; an incomplete batch, or the zeros of preallocation, end it.  Errors: `ValueError`
+    for a batch of an old format or a compressed one, which nothing here writes."""
     position = 0
     while position + HEAD.size <= len(segment):
         base, length, epoch, magic, _, attributes, delta, _, _, *producer, _, count = HEAD.unpack_from(segment, position)
@@ -82,7 +78,7 @@ def _bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
 
 
 def unsigned_varint(body: bytes, at: int) -> tuple[int, int]:
-    """A number of seven bits a byte, and where it ends."""
+    """Decode a number of seven bits a byte; return it with the index behind it."""
     found = shift = 0
     while True:
         byte = body[at]
@@ -94,16 +90,14 @@ def unsigned_varint(body: bytes, at: int) -> tuple[int, int]:
 
 
 def varint(body: bytes, at: int) -> tuple[int, int]:
-    """A zig-zag encoded number, and where it ends."""
+    """Decode a zig-zag encoded number; return it with the index behind it."""
     found, at = unsigned_varint(body, at)
     return (found >> 1) ^ -(found & 1), at
 
 
 def cut_position(segment: bytes, offset: int) -> int:
-    """The byte at which the batches with this offset and later ones begin.
-
-    Errors: `ValueError` where the offset is in the middle of a batch.
-    """
+    """Return the byte at which the batches with this offset and later ones begin.  Errors: `ValueError` where the offset is in
+    the middle of a batch."""
     position = 0
     for batch in batches(segment):
         if batch.base_offset < offset <= batch.last_offset:

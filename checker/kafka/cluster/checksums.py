@@ -1,4 +1,4 @@
-"""The checksums of Kafka's jars: what is fetched is looked at whenever it is used, not only when it comes."""
+"""The checksums of Kafka's jars, which are verified whenever a jar is used, not only when it was downloaded."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from neverlost.specs.errors import InputError
 
 @functools.cache
 def checksums() -> dict[str, str]:
-    """SHA-512 of each jar that the supported versions need, by file name."""
+    """Return the SHA-512 of each jar that the supported versions need, by file name."""
     text = importlib.resources.files(__package__).joinpath("checksums.toml").read_text()
     return {str(name): str(digest) for name, digest in tomllib.loads(text)["sha512"].items()}
 
 
 def require_known(jars: Iterable[Path]) -> None:
-    """Errors: `InputError` names the first jar that is not the one that was looked at."""
+    """Verify the checksums of jars.  Errors: `InputError` names the first jar with another checksum."""
     known = checksums()
     for each in jars:
         found = digest(each)
@@ -30,6 +30,6 @@ def require_known(jars: Iterable[Path]) -> None:
 
 
 def digest(jar: Path) -> str:
-    """SHA-512 of a file, in hexadecimal."""
+    """Return the SHA-512 of a file, in hexadecimal."""
     with jar.open("rb") as stream:
         return hashlib.file_digest(stream, "sha512").hexdigest()

@@ -1,4 +1,4 @@
-"""What applications and operators do: produce, consume and administer through confluent-kafka."""
+"""Kafka clients: produce, consume and administer through confluent-kafka."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neverlost.checker.kafka.cluster.batches import Record
-from neverlost.checker.kafka.cluster.process import ClusterError, until
+from neverlost.checker.kafka.cluster.process import ClusterError, wait_until
 from neverlost.specs.errors import InputError
 
 QUIET = {"log_level": 0, "log.connection.close": False}
@@ -18,11 +18,8 @@ ANSWERING = 30
 """Seconds in which a broker that leads answers a client so."""
 
 
-def library() -> Any:
-    """The client library.
-
-    Errors: `InputError` where it is not installed.
-    """
+def import_client() -> Any:
+    """Import the client library.  Errors: `InputError` if it is not installed."""
     try:
         import confluent_kafka
         import confluent_kafka.admin
@@ -33,7 +30,7 @@ def library() -> Any:
 
 @dataclass(frozen=True)
 class ProduceResult:
-    """The answer to a producer: an offset and when, or an error."""
+    """The answer to a producer: an offset and its time, or an error."""
 
     offset: int | None
     error: str | None
@@ -41,18 +38,14 @@ class ProduceResult:
 
     @property
     def is_acknowledged(self) -> bool:
-        """Whether the record counts as written."""
         return self.error is None
 
 
 class Sending:
-    """One record on its way to partition 0; the answer comes when it comes.  Nothing is sent twice unless asked for.
-
+    """One record on its way to partition 0; the answer arrives asynchronously, and nothing is sent twice unless asked for.
     With a `leader`, whose address `bootstrap` then is, the record goes to that broker although the cluster may have another
-    leader by now: the producer asks it alone who leads, and asks no other broker later.
-
-    Errors: `ClusterError` when that broker goes on answering that it does not lead.
-    """
+    leader by now: the producer asks only it who leads.  Errors: `ClusterError` if that broker keeps answering that it does not
+    lead."""
 
     def __init__(
         self, bootstrap: str, topic: str, value: bytes, acks: str, seconds: float, leader: int | None = None, **more: object
@@ -69,7 +62,7 @@ class Sending:
         self.acks, self.deadline = acks, time.monotonic() + seconds + 5
         self._answer: ProduceResult | None = None
         whole = {**settings, **QUIET, **more}
-        self._producer = library().Producer(whole) if leader is None else _pinned(whole, topic, leader)
+        self._producer = import_client().Producer(whole) if leader is None else _pinned(whole, topic, leader)
         self._producer.produce(topic, value=value, partition=0, on_delivery=self._note)
         self._producer.poll(0)
 
@@ -79,48 +72,43 @@ class Sending:
 
     @property
     def answer(self) -> ProduceResult | None:
-        """The answer, or None as long as there is none."""
+        """Return the answer, or None as long as there is none."""
         self._producer.poll(0)
         return self._answer
 
     def wait(self) -> ProduceResult:
-        """The answer, or that there was none in time."""
+        """Wait for the answer; without one in time return an error."""
         while self._answer is None and time.monotonic() < self.deadline:
             self._producer.poll(0.1)
         self.close()
         return self._answer or ProduceResult(None, "no answer", time.time())
 
     def close(self) -> None:
-        """Forget what is still on its way."""
+        """Drop the producer with whatever is still on its way."""
         self._producer.purge()
         self._producer.poll(0)
 
 
 def _pinned(settings: Mapping[str, object], topic: str, leader: int) -> Any:
-    """A producer whose one answer about the topic, from the broker that it began with, says that this broker leads.
-
-    Each question needs a new producer, since one that knows the other brokers may ask them.
-    """
+    """Return a producer whose only metadata about the topic, from the broker that it began with, say that this broker leads.
+    Each attempt needs a new producer, since one that knows the other brokers may ask them."""
     named = NO_LEADER
 
     def asked() -> list[Any]:
         nonlocal named
-        producer = library().Producer(settings)
-        with contextlib.suppress(library().KafkaException):
+        producer = import_client().Producer(settings)
+        with contextlib.suppress(import_client().KafkaException):
             partitions = producer.list_topics(topic, timeout=5).topics[topic].partitions
             named = partitions[0].leader if partitions else NO_LEADER
         return [producer] * (named == leader)  # in a list, since a producer with nothing to send is false
 
     wanted = f"broker {leader} to answer clients that it leads"
-    return until(asked, wanted, ANSWERING, lambda: f"broker {leader} answers clients that broker {named} leads")[0]
+    return wait_until(asked, wanted, ANSWERING, lambda: f"broker {leader} answers clients that broker {named} leads")[0]
 
 
 def fetch_all(bootstrap: str, topic: str, seconds: float) -> list[Record]:
-    """Read partition 0 from its beginning until its end is reached.
-
-    Errors: `ClusterError` when the end is not reached.
-    """
-    kafka = library()
+    """Read partition 0 from its beginning to its end.  Errors: `ClusterError` when the end is not reached."""
+    kafka = import_client()
     settings = {
         "bootstrap.servers": bootstrap,
         "group.id": "neverlost",
@@ -148,38 +136,31 @@ def fetch_all(bootstrap: str, topic: str, seconds: float) -> list[Record]:
 
 
 class Admin:
-    """An operator's requests; addresses are asked for anew each time, since brokers come and go."""
+    """An operator's requests; brokers' addresses are looked up each time, since brokers come and go."""
 
     def __init__(self, bootstrap: Callable[[], str]) -> None:
         self.bootstrap = bootstrap
 
     def _client(self) -> Any:
-        """A client, which its caller must keep until the answer is there: without it the request is dropped."""
-        return library().admin.AdminClient({"bootstrap.servers": self.bootstrap(), **QUIET})
+        """Return a client, which the caller must hold until the answer arrives: without it the request is dropped."""
+        return import_client().admin.AdminClient({"bootstrap.servers": self.bootstrap(), **QUIET})
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """Do nothing: no connection is kept open."""
 
     def brokers(self) -> list[int]:
-        """Who the cluster says is there."""
-        with contextlib.suppress(library().KafkaException):
+        with contextlib.suppress(import_client().KafkaException):
             return sorted(self._client().list_topics(timeout=5).brokers)
         return []
 
     def create_topic(self, topic: str, replicas: list[int], configs: dict[str, str]) -> None:
-        """A topic of one partition.
-
-        Errors: `ClusterError` with Kafka's refusal.
-        """
-        new = library().admin.NewTopic(topic, num_partitions=1, replica_assignment=[replicas], config=configs)
+        """Create a topic of one partition.  Errors: `ClusterError` with Kafka's refusal."""
+        new = import_client().admin.NewTopic(topic, num_partitions=1, replica_assignment=[replicas], config=configs)
         client = self._client()
         self._done(client.create_topics([new], operation_timeout=30), f"create topic {topic}")
 
     def delete_topic(self, topic: str) -> None:
-        """Take a topic away.
-
-        Errors: `ClusterError` with Kafka's refusal.
-        """
+        """Delete a topic.  Errors: `ClusterError` with Kafka's refusal."""
         client = self._client()
         self._done(client.delete_topics([topic], operation_timeout=30), f"delete topic {topic}")
 
@@ -188,15 +169,15 @@ class Admin:
 
         Errors: `ClusterError` with Kafka's refusal.
         """
-        admin = library().admin
+        admin = import_client().admin
         change = admin.ConfigEntry(name, value, incremental_operation=admin.AlterConfigOpType.SET)
         resource = admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic, incremental_configs=[change])
         client = self._client()
         self._done(client.incremental_alter_configs([resource]), f"set {name} of {topic}")
 
     def elect(self, topic: str, unclean: bool = False) -> str | None:
-        """An election of the preferred leader, or an unclean one; the partition's error, if any."""
-        kafka = library()
+        """Request an election of the preferred leader, or an unclean one; return the partition's error, if any."""
+        kafka = import_client()
         kind = kafka.ElectionType.UNCLEAN if unclean else kafka.ElectionType.PREFERRED
         client = self._client()
         found = client.elect_leaders(kind, [kafka.TopicPartition(topic, 0)]).result(40)
@@ -206,5 +187,5 @@ class Admin:
         for future in futures.values():
             try:
                 future.result(40)
-            except library().KafkaException as problem:
+            except import_client().KafkaException as problem:
                 raise ClusterError(f"cannot {what}: {problem.args[0]}") from None

@@ -28,7 +28,7 @@ from neverlost.checker.kafka.cluster.clients import Admin, ProduceResult, Sendin
 from neverlost.checker.kafka.cluster.jars import KafkaHome
 from neverlost.checker.kafka.cluster.metadata import LOG, BrokerRegistration, MetadataImage, PartitionRecord
 from neverlost.checker.kafka.cluster.network import LOOPBACK, Network, free_port
-from neverlost.checker.kafka.cluster.process import ClusterError, Java, Process, until
+from neverlost.checker.kafka.cluster.process import ClusterError, Java, Process, wait_until
 
 FIRST_CONTROLLER = 101
 SEGMENT = "00000000000000000000.log"
@@ -59,8 +59,6 @@ STARTUP = 180
 
 @dataclass
 class KafkaNode:
-    """A broker or a controller."""
-
     number: int
     folder: Path
     process: Process
@@ -73,13 +71,13 @@ class KafkaNode:
 
     @property
     def data(self) -> Path:
-        """Its first log directory."""
+        """The first log directory."""
         return self.directories[0]
 
 
 @dataclass
 class Cluster:
-    """Nodes that may run or not; made by `cluster`."""
+    """The nodes of a cluster, running or not; made by `cluster`."""
 
     home: KafkaHome
     folder: Path
@@ -103,7 +101,7 @@ class Cluster:
     # starting and stopping
 
     def start(self, brokers: int, controllers: int) -> None:
-        """Format and start every node; returns when every broker is registered and unfenced."""
+        """Format and start every node; return when every broker is registered and unfenced."""
         for number in range(FIRST_CONTROLLER, FIRST_CONTROLLER + controllers):
             self.controllers[number] = self._node(number)
         for number in range(1, brokers + 1):
@@ -119,7 +117,7 @@ class Cluster:
 
     @property
     def nodes(self) -> list[KafkaNode]:
-        """Controllers, then brokers."""
+        """All nodes: controllers, then brokers."""
         return [*self.controllers.values(), *self.brokers.values()]
 
     def _node(self, number: int) -> KafkaNode:
@@ -135,7 +133,7 @@ class Cluster:
         )
 
     def configure(self, node: KafkaNode) -> None:
-        """Write server.properties: others reach a node through its gate, clients reach a broker directly."""
+        """Write server.properties: other nodes reach this node through its gate, clients reach a broker directly."""
         voters = ",".join(f"{each.number}@{LOOPBACK}:{each.gate_port}" for each in self.controllers.values())
         here = node.number in self.controllers
         protocols = {"CONTROLLER": "PLAINTEXT", "CLIENT": "PLAINTEXT", "INTERNAL": "PLAINTEXT", **self.further_listeners}
@@ -164,13 +162,12 @@ class Cluster:
         (node.folder / "server.properties").write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
 
     def format(self, node: KafkaNode) -> None:
-        """Prepare the log directories that are not yet, as an operator does with kafka-storage.sh."""
+        """Format the log directories that are not formatted yet, as kafka-storage.sh does."""
         features = [part for name, level in self.features.items() for part in ("--feature", f"{name}={level}")]
         where = ["-t", self.cluster_id, "-c", str(node.folder / "server.properties")]
         self.java.run("kafka.tools.StorageTool", "format", "--ignore-formatted", *where, *features)
 
     def stop(self) -> None:
-        """End every process, gate and client."""
         if self._admin is not None:
             self._admin.close()
         for node in reversed(self.nodes):
@@ -181,7 +178,7 @@ class Cluster:
 
     @property
     def metadata(self) -> MetadataImage:
-        """The metadata log so far, from the controller whose log is longest."""
+        """Read the metadata log so far, of the controller whose log is longest."""
         logs = [node.data / LOG for node in self.controllers.values()]
         there = [path for path in logs if path.exists()]
         if there:
@@ -189,45 +186,42 @@ class Cluster:
         return self._metadata
 
     def partition(self, topic: str, number: int = 0) -> PartitionRecord:
-        """A partition as the controller holds it.
-
-        Errors: `ClusterError` for one that does not exist.
-        """
+        """Return a partition as the controller has it.  Errors: `ClusterError` for one that does not exist."""
         found = self.metadata.partition(topic, number)
         if found is None:
             raise ClusterError(f"partition {topic}-{number} does not exist")
         return found
 
     def registration(self, broker: int) -> BrokerRegistration | None:
-        """A broker's registration, if it has one."""
+        """Return a broker's registration; None if it has none."""
         return self.metadata.brokers.get(broker)
 
     def is_unfenced(self, broker: int) -> bool:
-        """Whether the controller takes a broker for alive."""
         found = self.registration(broker)
         return found is not None and not found.is_fenced
 
     # what brokers hold
 
     def log_folder(self, broker: int, topic: str, number: int = 0) -> Path:
-        """Where a broker keeps a partition; where it would, in its first log directory, if it has none."""
+        """Return the folder in which a broker stores a partition; in its first log directory if it does not have the
+        partition."""
         places = [each / f"{topic}-{number}" for each in self.brokers[broker].directories]
         return next((each for each in places if each.exists()), places[0])
 
     def log(self, broker: int, topic: str, number: int = 0) -> list[Record]:
-        """Every record that a broker has of a partition, read from its disk (what was not flushed included)."""
+        """Return every record that a broker has of a partition, read from its files (unflushed records included)."""
         path = self.log_folder(broker, topic, number) / SEGMENT
         if not path.exists():
             return []
         return [record for batch in batches(path.read_bytes()) if not batch.is_control for record in batch.records]
 
     def log_end(self, broker: int, topic: str, number: int = 0) -> int:
-        """A replica's log end offset; logs here begin at 0 and are never compacted."""
+        """Return a replica's log end offset; logs here begin at 0 and are never compacted."""
         found = self.log(broker, topic, number)
         return found[-1].offset + 1 if found else 0
 
     def high_watermark(self, broker: int, topic: str, number: int = 0) -> int | None:
-        """A replica's high watermark as it last wrote it down, a fifth of a second ago at most while it runs."""
+        """Return a replica's high watermark as last checkpointed: at most a fifth of a second old while the broker runs."""
         path = self.log_folder(broker, topic, number).parent / "replication-offset-checkpoint"
         with contextlib.suppress(OSError):
             for line in path.read_text().splitlines()[2:]:
@@ -237,26 +231,25 @@ class Cluster:
         return None
 
     def said(self, broker: int, pattern: str, since: int = 0) -> bool:
-        """Whether a broker has printed something since a mark of its log."""
+        """Whether a broker has printed text that matches a pattern since a mark of its log."""
         return self.brokers[broker].process.said(pattern, since) is not None
 
     # what clients do
 
     @property
     def bootstrap(self) -> str:
-        """Addresses for clients: of the brokers that run."""
+        """Return the addresses of the brokers that run, for clients."""
         running = [node for node in self.brokers.values() if node.process.is_running and not node.process.is_paused]
         return ",".join(f"{LOOPBACK}:{node.port}" for node in running or self.brokers.values())
 
     @property
     def admin(self) -> Admin:
-        """The admin client."""
         if self._admin is None:
             self._admin = Admin(lambda: self.bootstrap)
         return self._admin
 
     def create_topic(self, topic: str, replicas: Sequence[int], configs: Mapping[str, str] | None = None) -> PartitionRecord:
-        """A topic of one partition with this assignment; returns when its leader has applied its leadership."""
+        """Create a topic of one partition with this assignment; return when its leader has applied its leadership."""
         self.admin.create_topic(topic, list(replicas), dict(configs or {}))
         self.wait(lambda: self.metadata.partition(topic) is not None, f"topic {topic}", 30)
         found = self.partition(topic)
@@ -264,35 +257,33 @@ class Cluster:
         return found
 
     def produce(self, topic: str, value: bytes, acks: str = "all", seconds: float = 30, **settings: object) -> ProduceResult:
-        """Send one record to partition 0 and wait for the answer; a refusal is an answer too."""
+        """Send one record to partition 0 and return the answer, which may be a refusal."""
         return self.send(topic, value, acks, seconds, None, **settings).wait()
 
     def send(
         self, topic: str, value: bytes, acks: str = "all", seconds: float = 30, to: int | None = None, **settings: object
     ) -> Sending:
-        """Send one record to partition 0, to one broker if it is named; do not wait for the answer."""
+        """Send one record to partition 0 without waiting for the answer; `to` names the broker to send it to."""
         return Sending(self.bootstrap if to is None else self.address(to), topic, value, acks, seconds, to, **settings)
 
     def address(self, broker: int, listener: str | None = None) -> str:
-        """Where clients reach a broker, or one of its further listeners."""
+        """Return the address at which clients reach a broker, on its plain listener or a further one."""
         node = self.brokers[broker]
         return f"{LOOPBACK}:{node.port if listener is None else node.further_ports[listener]}"
 
     def consume(self, topic: str, seconds: float = 30) -> list[Record]:
-        """Everything that a consumer reads of partition 0 from its beginning to the high watermark."""
+        """Return everything that a consumer reads of partition 0 from its beginning to the high watermark."""
         return fetch_all(self.bootstrap, topic, seconds)
 
     def wait(
         self, happens: Callable[[], object], what: str, seconds: float = 60, seen: Callable[[], object] | None = None
     ) -> None:
-        """Wait for a condition; a process that ended by itself meanwhile is said in the error.
-
-        Errors: `Unmet` when it takes too long.
-        """
-        until(lambda: bool(happens()), what, seconds, seen or self.state)
+        """Wait for a condition and return its value; the error names processes that ended meanwhile.  Errors: `Unmet` when it
+        takes too long."""
+        wait_until(lambda: bool(happens()), what, seconds, seen or self.state)
 
     def state(self) -> str:
-        """What there is, in a line, for errors."""
+        """Return the state of the nodes in a line, for errors."""
         ended = [node for node in self.nodes if node.process.popen is not None and not node.process.is_running]
         parts = [f"{key[0].hex[:4]}-{key[1]}: {one.leader=} {one.isr=}" for key, one in self.metadata.partitions.items()]
         parts += [f"{node.folder.name} is not running: {last_words(node)}" for node in ended]
@@ -301,14 +292,14 @@ class Cluster:
 
 
 def last_words(node: KafkaNode) -> str:
-    """The last thing that a node printed as an error."""
+    """Return the last line that a node printed as an error."""
     lines = node.process.printed().splitlines()
     errors = [line for line in lines if " ERROR " in line or " FATAL " in line or "Exception" in line]
     return (errors or lines or ["nothing printed"])[-1][:300]
 
 
 def random_id() -> str:
-    """A cluster id as kafka-storage.sh random-uuid makes them: never one that looks like an option."""
+    """Return a random cluster id as kafka-storage.sh random-uuid makes them; it never begins like an option."""
     while True:
         found = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         if not found.startswith("-"):
@@ -325,14 +316,10 @@ def cluster(
     further_listeners: Mapping[str, str] | None = None,
     directories: int = 1,
 ) -> Iterator[Cluster]:
-    """A running cluster.  `settings` go into every server.properties, `features` to kafka-storage.sh format;
-    `further_listeners` are names with security protocols, beside the plain one for clients.
-
-    Each broker has so many log `directories`.
-
-    Errors: `ClusterError` when it does not get ready.
-    """
-    sweep()
+    """Run a cluster while the context is open.  `settings` go into every server.properties, `features` to kafka-storage.sh
+    format; `further_listeners` are names with security protocols, beside the plain one for clients.  Each broker has
+    `directories` log directories.  Errors: `ClusterError` when it does not become ready."""
+    remove_abandoned_folders()
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     with (folder / "owner").open("w") as owner, interrupted_by_sigterm():
         fcntl.flock(owner, fcntl.LOCK_EX)
@@ -347,7 +334,8 @@ def cluster(
 
 @contextlib.contextmanager
 def interrupted_by_sigterm() -> Iterator[None]:
-    """SIGTERM interrupts as Ctrl-C does, so that what was started is cleaned up; only the main thread can arrange it."""
+    """Make SIGTERM interrupt as Ctrl-C does while the context is open, so that processes are cleaned up; only the main thread
+    can do so."""
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
@@ -362,8 +350,8 @@ def interrupted_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def sweep() -> None:
-    """Remove folders whose owner was killed; its processes ended with it."""
+def remove_abandoned_folders() -> None:
+    """Remove cluster folders whose owner was killed; its processes ended with it."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError), (folder / "owner").open() as owner:
             fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)

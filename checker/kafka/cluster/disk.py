@@ -1,4 +1,4 @@
-"""What a power failure leaves: a partition's folder without its unflushed end, so that recovery takes the rest for all.
+"""Makes a partition's folder look as after a power failure: without its unflushed end, which recovery does not miss.
 
 Kafka flushes when it is asked to, or when a segment is full, and otherwise leaves it to the operating system.  A process that
 is killed loses nothing, since the page cache outlives it; so what a machine would have lost is cut off by hand.  Whatever else
@@ -23,10 +23,8 @@ EPOCHS = "leader-epoch-checkpoint"
 
 
 def lose_end(data: Path, partition: str, offset: int) -> list[str]:
-    """Cut a stopped broker's partition (`topic-number`) off at an offset; what was done, a sentence each.
-
-    Errors: `ValueError` where the offset is inside a batch, `OSError` where there is no such partition.
-    """
+    """Cut a stopped broker's partition (`topic-number`) off at an offset; return what was done, a sentence each.  Errors:
+    `ValueError` where the offset is inside a batch, `OSError` where there is no such partition."""
     folder = data / partition
     segment = folder / SEGMENT
     before = segment.read_bytes()
@@ -39,23 +37,24 @@ def lose_end(data: Path, partition: str, offset: int) -> list[str]:
         if is_index or is_newer:
             path.unlink()
             done.append(f"removed {partition}/{path.name}")
-    done += _edited(folder / EPOCHS, lambda line: line if int(line.split()[1]) < offset else None)
+    done += _edit_checkpoint(folder / EPOCHS, lambda line: line if int(line.split()[1]) < offset else None)
     for name in (RECOVERY_POINTS, HIGH_WATERMARKS):
-        done += _edited(data / name, lambda line: lowered(line, partition, offset))
+        done += _edit_checkpoint(data / name, lambda line: lower_checkpoint(line, partition, offset))
     if (data / CLEAN_SHUTDOWN).exists():
         (data / CLEAN_SHUTDOWN).unlink()
         done.append(f"removed {CLEAN_SHUTDOWN}")
     return done
 
 
-def lowered(line: str, partition: str, offset: int) -> str:
-    """A line `topic number offset` of a checkpoint, not beyond an offset if it is about the partition."""
+def lower_checkpoint(line: str, partition: str, offset: int) -> str:
+    """Return a checkpoint line `topic number offset`, with its offset lowered to `offset` if it is about the partition."""
     topic, number, stored = line.rsplit(" ", 2)
     return f"{topic} {number} {min(int(stored), offset)}" if f"{topic}-{number}" == partition else line
 
 
-def _edited(path: Path, edit: Callable[[str], str | None]) -> list[str]:
-    """Rewrite a checkpoint file (version, number of entries, an entry a line); None drops an entry."""
+def _edit_checkpoint(path: Path, edit: Callable[[str], str | None]) -> list[str]:
+    """Rewrite a checkpoint file (version, number of entries, an entry a line) through `edit`, which drops an entry by
+    returning None."""
     lines = path.read_text().splitlines() if path.exists() else []
     if len(lines) < 3:
         return []

@@ -1,7 +1,5 @@
-"""What goes wrong with a cluster, and what its operator does.
-
-Each returns when it is done, not when the cluster has reacted: wait for that with `Cluster.wait`.
-"""
+"""Faults of a cluster and actions of its operator.  Each function returns when the fault is done, not when the cluster has
+reacted: wait for that with `Cluster.wait`."""
 
 from __future__ import annotations
 
@@ -20,15 +18,13 @@ from neverlost.checker.kafka.cluster.requests import alter_directory, alter_reas
 
 
 def crash(cluster: Cluster, broker: int) -> None:
-    """SIGKILL; the log stays as the page cache has it."""
+    """Kill a broker with SIGKILL; its log stays as the page cache has it."""
     cluster.brokers[broker].process.kill()
 
 
 def crash_lossy(cluster: Cluster, broker: int, topic: str, offset: int, number: int = 0) -> list[str]:
-    """SIGKILL, and a partition's unflushed records from an offset on are gone; what was done to its files.
-
-    Errors: `ClusterError` for a topic whose records are flushed one by one: there is nothing to lose.
-    """
+    """Kill a broker and cut off a partition's unflushed records from an offset on; return what was done to its files.  Errors:
+    `ClusterError` for a topic whose records are flushed one by one: there is nothing to lose."""
     if cluster.metadata.configs.get((2, topic), {}).get("flush.messages") == "1":
         raise ClusterError(f"{topic} flushes each record: a crash cannot lose any")
     crash(cluster, broker)
@@ -36,12 +32,12 @@ def crash_lossy(cluster: Cluster, broker: int, topic: str, offset: int, number: 
 
 
 def lose_disk(cluster: Cluster, broker: int) -> None:
-    """The disk of a broker is replaced."""
+    """Kill a broker and replace its disk with an empty one."""
     replace_disk(cluster, cluster.brokers[broker])
 
 
 def replace_disk(cluster: Cluster, node: KafkaNode) -> None:
-    """SIGKILL and an empty log directory, formatted again as an operator does after replacing a disk."""
+    """Kill a node, empty its log directory and format it, as an operator does after replacing a disk."""
     node.process.kill()
     for each in node.directories:
         shutil.rmtree(each)
@@ -49,10 +45,8 @@ def replace_disk(cluster: Cluster, node: KafkaNode) -> None:
 
 
 def take_out_directory(cluster: Cluster, broker: int, topic: str, number: int = 0) -> str:
-    """The log directory that has a partition is no longer in the log.dirs of a broker that is down; its name.
-
-    Errors: `ClusterError` for a broker that has one directory only, or that runs.
-    """
+    """Remove the log directory that has a partition from the log.dirs of a stopped broker; return its name.  Errors:
+    `ClusterError` for a broker that has one directory only, or that runs."""
     node = cluster.brokers[broker]
     if node.process.is_running or len(node.directories) == 1:
         raise ClusterError(f"no log directory can be taken out of broker {broker}: it runs, or has one only")
@@ -64,15 +58,13 @@ def take_out_directory(cluster: Cluster, broker: int, topic: str, number: int = 
 
 
 def move_to_directory(cluster: Cluster, broker: int, topic: str, directory: Path) -> None:
-    """A broker copies its replica to another of its log directories, and then uses that.
-
-    Errors: `ClusterError` with Kafka's refusal.
-    """
+    """Make a broker copy its replica to another of its log directories and switch to it.  Errors: `ClusterError` with Kafka's
+    refusal."""
     alter_directory(cluster.address(broker), topic, str(directory))
 
 
 def put_in_directories(cluster: Cluster, broker: int) -> None:
-    """A broker that lost log directories is restarted with new, empty ones in their places."""
+    """Restart a broker that lost log directories with new, empty ones in their place."""
     node = cluster.brokers[broker]
     names = (f"data-{each}" for each in itertools.count(cluster.directories))
     missing = cluster.directories - len(node.directories)
@@ -88,15 +80,12 @@ def put_in_directories(cluster: Cluster, broker: int) -> None:
 
 
 def stop(cluster: Cluster, broker: int, meanwhile: Callable[[], None] = lambda: None) -> None:
-    """SIGTERM: the controlled shutdown moves leadership away first; `meanwhile` is called once it has begun."""
+    """Send SIGTERM: a controlled shutdown, which moves leadership away first; `meanwhile` is called once it has begun."""
     cluster.brokers[broker].process.stop(meanwhile)
 
 
 def start(cluster: Cluster, broker: int) -> None:
-    """Start a broker that is down; it registers when its old session has expired.
-
-    Errors: `ClusterError` for one that runs.
-    """
+    """Start a broker that is down; it registers when its old session has expired.  Errors: `ClusterError` for one that runs."""
     node = cluster.brokers[broker]
     if node.process.is_running:
         raise ClusterError(f"broker {broker} runs already")
@@ -104,33 +93,34 @@ def start(cluster: Cluster, broker: int) -> None:
 
 
 def pause(cluster: Cluster, broker: int) -> None:
-    """SIGSTOP: a long pause; after replica.lag.time.max.ms it is slow, after broker.session.timeout.ms it is fenced."""
+    """Send SIGSTOP, as a long pause; after replica.lag.time.max.ms the broker is slow, after
+    broker.session.timeout.ms fenced."""
     cluster.brokers[broker].process.pause()
 
 
 def resume(cluster: Cluster, broker: int) -> None:
-    """SIGCONT."""
+    """Send SIGCONT."""
     cluster.brokers[broker].process.resume()
 
 
 def slow_follower(cluster: Cluster, follower: int) -> list[TrafficRule]:
-    """A follower's fetches are blocked, its heartbeats are not.  A leader drops it once it lacks something for long enough."""
+    """Block a follower's fetches but not its heartbeats; the leader drops it once it has been behind for long enough."""
     return [cluster.network.cut(follower, leader, FETCH) for leader in cluster.brokers if leader != follower]
 
 
 def silence(cluster: Cluster, broker: int) -> list[TrafficRule]:
-    """No request of a broker reaches the controllers, while it goes on serving its clients and followers."""
+    """Block all requests of a broker to the controllers, while it goes on serving its clients and followers."""
     return [cluster.network.cut(broker, controller) for controller in cluster.controllers]
 
 
 def lose_heartbeats(cluster: Cluster, broker: int) -> list[TrafficRule]:
-    """Only heartbeats are lost: the broker is fenced and knows it, since it still reads the metadata."""
+    """Block a broker's heartbeats only: it is fenced and knows it, since it still reads the metadata."""
     return [cluster.network.cut(broker, controller, HEARTBEAT) for controller in cluster.controllers]
 
 
 @contextmanager
-def partitioned(cluster: Cluster, brokers: Sequence[int], rest: Sequence[int]) -> Iterator[None]:
-    """A cut network between two groups of brokers, both ways, while inside."""
+def cut_network(cluster: Cluster, brokers: Sequence[int], rest: Sequence[int]) -> Iterator[None]:
+    """Cut the network between two groups of brokers, both ways, while the context is open."""
     pairs = [(one, other) for one in brokers for other in rest]
     rules = [cluster.network.cut(one, other) for pair in pairs for one, other in (pair, pair[::-1])]
     try:
@@ -140,10 +130,8 @@ def partitioned(cluster: Cluster, brokers: Sequence[int], rest: Sequence[int]) -
 
 
 def move_leader(cluster: Cluster, topic: str, broker: int) -> None:
-    """Make a broker the preferred leader and elect it: leadership moves without a failure.
-
-    Errors: `ClusterError` with Kafka's refusal.
-    """
+    """Make a broker the preferred leader and elect it, so that leadership moves without a failure.  Errors: `ClusterError`
+    with Kafka's refusal."""
     replicas = cluster.partition(topic).replicas
     order = [broker, *(each for each in replicas if each != broker)]
     if tuple(order) != replicas:
@@ -155,36 +143,24 @@ def move_leader(cluster: Cluster, topic: str, broker: int) -> None:
 
 
 def elect_uncleanly(cluster: Cluster, topic: str) -> None:
-    """An operator's unclean election.
-
-    Errors: `ClusterError` with Kafka's refusal.
-    """
+    """Request an unclean election.  Errors: `ClusterError` with Kafka's refusal."""
     refused = cluster.admin.elect(topic, unclean=True)
     if refused is not None:
         raise ClusterError(f"no unclean election: {refused}")
 
 
 def reassign(cluster: Cluster, topic: str, replicas: Sequence[int]) -> None:
-    """Ask for other replicas, or another order of them.
-
-    Errors: `ClusterError` with the controller's refusal.
-    """
+    """Request other replicas, or another order of them.  Errors: `ClusterError` with the controller's refusal."""
     alter_reassignment(cluster.bootstrap.split(",")[0], topic, replicas)
 
 
 def cancel_reassignment(cluster: Cluster, topic: str) -> None:
-    """Take a reassignment in progress back.
-
-    Errors: `ClusterError` with the controller's refusal.
-    """
     alter_reassignment(cluster.bootstrap.split(",")[0], topic, None)
 
 
 def fail_controller(cluster: Cluster, seconds: float = 60) -> int:
-    """Kill the active controller of three; returns its number when another is active.
-
-    Errors: `ClusterError` where there is only one controller.
-    """
+    """Kill the active one of three controllers; return its number when another is active.  Errors: `ClusterError` where there
+    is only one controller."""
     if len(cluster.controllers) < 3:
         raise ClusterError("controller failover needs three controllers")
     old = active_controller(cluster)
@@ -199,7 +175,7 @@ CLAIMED = r"Becoming the active controller at epoch (\d+)"
 
 
 def active_controller(cluster: Cluster) -> int:
-    """Who said last, in the highest epoch, that it becomes the active controller."""
+    """Return the controller that last logged, in the highest epoch, that it became active."""
     epochs = {}
     for number, node in cluster.controllers.items():
         match = _last_claim(node.process.printed())

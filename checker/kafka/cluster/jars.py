@@ -1,7 +1,5 @@
-"""Where a Kafka comes from: a folder that the user has, or the jars of a version, fetched once with Maven.
-
-A home is a folder with `libs/*.jar`, as in a Kafka distribution.
-"""
+"""Finds Kafka's jars: in a folder that the user has, or downloaded once with Maven.  A home is a folder with `libs/*.jar`, as
+in a Kafka distribution."""
 
 from __future__ import annotations
 
@@ -56,49 +54,44 @@ class KafkaHome:
 
     @property
     def minor(self) -> tuple[int, int]:
-        """The version as configurations name it."""
+        """The version as X.Y, which configurations use."""
         return self.version[:2]
 
     @property
     def shown(self) -> str:
-        """The version as people write it."""
+        """The version as text."""
         return ".".join(map(str, self.version))
 
     @property
     def class_path(self) -> str:
-        """What to give to `java -cp`."""
         return str(self.folder / "libs" / "*")
 
 
-def kafka_home(
+def find_kafka(
     home: str | None = None, version: str | None = None, environment: Mapping[str, str] = os.environ, trust: bool = False
 ) -> KafkaHome:
-    """The Kafka that was asked for: a folder as it is; the jars of a version only as they were looked at, unless `trust`.
-
-    Errors: `InputError` in one line for a folder without Kafka, a version that is none, a jar with another checksum, and a
-    machine without Java or Maven.
-    """
+    """Return the requested Kafka: a folder as it is, or the jars of a version, whose checksums must be known unless `trust`.
+    Errors: `InputError` in one line for a folder without Kafka, an invalid version, a jar with another checksum, and a machine
+    without Java or Maven."""
     require_one(home, version)
     java = java_home(environment, needed_by="a Kafka broker")
-    folder = Path(home).expanduser().resolve() if home is not None else fetched(str(version), java, environment)
+    folder = Path(home).expanduser().resolve() if home is not None else fetch_home(str(version), java, environment)
     if home is None and not trust:
         require_known(sorted(folder.glob("libs/*.jar")))
     return KafkaHome(folder, version_in(folder), java)
 
 
 def require_one(home: str | None, version: str | None) -> None:
-    """Errors: `InputError` unless exactly one Kafka is named, as a folder or as a version."""
+    """Refuse anything but exactly one Kafka: a folder or a version.  Errors: `InputError` unless exactly one Kafka is named,
+    as a folder or as a version."""
     if (home is None) == (version is None):
         raise InputError("say which Kafka: either --kafka-home DIR or --kafka-version X.Y")
     if version is not None:
-        wanted(version)
+        parse_version(version)
 
 
 def version_in(folder: Path) -> tuple[int, int, int]:
-    """The version of the jars in a home.
-
-    Errors: `InputError` where there are none, or they are too old.
-    """
+    """Return the version of the jars in a home.  Errors: `InputError` if there are none, or they are too old."""
     found = [CORE.search(str(each)) for each in sorted(folder.glob("libs/*.jar"))]
     for match in found:
         if match is not None:
@@ -114,16 +107,13 @@ def _checked(version: tuple[int, ...], where: str) -> tuple[int, int, int]:
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where fetched jars are kept: under XDG_CACHE_HOME, or ~/.cache."""
+    """Return the folder for downloaded jars: under XDG_CACHE_HOME, or ~/.cache."""
     base = environment.get("XDG_CACHE_HOME") or str(Path(environment.get("HOME", "~")).expanduser() / ".cache")
     return Path(base) / "neverlost"
 
 
-def wanted(version: str) -> tuple[int, ...]:
-    """The numbers of X.Y or X.Y.Z.
-
-    Errors: `InputError` for anything else.
-    """
+def parse_version(version: str) -> tuple[int, ...]:
+    """Parse X.Y or X.Y.Z as numbers.  Errors: `InputError` for anything else."""
     if not re.fullmatch(r"\d+\.\d+(\.\d+)?", version):
         raise InputError(f"bad value {version!r} for --kafka-version: write X.Y (its newest patch) or X.Y.Z")
     numbers = tuple(map(int, version.split(".")))
@@ -132,14 +122,12 @@ def wanted(version: str) -> tuple[int, ...]:
     return numbers
 
 
-def fetched(version: str, java: Path, environment: Mapping[str, str] = os.environ, tools: bool = True) -> Path:
-    """The home of a version in the cache, filled with Maven when it is not there; X.Y is its newest patch.
-
-    Without `tools` it holds what runs in a broker only: a home of its own, whose every jar has a known checksum.
-    """
-    numbers = wanted(version)
+def fetch_home(version: str, java: Path, environment: Mapping[str, str] = os.environ, tools: bool = True) -> Path:
+    """Return the home of a version in the cache, downloaded with Maven if it is not there; X.Y is its newest patch.  Without
+    `tools` it holds only what runs in a broker: a home of its own, whose every jar has a known checksum."""
+    numbers = parse_version(version)
     cache, prefix = cache_folder(environment), WITH_TOOLS if tools else WITHOUT_TOOLS
-    there = cached(cache, numbers, prefix)
+    there = find_cached(cache, numbers, prefix)
     if there is not None:
         return there
     maven = shutil.which("mvn", path=environment.get("PATH", ""))
@@ -163,18 +151,16 @@ def fetched(version: str, java: Path, environment: Mapping[str, str] = os.enviro
     return target
 
 
-def cached(cache: Path, numbers: tuple[int, ...], prefix: str = WITH_TOOLS) -> Path | None:
-    """The newest home of a version in a cache."""
+def find_cached(cache: Path, numbers: tuple[int, ...], prefix: str = WITH_TOOLS) -> Path | None:
+    """Return the newest home of a version in a cache; None if there is none."""
     homes = {tuple(map(int, each.name.removeprefix(prefix).split("."))): each for each in cache.glob(f"{prefix}*.*.*")}
     fitting = [found for found in homes if found[: len(numbers)] == numbers]
     return homes[max(fitting)] if fitting else None
 
 
 def pom(numbers: tuple[int, ...], tools: bool = True) -> str:
-    """The Maven project that depends on a Kafka and nothing else; a range stands for the newest patch.
-
-    4.4.0 names a `kafka-tools-api` that is not there: what does without tools leaves it out.
-    """
+    """Return the Maven project file that depends on a Kafka and nothing else; a range stands for the newest patch.  Kafka
+    4.4.0 names a `kafka-tools-api` that does not exist, which is left out if the tools are not needed."""
     asked = ".".join(map(str, numbers))
     if len(numbers) == 2:
         asked = f"[{asked}.0,{numbers[0]}.{numbers[1] + 1}.0-alpha)"

@@ -1,4 +1,4 @@
-"""One look at a running cluster, which changes nothing: topics, partitions, settings, features, brokers and racks.
+"""Queries a running cluster without changing it: topics, partitions, settings, features, brokers and racks.
 
 It needs DESCRIBE and DESCRIBE_CONFIGS on the cluster and on every topic, and no other right.
 
@@ -57,11 +57,8 @@ _LOST = re.compile(r"Connection (?:lost|failed): (?:\[Error \d+\] )?(?:\w+Error:
 _LOGIN = re.compile(r"""\b(username|password)\s*=\s*["']([^"']*)["']""")
 
 
-def library() -> Any:
-    """The client library.
-
-    Errors: `InputError` where it is not installed.
-    """
+def import_client() -> Any:
+    """Import the client library.  Errors: `InputError` if it is not installed."""
     try:
         import kafka
     except ImportError:
@@ -69,19 +66,17 @@ def library() -> Any:
     return kafka
 
 
-def look(server: str, command_config: Mapping[str, str], where: str = "") -> dict[str, Any]:
-    """What a cluster is like now, as a JSON document; `command_config` is what Kafka's tools take with --command-config,
-    and `where` names that file.
-
-    Errors: `InputError` for a cluster that cannot be reached, and for what it refuses.
-    """
-    kafka = library()
-    options = connection(command_config, where)
+def look_at_cluster(server: str, command_config: Mapping[str, str], where: str = "") -> dict[str, Any]:
+    """Return the present state of a cluster as a JSON document; `command_config` has the settings of Kafka's tools'
+    --command-config, and `where` is the name of that file.  Errors: `InputError` for a cluster that cannot be reached, and for
+    what it refuses."""
+    kafka = import_client()
+    options = client_settings(command_config, where)
     _require_listener(server)
     with (
         _reasons() as reasons,
         _explained(kafka, server, reasons),
-        closing(_Patient(kafka, lambda: _connected(kafka, server, options, reasons))) as admin,
+        closing(_Patient(kafka, lambda: _connect(kafka, server, options, reasons))) as admin,
     ):
         brokers = sorted(admin.describe_cluster()["brokers"], key=lambda each: each["broker_id"])
         topics = _topics(kafka, admin)
@@ -95,10 +90,8 @@ def look(server: str, command_config: Mapping[str, str], where: str = "") -> dic
 
 
 class _Patient:
-    """A client that asks again, by another connection, where a broker does not answer.
-
-    A broker that has just gone is listed until it is fenced, and any that is listed may be asked, or taken for the controller.
-    """
+    """A client that repeats a request over another connection if a broker does not answer.  A broker that has just gone is
+    listed until it is fenced, so the client may ask it, or take it for the controller."""
 
     def __init__(self, kafka: Any, connect: Callable[[], Any]) -> None:
         self._kafka, self._connect = kafka, connect
@@ -122,8 +115,8 @@ class _Patient:
         self._admin.close()
 
 
-def _connected(kafka: Any, server: str, options: Mapping[str, Any], reasons: Sequence[str]) -> Any:
-    """A client that has reached a broker: tried again for a while, unless it was refused."""
+def _connect(kafka: Any, server: str, options: Mapping[str, Any], reasons: Sequence[str]) -> Any:
+    """Return a client that has reached a broker; retry for a while unless it was refused."""
     for left in reversed(range(TRIES)):
         try:
             return kafka.KafkaAdminClient(
@@ -136,7 +129,8 @@ def _connected(kafka: Any, server: str, options: Mapping[str, Any], reasons: Seq
 
 
 def _require_listener(server: str) -> None:
-    """Errors: `InputError` for addresses of which none is listened at: the client would go on trying."""
+    """Refuse addresses at which nothing listens, since the client would retry forever.  Errors: `InputError` for addresses of
+    which none is listened at: the client would go on trying."""
     problem: Exception = ValueError("no address")
     for each in filter(None, server.split(",")):
         host, _, port = each.strip().rpartition(":")
@@ -150,11 +144,9 @@ def _require_listener(server: str) -> None:
     raise InputError(f"cannot look at the cluster at {server!r}: {problem}; check --bootstrap-server")
 
 
-def connection(given: Mapping[str, str], where: str) -> dict[str, Any]:
-    """Kafka's settings of a connection as the client's.
-
-    Errors: `InputError` for a mechanism or a store of certificates that the client cannot use.
-    """
+def client_settings(given: Mapping[str, str], where: str) -> dict[str, Any]:
+    """Convert Kafka's connection settings to the client library's.  Errors: `InputError` for a mechanism or a store of
+    certificates that the client cannot use."""
     found: dict[str, Any] = {each.replace(".", "_"): given[each] for each in SAME if given.get(each)}
     for key, name in PEM.items():
         if given.get(key):
@@ -180,14 +172,14 @@ def _require_pem(key: str, given: Mapping[str, str], where: str) -> None:
 
 
 class _Reasons(logging.Handler):
-    """Why connections ended, as the library says it to developers."""
+    """A log handler that collects why connections ended, which the library logs for developers only."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the reason of a lost connection; that it is lost is none."""
+        """Store the reason of a lost connection; a message that it was lost is not a reason."""
         match = _LOST.search(record.getMessage())
         if match is not None and match[1] != "socket disconnected":
             self.found.append(match[1])
@@ -195,7 +187,7 @@ class _Reasons(logging.Handler):
 
 @contextmanager
 def _reasons() -> Iterator[list[str]]:
-    """The reasons why connections ended meanwhile; the library's own messages are not printed."""
+    """Collect the reasons why connections end while the context is open; the library's own messages are not printed."""
     logger, kept = logging.getLogger("kafka"), _Reasons()
     before = logger.level, logger.propagate
     logger.setLevel(logging.ERROR)
@@ -225,13 +217,14 @@ def _explained(kafka: Any, server: str, reasons: Sequence[str]) -> Iterator[None
 
 
 def _require_final(problem: Any) -> None:
-    """Raise what another attempt may get over: only a cluster that does not know a request has nothing to say to it."""
+    """Raise an error after which another attempt may succeed; only the error of a cluster that does not know
+    a request passes."""
     if problem.retriable:
         raise problem
 
 
 def _features(kafka: Any, admin: Any) -> dict[str, dict[str, int]]:
-    """Each feature with its finalized level and the highest that this software supports; nothing where ZooKeeper rules."""
+    """Return each feature with its finalized level and the highest that this software supports; empty with ZooKeeper."""
     try:
         found = admin.describe_features()
     except kafka.errors.KafkaError as problem:
@@ -244,7 +237,7 @@ def _features(kafka: Any, admin: Any) -> dict[str, dict[str, int]]:
 
 
 def _broker(kafka: Any, admin: Any, broker: Mapping[str, Any]) -> dict[str, Any]:
-    """A broker with its effective settings; None for one that does not answer."""
+    """Return a broker with its effective settings; None if it does not answer."""
     number = broker["broker_id"]
     try:
         settings = _settings(kafka, admin, "BROKER", [str(number)], SETTINGS_OF_BROKERS)[str(number)]
@@ -257,7 +250,7 @@ def _broker(kafka: Any, admin: Any, broker: Mapping[str, Any]) -> dict[str, Any]
 def _settings(
     kafka: Any, admin: Any, kind: str, names: Sequence[str], keys: Sequence[str]
 ) -> dict[str, dict[str, tuple[str, str]]]:
-    """By entity and key the effective value and its source."""
+    """Return the effective value and its source, by entity and key."""
     resources = [kafka.admin.ConfigResource(kind, name, list(keys)) for name in names]
     found = admin.describe_configs(resources, config_filter="all").get(kind.lower(), {})
     return {
@@ -271,7 +264,8 @@ def _settings(
 
 
 def _require_shown(settings: Mapping[str, Any], what: str, where: str) -> None:
-    """Errors: `InputError` for what shows no settings: whatever runs has some, so they may not be seen."""
+    """Refuse an entity without any setting: every entity has some, so they are hidden from this user.  Errors: `InputError`
+    for what shows no settings: whatever runs has some, so they may not be seen."""
     if not settings:
         raise InputError(f"{what} shows no settings: DESCRIBE_CONFIGS on {where} is missing; {_ALLOW}")
 
@@ -280,7 +274,7 @@ _ALLOW = "kafka-acls.sh --add --operation Describe --operation DescribeConfigs -
 
 
 def _topics(kafka: Any, admin: Any) -> list[dict[str, Any]]:
-    """Every topic with its partitions and what it sets itself."""
+    """Return every topic with its partitions and its own settings."""
     listed = sorted(admin.describe_topics(), key=lambda each: str(each["name"]))
     names = [str(each["name"]) for each in listed]
     if not names:
@@ -319,7 +313,7 @@ def _partition(partition: Mapping[str, Any], eligible: Sequence[int]) -> dict[st
 
 
 def _eligible(kafka: Any, admin: Any, names: Sequence[str]) -> dict[tuple[str, int], list[int]]:
-    """The eligible leader replicas of each partition that has some; nothing before 3.7, which has no request for them."""
+    """Return the eligible leader replicas of each partition that has some; empty before 3.7, which has no request for them."""
     found: dict[tuple[str, int], list[int]] = {}
     cursor = None
     while names:
@@ -339,7 +333,7 @@ def _eligible(kafka: Any, admin: Any, names: Sequence[str]) -> dict[tuple[str, i
 
 
 def _reassigned(kafka: Any, admin: Any) -> dict[tuple[str, int], dict[str, list[int]]]:
-    """The replicas that reassignments in progress are adding and removing, by topic and partition."""
+    """Return the replicas that reassignments in progress are adding and removing, by topic and partition."""
     try:
         found = admin.list_partition_reassignments()
     except kafka.errors.KafkaError as problem:

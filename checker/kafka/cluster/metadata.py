@@ -1,9 +1,6 @@
-"""What the controller has decided: its metadata log, read from disk record by record.
-
-Only records about brokers, topics, partitions and configurations are understood; others are passed over.
-
-Source: metadata/src/main/resources/common/metadata/*.json of Apache Kafka 3.3 to 4.x.
-"""
+"""The controller's metadata log, read from disk record by record.  Records about brokers, topics, partitions and
+configurations are decoded; others are skipped.  Source: metadata/src/main/resources/common/metadata/*.json of Apache Kafka 3.3
+to 4.x."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ LOG = Path("__cluster_metadata-0", "00000000000000000000.log")
 
 @dataclass(frozen=True)
 class PartitionRecord:
-    """A partition as the controller holds it."""
+    """A partition as the controller has it."""
 
     topic_id: uuid.UUID
     number: int
@@ -40,7 +37,7 @@ class PartitionRecord:
 
 @dataclass(frozen=True)
 class BrokerRegistration:
-    """A broker as the controller holds it."""
+    """A broker as the controller has it."""
 
     broker: int
     epoch: int
@@ -50,7 +47,7 @@ class BrokerRegistration:
 
 @dataclass(frozen=True)
 class Event:
-    """One metadata record: its offset in the log, its type, and what it says."""
+    """One metadata record: its offset in the log, its type, and its fields."""
 
     offset: int
     kind: str
@@ -64,23 +61,22 @@ class RecordReader:
         self.body, self.at = body, 0
 
     def take(self, shape: str) -> Any:
-        """One number of a struct shape."""
+        """Read one number in `struct` format."""
         (found,) = struct.unpack_from(">" + shape, self.body, self.at)
         self.at += struct.calcsize(shape)
         return found
 
     def unsigned(self) -> int:
-        """A variable-length count."""
+        """Read an unsigned variable-length number."""
         found, self.at = unsigned_varint(self.body, self.at)
         return found
 
     def uuid(self) -> uuid.UUID:
-        """Sixteen bytes."""
         self.at += 16
         return uuid.UUID(bytes=self.body[self.at - 16 : self.at])
 
     def string(self) -> str | None:
-        """A compact string; None for null."""
+        """Read a compact string; None for null."""
         length = self.unsigned() - 1
         if length < 0:
             return None
@@ -88,17 +84,17 @@ class RecordReader:
         return self.body[self.at - length : self.at].decode()
 
     def numbers(self) -> tuple[int, ...] | None:
-        """A compact array of broker ids; None for null."""
+        """Read a compact array of broker ids; None for null."""
         length = self.unsigned() - 1
         return None if length < 0 else tuple(self.take("i") for _ in range(length))
 
     def uuids(self) -> None:
-        """A compact array of directory ids, which are not used here."""
+        """Skip a compact array of directory ids."""
         count = max(self.unsigned() - 1, 0)
         self.at += 16 * count
 
     def tagged(self, known: dict[int, tuple[str, Callable[[RecordReader], Any]]]) -> dict[str, Any]:
-        """Tagged fields by name; unknown tags are passed over."""
+        """Read tagged fields by name; unknown tags are skipped."""
         found = {}
         for _ in range(self.unsigned()):
             tag, size = self.unsigned(), self.unsigned()
@@ -201,8 +197,8 @@ KINDS: dict[int, tuple[str, Callable[[RecordReader, int], dict[str, Any]]]] = {
 """Readers by the record's API key."""
 
 
-def parsed(value: bytes) -> tuple[str, dict[str, Any]] | None:
-    """A metadata record, or None for a kind that is passed over.  Its frame is version 1, then key and version."""
+def parse_record(value: bytes) -> tuple[str, dict[str, Any]] | None:
+    """Decode a metadata record (frame version 1, then key and version); None for a kind that is skipped."""
     frame, at = unsigned_varint(value, 0)
     kind, at = unsigned_varint(value, at)
     version, at = unsigned_varint(value, at)
@@ -214,7 +210,7 @@ def parsed(value: bytes) -> tuple[str, dict[str, Any]] | None:
 
 @dataclass
 class MetadataImage:
-    """The state that follows from the records read so far, and the records themselves."""
+    """The metadata that follow from the records read so far, and the records themselves."""
 
     topics: dict[str, uuid.UUID] = field(default_factory=dict)
     partitions: dict[tuple[uuid.UUID, int], PartitionRecord] = field(default_factory=dict)
@@ -226,19 +222,19 @@ class MetadataImage:
     _position: int = 0
 
     def partition(self, topic: str, number: int = 0) -> PartitionRecord | None:
-        """A partition, if it exists."""
+        """Return a partition; None if it does not exist."""
         found = self.topics.get(topic)
         return None if found is None else self.partitions.get((found, number))
 
     def follow(self, path: Path) -> list[Event]:
-        """Read what the log has more than last time; the new events."""
+        """Read what was appended to the log since the last call; return the new events."""
         with path.open("rb") as stream:
             stream.seek(self._position)
             segment = stream.read()
         first = len(self.events)
         for batch in batches(segment):
             for record in () if batch.is_control else batch.records:
-                said = parsed(record.value or b"\x00\x00\x00")
+                said = parse_record(record.value or b"\x00\x00\x00")
                 if said is not None:
                     self.apply(Event(record.offset, *said))
             self._advance(batch.size, batch.last_offset)
@@ -249,7 +245,6 @@ class MetadataImage:
         self.end = last_offset + 1
 
     def apply(self, event: Event) -> None:
-        """Take one record into the state."""
         self.events.append(event)
         says = event.says
         if event.kind == "topic":
@@ -263,7 +258,7 @@ class MetadataImage:
             )
         elif event.kind == "partition change":
             place = says["topic_id"], says["number"]
-            self.partitions[place] = changed(self.partitions[place], says)
+            self.partitions[place] = apply_change(self.partitions[place], says)
         elif event.kind == "clear elr":
             self._clear_elr(says["topic"])
         elif event.kind == "register":
@@ -282,7 +277,7 @@ class MetadataImage:
         self.partitions = {place: each for place, each in self.partitions.items() if place[0] != topic_id}
 
     def _clear_elr(self, topic: str) -> None:
-        """An empty name stands for every topic; the partition epoch of those that had something moves."""
+        """Clear the ELR of a topic (an empty name: of all topics); the partition epoch of partitions that had one increases."""
         for place, each in self.partitions.items():
             if (each.elr or each.last_known_elr) and topic in ("", next(n for n, i in self.topics.items() if i == place[0])):
                 self.partitions[place] = replace(each, elr=(), last_known_elr=(), partition_epoch=each.partition_epoch + 1)
@@ -297,8 +292,9 @@ class MetadataImage:
             self._change_broker(says["broker"], in_controlled_shutdown=True)
 
 
-def changed(before: PartitionRecord, says: dict[str, Any]) -> PartitionRecord:
-    """A partition after one change; a leader that is named moves the leader epoch, even if it is the same."""
+def apply_change(before: PartitionRecord, says: dict[str, Any]) -> PartitionRecord:
+    """Return a partition after one change; a change that names a leader increases the leader epoch, even if it is the same
+    leader."""
     values: dict[str, Any] = {}
     for name in ("isr", "replicas", "removing", "adding", "elr", "last_known_elr"):
         if says.get(name) is not None:

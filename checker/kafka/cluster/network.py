@@ -1,4 +1,4 @@
-"""The cluster's network: in front of every node's internal listener stands a gate that knows who talks to whom.
+"""The cluster's network: in front of every node's internal listener stands a gate, a proxy that can block its traffic.
 
 A gate forwards Kafka's requests and answers frame by frame.  It reads two things only, the number of the request's API and
 the client id that says which node sent it, so that traffic from one node to another can be cut, or one kind of
@@ -35,7 +35,7 @@ PORTS = range(12000, 30000)
 
 @dataclass(frozen=True)
 class TrafficRule:
-    """Traffic that does not pass: who asks, whom, and what (None: anything); requests and answers, or one of them."""
+    """A rule that blocks traffic: its source, target and API (None: any), and whether requests, answers or both."""
 
     source: int | None
     target: int
@@ -43,7 +43,7 @@ class TrafficRule:
     part: str = BOTH
 
     def stops(self, source: int | None, target: int, api: int, is_answer: bool) -> bool:
-        """Whether a frame waits; an answer goes by the api of its request."""
+        """Whether the rule blocks a frame; an answer has the API of its request."""
         asked = self.target == target and self.source in (None, source) and self.api in (None, api)
         return asked and self.part in (BOTH, ANSWERS if is_answer else REQUESTS)
 
@@ -59,39 +59,38 @@ class Network:
         self.gates: dict[int, Gate] = {}
 
     def gate(self, node: int, target_port: int) -> int:
-        """Open a gate in front of a node; the port that others reach it by."""
+        """Open a gate in front of a node; return the port at which others reach it."""
         self.gates[node] = Gate(self, node, target_port)
         return self.gates[node].port
 
     def stops(self, source: int | None, target: int, api: int, is_answer: bool) -> bool:
-        """Whether some rule holds a frame back."""
+        """Whether some rule blocks a frame."""
         return any(rule.stops(source, target, api, is_answer) for rule in tuple(self.rules))
 
     def hold(self, source: int | None, target: int, api: int | None = None, part: str = BOTH) -> TrafficRule:
-        """Hold traffic back from now on; what is held is sent when the rule is lifted."""
+        """Block traffic from now on; blocked frames are sent when the rule is lifted."""
         rule = TrafficRule(source, target, api, part)
         with self.changed:
             self.rules.add(rule)
         return rule
 
     def is_holding(self, rule: TrafficRule) -> bool:
-        """Whether a frame waits now that this rule stops."""
+        """Whether a frame is waiting because of this rule."""
         return any(count and rule.stops(*frame) for frame, count in tuple(self.waiting.items()))
 
     def cut(self, source: int | None, target: int, api: int | None = None) -> TrafficRule:
-        """Hold traffic back and close the connections that carry it: what is under way is lost."""
+        """Block traffic and close the connections that carry it: frames under way are lost."""
         rule = self.hold(source, target, api)
         self.gates[target].close_connections(rule)
         return rule
 
     def lift(self, *rules: TrafficRule) -> None:
-        """Let held traffic pass again; without rules, all of it."""
+        """Lift these rules, or all rules, and send the blocked frames."""
         with self.changed:
             self.rules -= set(rules or self.rules)
             self.changed.notify_all()
 
     def close(self) -> None:
-        """Close every gate."""
         self.lift()
         for gate in self.gates.values():
             gate.close()
@@ -99,7 +98,7 @@ class Network:
 
 @dataclass(eq=False)
 class Connection:
-    """One connection through a gate: who opened it, what it has asked for, and the requests without an answer."""
+    """One connection through a gate: its client, and the requests that have no answer yet."""
 
     client: socket.socket
     server: socket.socket
@@ -108,14 +107,14 @@ class Connection:
     asked: dict[int, int] = field(default_factory=dict)
 
     def close(self) -> None:
-        """End both sides."""
+        """Close both sides."""
         for each in (self.client, self.server):
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
 
 
 class Gate:
-    """Listens in front of one node."""
+    """A proxy that listens in front of one node."""
 
     def __init__(self, network: Network, node: int, target_port: int) -> None:
         self.network, self.node, self.target_port = network, node, target_port
@@ -126,14 +125,14 @@ class Gate:
         threading.Thread(target=self._accept, name=f"gate-{node}", daemon=True).start()
 
     def close_connections(self, rule: TrafficRule) -> None:
-        """Close those that carry what a rule stops."""
+        """Close the connections that carry traffic which a rule blocks."""
         for each in tuple(self.connections):
             apis = tuple(each.apis) or (-1,)
             if any(rule.stops(each.source, self.node, api, False) for api in apis):
                 each.close()
 
     def close(self) -> None:
-        """Stop listening and end every connection."""
+        """Stop listening and close every connection."""
         self.is_open = False
         with contextlib.suppress(OSError):
             self.listener.shutdown(socket.SHUT_RDWR)
@@ -178,10 +177,8 @@ class Gate:
                 connection.client.sendall(struct.pack(">i", len(frame)) + frame)
 
     def _wait(self, connection: Connection, api: int, is_answer: bool) -> None:
-        """Until no rule holds the frame.
-
-        Errors: `ConnectionError` when the asker has hung up meanwhile; the frame goes nowhere then.
-        """
+        """Wait until no rule blocks the frame.  Errors: `ConnectionError` if the client has hung up meanwhile; the frame is
+        dropped then."""
         frame = connection.source, self.node, api, is_answer
         with self.network.changed:
             self.network.waiting[frame] += 1
@@ -195,7 +192,7 @@ class Gate:
 
     @contextlib.contextmanager
     def _ending(self, connection: Connection) -> Iterator[None]:
-        """Whatever ends one direction ends the connection."""
+        """Close the connection when either direction ends."""
         try:
             yield
         except (OSError, struct.error):
@@ -206,7 +203,7 @@ class Gate:
 
 
 def frames(source: socket.socket) -> Iterator[bytes]:
-    """What follows each length on a connection, until it ends."""
+    """Yield the frames of a connection (each follows its length) until the connection ends."""
     while True:
         head = _exactly(source, 4)
         if head is None:
@@ -228,7 +225,7 @@ def _exactly(source: socket.socket, count: int) -> bytes | None:
 
 
 def request_header(frame: bytes) -> tuple[int, int, int | None]:
-    """API, correlation id, and the node that asks (None for any other)."""
+    """Return the API, the correlation id, and the node that sends the request (None for any other client)."""
     api, _, correlation, length = struct.unpack_from(">hhih", frame)
     match = SENDER.match(frame[10 : 10 + max(length, 0)])
     return api, correlation, int(next(each for each in match.groups() if each)) if match else None
@@ -244,7 +241,6 @@ def has_hung_up(client: socket.socket) -> bool:
 
 
 def listening_socket() -> socket.socket:
-    """A listener on a free port."""
     for port in random.sample(PORTS, 200):
         found = socket.socket()
         try:
@@ -258,6 +254,6 @@ def listening_socket() -> socket.socket:
 
 
 def free_port() -> int:
-    """A port on which no process listens."""
+    """Return a port on which no process listens."""
     with listening_socket() as probe:
         return int(probe.getsockname()[1])

@@ -1,4 +1,4 @@
-"""Kafka's processes: started so that they end with us, watched by what they print, stopped without mercy or kindly."""
+"""Kafka's processes: started so that they end with this process, watched through their log, killed or stopped."""
 
 from __future__ import annotations
 
@@ -38,31 +38,28 @@ rootLogger.appenderRef.stdout.ref = stdout
 
 
 class ClusterError(Exception):
-    """The cluster did not do what it must: a process that does not start, a condition that does not come about."""
+    """The cluster did not do what it must: a process does not start, or a condition is not met in time."""
 
 
-class Unmet(ClusterError):
-    """A condition did not come about in time; says what was seen instead."""
+class ConditionNotMet(ClusterError):
+    """A condition was not met in time; the message says what was seen instead."""
 
     def __init__(self, what: str, seconds: float, seen: str) -> None:
         super().__init__(f"waited {seconds:.0f} s for {what}; {seen}")
         self.what, self.seconds, self.seen = what, seconds, seen
 
 
-def until(
+def wait_until(
     happens: Callable[[], Found], what: str, seconds: float, seen: Callable[[], object] = lambda: "it did not happen"
 ) -> Found:
-    """The first true answer.
-
-    Errors: `Unmet` when it takes too long.
-    """
+    """Wait for the first true value of a condition and return it.  Errors: `ConditionNotMet` when it takes too long."""
     deadline = time.monotonic() + seconds
     while True:
         found = happens()
         if found:
             return found
         if time.monotonic() > deadline:
-            raise Unmet(what, seconds, str(seen()))
+            raise ConditionNotMet(what, seconds, str(seen()))
         time.sleep(0.05)
 
 
@@ -70,13 +67,13 @@ _libc: Any = None
 
 
 def _end_with_parent() -> None:
-    """Runs in the child before Java does: the kernel kills it when we die, whatever kills us."""
+    """Make the kernel kill this child process when its parent dies; runs in the child before Java starts."""
     if _libc is not None:
         _libc.prctl(END_WITH_PARENT, signal.SIGKILL)
 
 
 class Java:
-    """Starts Kafka's classes with a home's jars; log settings for both generations of log4j lie in `folder`."""
+    """Runs Kafka's classes with a home's jars; `folder` has log settings for both generations of log4j."""
 
     def __init__(self, home: KafkaHome, folder: Path) -> None:
         global _libc
@@ -87,7 +84,6 @@ class Java:
             _libc = ctypes.CDLL(None)
 
     def command(self, main_class: str, *arguments: str) -> list[str]:
-        """What to execute."""
         logging = [
             f"-Dlog4j.configuration=file:{self.folder / 'log4j.properties'}",
             f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}",
@@ -96,10 +92,7 @@ class Java:
         return [java, HEAP, *FAST_START, *logging, "-cp", self.home.class_path, main_class, *arguments]
 
     def run(self, main_class: str, *arguments: str, seconds: float = 120) -> str:
-        """Run a tool to its end; what it printed.
-
-        Errors: `ClusterError` with its last lines when it fails.
-        """
+        """Run a tool to its end and return its output.  Errors: `ClusterError` with its last lines when it fails."""
         command = self.command(main_class, *arguments)
         process = subprocess.Popen(
             command,
@@ -122,7 +115,7 @@ class Java:
 
 
 class Process:
-    """One Kafka server; what it prints goes to `log`, whole over all its lives."""
+    """One Kafka server, which may be started several times; its output is appended to `log`."""
 
     def __init__(self, java: Java, properties: Path, log: Path) -> None:
         self.java, self.properties, self.log = java, properties, log
@@ -132,16 +125,16 @@ class Process:
 
     @property
     def is_running(self) -> bool:
-        """Whether there is a process; one that is paused counts."""
+        """Whether there is a process; a paused one counts."""
         return self.popen is not None and self.popen.poll() is None
 
     @property
     def pid(self) -> int | None:
-        """Its number, while it runs."""
+        """The process id while it runs."""
         return self.popen.pid if self.popen is not None and self.is_running else None
 
     def start(self) -> None:
-        """Start it, in a session of its own, which keeps Ctrl-C from it.  It ends with the thread that calls this."""
+        """Start it in a session of its own, so that Ctrl-C does not reach it.  It ends with the thread that calls this."""
         self.started_at = self.mark
         with self.log.open("ab") as log:
             self.popen = subprocess.Popen(
@@ -154,17 +147,15 @@ class Process:
             )
 
     def kill(self) -> None:
-        """SIGKILL, and wait until it is gone."""
+        """Send SIGKILL and wait until it has ended."""
         if self.popen is not None:
             self.popen.kill()
             self.popen.wait()
         self.is_paused = False
 
     def stop(self, meanwhile: Callable[[], None] = lambda: None, seconds: float = 60) -> None:
-        """SIGTERM: a controlled shutdown; `meanwhile` is called once it has begun.
-
-        Errors: `ClusterError` when it does not end, with its last words; it is killed then, so that it can be started again.
-        """
+        """Send SIGTERM for a controlled shutdown; `meanwhile` is called once it has begun.  Errors: `ClusterError` with its
+        last output when it does not end; it is killed then, so that it can be started again."""
         if self.popen is None:
             return
         self.resume()
@@ -178,23 +169,23 @@ class Process:
             raise ClusterError(f"{self.properties.stem} did not shut down within {seconds:.0f} s: {' '.join(last)}") from None
 
     def pause(self) -> None:
-        """SIGSTOP."""
+        """Send SIGSTOP."""
         if self.pid is not None:
             os.kill(self.pid, signal.SIGSTOP)
             self.is_paused = True
 
     def resume(self) -> None:
-        """SIGCONT."""
+        """Send SIGCONT."""
         if self.pid is not None:
             os.kill(self.pid, signal.SIGCONT)
         self.is_paused = False
 
     def said(self, pattern: str, since: int = 0) -> re.Match[str] | None:
-        """The first thing it has printed after a byte of its log that fits a pattern."""
+        """Return the first match of a pattern in the log behind a byte position."""
         return re.search(pattern, self.printed(since))
 
     def printed(self, since: int = 0) -> str:
-        """What it has printed from a byte of its log on."""
+        """Return the log from a byte position on."""
         if not self.log.exists():
             return ""
         with self.log.open("rb") as stream:
@@ -203,5 +194,5 @@ class Process:
 
     @property
     def mark(self) -> int:
-        """Where its log ends now, for `said`."""
+        """Return the present end of the log, as a position for `said`."""
         return self.log.stat().st_size if self.log.exists() else 0

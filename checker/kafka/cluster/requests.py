@@ -1,4 +1,4 @@
-"""The requests that the client library has no call for: AlterPartitionReassignments, AlterReplicaLogDirs.
+"""Sends the requests that the client library cannot send: AlterPartitionReassignments, AlterReplicaLogDirs.
 
 kafka-reassign-partitions.sh sends them too, but not while a replica's broker is down, which the controller itself allows.
 
@@ -24,26 +24,22 @@ NO_TAGS = b"\0"
 
 
 def alter_reassignment(address: str, topic: str, replicas: Sequence[int] | None, seconds: float = 30) -> None:
-    """Ask a broker for other replicas of partition 0; None takes a reassignment in progress back.
-
-    Errors: `ClusterError` with Kafka's refusal, or without an answer.
-    """
+    """Ask a broker for other replicas of partition 0; None cancels a reassignment in progress.  Errors: `ClusterError` with
+    Kafka's refusal, or without an answer."""
     asked = "cancelling the reassignment" if replicas is None else f"the reassignment to {','.join(map(str, replicas))}"
-    refused = refusal(ask(address, request(topic, replicas, int(seconds * 1000)), f"{asked} of {topic}", seconds))
+    refused = refusal(send_request(address, request(topic, replicas, int(seconds * 1000)), f"{asked} of {topic}", seconds))
     if refused:
         raise ClusterError(f"{asked} of {topic} is refused: {refused}")
 
 
 def alter_directory(address: str, topic: str, directory: str, seconds: float = 30) -> None:
-    """Ask a broker to move its replica of partition 0 to another of its log directories.
-
-    Errors: `ClusterError` with Kafka's refusal, or without an answer.
-    """
+    """Ask a broker to move its replica of partition 0 to another of its log directories.  Errors: `ClusterError` with Kafka's
+    refusal, or without an answer."""
     asked = f"the move of {topic} to {directory}"
     header = frame_header(LOG_DIRS_API, LOG_DIRS_VERSION)
     places = [struct.pack(">h", len(each.encode())) + each.encode() for each in (directory, topic)]
     body = struct.pack(">i", 1) + places[0] + struct.pack(">i", 1) + places[1] + struct.pack(">ii", 1, 0)
-    answer = ask(address, header + body, asked, seconds)
+    answer = send_request(address, header + body, asked, seconds)
     error = struct.unpack(">h", answer[-2:])[0] if answer else "the connection was closed"
     if error:
         raise ClusterError(f"{asked} is refused: error {error}")
@@ -53,8 +49,8 @@ def frame_header(api: int, version: int) -> bytes:
     return struct.pack(">hhih", api, version, CORRELATION, len(CLIENT)) + CLIENT
 
 
-def ask(address: str, frame: bytes, asked: str, seconds: float) -> bytes:
-    """What a broker answers; nothing where it closes the connection."""
+def send_request(address: str, frame: bytes, asked: str, seconds: float) -> bytes:
+    """Send a request and return the broker's answer; None if it closes the connection."""
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host, int(port)), timeout=seconds) as client:
@@ -65,7 +61,7 @@ def ask(address: str, frame: bytes, asked: str, seconds: float) -> bytes:
 
 
 def request(topic: str, replicas: Sequence[int] | None, milliseconds: int) -> bytes:
-    """Header and body."""
+    """Return the request's header and body."""
     header = frame_header(REASSIGNMENT_API, REASSIGNMENT_VERSION) + NO_TAGS
     name = topic.encode()
     wanted = b"\0" if replicas is None else bytes([len(replicas) + 1]) + struct.pack(f">{len(replicas)}i", *replicas)
@@ -75,7 +71,7 @@ def request(topic: str, replicas: Sequence[int] | None, milliseconds: int) -> by
 
 
 def refusal(answer: bytes) -> str | None:
-    """The first error in an answer, by number and message."""
+    """Return the first error in an answer, by number and message; None without an error."""
     if not answer:
         return "the connection was closed"
     reader = RecordReader(answer)

@@ -1,1 +1,1 @@
-"""Kafka's own classes as the judge of the model: in process, of any version, from every case that the model reaches."""
+"""Compares the model with Kafka's own classes, in process, for any version, in every case that the model reaches."""

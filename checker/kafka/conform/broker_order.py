@@ -1,7 +1,5 @@
-"""What a broker does around its partitions, by its own classes: the order of a publication, and what counts as a clean stop.
-
-Source: kafka.server.metadata.BrokerMetadataPublisher, kafka.log.LogManager.
-"""
+"""Compares two rules of a broker with Kafka's classes: the order in which metadata are published, and what counts as a clean
+stop.  Source: kafka.server.metadata.BrokerMetadataPublisher, kafka.log.LogManager."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from neverlost.checker.kafka.conform.java.jvm import (
     call,
     call_accepting,
     call_known,
-    first_of,
+    first_class,
     has_class,
     has_method,
     java_class,
@@ -39,10 +37,8 @@ APART = "partitions and configuration each by a way of its own"
 
 
 def order_of_publication() -> tuple[str, ...]:
-    """In which order a publication reaches the partitions and the configuration.
-
-    A publisher that has nothing to hand over to fails at each; the failures come in its order.
-    """
+    """Return the order in which a publication reaches the partitions and the configuration.  A publisher without targets fails
+    at each of them; the order of the failures is the order."""
     failures: list[str] = []
 
     def failed(message: Any, thrown: Any = None) -> Any:
@@ -76,14 +72,16 @@ def order_of_publication() -> tuple[str, ...]:
 
 
 def _delta(image: Any) -> Any:
-    """A change of an image, nothing in it yet."""
+    """Return an empty change of an image."""
     made = PACKAGE + "image.MetadataDelta"
     return java_class(made + "$Builder")().setImage(image).build() if has_class(made + "$Builder") else new(made, image)
 
 
 def is_clean(written: Sequence[bool], there: Sequence[int]) -> bool:
-    """Whether a broker counts as stopped cleanly: which directories have a clean-shutdown file, and which are `there` again."""
-    handler = first_of(PACKAGE + "storage.internals.checkpoint.CleanShutdownFileHandler", "kafka.log.CleanShutdownFileHandler")
+    """Whether a broker counts as stopped cleanly, given which directories have a clean-shutdown file, and which are present."""
+    handler = first_class(
+        PACKAGE + "storage.internals.checkpoint.CleanShutdownFileHandler", "kafka.log.CleanShutdownFileHandler"
+    )
     with scratch.folder("conform") as folder:
         places = [Path(folder, str(number)) for number in range(len(written))]
         for place, has_file in zip(places, written, strict=True):
@@ -105,7 +103,7 @@ STOPS = (((True, True), (0, 1)), ((True, False), (0, 1)), ((False, False), (0, 1
 
 
 def compare(setting: ConformSetting) -> Tally:
-    """What the mechanisms of a setting's version say of both, against the classes."""
+    """Compare the mechanisms of a setting's version with the classes, for both rules."""
     begun, tally = time.monotonic(), Tally("broker")
     configuration = setting.configuration
     comes_first = configuration["mechanism.configuration-before-isr"]
@@ -113,7 +111,7 @@ def compare(setting: ConformSetting) -> Tally:
     if not configuration["mechanism.configuration-in-order"]:
         expected = (APART,)
     method = "BrokerMetadataPublisher.onMetadataUpdate"
-    _judge(tally, setting, method, "a publication with both", lambda: order_of_publication(), expected)
+    _compare_case(tally, setting, method, "a publication with both", lambda: order_of_publication(), expected)
     for written, there in STOPS:
         gone = len(there) < len(written)
         files = ", ".join("file" if each else "no file" for each in written)
@@ -125,13 +123,13 @@ def compare(setting: ConformSetting) -> Tally:
         def judged(written: Sequence[bool] = written, there: Sequence[int] = there) -> tuple[str, ...]:
             return ("stopped cleanly",) if is_clean(written, there) else ("stopped uncleanly",)
 
-        _judge(tally, setting, method, case, judged, answer)
+        _compare_case(tally, setting, method, case, judged, answer)
     tally.seconds = time.monotonic() - begun
     return tally
 
 
-def _judge(tally: Tally, setting: ConformSetting, method: str, case: str, ask: Any, model: tuple[str, ...]) -> None:
-    """One case; what this version has not is a gap."""
+def _compare_case(tally: Tally, setting: ConformSetting, method: str, case: str, ask: Any, model: tuple[str, ...]) -> None:
+    """Compare one case; if this version lacks a class, record a gap."""
     try:
         kafka = ask()
     except MissingClass as missing:

@@ -1,7 +1,5 @@
-"""Which entry points Kafka's classes have, and which action of the model stands for each.
-
-The methods are read from the classes themselves; a method that the list does not place is a difference.
-"""
+"""Compares the entry points of Kafka's classes with a list that says which action of the model stands for each.  The methods
+are read from the classes; a method that the list does not have is a difference."""
 
 from __future__ import annotations
 
@@ -18,18 +16,18 @@ LIST = "entry_points.toml"
 
 
 @functools.cache
-def placed() -> dict[str, Any]:
-    """The list: of each class its name, and its methods by action, reason or as reads."""
+def read_list() -> dict[str, Any]:
+    """Read the list: the name of each class, and its methods by action, by reason, or as reads."""
     return tomllib.loads(importlib.resources.files(__package__).joinpath(LIST).read_text())
 
 
 def actions() -> frozenset[str]:
-    """Every action of the modern models."""
+    """Return every action of the modern models."""
     return frozenset(each.name for model in ("kraft", "kraft-elr") for each in models()[model].actions)
 
 
 def methods(listed: dict[str, Any]) -> frozenset[str]:
-    """The entry points of a class: what is not private and, where the list says so, can write records."""
+    """Return the entry points of a class: methods that are not private and, where the list says so, can write records."""
     modifiers = java_class("java.lang.reflect.Modifier")
     found = set()
     for each in java_class(listed["class"]).class_.getDeclaredMethods():
@@ -42,12 +40,12 @@ def methods(listed: dict[str, Any]) -> frozenset[str]:
 
 
 def _unchanging(listed: dict[str, Any]) -> set[str]:
-    """The methods that change nothing of a partition, by whatever list."""
+    """Return the methods that the list says change nothing of a partition."""
     return {name for group in ("reads", "metrics") for name in listed.get(group, {}).get("names", ())}
 
 
 def _writes(method: Any, record: str) -> bool:
-    """Whether a method answers with records, adds to a list of them, or replays one."""
+    """Whether a method returns records, adds to a list of them, or replays one."""
     if str(method.getName()) == "replay" or str(method.getReturnType().getName()).endswith(".ControllerResult"):
         return True
     types = [*method.getGenericParameterTypes(), method.getGenericReturnType()]
@@ -55,10 +53,10 @@ def _writes(method: Any, record: str) -> bool:
 
 
 def compare() -> Tally:
-    """Every entry point of this version, against the list."""
+    """Compare every entry point of this version with the list."""
     tally = Tally("entry-points")
     known_actions = actions()
-    for listed in placed().values():
+    for listed in read_list().values():
         known = listed["actions"].keys() | listed["reasons"].keys() | _unchanging(listed)
         found = methods(listed)
         tally.cases += len(found)

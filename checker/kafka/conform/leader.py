@@ -1,11 +1,7 @@
-"""The model's leader against Kafka's Partition: from every state that the model reaches, every event that can reach a leader.
-
-A state is installed into a real Partition with a real log, the event is fired, and what the Partition holds then must be what
+"""Compares the model's leader with Kafka's Partition: from every state that the model reaches, every event that can reach a
+leader.  A state is installed into a real Partition with a real log, the event is fired, and the Partition must then hold what
 the model has: log end, high watermark, ISR, pending change, what is known of each follower, and which offsets are
-acknowledged.
-
-Source: kafka.cluster.Partition.
-"""
+acknowledged.  Source: kafka.cluster.Partition."""
 
 from __future__ import annotations
 
@@ -15,16 +11,16 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.checker.kafka.conform.cases.cases import reached
-from neverlost.checker.kafka.conform.cases.comparison import Answers, Difference, Tally, shown_set
+from neverlost.checker.kafka.conform.cases.cases import search_reachable
+from neverlost.checker.kafka.conform.cases.comparison import Answers, Difference, Tally, sorted_texts
 from neverlost.checker.kafka.conform.cases.entry_calls import (
     LEADER_EPOCH,
     PARTITION_EPOCH,
     Script,
     calls_to,
     event_calls,
-    run,
-    shown,
+    leader_text,
+    make_call,
 )
 from neverlost.checker.kafka.conform.cases.leader_cases import (
     LEADER,
@@ -76,13 +72,12 @@ class Observed:
     asked: frozenset[int]
 
     def __str__(self) -> str:
-        """In Kafka's words."""
         several = f" asks for {','.join(str(each + 1) for each in sorted(self.asked))}" if len(self.asked) > 1 else ""
         return f"{self.outcome}{several}"
 
 
 class Leader:
-    """A Partition of so many replicas under one min.insync.replicas, into which states are installed."""
+    """A Partition with `replicas` replicas under one min.insync.replicas, into which states are installed."""
 
     def __init__(self, replicas: int, min_isr: int) -> None:
         self.host = Host(1, min_isr)
@@ -106,10 +101,8 @@ class Leader:
     # installing
 
     def install(self, state: LeaderState, slow: frozenset[int]) -> None:
-        """Put a state into the Partition; members are caught up in time unless they are slow, others never were.
-
-        What the leader knows of a follower is not distinguished below the high watermark: a slow one may not have fetched yet.
-        """
+        """Put a state into the Partition; members have caught up in time unless they are slow, others never have.  What the
+        leader knows of a follower is not distinguished below the high watermark: a slow one may not have fetched yet."""
         broker = self.broker
         self.host.clock.now = STARTED
         broker.fenced = set()
@@ -149,20 +142,20 @@ class Leader:
         return self.ends[offset]
 
     def _committed(self, isr: frozenset[int]) -> list[Any]:
-        """The fields of a Partition that knows this ISR as committed."""
+        """Return the fields of a Partition that knows this ISR as committed."""
         if isr not in self.committed:
             self._lead(isr)
             self.committed[isr] = [each.get(self.broker.partition) for each in self.broker.fields]
         return self.committed[isr]
 
     def _lead(self, isr: frozenset[int]) -> None:
-        """Make the Partition the leader of the leader epoch in which all states are, with this ISR."""
+        """Make the Partition the leader, with this ISR, in the leader epoch of all states."""
         for name, value in (("partitionEpoch", PARTITION_EPOCH - 1), ("leaderEpoch", LEADER_EPOCH)):
             field_of("kafka.cluster.Partition", name).set(self.broker.partition, java_class("java.lang.Integer")(value))
         self.broker.learn(1, sorted(each + 1 for each in isr), LEADER_EPOCH, PARTITION_EPOCH)
 
     def _pending(self, state: LeaderState) -> Any:
-        """The pending partition state of a request; the Partition holds the committed one."""
+        """Return the pending partition state of a request; the Partition holds the committed one."""
         key = (state.isr, state.pending)
         if key not in self.pending:
             partition = self.broker.partition
@@ -174,7 +167,7 @@ class Leader:
         return self.pending[key]
 
     def _follower(self, end: int, is_timely: bool) -> Any:
-        """What the leader holds of a follower with this log end offset, which was caught up just now, or never."""
+        """Return what the leader holds of a follower with this log end offset, which caught up just now, or never."""
         key = (end, is_timely)
         if key not in self.followers:
             replica = self.broker.replica(2)
@@ -189,42 +182,41 @@ class Leader:
     # firing
 
     def fire(self, event: LeaderEvent) -> None:
-        """Let an event reach the Partition."""
         for each in event_calls(event):
-            run(self.broker, each)
+            make_call(self.broker, each)
             self.is_other_epoch |= each.name == "learn" and each.arguments[2] != LEADER_EPOCH
 
     # reading
 
     def observed(self) -> Observed:
-        """What the Partition holds now."""
-        return observed(self.broker, self.min_isr)
+        """Return what the Partition holds now."""
+        return observe_partition(self.broker, self.min_isr)
 
     def script(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[LeaderOutcome]) -> Script | None:
-        """Calls of entry points after which a new Partition shows what this one did; None where the calls tried do not."""
+        """Return calls of entry points after which a new Partition shows what this one did; None if the calls tried do not."""
         acked = found.outcome.acked if all(each.acked is not None for each in answers) else None
-        expected = shown_set(shown(each.state, each.acked if acked is not None else None) for each in answers)
-        if shown(found.outcome.state, acked) in expected:
+        expected = sorted_texts(leader_text(each.state, each.acked if acked is not None else None) for each in answers)
+        if leader_text(found.outcome.state, acked) in expected:
             return None
         before, then = tuple(calls_to(state, event.slow)), tuple(event_calls(event))
         broker = Broker(self.host, range(1, self.replicas + 1))
         self.host.clock.now = STARTED
         try:
             for each in before:
-                run(broker, each)
-            if observed(broker, self.min_isr).outcome.state.normal != state.normal:
+                make_call(broker, each)
+            if observe_partition(broker, self.min_isr).outcome.state.normal != state.normal:
                 return None
             for each in then:
-                run(broker, each)
+                make_call(broker, each)
         except (IndexError, java_class("java.lang.Throwable")):
             return None
-        if observed(broker, self.min_isr) != found:
+        if observe_partition(broker, self.min_isr) != found:
             return None
         return Script(self.min_isr, self.replicas, (*before, *then), expected)
 
 
-def observed(broker: Broker, min_isr: int) -> Observed:
-    """What a Partition holds."""
+def observe_partition(broker: Broker, min_isr: int) -> Observed:
+    """Return what a Partition holds."""
     seen = broker.seen()
     isr = frozenset(each - 1 for each in seen.isr)
     asked: frozenset[int] = frozenset()
@@ -246,7 +238,6 @@ def observed(broker: Broker, min_isr: int) -> Observed:
 
 
 def scala_set(*values: int) -> Any:
-    """An immutable scala Set of Integers."""
     found = java_class("java.util.HashSet")()
     for each in values:
         found.add(java_class("java.lang.Integer")(each))
@@ -254,7 +245,7 @@ def scala_set(*values: int) -> Any:
 
 
 class LeaderComparison:
-    """The model's answers and Kafka's, state by state and event by event."""
+    """The comparison of the model's answers with Kafka's, state by state and event by event."""
 
     def __init__(self, setting: ConformSetting) -> None:
         self.setting = setting
@@ -266,13 +257,12 @@ class LeaderComparison:
         self.tries: Counter[str] = Counter()
 
     def leader(self, min_isr: int) -> Leader:
-        """The Partition under this minimum."""
+        """Return the Partition under this min.insync.replicas."""
         if min_isr not in self.leaders:
             self.leaders[min_isr] = Leader(self.replicas, min_isr)
         return self.leaders[min_isr]
 
     def compare(self, state: LeaderState, event: LeaderEvent) -> None:
-        """One transition."""
         answers = self.model.answers(state, event)
         if not answers:
             return
@@ -302,7 +292,7 @@ class LeaderComparison:
         self._differs(state, event, found, answers)
 
     def answer(self, state: LeaderState, event: LeaderEvent) -> str:
-        """What Kafka does, now and when it looks at the high watermark again."""
+        """Return what Kafka does, at once and after it recomputes the high watermark."""
         leader = self.leader(state.min_isr)
         leader.install(state, event.slow)
         leader.fire(event)
@@ -323,7 +313,9 @@ class LeaderComparison:
             self.tested |= {event.name} if test else set()
         records = tuple(test.records) if test else ()
         self.tally.differences.append(
-            Difference("leader", entry_point(event), self.setting.text, case, kafka, shown_set(answers), known, test, records)
+            Difference(
+                "leader", entry_point(event), self.setting.text, case, kafka, sorted_texts(answers), known, test, records
+            )
         )
 
     def close(self) -> None:
@@ -333,7 +325,7 @@ class LeaderComparison:
 
 
 def entry_point(event: LeaderEvent) -> str:
-    """The method of Partition that an event reaches."""
+    """Return the name of the method of Partition that an event reaches."""
     if event.name == "refusal" and event.error in RETRIED_ERRORS:
         return "Partition.submitAlterPartition"
     return METHODS.get(event.name, "Partition.fetchRecords" if "fetch" in event.name else "Partition.makeLeader")
@@ -348,22 +340,22 @@ def _agrees(found: Observed, answers: set[LeaderOutcome]) -> bool:
 
 
 def compare(setting: ConformSetting) -> Tally:
-    """Every event from every state of a leader that the model reaches under a setting."""
+    """Compare every event in every state of a leader that the model reaches under a setting."""
     return _compared(setting, None)
 
 
 def compare_random(setting: ConformSetting, count: int, seed: int) -> Tally:
-    """Events drawn from random legal states."""
+    """Compare events in `count` random legal states."""
     return _compared(setting, (count, seed))
 
 
 def answers(setting: ConformSetting) -> Answers:
-    """What a Partition does at every event from every state of a leader that the model reaches."""
+    """Return what a Partition does at every event in every state of a leader that the model reaches."""
     comparison = LeaderComparison(setting)
     size, least = setting.system.sizes, int(setting.configuration["min.insync.replicas"])
     found: Answers = {}
     try:
-        for state in reached_states(reached(setting.system), least):
+        for state in reached_states(search_reachable(setting.system), least):
             for event in events(state, size["record"]):
                 if event.is_fenced:
                     continue  # not every version's stand-ins know who is fenced
@@ -380,7 +372,7 @@ def _compared(setting: ConformSetting, drawn: tuple[int, int] | None) -> Tally:
     size, least = setting.system.sizes, int(setting.configuration["min.insync.replicas"])
     try:
         if drawn is None:
-            states = reached(setting.system)
+            states = search_reachable(setting.system)
             comparison.tally.states = len(states)
             for state in sorted(reached_states(states, least), key=repr):
                 for event in events(state, size["record"]):

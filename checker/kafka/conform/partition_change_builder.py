@@ -1,4 +1,4 @@
-"""The model's decisions against Kafka's PartitionChangeBuilder, which is what every decision of the controller goes through.
+"""Compares the model with Kafka's PartitionChangeBuilder, through which every decision of the controller goes.
 
 For each case the class is asked under every order of the assignment; the set of its answers must be the model's set.
 
@@ -16,18 +16,18 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
-from neverlost.checker.kafka.conform.cases.cases import KNOWS, ConformCase, Knowledge, cases, known_of_4_0, moved, reached
-from neverlost.checker.kafka.conform.cases.comparison import Answers, Difference, Tally, shown_set
-from neverlost.checker.kafka.conform.cases.settings import ConformSetting
-from neverlost.checker.kafka.conform.java.jvm import (
-    constructor,
-    int_array,
-    integer,
-    java_class,
-    java_list,
-    kafka_class,
-    proxy,
+from neverlost.checker.kafka.conform.cases.cases import (
+    KNOWS,
+    ConformCase,
+    Knowledge,
+    find_cases,
+    follow_epochs,
+    known_of_4_0,
+    search_reachable,
 )
+from neverlost.checker.kafka.conform.cases.comparison import Answers, Difference, Tally, sorted_texts
+from neverlost.checker.kafka.conform.cases.settings import ConformSetting
+from neverlost.checker.kafka.conform.java.jvm import constructor, int_array, integer, java_class, java_list, kafka_class, proxy
 from neverlost.checker.kafka.conform.java.metadata import metadata_version, partition_registration
 from neverlost.model.kernel import NO_REPLICA, Configuration, members
 
@@ -38,7 +38,7 @@ LEADER_EPOCH, PARTITION_EPOCH = 7, 9
 
 @dataclass(frozen=True)
 class BuilderInput:
-    """What the builder is given for one change: None leaves its own default."""
+    """The inputs of the builder for one change: None leaves its own default."""
 
     active: frozenset[int]
     target_isr: frozenset[int] | None = None
@@ -53,58 +53,60 @@ class BuilderInput:
     removing: frozenset[int] | None = None
 
 
-def online(configuration: Configuration) -> str:
-    """The election that the controller asks for when it only wants the partition to have a leader."""
+def election_kind(configuration: Configuration) -> str:
+    """Return the kind of election that the controller requests when it only needs the partition to have a leader."""
     return "UNCLEAN" if configuration["unclean.leader.election.enable"] else "ONLINE"
 
 
-def active(before: Knowledge, brokers: frozenset[int]) -> frozenset[int]:
-    """Who is not fenced."""
+def unfenced_brokers(before: Knowledge, brokers: frozenset[int]) -> frozenset[int]:
     return brokers - before.fenced
 
 
-def remove(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
-    """generateLeaderAndIsrUpdates with a broker to remove: only where it is in the ISR."""
+def removal_inputs(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
+    """Yield the input of generateLeaderAndIsrUpdates with a broker to remove, if it is in the ISR."""
     if broker in before.isr:
-        yield BuilderInput(active(before, brokers) - {broker}, before.isr - {broker}, election=election)
+        yield BuilderInput(unfenced_brokers(before, brokers) - {broker}, before.isr - {broker}, election=election)
 
 
-def add(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
-    """generateLeaderAndIsrUpdates with a broker to add: only where there is no leader."""
+def addition_inputs(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
+    """Yield the input of generateLeaderAndIsrUpdates with a broker to add, if there is no leader."""
     if before.leader == NO_REPLICA:
-        yield BuilderInput(active(before, brokers) | {broker}, before.isr, election=election)
+        yield BuilderInput(unfenced_brokers(before, brokers) | {broker}, before.isr, election=election)
 
 
-def unclean(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
-    """generateLeaderAndIsrUpdates with a broker that shut down uncleanly: where it is in the ISR or in the ELR."""
+def unclean_inputs(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
+    """Yield the input of generateLeaderAndIsrUpdates with a broker that shut down uncleanly, if it is in the ISR or the ELR."""
     if broker in before.isr | before.elr:
         yield BuilderInput(
-            active(before, brokers) - {broker}, before.isr - {broker}, unclean_shutdown=frozenset({broker}), election=election
+            unfenced_brokers(before, brokers) - {broker},
+            before.isr - {broker},
+            unclean_shutdown=frozenset({broker}),
+            election=election,
         )
 
 
-def changes(
+def stage_inputs(
     case: ConformCase, before: Knowledge, stage: int, configuration: Configuration, brokers: frozenset[int]
 ) -> list[BuilderInput]:
-    """The builder's inputs for one stage of an event; a restart has two, registration and unfencing."""
-    election, event = online(configuration), case.event
+    """Return the builder's inputs for one stage of an event; a restart has two stages, registration and unfencing."""
+    election, event = election_kind(configuration), case.event
     if event in ("controller_fence_dead", "controller_fence_live", "broker_stop_cleanly"):
-        return list(remove(before, case.argument("broker"), brokers, election))
+        return list(removal_inputs(before, case.argument("broker"), brokers, election))
     if event == "controller_unfence" or stage == 1:
-        return list(add(before, case.argument("broker"), brokers, election))
+        return list(addition_inputs(before, case.argument("broker"), brokers, election))
     if event == "broker_restart":
-        registers = unclean if configuration["eligible.leader.replicas"] else remove
+        registers = unclean_inputs if configuration["eligible.leader.replicas"] else removal_inputs
         return list(registers(before, case.argument("broker"), brokers, election))
     if event == "broker_restart_clean":
-        return list(remove(before, case.argument("broker"), brokers, election))
+        return list(removal_inputs(before, case.argument("broker"), brokers, election))
     if event == "controller_move_leader":
-        return [BuilderInput(active(before, brokers), election="PREFERRED")]
+        return [BuilderInput(unfenced_brokers(before, brokers), election="PREFERRED")]
     if event == "controller_alter_isr":
-        return [BuilderInput(active(before, brokers), case.proposed, election=election)]
+        return [BuilderInput(unfenced_brokers(before, brokers), case.proposed, election=election)]
     if event == "controller_reassign":
         return [_reassigned(before, case.argument("target"), brokers)]
     if event == "controller_elect_uncleanly":
-        return [BuilderInput(active(before, brokers), election="UNCLEAN")]
+        return [BuilderInput(unfenced_brokers(before, brokers), election="UNCLEAN")]
     if event.startswith("controller_cancel_reassignment"):
         return [_cancelled(before, brokers, election)]
     raise ValueError(event)
@@ -132,11 +134,11 @@ EVENTS = (
 
 
 def _reassigned(before: Knowledge, target: int, brokers: frozenset[int]) -> BuilderInput:
-    """What is empty is not set, so that the lists of a reassignment under way stay."""
+    """Return the input of a reassignment; empty lists are not set, so that those of a reassignment under way stay."""
     wanted = frozenset(members(target))
     adding, removing = wanted - before.replicas, before.replicas - wanted
     return BuilderInput(
-        active(before, brokers),
+        unfenced_brokers(before, brokers),
         replicas=before.replicas | wanted,
         first=wanted,
         adding=adding or None,
@@ -145,10 +147,11 @@ def _reassigned(before: Knowledge, target: int, brokers: frozenset[int]) -> Buil
 
 
 def _cancelled(before: Knowledge, brokers: frozenset[int], election: str) -> BuilderInput:
-    """PartitionReassignmentRevert: without the added replicas; where no ISR member is left, the first replica."""
+    """Return the input of a cancelled reassignment (PartitionReassignmentRevert): without the added replicas, and with the
+    first replica as ISR if no member is left."""
     replicas = before.replicas - before.adding
     return BuilderInput(
-        active(before, brokers),
+        unfenced_brokers(before, brokers),
         before.isr - before.adding,
         or_first=True,
         election=election,
@@ -159,7 +162,7 @@ def _cancelled(before: Knowledge, brokers: frozenset[int], election: str) -> Bui
 
 
 class ChangeBuilderOracle:
-    """PartitionChangeBuilder of the version that this process has loaded."""
+    """PartitionChangeBuilder of the Kafka version that this process has loaded."""
 
     def __init__(self, brokers: int) -> None:
         self.builder = kafka_class(BUILDER)
@@ -179,7 +182,7 @@ class ChangeBuilderOracle:
         self.answer = functools.lru_cache(200_000)(self._answer)
 
     def answers(self, case: ConformCase, configuration: Configuration, min_isr: int) -> frozenset[Knowledge]:
-        """What Kafka does in a case, over every order of the assignment that the configuration allows."""
+        """Return what Kafka does in a case, for every order of the assignment that the configuration allows."""
         brokers = frozenset(range(len(self.directories)))
         is_ordered = configuration["election.policy"] == "preferred"
         orders = [tuple(sorted(brokers))] if is_ordered else list(permutations(sorted(brokers)))
@@ -201,7 +204,7 @@ class ChangeBuilderOracle:
     ) -> Knowledge:
         now = case.before
         for stage in range(STAGES.get(case.event, 1)):
-            for change in changes(case, now, stage, configuration, brokers):
+            for change in stage_inputs(case, now, stage, configuration, brokers):
                 now = self.answer(now, change, order, least, elr)
             broker = dict(case.arguments).get("broker", NO_REPLICA)
             if case.event.startswith("controller_fence") or case.event == "broker_stop_cleanly":
@@ -211,7 +214,7 @@ class ChangeBuilderOracle:
         return now
 
     def _answer(self, before: Knowledge, change: BuilderInput, order: tuple[int, ...], least: int, elr: bool) -> Knowledge:
-        """One change by the class; the same knowledge where it writes no record."""
+        """Return the result of one change by the class; the same knowledge if it writes no record."""
         self.calls += 1
         registration = self._registration(before, order)
         who = proxy("java.util.function.IntPredicate", {"test": lambda each: each in change.active})
@@ -236,7 +239,7 @@ class ChangeBuilderOracle:
         if change.removing is not None:
             made.setTargetRemoving(java_list(sorted(change.removing)))
         record = made.build()
-        return read(before, registration.merge(record.get().message())) if record.isPresent() else before
+        return read_registration(before, registration.merge(record.get().message())) if record.isPresent() else before
 
     def _registration(self, before: Knowledge, order: tuple[int, ...]) -> Any:
         replicas = [each for each in order if each in before.replicas]
@@ -256,8 +259,8 @@ class ChangeBuilderOracle:
         return partition_registration(parts)
 
 
-def read(before: Knowledge, after: Any) -> Knowledge:
-    """A PartitionRegistration as knowledge; fencing and configuration are those of before."""
+def read_registration(before: Knowledge, after: Any) -> Knowledge:
+    """Convert a PartitionRegistration to knowledge; fencing and configuration are those of before."""
     last, elr = (list(map(int, getattr(after, each, ()))) for each in ("lastKnownElr", "elr"))
     found = Knowledge(
         leader=int(after.leader),
@@ -271,35 +274,35 @@ def read(before: Knowledge, after: Any) -> Knowledge:
         epochs=before.epochs,
         min_isr_changed=before.min_isr_changed,
     )
-    return moved(before, found, int(after.partitionEpoch) - PARTITION_EPOCH, int(after.leaderEpoch) - LEADER_EPOCH)
+    return follow_epochs(before, found, int(after.partitionEpoch) - PARTITION_EPOCH, int(after.leaderEpoch) - LEADER_EPOCH)
 
 
 def _effective(before: Knowledge, min_isr: int, configuration: Configuration) -> int:
-    """What getTopicEffectiveMinIsr gives the builder: at most the partition's number of replicas."""
+    """Return what getTopicEffectiveMinIsr gives the builder: at most the partition's number of replicas."""
     return min(before.min_isr_changed or min_isr, len(before.replicas))
 
 
 def answers(setting: ConformSetting) -> Answers:
-    """What this class answers in every distinct case of a setting's reachable states, with no look at the model's answers."""
+    """Return what this class answers in every distinct case of a setting's reachable states, without the model's answers."""
     judge = ChangeBuilderOracle(setting.system.sizes["replica"])
     least = setting.configuration["min.insync.replicas"]
     found: Answers = {}
-    for case in cases(reached(setting.system), dict.fromkeys(EVENTS))[0]:
+    for case in find_cases(search_reachable(setting.system), dict.fromkeys(EVENTS))[0]:
         isr = f", ISR=[{','.join(str(each + 1) for each in sorted(case.proposed))}]" if case.proposed else ""
         case_shown = f"{case.shown}{isr} when {case.before} ({KNOWS[case.before.epochs]})"
         kafka = judge.answers(case, setting.configuration, least)
-        found["PartitionChangeBuilder.build", setting.rules, case_shown] = shown_set(
+        found["PartitionChangeBuilder.build", setting.rules, case_shown] = sorted_texts(
             f"{each} ({KNOWS[each.epochs]})" for each in kafka
         )
     return found
 
 
 def compare(setting: ConformSetting) -> Tally:
-    """Every distinct case of a setting's reachable states, by this class."""
+    """Compare every distinct case of a setting's reachable states with this class."""
     begun = time.monotonic()
     system, configuration = setting.system, setting.configuration
-    states = reached(system)
-    found, transitions = cases(states, dict.fromkeys(EVENTS))
+    states = search_reachable(system)
+    found, transitions = find_cases(states, dict.fromkeys(EVENTS))
     tally = Tally("builder", cases=len(found), transitions=transitions, states=len(states))
     judge = ChangeBuilderOracle(system.sizes["replica"])
     for case in found:
@@ -312,8 +315,8 @@ def compare(setting: ConformSetting) -> Tally:
                     method="PartitionChangeBuilder.build",
                     setting=setting.text,
                     case=f"{case.shown} when {case.before} ({KNOWS[case.before.epochs]})",
-                    kafka=shown_set(f"{each} ({KNOWS[each.epochs]})" for each in kafka),
-                    model=shown_set(f"{each} ({KNOWS[each.epochs]})" for each in case.answers),
+                    kafka=sorted_texts(f"{each} ({KNOWS[each.epochs]})" for each in kafka),
+                    model=sorted_texts(f"{each} ({KNOWS[each.epochs]})" for each in case.answers),
                     known=known_of_4_0(case, configuration),
                 )
             )

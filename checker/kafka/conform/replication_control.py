@@ -1,4 +1,4 @@
-"""The model's decisions against ReplicationControlManager itself, driven by the requests and timers of a real controller.
+"""Compares the model with ReplicationControlManager itself, driven by the requests and timers of a real controller.
 
 For each case the partition and the brokers are installed by the records that a snapshot would hold, and the event is what
 causes it in Kafka: a session that expires, a heartbeat, a registration, AlterPartition, an election, a reassignment.  The set
@@ -14,8 +14,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from neverlost.checker.kafka.conform.cases.cases import KNOWS, ConformCase, Knowledge, cases, known_of_4_0, moved, reached
-from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally, shown_set
+from neverlost.checker.kafka.conform.cases.cases import (
+    KNOWS,
+    ConformCase,
+    Knowledge,
+    find_cases,
+    follow_epochs,
+    known_of_4_0,
+    search_reachable,
+)
+from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally, sorted_texts
 from neverlost.checker.kafka.conform.cases.entry_calls import ControllerScript, partition_record
 from neverlost.checker.kafka.conform.cases.settings import ConformSetting
 from neverlost.checker.kafka.conform.java.jvm import has_method
@@ -77,7 +85,8 @@ class ControllerOracle:
         self.calls = 0
 
     def answers(self, case: ConformCase) -> frozenset[Knowledge]:
-        """What Kafka does in a case, for every first replica in the order of assignment; nothing where it has no such event."""
+        """Return what Kafka does in a case, for every first replica in the order of assignment; an empty set if it
+        has no such event."""
         if case.event == "controller_assign_directory" and not self.has_directories:
             return frozenset()
         found = {self._after(case, order) for order in self._orders()}
@@ -91,7 +100,7 @@ class ControllerOracle:
         return [(*self.brokers[first:], *self.brokers[:first]) for first in range(len(self.brokers))]
 
     def install(self, before: Knowledge, order: Sequence[int]) -> None:
-        """Put the controller into a state in which brokers are assigned in this order."""
+        """Put the controller into a state in which replicas are assigned in this order."""
         control = self.controller
         control.end_sessions()
         for each in sorted(self.stopping):
@@ -125,44 +134,11 @@ class ControllerOracle:
     def _after(self, case: ConformCase, order: tuple[int, ...]) -> Knowledge:
         self.install(case.before, order)
         self.calls += 1
-        self._fire(case, order)
+        TRIGGERS[case.event](self, case, dict(case.arguments).get("broker", NO_REPLICA) + 1, order)
         return self.read(case.before)
 
-    def _fire(self, case: ConformCase, order: tuple[int, ...]) -> None:
-        control, event = self.controller, case.event
-        broker = dict(case.arguments).get("broker", NO_REPLICA) + 1
-        if event.startswith("controller_fence"):
-            control.expire(broker)
-        elif event == "broker_stop_cleanly":
-            self.stopping.add(broker)
-            control.heartbeat(broker, stop=True)
-            control.heartbeat(broker, stop=True)  # by now it leads nothing and may stop
-        elif event == "controller_unfence":
-            control.heartbeat(broker)
-        elif event in ("broker_restart", "broker_restart_clean"):
-            control.register(broker, clean=event == "broker_restart_clean")
-            control.heartbeat(broker)
-        elif event == "controller_move_leader":
-            control.elect()
-        elif event == "controller_alter_isr":
-            self.alter(case)
-        elif event == "controller_reassign":
-            control.reassign([each for each in order if case.argument("target") >> (each - 1) & 1])
-        elif event == "controller_elect_uncleanly":
-            control.elect(unclean=True)
-        elif event.startswith("controller_cancel_reassignment"):
-            control.reassign(None)
-        elif event == "controller_set_min_isr":
-            self.configured = case.argument("least")
-            control.configure("min.insync.replicas", str(self.configured))
-        elif event == "controller_assign_directory":
-            reports = next(each for each in order if each - 1 in case.before.replicas)
-            control.assign_directory(reports, 1)
-        else:
-            raise ValueError(event)
-
     def alter(self, case: ConformCase, leader_epoch: int = 0, partition_epoch: int = 0, old_epochs: bool = False) -> str:
-        """The leader's request of a case, with epochs that are so much off: the error's name."""
+        """Send the leader's request of a case, with epochs shifted by these numbers; return the error's name."""
         control = self.controller
         epochs = dict(control.epochs)
         if old_epochs:
@@ -176,7 +152,7 @@ class ControllerOracle:
         )[0]
 
     def refusals(self, case: ConformCase) -> list[tuple[str, str, str, Calls]]:
-        """What should be refused of a case's request: the request, the error that the model has for it, Kafka's, the calls."""
+        """Return requests that should be refused: the request, the model's error, Kafka's error, the calls."""
         tried: list[tuple[str, str, dict[str, Any]]] = [
             ("an older leader epoch", "FENCED_LEADER_EPOCH", {"leader_epoch": -1}),
             ("a newer leader epoch", "NOT_CONTROLLER", {"leader_epoch": 1}),
@@ -202,12 +178,12 @@ class ControllerOracle:
         return found
 
     def known(self, case: ConformCase, kafka: frozenset[Knowledge]) -> str | None:
-        """Why an answer that is not the model's is no surprise; None where it is."""
+        """Return why an answer that differs from the model's is a known difference; None if it is not."""
         before = case.before
         if case.event == "controller_assign_directory":
             if not self.has_directories:
                 return NO_DIRECTORIES
-            if kafka == {moved(before, before, 1, 0)}:
+            if kafka == {follow_epochs(before, before, 1, 0)}:
                 return DIRECTORY
         registers = case.event in ("broker_restart", "broker_restart_clean")
         is_alone = registers and before.leader == NO_REPLICA and before.isr == {case.argument("broker")}
@@ -215,7 +191,8 @@ class ControllerOracle:
         return REGISTRATION if is_alone and not has_rule else known_of_4_0(case, self.configuration)
 
     def script(self, case: ConformCase, expected: tuple[str, ...], refused: Calls | None = None) -> ControllerScript:
-        """A case as calls, in every order of assignment, and what the model expects; or those of a request that was refused."""
+        """Return a case as calls, in every order of assignment, with the model's answer; or the calls of a request that was
+        refused."""
         before = case.before
         script = ControllerScript(
             brokers=len(self.brokers),
@@ -237,7 +214,7 @@ class ControllerOracle:
         return replace(script, runs=tuple(runs))
 
     def records(self, before: Knowledge) -> tuple[Mapping[str, Any], ...]:
-        """The partition and who is fenced, as metadata records."""
+        """Return the partition and the fencing of brokers as metadata records."""
 
         def ids(brokers: frozenset[int]) -> list[int]:
             return sorted(each + 1 for each in brokers)
@@ -253,7 +230,7 @@ class ControllerOracle:
         return partition, *changes
 
     def read(self, before: Knowledge) -> Knowledge:
-        """What the controller holds now, as knowledge."""
+        """Return what the controller holds now, as knowledge."""
         after = self.controller.read()
 
         def members(brokers: Sequence[int]) -> frozenset[int]:
@@ -271,16 +248,68 @@ class ControllerOracle:
             epochs=before.epochs,
             min_isr_changed=0 if self.configured == self.least else self.configured,
         )
-        return moved(before, found, after.partition_epoch - PARTITION_EPOCH, after.leader_epoch - LEADER_EPOCH)
+        return follow_epochs(before, found, after.partition_epoch - PARTITION_EPOCH, after.leader_epoch - LEADER_EPOCH)
+
+
+def _fence(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
+    oracle.controller.expire(broker)
+
+
+def _stop(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
+    oracle.stopping.add(broker)
+    oracle.controller.heartbeat(broker, stop=True)
+    oracle.controller.heartbeat(broker, stop=True)  # by now it leads nothing and may stop
+
+
+def _restart(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
+    oracle.controller.register(broker, clean=case.event == "broker_restart_clean")
+    oracle.controller.heartbeat(broker)
+
+
+def _reassign(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
+    oracle.controller.reassign([each for each in order if case.argument("target") >> (each - 1) & 1])
+
+
+def _cancel_reassignment(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
+    oracle.controller.reassign(None)
+
+
+def _set_min_isr(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
+    oracle.configured = case.argument("least")
+    oracle.controller.configure("min.insync.replicas", str(oracle.configured))
+
+
+def _assign_directory(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
+    oracle.controller.assign_directory(next(each for each in order if each - 1 in case.before.replicas), 1)
+
+
+TRIGGERS: dict[str, Callable[[ControllerOracle, ConformCase, int, tuple[int, ...]], object]] = {
+    "controller_fence_dead": _fence,
+    "controller_fence_live": _fence,
+    "broker_stop_cleanly": _stop,
+    "controller_unfence": lambda oracle, case, broker, order: oracle.controller.heartbeat(broker),
+    "broker_restart": _restart,
+    "broker_restart_clean": _restart,
+    "controller_move_leader": lambda oracle, case, broker, order: oracle.controller.elect(),
+    "controller_alter_isr": lambda oracle, case, broker, order: oracle.alter(case),
+    "controller_reassign": _reassign,
+    "controller_cancel_reassignment": _cancel_reassignment,
+    "controller_cancel_reassignment_uncleanly": _cancel_reassignment,
+    "controller_elect_uncleanly": lambda oracle, case, broker, order: oracle.controller.elect(unclean=True),
+    "controller_set_min_isr": _set_min_isr,
+    "controller_assign_directory": _assign_directory,
+}
+"""What causes each action in a real controller, given the case, its broker (counted from 1) and the order of assignment."""
 
 
 def _shown(known: Knowledge) -> str:
-    """What a test sees of a controller, which does not look at configurations."""
+    """Return what a test sees of a controller, which does not look at configurations."""
     return f"{replace(known, min_isr_changed=0)} ({KNOWS[known.epochs]})"
 
 
-def unanswered(found: Sequence[ConformCase], configuration: Configuration) -> list[ConformCase]:
-    """Events that can always come, where the model has no step for them: the controller must change nothing either."""
+def find_unanswered(found: Sequence[ConformCase], configuration: Configuration) -> list[ConformCase]:
+    """Return cases of events that can always come, where the model has no step for them: the controller must change nothing
+    either."""
     answered = {(each.event.removesuffix("_uncleanly"), each.before) for each in found}
     moves = configuration["faults.leader_move"] == AnyNumber()
     elects = configuration["faults.unclean_election"] == AnyNumber()
@@ -300,11 +329,11 @@ def unanswered(found: Sequence[ConformCase], configuration: Configuration) -> li
 
 
 def compare(setting: ConformSetting) -> Tally:
-    """Every distinct case of a setting's reachable states, by the controller's own entry points."""
+    """Compare every distinct case of a setting's reachable states with the controller's own entry points."""
     begun = time.monotonic()
-    states = reached(setting.system)
-    found, transitions = cases(states, dict.fromkeys(EVENTS))
-    found += unanswered(found, setting.configuration)
+    states = search_reachable(setting.system)
+    found, transitions = find_cases(states, dict.fromkeys(EVENTS))
+    found += find_unanswered(found, setting.configuration)
     tally = Tally("controller", cases=len(found), transitions=transitions, states=len(states))
     judge = ControllerOracle(setting.configuration, setting.system.sizes["replica"])
 
@@ -323,7 +352,7 @@ def compare(setting: ConformSetting) -> Tally:
         event = case.event if refused is None else shown.rpartition(", with ")[2]
         if known is None and event not in tested:
             tested.add(event)
-            test = judge.script(case, shown_set(map(_shown, case.answers)) if refused is None else model, refused)
+            test = judge.script(case, sorted_texts(map(_shown, case.answers)) if refused is None else model, refused)
         tally.differences.append(Difference("controller", entry, setting.text, shown, kafka, model, known, test, records))
 
     for case in found:
@@ -331,7 +360,9 @@ def compare(setting: ConformSetting) -> Tally:
         case_shown = f"{case.shown} when {case.before} ({KNOWS[case.before.epochs]})"
         kafka = judge.answers(case)
         if kafka != case.answers:
-            judged, modelled = (shown_set(f"{each} ({KNOWS[each.epochs]})" for each in some) for some in (kafka, case.answers))
+            judged, modelled = (
+                sorted_texts(f"{each} ({KNOWS[each.epochs]})" for each in some) for some in (kafka, case.answers)
+            )
             differs(case, case_shown, judged, modelled, judge.known(case, kafka))
         if case.event == "controller_alter_isr":
             for name, expected, error, refused in judge.refusals(case):

@@ -1,4 +1,5 @@
-"""A whole comparison: each part and setting in a child process with a Java of its own, so that a failure costs only itself."""
+"""Runs a whole comparison: each part and setting in a child process with a Java of its own, so that a failure costs only
+itself."""
 
 from __future__ import annotations
 
@@ -10,8 +11,7 @@ from typing import Any
 from neverlost.checker.engine.host import processes
 from neverlost.checker.engine.spark.java import java_home
 from neverlost.checker.engine.spark.jobs_here_or_there import WorkerTarget
-from neverlost.checker.kafka.conform import broker_order, entry_points, leader, replication_control
-from neverlost.checker.kafka.conform import partition_change_builder as change_builder
+from neverlost.checker.kafka.conform import broker_order, entry_points, leader, partition_change_builder, replication_control
 from neverlost.checker.kafka.conform.cases.comparison import Answers, Tally
 from neverlost.checker.kafka.conform.cases.settings import (
     SEED,
@@ -19,8 +19,8 @@ from neverlost.checker.kafka.conform.cases.settings import (
     ConformSetting,
     controller_settings,
     leader_settings,
+    parse_setting,
     random_settings,
-    setting,
 )
 from neverlost.checker.kafka.conform.java import jvm
 from neverlost.checker.kafka.conform.java.kafka import Kafka
@@ -62,7 +62,7 @@ class ConformReport:
 
 
 PARTS: dict[str, Callable[..., Tally]] = {
-    "builder": change_builder.compare,
+    "builder": partition_change_builder.compare,
     "entry-points": entry_points.compare,
     "broker": broker_order.compare,
     "controller": replication_control.compare,
@@ -74,15 +74,15 @@ PARTS: dict[str, Callable[..., Tally]] = {
 """What can be compared, by name; each runs where Java has been started with the version's jars."""
 
 
-def jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = None) -> list[Job]:
-    """The jobs of a comparison, the longest first; with `given` keys, of that one setting."""
+def plan_jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = None) -> list[Job]:
+    """Return the jobs of a comparison, the longest first; if keys are `given`, only for that setting."""
     found = []
     if "transactions" in parts:
         chosen = transactions.settings(kafka, short) if given is None else [transactions.setting(given)]
         found += [Job("transactions", each.text, (each,)) for each in chosen]
     if list(parts) == ["transactions"]:
         return found
-    one = [setting(kafka, given)] if given is not None else None
+    one = [parse_setting(kafka, given)] if given is not None else None
     if "leader" in parts:
         found += [Job("leader", each.text, (each,)) for each in reversed(one or leader_settings(kafka, short))]
     if "random" in parts:
@@ -102,11 +102,9 @@ def jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = No
     return found
 
 
-def compare(kafka: Kafka, todo: Sequence[Job], where: WorkerTarget, progress: Progress) -> ConformReport:
-    """Do all jobs; Ctrl-C keeps what was compared.
-
-    Errors: `KeyboardInterrupt` is not passed on: the jobs that were not done are named in `left`.
-    """
+def run_jobs(kafka: Kafka, todo: Sequence[Job], where: WorkerTarget, progress: Progress) -> ConformReport:
+    """Do all jobs; Ctrl-C keeps what was compared.  Errors: `KeyboardInterrupt` is not passed on: the jobs that were not done
+    are named in `left`."""
     found = ConformReport(kafka, left={f"{each.part}: {each.name}": processes.INTERRUPTED for each in todo})
     begun = time.monotonic()
     try:
@@ -126,13 +124,16 @@ def compare(kafka: Kafka, todo: Sequence[Job], where: WorkerTarget, progress: Pr
     return found
 
 
-ANSWERS: dict[str, Callable[[ConformSetting], Answers]] = {"builder": change_builder.answers, "leader": leader.answers}
+ANSWERS: dict[str, Callable[[ConformSetting], Answers]] = {
+    "builder": partition_change_builder.answers,
+    "leader": leader.answers,
+}
 """What two versions can be asked alike."""
 
 
 @dataclass
-class Between:
-    """What changed from one Kafka to another: every case in which their own classes do not answer alike."""
+class VersionComparison:
+    """What changed from one Kafka to another: every case in which their own classes answer differently."""
 
     old: Kafka
     new: Kafka
@@ -142,19 +143,19 @@ class Between:
     seconds: float = 0.0
 
 
-def between(old: Kafka, new: Kafka, short: bool, where: WorkerTarget, progress: Callable[[str], None]) -> Between:
-    """Put the cases of both versions' models to the classes of both, and name those that are answered otherwise.
-
-    Errors: `KeyboardInterrupt` is not passed on: the jobs that were not done are named in `left`.
-    """
+def compare_versions(
+    old: Kafka, new: Kafka, short: bool, where: WorkerTarget, progress: Callable[[str], None]
+) -> VersionComparison:
+    """Give the cases of both versions' models to the classes of both, and record those with different answers.  Errors:
+    `KeyboardInterrupt` is not passed on: the jobs that were not done are named in `left`."""
     begun = time.monotonic()
-    todo = [(part, each, kafka) for part in ANSWERS for each, kafka in _asked_of_both(part, old, new, short)]
+    todo = [(part, each, kafka) for part in ANSWERS for each, kafka in _common_settings(part, old, new, short)]
     names = [f"{part}: {each.text}, of the model of {kafka}" for part, each, kafka in todo]
-    found = Between(old, new, left=dict.fromkeys(names, processes.INTERRUPTED))
+    found = VersionComparison(old, new, left=dict.fromkeys(names, processes.INTERRUPTED))
     jobs = [(kafka, part, each) for part, each, _ in todo for kafka in (old, new)]
     answered: dict[tuple[int, int], Answers] = {}
     try:
-        for message in where.run(_answer, jobs):
+        for message in where.run(_run_answers, jobs):
             if message.kind != "result":
                 continue
             number, which = divmod(message.job, 2)
@@ -170,45 +171,42 @@ def between(old: Kafka, new: Kafka, short: bool, where: WorkerTarget, progress: 
     return found
 
 
-def _asked_of_both(part: str, old: Kafka, new: Kafka, short: bool) -> list[tuple[ConformSetting, str]]:
-    """The settings of both versions' models, without ELR where only one has it."""
+def _common_settings(part: str, old: Kafka, new: Kafka, short: bool) -> list[tuple[ConformSetting, str]]:
+    """Return the settings of both versions' models, without ELR if only one has it."""
     settings = leader_settings if part == "leader" else controller_settings
     found = [(each, kafka.minor) for kafka in (old, new) for each in settings(kafka, short)]
     has_elr = old.has_released_elr and new.has_released_elr
     return [(each, minor) for each, minor in found if has_elr or not each.configuration["eligible.leader.replicas"]]
 
 
-def _note_changes(found: Between, before: Answers, after: Answers) -> None:
+def _note_changes(found: VersionComparison, before: Answers, after: Answers) -> None:
     found.cases += len(before)
     found.changed += [(case, before[case], after[case]) for case in before if before[case] != after[case]]
 
 
-def _answer(send: processes.Send, kafka: Kafka, part: str, setting: ConformSetting) -> Answers:
-    _load(kafka)
+def _run_answers(send: processes.Send, kafka: Kafka, part: str, setting: ConformSetting) -> Answers:
+    _start_java(kafka)
     return ANSWERS[part](setting)
 
 
 def _results(kafka: Kafka, todo: Sequence[Job], where: WorkerTarget) -> Iterator[tuple[int, Tally | str]]:
     arguments = [(kafka, each.part, each.arguments) for each in todo]
-    for message in where.run(_work, arguments):
+    for message in where.run(_run_part, arguments):
         if message.kind != "progress":
             yield message.job, message.value
 
 
-def _work(send: processes.Send, kafka: Kafka, part: str, arguments: tuple[Any, ...]) -> Tally | str:
-    """What a part compared, or what this version lacks that the part cannot do without."""
-    _load(kafka)
+def _run_part(send: processes.Send, kafka: Kafka, part: str, arguments: tuple[Any, ...]) -> Tally | str:
+    """Return what a part compared, or what it needs and this version lacks."""
+    _start_java(kafka)
     try:
         return PARTS[part](*arguments)
     except jvm.MissingClass as missing:
         return f"Kafka {kafka.version} has no {missing}, which this part needs"
 
 
-def _load(kafka: Kafka) -> None:
-    """Start Java with a version's jars, on the machine that this is.
-
-    Errors: `InputError` where it has none of them, or no Java.
-    """
+def _start_java(kafka: Kafka) -> None:
+    """Start Java with a version's jars on this machine.  Errors: `InputError` if it lacks a jar, or Java."""
     missing = next((each for each in kafka.jars if not each.is_file()), None)
     if missing is not None:
         raise InputError(f"a task finds no {missing}: name a folder that every machine has with --classpath")

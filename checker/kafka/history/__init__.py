@@ -1,1 +1,1 @@
-"""What was seen of a real partition, read from files into one history; never a judgement of it."""
+"""Reads what was recorded of a real partition from files into one history; does not judge it."""

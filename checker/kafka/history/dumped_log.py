@@ -1,4 +1,4 @@
-"""Metadata records as `kafka-dump-log.sh --cluster-metadata-decoder --files FILE` prints them: a line per batch and per record.
+"""Reads what `kafka-dump-log.sh --cluster-metadata-decoder --files FILE` prints: a line per batch and per record.
 
 A history has to be whole, so a line that is cut, lacks its payload, or does not follow from the one before is an error.
 
@@ -93,11 +93,9 @@ class MetadataRecord:
     place: str
 
 
-def printed(body: bytes, place: str) -> Iterator[MetadataRecord]:
-    """The records of the tool's output, of one file or several.
-
-    Errors: `InputError` with the line, for one that is cut or that does not follow from the one before.
-    """
+def parse_dump(body: bytes, place: str) -> Iterator[MetadataRecord]:
+    """Yield the records of the tool's output, of one file or several.  Errors: `InputError` with the line, for one that is cut
+    or that does not follow from the one before."""
     batch, expected, last = -1, -1, -1
     for number, line in enumerate(body.decode("utf-8", errors="replace").splitlines(), 1):
         where = f"{place}:{number}"
@@ -130,7 +128,7 @@ def _follows(offset: int, expected: int, place: str) -> None:
 
 
 def _payload(text: str, place: str) -> tuple[str, dict[str, Any]] | None:
-    """The kind of a record and its fields; None for a kind that is not used here."""
+    """Return the kind of a record and its fields; None for a kind that is not used here."""
     _, found, text = text.partition(" payload: ")
     if not found:
         raise InputError(f"{place}: a record without its payload; run kafka-dump-log.sh with --cluster-metadata-decoder")
@@ -154,14 +152,11 @@ def _payload(text: str, place: str) -> tuple[str, dict[str, Any]] | None:
         said.pop("controlled_shutdown", None)
     if kind == "change registration":
         said["fenced"] = data.get("fenced", 0)
-    return kind, _checked(kind, said, place)
+    return kind, _check_fields(kind, said, place)
 
 
-def _checked(kind: str, said: dict[str, Any], place: str) -> dict[str, Any]:
-    """The same fields, with ids read.
-
-    Errors: `InputError` for a field that is missing or of the wrong kind.
-    """
+def _check_fields(kind: str, said: dict[str, Any], place: str) -> dict[str, Any]:
+    """Return the fields with ids parsed.  Errors: `InputError` for a field that is missing or of the wrong kind."""
     for name in ("topic_id", "incarnation"):
         if name in said:
             said[name] = _uuid(said[name], place)

@@ -1,4 +1,4 @@
-"""What the controller did to a partition and its brokers, event by event, as a history shows it."""
+"""The controller's events in a history: what each did to the partition and its brokers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Known:
     fenced: Mapping[int, bool]
 
     def lists(self, name: str) -> tuple[int, ...]:
-        """A list of brokers of the partition."""
+        """Return a list of brokers of the partition, by name."""
         return tuple(self.partition.get(name) or ())
 
 
@@ -33,8 +33,8 @@ class ControllerEvent:
     has_partition: bool
 
 
-def changes_of(history: History) -> tuple[Known, float, list[ControllerEvent]]:
-    """The metadata that the history begins with, when that was, and every controller event after it."""
+def controller_events(history: History) -> tuple[Known, float, list[ControllerEvent]]:
+    """Return the metadata that the history begins with, their time, and every controller event after it."""
     known: Known | None = None
     fenced: dict[int, bool] = {}
     began, changes = 0.0, []
@@ -56,13 +56,9 @@ def changes_of(history: History) -> tuple[Known, float, list[ControllerEvent]]:
 
 
 def _events(history: History) -> list[list[HistoryObservation]]:
-    """Observations of the controller, those of one event together.
-
-    A batch may hold several events: a broker's change goes with a change of the partition beside it that it explains.
-
-    Source: ReplicationControlManager (handleBrokerFenced, handleBrokerUnfenced, handleBrokerInControlledShutdown),
-    ClusterControlManager.registerBroker.
-    """
+    """Return observations of the controller, grouped by event.  A batch may hold several events: a broker's change goes with a
+    change of the partition beside it that it explains. Source: ReplicationControlManager (handleBrokerFenced,
+    handleBrokerUnfenced, handleBrokerInControlledShutdown), ClusterControlManager.registerBroker."""
     groups: list[list[HistoryObservation]] = []
     before: HistoryObservation | None = None
     for each in history.of("partition", "broker"):
@@ -76,12 +72,12 @@ def _events(history: History) -> list[list[HistoryObservation]]:
 
 
 def _is_one_batch(first: HistoryObservation, second: HistoryObservation) -> bool:
-    """Whether the controller wrote two observations together."""
+    """Whether the controller wrote two observations in one batch."""
     return first.source == second.source and first.get("batch") is not None and first.get("batch") == second.get("batch")
 
 
 def _is_caused(first: HistoryObservation, second: HistoryObservation, before: HistoryObservation | None) -> bool:
-    """Whether two observations in a row are a registration's change and what it did to the partition."""
+    """Whether two consecutive observations are a registration's change and its effect on the partition."""
     if {first.saw, second.saw} != {"partition", "broker"} or before is None:
         return False
     change, broker = (first, second) if first.saw == "partition" else (second, first)
@@ -95,7 +91,7 @@ def _is_caused(first: HistoryObservation, second: HistoryObservation, before: Hi
 
 
 def replicas_of(start: Known, changes: list[ControllerEvent]) -> tuple[int, ...]:
-    """Every broker that ever was a replica: the first ones in their order, then those that came."""
+    """Return every broker that ever was a replica: the first ones in their order, then those that were added."""
     found = dict.fromkeys(start.lists("replicas"))
     for each in changes:
         found |= dict.fromkeys(each.after.lists("replicas"))

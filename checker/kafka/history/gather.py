@@ -1,4 +1,4 @@
-"""One history out of what a user has: metadata logs, printed logs, and what clients wrote down."""
+"""Merges what a user has into one history: metadata logs, printed logs, and what clients wrote down."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neverlost.checker.kafka.history.history import COMPLETE, History, HistoryObservation, history_of, seen_of
+from neverlost.checker.kafka.history.history import COMPLETE, History, HistoryObservation, make_history, parse_observation
 from neverlost.specs.configuration.input import read_text
 from neverlost.specs.errors import InputError
 
@@ -14,14 +14,10 @@ if TYPE_CHECKING:
     from neverlost.checker.kafka.history.dumped_log import MetadataRecord
 
 
-def gathered(metadata: list[str], printed: list[str], clients: list[str], topic: str, partition: int) -> History:
-    """The history of a partition.
-
-    What the metadata log has, it has all of; printed logs have it all when no partition epoch is missing; clients' files say
-    themselves what they have all of.
-
-    Errors: `InputError` for files that say nothing about the partition, or that are malformed.
-    """
+def gather_history(metadata: list[str], printed: list[str], clients: list[str], topic: str, partition: int) -> History:
+    """Return the history of a partition.  What the metadata log has, it has all of; printed logs have it all when no partition
+    epoch is missing; clients' files say themselves what they have all of. Errors: `InputError` for files that say nothing
+    about the partition, or that are malformed."""
     complete: set[str] = set()
     config: dict[str, Any] = {}
     seen, whole = _clients(clients)
@@ -40,11 +36,11 @@ def gathered(metadata: list[str], printed: list[str], clients: list[str], topic:
         seen += changes
     else:
         raise InputError("--clients alone does not say who led: add --metadata-log FILE or --broker-log FILE")
-    return history_of({"topic": topic, "partition": partition, "config": config, "complete": sorted(complete)}, seen, topic)
+    return make_history({"topic": topic, "partition": partition, "config": config, "complete": sorted(complete)}, seen, topic)
 
 
 def _metadata(paths: list[str]) -> list[MetadataRecord]:
-    """The records of several files of one log, in order; files may overlap."""
+    """Return the records of several files of one log, in order; files may overlap."""
     from neverlost.checker.kafka.history.metadata_log import entries
 
     found: dict[int, MetadataRecord] = {}
@@ -59,7 +55,8 @@ def _metadata(paths: list[str]) -> list[MetadataRecord]:
 
 
 def _clients(paths: list[str]) -> tuple[list[HistoryObservation], set[str]]:
-    """Lines as a history has them; a line that is only `{"complete": [...]}` says what the file has all of."""
+    """Return the lines of clients' files; a line that is only `{"complete": [...]}` says which kinds of observations the file
+    has completely."""
     seen: list[HistoryObservation] = []
     complete: set[str] | None = None
     for path in paths:
@@ -75,7 +72,7 @@ def _clients(paths: list[str]) -> tuple[list[HistoryObservation], set[str]]:
             if isinstance(document, dict) and document.keys() == {"complete"}:
                 whole |= _kinds(document["complete"], place)
             else:
-                seen.append(seen_of(document, place))
+                seen.append(parse_observation(document, place))
         complete = whole if complete is None else complete & whole
     return seen, complete or set()
 

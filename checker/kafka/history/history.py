@@ -1,4 +1,4 @@
-"""A history: what was seen of one partition, one observation per line of JSON.
+"""The format of a history: what was seen of one partition, one observation per line of JSON.
 
 The first line is the header; every other line says when something was seen (`at`, and `until` where it may have happened
 at any time in between; seconds of one clock), by whom (`source`: observations of one source are in order) and what:
@@ -41,7 +41,7 @@ MOST_LINES = 2_000_000
 
 @dataclass(frozen=True)
 class HistoryObservation:
-    """One observation.  Units: seconds.  `place` says where it stands, for messages."""
+    """One observation.  Units: seconds.  `place` is its place in a file, for messages."""
 
     saw: str
     at: float
@@ -54,13 +54,13 @@ class HistoryObservation:
         return self.says[name]
 
     def get(self, name: str, default: Any = None) -> Any:
-        """A field that need not be there."""
+        """Return an optional field."""
         return self.says.get(name, default)
 
 
 @dataclass(frozen=True)
 class History:
-    """One partition's observations in the order of their times, what is known about all of them, and what is complete."""
+    """One partition's observations by time, what is known about all of them, and which kinds are complete."""
 
     topic: str
     partition: int
@@ -70,7 +70,7 @@ class History:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def of(self, *kinds: str) -> list[HistoryObservation]:
-        """The observations of some kinds."""
+        """Return the observations of some kinds."""
         return [each for each in self.seen if each.saw in kinds]
 
 
@@ -118,11 +118,8 @@ FIELDS: dict[str, dict[str, tuple[Check, str]]] = {
 """The fields of each kind; those with a question mark may be left out."""
 
 
-def seen_of(line: Any, place: str) -> HistoryObservation:
-    """One line of a history.
-
-    Errors: `InputError` with the place, the field, its value and what it must be.
-    """
+def parse_observation(line: Any, place: str) -> HistoryObservation:
+    """Parse one line of a history.  Errors: `InputError` with the place, the field, its value and what it must be."""
     if not isinstance(line, dict):
         raise InputError(f"{place}: write an object with at, saw and its fields")
     saw = line.get("saw")
@@ -159,24 +156,19 @@ def _time(value: Any, name: str, place: str) -> float:
 
 
 def read_history(path: Path | str) -> History:
-    """A history's file.
-
-    Errors: `InputError` with file and line for anything that is not a history.
-    """
+    """Read a history file.  Errors: `InputError` with file and line for anything that is not a history."""
     lines = read_text(path).splitlines()
     if len(lines) > MOST_LINES:
         raise InputError(f"{str(path)!r} has {len(lines)} lines; cut it into histories of at most {MOST_LINES}")
     found = [(f"{path}:{number}", _json(line, f"{path}:{number}")) for number, line in enumerate(lines, 1) if line.strip()]
     if not found or not isinstance(found[0][1], dict) or found[0][1].get("history") != FORMAT:
         raise InputError(f'{str(path)!r} is no history: its first line must have "history": "{FORMAT}"')
-    return history_of(found[0][1], [seen_of(line, place) for place, line in found[1:]], found[0][0])
+    return make_history(found[0][1], [parse_observation(line, place) for place, line in found[1:]], found[0][0])
 
 
-def history_of(header: Mapping[str, Any], seen: Iterable[HistoryObservation], place: str) -> History:
-    """A history from its header and its observations, in the order of their times.
-
-    Errors: `InputError` for a header that is none.
-    """
+def make_history(header: Mapping[str, Any], seen: Iterable[HistoryObservation], place: str) -> History:
+    """Return a history from its header and its observations, sorted by time.  Errors: `InputError` for a
+    header that is none."""
     topic, partition = header.get("topic"), header.get("partition", 0)
     config, complete = header.get("config", {}), header.get("complete", [])
     if not _is_text(topic) or not _is_number(partition):
@@ -203,7 +195,7 @@ def _json(line: str, place: str) -> Any:
 
 
 def as_lines(history: History) -> str:
-    """The history as its file has it."""
+    """Return the history as the text of its file."""
     header = {
         "history": FORMAT,
         "topic": history.topic,

@@ -1,4 +1,5 @@
-"""Partition and registration changes from the controller's metadata log: its files, or what Kafka's tools print of them."""
+"""Reads partition and registration changes from the controller's metadata log: its files, or what
+Kafka's tools print of them."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from typing import Any
 import google_crc32c
 
 from neverlost.checker.kafka.cluster.batches import HEAD, batches
-from neverlost.checker.kafka.cluster.metadata import Event, MetadataImage, PartitionRecord, parsed
-from neverlost.checker.kafka.history.dumped_log import LISTS, MetadataRecord, printed
+from neverlost.checker.kafka.cluster.metadata import Event, MetadataImage, PartitionRecord, parse_record
+from neverlost.checker.kafka.history.dumped_log import LISTS, MetadataRecord, parse_dump
 from neverlost.checker.kafka.history.history import HistoryObservation
 from neverlost.specs.configuration.input import read_bytes
 from neverlost.specs.errors import InputError
@@ -21,14 +22,12 @@ LARGEST_LOG = 1 << 30
 
 
 def entries(path: Path | str) -> list[MetadataRecord]:
-    """The records of a segment, a snapshot, or the tool's output.
-
-    Errors: `InputError` for a file that is neither, with its place.
-    """
+    """Return the records of a segment, a snapshot, or the tool's output.  Errors: `InputError` for a file that is neither,
+    with its place."""
     body = read_bytes(path, largest=LARGEST_LOG)
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
         body = body.decode("utf-16", errors="replace").encode()
-    found = list(_binary(body, str(path)) if b"\x00" in body[:64] else printed(body, str(path)))
+    found = list(_binary(body, str(path)) if b"\x00" in body[:64] else parse_dump(body, str(path)))
     if not found:
         raise InputError(
             f"{str(path)!r} has no metadata records; give a file of __cluster_metadata-0, "
@@ -38,7 +37,7 @@ def entries(path: Path | str) -> list[MetadataRecord]:
 
 
 def _binary(body: bytes, place: str) -> Iterator[MetadataRecord]:
-    """The records of a segment or a snapshot; a batch that was still being written ends it."""
+    """Yield the records of a segment or a snapshot, up to a batch that was still being written."""
     position, expected = 0, -1
     try:
         for batch in batches(body):
@@ -50,7 +49,7 @@ def _binary(body: bytes, place: str) -> Iterator[MetadataRecord]:
                 raise InputError(f"{where}: offset {expected} does not come first; give the file unchanged")
             position, expected = batch.position + batch.size, batch.last_offset + 1
             for record in () if batch.is_control else batch.records:
-                said = parsed(record.value or b"\x00\x00\x00")
+                said = parse_record(record.value or b"\x00\x00\x00")
                 if said is not None:
                     yield MetadataRecord(
                         head[7] / 1000, batch.base_offset, Event(record.offset, *said), f"{place} offset {record.offset}"
@@ -68,10 +67,8 @@ CHECKED = 21
 
 
 def observations(found: Iterable[MetadataRecord], topic: str, number: int) -> tuple[list[HistoryObservation], dict[str, Any]]:
-    """What the records say about one partition and all brokers, and what they say about its configuration.
-
-    Errors: `InputError` for records that do not follow from one another, and for a partition that is not there.
-    """
+    """Return what the records say about one partition and all brokers, and about its configuration.  Errors: `InputError` for
+    records that do not follow from one another, and for a partition that is not there."""
     state, seen, last = MetadataImage(), [], None
     incarnations: dict[int, Any] = {}
     for each in found:
@@ -110,7 +107,7 @@ def _fields(partition: PartitionRecord) -> dict[str, Any]:
 
 
 def _broker(entry: MetadataRecord, incarnations: dict[int, Any]) -> dict[str, Any] | None:
-    """A registration's change; a broker that registers again as the same incarnation changes nothing."""
+    """Return a registration's change; None if a broker registers again as the same incarnation."""
     kind, says = entry.event.kind, entry.event.says
     if kind == "register":
         is_same = incarnations.get(says["broker"]) == says["incarnation"]
@@ -130,7 +127,7 @@ READ = ("min.insync.replicas", "unclean.leader.election.enable", "flush.messages
 
 
 def _config(state: MetadataImage, topic: str) -> dict[str, Any]:
-    """Keys that the log decides: the topic's own settings, and whether ELR is on."""
+    """Return the keys that the log decides: the topic's own settings, and whether ELR is on."""
     configs = {**state.configs.get((4, ""), {}), **state.configs.get((TOPIC, topic), {})}
     found: dict[str, Any] = {name: configs[name] for name in READ if configs.get(name) is not None}
     if found.get("flush.messages", "1") != "1":

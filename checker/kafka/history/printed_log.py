@@ -1,4 +1,4 @@
-"""Partition changes from what Kafka prints: server.log, state-change.log and controller.log, and kafka-metadata-shell.
+"""Reads partition changes from Kafka's logs: server.log, state-change.log and controller.log, and kafka-metadata-shell.
 
 Each line states some of a partition's fields as of one partition epoch; lines of several brokers about one epoch are put
 together.  A broker prints a change after the controller made it, at most as late as the line: a change may have happened at
@@ -49,7 +49,7 @@ Facts = dict[str, Any]
 
 
 def facts_of(line: str) -> Facts | None:
-    """What a line states about its partition, with the partition epoch; None when that is nothing."""
+    """Return what a line states about its partition, with the partition epoch; None if it states nothing."""
     if found := REGISTRATION.search(line):
         facts = {NAMES[name]: _value(text) for name, text in FIELD.findall(found[1]) if name in NAMES}
         return facts if "partition_epoch" in facts else None
@@ -73,7 +73,7 @@ def _ids(text: str) -> list[int]:
 
 
 def lines(path: Path | str, topic: str, number: int) -> Iterator[tuple[float, Facts, str]]:
-    """Time, facts and place of each line of a file that states something about a partition."""
+    """Yield time, facts and place of each line of a file that states something about a partition."""
     name = re.compile(rf"(?<![\w.-]){re.escape(topic)}-{number}(?![\w.-])")
     modified = Path(path).stat().st_mtime if Path(path).exists() else 0.0
     for position, line in enumerate(read_text(path).splitlines(), 1):
@@ -94,10 +94,8 @@ def _time(stamp: re.Match[str], place: str) -> float:
 
 
 def observations(paths: Iterable[Path | str], topic: str, number: int) -> tuple[list[HistoryObservation], bool]:
-    """The partition's changes in order, and whether every one of them is there.
-
-    Errors: `InputError` where the files state nothing about the partition, or contradict each other.
-    """
+    """Return the partition's changes in order, and whether every one of them is there.  Errors: `InputError` where the files
+    state nothing about the partition, or contradict each other."""
     by_epoch: dict[int, Facts] = {}
     first: dict[int, tuple[float, str]] = {}
     for at, facts, place in sorted((each for path in paths for each in lines(path, topic, number)), key=lambda each: each[0]):
@@ -115,15 +113,17 @@ def observations(paths: Iterable[Path | str], topic: str, number: int) -> tuple[
         raise InputError(
             f"nothing in these files is about partition {topic}-{number}; give server.log, state-change.log or controller.log"
         )
-    return _completed(by_epoch, first)
+    return _fill_missing_fields(by_epoch, first)
 
 
 def _plain(value: Any) -> Any:
     return frozenset(value) if isinstance(value, list) else value
 
 
-def _completed(by_epoch: dict[int, Facts], first: dict[int, tuple[float, str]]) -> tuple[list[HistoryObservation], bool]:
-    """Fields that a line leaves out are those of before, in the same leader epoch; a change without an ISR is left out."""
+def _fill_missing_fields(
+    by_epoch: dict[int, Facts], first: dict[int, tuple[float, str]]
+) -> tuple[list[HistoryObservation], bool]:
+    """Fill fields that a line leaves out from the line before, in the same leader epoch; drop changes without an ISR."""
     seen: list[HistoryObservation] = []
     epochs, before = sorted(by_epoch), Facts()
     is_whole, began = epochs == list(range(epochs[0], epochs[-1] + 1)), first[epochs[0]][0]

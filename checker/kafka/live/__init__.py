@@ -1,1 +1,1 @@
-"""A seeded run of a real cluster: workload, faults, and what was seen; never a judgement of it."""
+"""A seeded run of a real cluster: workload, faults, and the recorded history; does not judge it."""

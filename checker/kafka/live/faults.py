@@ -1,4 +1,4 @@
-"""What goes wrong in a live run: each fault happens to a broker, lasts for a while, and is over when it returns."""
+"""The faults of a live run: each happens to a broker, lasts for a while, and is over when its function returns."""
 
 from __future__ import annotations
 
@@ -32,32 +32,31 @@ class LiveCluster:
 
     @property
     def partition(self) -> PartitionRecord:
-        """The partition, as the controller holds it now."""
+        """Return the partition as the controller has it now."""
         return self.cluster.partition(TOPIC)
 
     @property
     def is_reassigning(self) -> bool:
-        """Whether a replica is on its way."""
+        """Whether a reassignment is in progress."""
         return bool(self.partition.adding or self.partition.removing)
 
     def rest(self, low: float, high: float) -> None:
-        """Let the fault act for a while: its length is part of the run, nothing waits for it."""
+        """Sleep for a random time between two bounds while a fault acts; the time is part of the run's plan."""
         time.sleep(max(0.0, min(self.chance.uniform(low, high), self.over - time.time())))
 
     def ended(self, broker: int, state: str, begun: float, log_end: int | None = None) -> None:
-        """Note that a process has ended, and what is on its disk now."""
+        """Record that a process has ended, and what is on its disk now."""
         more = {} if log_end is None else {"log_end": log_end}
         self.notebook.note("process", f"process {broker}", begun, time.time(), broker=broker, state=state, **more)
         look_at_disk(self.cluster, self.notebook, broker)
 
     def start(self, broker: int) -> None:
-        """Start a broker again."""
         self.notebook.note("process", f"process {broker}", broker=broker, state="started")
         faults.start(self.cluster, broker)
 
 
 def look_at_disk(found: Cluster, notebook: Notebook, broker: int) -> None:
-    """Note what a broker's disk holds; the broker must not be writing."""
+    """Record what a broker's disk holds; the broker must not be writing."""
     begun = time.time()
     records = {str(each.offset): (each.value or b"").decode() for each in found.log(broker, TOPIC)}
     end = max(map(int, records), default=-1) + 1
@@ -99,8 +98,8 @@ ENDS: Mapping[str, tuple[Callable[[LiveCluster, int], int | None], float]] = {
 """How a process is ended, by `Fault.done`: returns what the log has left, where that is decided; and the longest time down."""
 
 
-def _ended(fault: Fault) -> Misfortune:
-    """A process that ends, and starts again after a while."""
+def _end_process(fault: Fault) -> Misfortune:
+    """Return a fault in which a process ends, and starts again after a while."""
     end, longest = ENDS[fault.done]
 
     def misfortune(stage: LiveCluster, broker: int) -> None:
@@ -113,7 +112,7 @@ def _ended(fault: Fault) -> Misfortune:
 
 
 def _cuts(cut: Callable[[Cluster, int], list[TrafficRule]], shortest: float, longest: float) -> Misfortune:
-    """Traffic that is blocked for a while."""
+    """Return a fault that blocks traffic for a while."""
 
     def misfortune(stage: LiveCluster, broker: int) -> None:
         rules = cut(stage.cluster, broker)
@@ -124,7 +123,7 @@ def _cuts(cut: Callable[[Cluster, int], list[TrafficRule]], shortest: float, lon
 
 
 def _pauses(shortest: float, longest: float) -> Misfortune:
-    """A process that stands still for a while."""
+    """Return a fault that pauses a process for a while."""
 
     def misfortune(stage: LiveCluster, broker: int) -> None:
         faults.pause(stage.cluster, broker)
@@ -143,7 +142,7 @@ def _session_timeout(stage: LiveCluster, broker: int) -> None:
 
 def _network(stage: LiveCluster, broker: int) -> None:
     others = [each for each in stage.cluster.brokers if each != broker]
-    with faults.partitioned(stage.cluster, [broker], others):
+    with faults.cut_network(stage.cluster, [broker], others):
         stage.rest(4, 9)
 
 
@@ -154,11 +153,8 @@ def _leader_move(stage: LiveCluster, broker: int) -> None:
 
 
 def _reassign(stage: LiveCluster, broker: int) -> None:
-    """A replica moves to the broker that has none, where it may lack its fetches.
-
-    When it does not get there it is taken back as operators do it: cancelled, or replaced by a reassignment to what was before,
-    which may never end.
-    """
+    """Move a replica to the broker that has none, and maybe block its fetches.  If it does not catch up the reassignment is
+    taken back as operators do it: cancelled, or replaced by a reassignment to the replicas of before, which may never end."""
     replicas = stage.partition.replicas
     spare = [each for each in stage.cluster.brokers if each not in replicas]
     if not spare or stage.is_reassigning:
@@ -195,10 +191,9 @@ LASTING: Mapping[str, Misfortune] = {
 
 
 def _declared() -> Iterator[tuple[str, Misfortune]]:
-    """Each kind of fault that can be done."""
     for fault in DECLARED:
         if fault.done in ENDS:
-            yield fault.name, _ended(fault)
+            yield fault.name, _end_process(fault)
         elif fault.done in LASTING:
             yield fault.name, LASTING[fault.done]
 
@@ -217,10 +212,7 @@ DEFAULT = ("crash", "lossy_crash", "slow", "session_timeout", "leader_move", "cl
 
 
 def fault_names(text: str) -> tuple[str, ...]:
-    """The faults of a comma separated list.
-
-    Errors: `InputError` for one that there is not.
-    """
+    """Parse a comma separated list of faults.  Errors: `InputError` for an unknown one."""
     names = tuple(each.strip() for each in text.split(","))
     for each in names:
         if each not in FAULTS:

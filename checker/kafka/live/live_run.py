@@ -1,4 +1,4 @@
-"""A seeded run on a real cluster: a workload, random faults one after another, and everything that was seen of it."""
+"""A seeded run on a real cluster: a workload, random faults one after another, and the recorded observations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from neverlost.checker.kafka.live.workload import Notebook, Workload
 
 @dataclass(frozen=True)
 class LiveRunPlan:
-    """What a run does; the same plan makes the same choices."""
+    """The parameters of a run; the same plan makes the same choices."""
 
     seed: int
     seconds: float
@@ -32,11 +32,9 @@ class LiveRunPlan:
     unclean: bool = False
 
 
-def run(home: KafkaHome, plan: LiveRunPlan, say: Callable[[str], None] = lambda text: None) -> History:
-    """Carry a plan out on a cluster of its own; what was seen, in order.
-
-    Errors: `ClusterError` when the cluster does not start, or does not come to rest.
-    """
+def record_run(home: KafkaHome, plan: LiveRunPlan, say: Callable[[str], None] = lambda text: None) -> History:
+    """Carry a plan out on a cluster of its own; return the recorded observations in order.  Errors: `ClusterError` when the
+    cluster does not start, or does not recover."""
     notebook, chance = Notebook(), random.Random(plan.seed)
     with cluster(home, 4 if "reassign" in plan.faults else 3, 3 if "controller" in plan.faults else 1) as found:
         replicas = list(found.brokers)[:3]
@@ -45,16 +43,16 @@ def run(home: KafkaHome, plan: LiveRunPlan, say: Callable[[str], None] = lambda 
         found.create_topic(TOPIC, replicas, configs)
         stage = LiveCluster(found, notebook, chance, time.time() + plan.seconds)
         with Workload(notebook, lambda: found.bootstrap, TOPIC, plan.acks, plan.rate):
-            _misfortunes(stage, plan, say)
+            _make_faults(stage, plan, say)
             _recover(stage)
-            _watched(stage)
+            _record_high_watermarks(stage)
         say("reading everything once more")
-        _last_look(found, notebook)
+        _record_end(found, notebook)
         return _history(found, plan, notebook)
 
 
-def _misfortunes(stage: LiveCluster, plan: LiveRunPlan, say: Callable[[str], None]) -> None:
-    """One fault after another, sometimes before the last one's broker is back."""
+def _make_faults(stage: LiveCluster, plan: LiveRunPlan, say: Callable[[str], None]) -> None:
+    """Make one fault happen after another, sometimes before the last one's broker is back."""
     stage.rest(1, 3)
     while time.time() < stage.over:
         name, broker = stage.chance.choice(plan.faults), stage.chance.choice(list(stage.cluster.brokers))
@@ -68,7 +66,7 @@ def _misfortunes(stage: LiveCluster, plan: LiveRunPlan, say: Callable[[str], Non
 
 
 def _recover(stage: LiveCluster) -> None:
-    """Everything runs again, is registered, and in sync: the histories end whole."""
+    """Start every broker that is down, and wait until all are registered and in sync, so that the history ends complete."""
     found = stage.cluster
     for number, node in found.brokers.items():
         if not node.process.is_running:
@@ -84,8 +82,8 @@ def _recover(stage: LiveCluster) -> None:
         found.wait(is_whole, "every replica to be in sync again", 60)
 
 
-def _watched(stage: LiveCluster) -> None:
-    """Two answers about the current leader's high watermark, where there is a leader."""
+def _record_high_watermarks(stage: LiveCluster) -> None:
+    """Record two answers about the current leader's high watermark, if there is a leader."""
     before = len(stage.notebook.seen)
 
     def is_shown() -> bool:
@@ -95,8 +93,8 @@ def _watched(stage: LiveCluster) -> None:
         stage.cluster.wait(is_shown, "the leader to show its high watermark", 30)
 
 
-def _last_look(found: Cluster, notebook: Notebook) -> None:
-    """What a consumer reads from the beginning, and what every disk holds."""
+def _record_end(found: Cluster, notebook: Notebook) -> None:
+    """Record what a consumer reads from the beginning, and what every disk holds."""
     if found.partition(TOPIC).leader >= 0:
         begun = time.time()
         with contextlib.suppress(ClusterError):

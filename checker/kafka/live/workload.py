@@ -1,4 +1,4 @@
-"""A producer, a consumer and a watcher that write down what they see of one partition."""
+"""A producer, a consumer and a watcher that record what they see of one partition."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from neverlost.checker.kafka.cluster.clients import QUIET, library
+from neverlost.checker.kafka.cluster.clients import QUIET, import_client
 from neverlost.checker.kafka.history.history import HistoryObservation
 
 PAUSE = 0.05
@@ -15,14 +15,14 @@ PAUSE = 0.05
 
 
 class Notebook:
-    """Observations of several threads, each with the moments before and after it."""
+    """Observations of several threads, each with the times before and after it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.seen: list[HistoryObservation] = []
 
     def note(self, saw: str, source: str, at: float | None = None, until: float | None = None, **says: Any) -> None:
-        """Write one observation down; now, when no time is given."""
+        """Record one observation; its time is now unless it is given."""
         moment = time.time()
         begun = moment if at is None else at
         with self._lock:
@@ -30,7 +30,7 @@ class Notebook:
 
 
 class Workload:
-    """Threads that use the cluster until they are stopped; the application hands each record over once."""
+    """Threads that use the cluster until they are stopped; the application sends each record once."""
 
     def __init__(self, notebook: Notebook, bootstrap: Callable[[], str], topic: str, acks: str, rate: float) -> None:
         self.notebook, self.bootstrap, self.topic, self.acks = notebook, bootstrap, topic, acks
@@ -64,7 +64,7 @@ class Workload:
             "topic.metadata.refresh.fast.interval.ms": 100,
             "reconnect.backoff.max.ms": 300,
         }
-        producer = library().Producer(settings | QUIET)
+        producer = import_client().Producer(settings | QUIET)
         number = 0
         while not self._over.wait(self.pause):
             record = f"r{number}"
@@ -82,7 +82,7 @@ class Workload:
             self.notebook.note("acked", "producer", record=record, acks=self.acks, offset=message.offset())
 
     def _consume(self) -> None:
-        kafka = library()
+        kafka = import_client()
         settings = {
             "bootstrap.servers": self.bootstrap(),
             "group.id": "observer",
@@ -100,7 +100,7 @@ class Workload:
         consumer.close()
 
     def _watch(self) -> None:
-        kafka = library()
+        kafka = import_client()
         client, place = None, kafka.TopicPartition(self.topic, 0)
         while not self._over.wait(PAUSE * 4):
             settings = {"bootstrap.servers": self.bootstrap(), "reconnect.backoff.max.ms": 300, **QUIET}

@@ -1,1 +1,1 @@
-"""What was seen of a real cluster, read from files or gathered live, and held against the model."""
+"""Matches what was recorded of a real cluster against the model."""

@@ -1,4 +1,4 @@
-"""What the controller did, as questions: which of its steps a change may be, and what the metadata were after it."""
+"""Controller events as questions to the model: which of its actions a change may be, and the metadata after it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from neverlost.checker.kafka.history.events import ControllerEvent, Known
-from neverlost.checker.kafka.observe.history_question import Call, HistoryQuestion, StepQuery, always
+from neverlost.checker.kafka.observe.history_question import Call, HistoryQuestion, StepQuery, same_query
 from neverlost.checker.kafka.observe.match_history import Relation
 from neverlost.checker.kafka.observe.starting_model import LISTS, REGISTRATIONS, HistorySetting, is_changed, lists_of
 from neverlost.model.kraft.state import ELECTED
@@ -22,17 +22,17 @@ FENCES = ("controller_fence_dead", "controller_fence_live")
 
 
 def controller_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
-    """One for each controller event of which the model sees something."""
+    """Yield a question for each controller event of which the model sees something."""
     for number, change in enumerate(setting.changes):
         calls = _calls(setting, change)
         if calls:
             asked = StepQuery(("change", number), calls, _fits(setting, change))
             ends = max(each.until for each in change.seen)
-            yield HistoryQuestion(change.seen, change.seen[0].at, ends, change.seen[0].source, always(asked))
+            yield HistoryQuestion(change.seen, change.seen[0].at, ends, change.seen[0].source, same_query(asked))
 
 
 def _calls(setting: HistorySetting, change: ControllerEvent) -> list[Call]:
-    """The actions that a controller event may be; none where the model sees nothing of it."""
+    """Return the actions that a controller event may be; none if the model sees nothing of it."""
     if not setting.is_whole:
         return [("metadata_shows", {})] if change.has_partition else []
     if not (setting.sees_brokers or change.has_partition):
@@ -44,7 +44,7 @@ def _calls(setting: HistorySetting, change: ControllerEvent) -> list[Call]:
 
 
 def _registrations(setting: HistorySetting, change: ControllerEvent) -> Iterator[Call]:
-    """What a controller event did to registrations of replicas; one that is fenced already is not fenced again."""
+    """Yield what a controller event did to registrations of replicas; one that is fenced already is not fenced again."""
     for broker, state in change.brokers:
         at = setting.index(broker)
         is_fenced_again = state not in REGISTERS and change.before.fenced.get(broker, False)
@@ -53,13 +53,13 @@ def _registrations(setting: HistorySetting, change: ControllerEvent) -> Iterator
 
 
 def _fits(setting: HistorySetting, change: ControllerEvent) -> Relation:
-    """Whether a step leaves the metadata that were seen, and moves the epochs as they moved."""
+    """Return a relation: a step leads to the metadata that were seen, and moves the epochs as they moved."""
     before, after = change.before, change.after
     moved = after.partition["partition_epoch"] - before.partition["partition_epoch"]
     led = after.partition["leader_epoch"] - before.partition["leader_epoch"]
 
     def shown(k: Any, was: Any, now: Any) -> Any:
-        return shows(k, now, setting, after)
+        return has_metadata(k, now, setting, after)
 
     def leaves_partition(k: Any, was: Any, now: Any) -> Any:
         return k.all_of(shown(k, was, now), k.not_(is_changed(k, was, now)))
@@ -81,8 +81,8 @@ def _fits(setting: HistorySetting, change: ControllerEvent) -> Relation:
     return changes_partition
 
 
-def shows(k: Any, now: Any, setting: HistorySetting, known: Known) -> Any:
-    """Whether a state has the metadata that were seen."""
+def has_metadata(k: Any, now: Any, setting: HistorySetting, known: Known) -> Any:
+    """Return the condition that a state has the metadata that were seen."""
     sizes, last_known = now.sizes, known.lists("last_known_elr")
     if not sizes["elr"] and (known.lists("elr") or last_known):
         return False
@@ -90,19 +90,19 @@ def shows(k: Any, now: Any, setting: HistorySetting, known: Known) -> Any:
     if sizes["elr"]:
         wanted.append(now.last_known_leader == setting.replica(*last_known[:1]))
     for name, flags in lists_of(sizes).items():
-        wanted += _are(k, getattr(now, flags), [broker in known.lists(name) for broker in setting.replicas])
+        wanted += _flags_equal(k, getattr(now, flags), [broker in known.lists(name) for broker in setting.replicas])
     if setting.sees_brokers:
-        wanted += _are(k, now.is_fenced, [known.fenced.get(broker, False) for broker in setting.replicas])
+        wanted += _flags_equal(k, now.is_fenced, [known.fenced.get(broker, False) for broker in setting.replicas])
     return k.all_of(*wanted)
 
 
-def _are(k: Any, flags: Any, wanted: list[bool]) -> list[Any]:
-    """Whether each flag is as it should be."""
+def _flags_equal(k: Any, flags: Any, wanted: list[bool]) -> list[Any]:
+    """Return the condition, for each flag, that it has its wanted value."""
     return [flags[at] if is_set else k.not_(flags[at]) for at, is_set in enumerate(wanted)]
 
 
 def has_new_leader_epoch(k: Any, was: Any, now: Any) -> Any:
-    """A leader epoch ends when the leader changes, and when a replica goes."""
+    """Return the condition that a change increases the leader epoch: the leader changes, or a replica goes."""
     gone = []
     if was.sizes["reassignment"]:
         gone = [k.all_of(was.is_replica[each], k.not_(now.is_replica[each])) for each in range(len(was.is_replica))]

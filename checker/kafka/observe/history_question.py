@@ -1,4 +1,4 @@
-"""What is asked of the model about one thing that was seen, whichever offset is tracked."""
+"""What an observation asks the model, for any tracked offset."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class Tracked:
 
     @property
     def count(self) -> int:
-        """How many names the model has: those that were seen, at least one, and the last one for every unknown record."""
+        """How many record names the model has: those that were seen (at least one), and a last one for every unknown record."""
         return max(1, len(self.names)) + 1
 
     def number(self, record: str | None) -> int:
-        """The model's number of a record."""
         return self.names.index(record) if record in self.names else self.count - 1
 
 
 @dataclass(frozen=True)
 class StepQuery:
-    """Which steps may have been seen, and whether one of them fits; where keys are equal the answer is the same."""
+    """The steps that may have been seen, and a relation that one of them must satisfy; queries with equal keys have the same
+    answer."""
 
     key: Hashable
     calls: Sequence[Call]
@@ -40,10 +40,8 @@ class StepQuery:
 
 @dataclass(frozen=True)
 class HistoryQuestion:
-    """Something that was seen, when it may have happened, by whom it was seen, and how it is asked about.
-
-    Units: seconds.
-    """
+    """An observation with the time span in which it may have happened, its source, and how the model is asked about it.
+    Units: seconds."""
 
     seen: tuple[HistoryObservation, ...]
     earliest: float
@@ -53,15 +51,14 @@ class HistoryQuestion:
 
     @property
     def saw(self) -> str:
-        """What kind of observation it is."""
         return self.seen[-1].saw
 
 
-def about(seen: HistoryObservation, asked: Callable[[Tracked], StepQuery]) -> HistoryQuestion:
-    """The question about a single observation, at the time that it was made."""
+def question_about(seen: HistoryObservation, asked: Callable[[Tracked], StepQuery]) -> HistoryQuestion:
+    """Return the question about a single observation, at its own time."""
     return HistoryQuestion((seen,), seen.at, seen.until, seen.source, asked)
 
 
-def always(asked: StepQuery) -> Callable[[Tracked], StepQuery]:
-    """What is asked about every offset alike."""
+def same_query(asked: StepQuery) -> Callable[[Tracked], StepQuery]:
+    """Return the query that is the same for every offset."""
     return lambda tracked: asked

@@ -1,4 +1,4 @@
-"""Whether a history is a projection of a behaviour of the model, and if not, what would have been."""
+"""Decides whether some behaviour of the model explains a history, and if not, what it would have explained."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_SHOWN = 6
 
 @dataclass(frozen=True)
 class Refusal:
-    """The first observation that no behaviour explains, seen through one group, and what would have been explained."""
+    """The first observation that no behaviour explains, in one group of offsets, and what would have been explained instead."""
 
     group: OffsetGroup
     observation: ObservedStep
@@ -29,7 +29,7 @@ class Refusal:
 
 @dataclass
 class HistoryVerdict:
-    """What was found: `refusal` is the earliest of all groups; `reason` says why nothing is claimed."""
+    """The verdict on a history: `refusal` is the earliest of all groups; `reason` says why there is no verdict."""
 
     setting: HistorySetting
     matching: Matching
@@ -42,7 +42,7 @@ class HistoryVerdict:
 
     @property
     def verdict(self) -> str:
-        """`explained`, `refused` or `inconclusive`."""
+        """The verdict: `explained`, `refused` or `inconclusive`."""
         if self.refusal is not None:
             return "refused"
         return "inconclusive" if self.reason else "explained"
@@ -53,15 +53,15 @@ class HistoryVerdict:
         return sum(len(each) for each in self.setting.observers.values())
 
 
-def judge(setting: HistorySetting, progress: Callable[[int, int], None] = lambda done, all_: None) -> HistoryVerdict:
-    """Hold every group of the history against the model."""
+def match_history(setting: HistorySetting, progress: Callable[[int, int], None] = lambda done, all_: None) -> HistoryVerdict:
+    """Match every group of offsets of the history against the model."""
     found = HistoryVerdict(setting, Matching(setting))
     found.groups = found.matching.groups()
     refused: dict[ObservedStep, int] = {}
     for number, group in enumerate(found.groups):
         progress(number, len(found.groups))
         try:
-            group, explanation = _explained(found.matching, group, min((each.latest for each in refused), default=None))
+            group, explanation = _explain_group(found.matching, group, min((each.latest for each in refused), default=None))
         except TooLarge as problem:
             found.reason = str(problem)
             return found
@@ -75,12 +75,10 @@ def judge(setting: HistorySetting, progress: Callable[[int, int], None] = lambda
     return found
 
 
-def _explained(matching: Matching, group: OffsetGroup, before: float | None) -> tuple[OffsetGroup, Explanation]:
-    """With records that were sent once; if that explains nothing, and clients may do it, with more than once.
-
-    What may have been sent again may diverge though it looks equal: many more states, and little can be said about them.  So
-    only what is refused `before` something else is asked about again.
-    """
+def _explain_group(matching: Matching, group: OffsetGroup, before: float | None) -> tuple[OffsetGroup, Explanation]:
+    """Match a group with records that were sent once; if that fails and clients may resend, with records sent more than once.
+    Records that may have been sent again may diverge though they look equal: many more states, and little can be concluded.
+    So only groups refused `before` another refusal are matched again."""
     found = explain(matching.observer(group), matching.starts(group), group.observations)
     if found.refused is None or not matching.setting.may_repeat or not group.names:
         return group, found
@@ -95,16 +93,16 @@ def _refusal(matching: Matching, group: OffsetGroup, explanation: Explanation) -
     assert refused is not None
     seen = matching.seen(refused.label)
     try:
-        allowed = _allowed(matching, matching.observer(group), group, explanation, seen)
+        allowed = _nearest_allowed(matching, matching.observer(group), group, explanation, seen)
     except TooLarge as problem:
         allowed = (f"not looked for to the end: {problem}",)
     return Refusal(group, refused, seen, allowed)
 
 
-def _allowed(
+def _nearest_allowed(
     matching: Matching, observer: Observer, group: OffsetGroup, explanation: Explanation, seen: tuple[HistoryObservation, ...]
 ) -> tuple[str, ...]:
-    """The nearest observations of the same kind that a behaviour would have had there."""
+    """Return the nearest observations of the same kind that a behaviour would have had there."""
     kind = seen[-1].saw if seen else ""
     if kind in ("partition", "broker"):
         change = next(each for each in matching.setting.changes if each.seen == seen)
@@ -121,7 +119,7 @@ def _allowed(
 def _nearest_changes(
     setting: HistorySetting, observer: Observer, explanation: Explanation, change: ControllerEvent
 ) -> tuple[str, ...]:
-    """What the controller could have done: fewest differences from what was seen first."""
+    """Return what the controller could have done, the fewest differences from what was seen first."""
     calls = numbers(observer, [(name, {}) for name in METADATA])
     after = observer.after(explanation.last, ObservedStep(("any change",), calls))
     batch = Batch(observer.system, observer.packed(after))
@@ -150,7 +148,7 @@ def _nearest_changes(
 
 
 def _listed(name: str, members: Sequence[int]) -> list[str]:
-    """A list in words; nothing to add or to remove goes without saying."""
+    """Return a list of brokers in words; an empty text if there is nothing to add or to remove."""
     is_set_of_copies = name in ("isr", "elr")
     word = name.upper() if is_set_of_copies else name
     return [f"{word} {','.join(map(str, members)) or 'empty'}"] if members or is_set_of_copies else []
@@ -199,15 +197,15 @@ ENDED = {"started": "starts", "stopped": "stops", "killed": "crashes", "lost": "
 
 
 def _left(says: Mapping[str, Any]) -> str:
-    """What a process that lost something has left."""
+    """Return what a process that lost records has left, in words."""
     end = says.get("log_end")
     return (
         ", losing what was not flushed or its disk" if end is None else f", its log cut at {end}" if end else ", its log lost"
     )
 
 
-def described(seen: HistoryObservation) -> str:
-    """An observation in words."""
+def describe_observation(seen: HistoryObservation) -> str:
+    """Return an observation in words."""
     says: Mapping[str, Any] = seen.says
     if seen.saw == "partition":
         is_moving = any(says.get(name) for name in ("adding", "removing"))

@@ -1,4 +1,4 @@
-"""What could have been lost at each moment: how many eligible copies records had, and what would have lost them.
+"""Computes what could have been lost at each moment: how many eligible copies records had, and what would have lost them.
 
 An *interval* is the time between two events of the controller or of a process.  For each interval and each group of
 acknowledged offsets, the states that explain everything so far are looked at: the fewest and the most eligible copies that
@@ -13,8 +13,8 @@ from typing import Any
 
 from neverlost.checker.kafka.history.events import Known
 from neverlost.checker.kafka.history.history import HistoryObservation
-from neverlost.checker.kafka.observe.controller_events import shows
-from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, described
+from neverlost.checker.kafka.observe.controller_events import has_metadata
+from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, describe_observation
 from neverlost.checker.kafka.observe.match_history import Explanation, ObservedStep, Observer, Relation, States
 from neverlost.checker.kafka.observe.offset_groups import OffsetGroup
 from neverlost.model.kernel import count
@@ -68,7 +68,7 @@ class Interval:
 
 
 class Recovery:
-    """What may follow without further faults: whether an acknowledged record is then missing at a leader."""
+    """Decides whether an acknowledged record is missing at a leader that may follow without further faults."""
 
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
@@ -88,15 +88,14 @@ class Recovery:
         self._losing: dict[int, States] = {}
 
     def taken(self, states: States) -> States:
-        """The same states, as the recoverer counts them."""
+        """Return the recoverer's numbers of the same states."""
         return frozenset(self.recoverer.known(self.observer.packed(states)))
 
     def after(self, states: States, fault: int) -> States:
-        """The states after a fault."""
         return self.recoverer.after(states, ObservedStep(("fault", fault), (fault,)))
 
     def losing(self, record: int) -> States:
-        """The states from which a leader without the record may follow; asked for when all cases are known."""
+        """Return the states from which a leader without the record may follow; called when all cases are known."""
         if record not in self._losing:
             everything = self.recoverer.closed(frozenset(range(len(self.recoverer))))
             lost = self.recoverer.where(everything, lambda k, s: is_missing(k, s, record))
@@ -104,18 +103,18 @@ class Recovery:
         return self._losing[record]
 
     def named(self, fault: int) -> tuple[str, dict[str, int]]:
-        """The action of a fault and its arguments."""
+        """Return the action of a fault and its arguments."""
         step = self.recoverer.system.steps[fault]
         return step.action.name, dict(step.arguments)
 
 
 def was_fenced(broker: int) -> Relation:
-    """A new incarnation is admitted when the old one's session is over, which is to say when it is fenced."""
+    """Return the condition under which a new incarnation is admitted: the old one's session is over, so it is fenced."""
     return lambda k, before, after: before.is_fenced[broker]
 
 
 def is_missing(k: Any, s: Any, record: int) -> Any:
-    """Whether the current leader runs, has applied its leadership, and lacks an acknowledged record."""
+    """Return the condition that the current leader runs, has applied its leadership, and lacks an acknowledged record."""
     lacks = [
         k.all_of(s.leader == each, s.is_running[each], s.follows[each] == each, s.log_record[each][0] != record + 1)
         for each in everyone(s)
@@ -125,7 +124,7 @@ def is_missing(k: Any, s: Any, record: int) -> Any:
 
 @dataclass(frozen=True)
 class _Case:
-    """One group in one interval: its states, and those after each fault."""
+    """One group of offsets in one interval: its states, and those after each fault."""
 
     interval: int
     group: OffsetGroup
@@ -139,7 +138,7 @@ class _Case:
 
 @dataclass(frozen=True)
 class _Span:
-    """The time of an interval, and the labels of the events that begin and end it; -1: the history does."""
+    """The time of an interval, and the labels of the events that begin and end it (-1: the history's beginning or end)."""
 
     number: int
     since: float
@@ -148,11 +147,9 @@ class _Span:
     ends: int
 
 
-def intervals(judgement: HistoryVerdict) -> list[Interval]:
-    """How safe every acknowledged offset was in every interval that was explained.
-
-    Errors: `TooLarge` when a limit of the observers is reached.
-    """
+def find_intervals(judgement: HistoryVerdict) -> list[Interval]:
+    """Return how safe every acknowledged offset was in every interval that was explained.  Errors: `TooLarge` when a limit of
+    the observers is reached."""
     spans = _spans(judgement)
     recoveries: dict[Observer, Recovery] = {}
     cases: list[_Case] = []
@@ -164,12 +161,12 @@ def intervals(judgement: HistoryVerdict) -> list[Interval]:
     found = []
     for span in spans:
         here = [_exposure(judgement.setting.replicas, each) for each in cases if each.interval == span.number]
-        found.append(_interval(judgement, span, _merged(here)))
+        found.append(_interval(judgement, span, _merge_exposures(here)))
     return found
 
 
 def _spans(judgement: HistoryVerdict) -> list[_Span]:
-    """The times between events of the controller or of a process."""
+    """Return the times between events of the controller or of a process."""
     events = sorted(
         (each.earliest if each.saw == "process" else each.latest, label)
         for label, each in enumerate(judgement.matching.questions)
@@ -187,7 +184,7 @@ def _spans(judgement: HistoryVerdict) -> list[_Span]:
 def _cases(
     judgement: HistoryVerdict, spans: list[_Span], group: OffsetGroup, explanation: Explanation, recovery: Recovery
 ) -> Iterator[_Case]:
-    """The intervals at whose end a group's record was acknowledged."""
+    """Yield the intervals at whose end a group's record was acknowledged."""
     if group.acknowledged is None:
         return
     at, record = group.acknowledged
@@ -197,7 +194,7 @@ def _cases(
         if at < span.until or span is spans[-1]:
             so_far = [states for earliest, states in known if earliest < span.until or span is spans[-1]]
             states = _at_the_end(judgement, span, so_far[-1], recovery.observer) if so_far else frozenset()
-            copies = _copies(recovery.observer, states, record)
+            copies = _count_copies(recovery.observer, states, record)
             if copies:
                 here = recovery.taken(states)
                 after = tuple((fault, recovery.after(here, fault)) for fault in recovery.faults)
@@ -205,15 +202,13 @@ def _cases(
 
 
 def _at_the_end(judgement: HistoryVerdict, span: _Span, states: States, observer: Observer) -> States:
-    """Those that follow, with the metadata of the interval, before the process ends that ends it, if one does.
-
-    Observations near the end may have come after the next event.
-    """
+    """Return the states at the end of an interval: they follow, have the interval's metadata, and are before the end of a
+    process if one ends the interval.  Observations near the end may have come after the next event."""
     setting, ending = judgement.setting, judgement.matching.seen(span.ends)
     states = observer.closed(states)
     if setting.is_whole:
-        known = _known(judgement, span.since)
-        states = observer.where(states, lambda k, s: shows(k, s, setting, known))
+        known = _metadata_at(judgement, span.since)
+        states = observer.where(states, lambda k, s: has_metadata(k, s, setting, known))
     if not ending or ending[-1].saw != "process":
         return states
     broker = setting.replica(ending[-1]["broker"])
@@ -221,8 +216,8 @@ def _at_the_end(judgement: HistoryVerdict, span: _Span, states: States, observer
     return observer.where(states, lambda k, s: s.is_running[broker]) or states
 
 
-def _known(judgement: HistoryVerdict, since: float) -> Known:
-    """The controller's metadata after everything up to a moment."""
+def _metadata_at(judgement: HistoryVerdict, since: float) -> Known:
+    """Return the controller's metadata at a time."""
     found = judgement.setting.start
     for each in judgement.setting.changes:
         if max(one.until for one in each.seen) <= since:
@@ -230,8 +225,8 @@ def _known(judgement: HistoryVerdict, since: float) -> Known:
     return found
 
 
-def _copies(observer: Observer, states: States, record: int) -> list[int]:
-    """For each state in which the record is acknowledged: how many electable replicas hold it on disk."""
+def _count_copies(observer: Observer, states: States, record: int) -> list[int]:
+    """Return, for each state in which the record is acknowledged, how many electable replicas hold it on disk."""
 
     def holding(k: Any, s: Any) -> Any:
         return count(k, [k.all_of(is_electable(k, s, each), s.log_record[each][0] == record + 1) for each in everyone(s)])
@@ -240,7 +235,8 @@ def _copies(observer: Observer, states: States, record: int) -> list[int]:
 
 
 def is_electable(k: Any, s: Any, replica: int) -> Any:
-    """Whether the controller may elect a replica without losing what it knows: ISR, ELR, or the last that it knows of."""
+    """Return the condition that the controller may elect a replica as far as it knows without loss: ISR, ELR, or the last
+    known leader."""
     if not s.sizes["elr"]:
         return s.isr[replica]
     none = k.all_of(*[k.not_(each) for each in (*s.isr, *s.elr)])
@@ -260,8 +256,8 @@ def _exposure(replicas: tuple[int, ...], case: _Case) -> Exposure:
     return Exposure(group.offsets, case.fewest, case.most, tuple(dict.fromkeys(lost_by)), may_be_lost, group.repeats)
 
 
-def _merged(exposures: list[Exposure]) -> tuple[Exposure, ...]:
-    """Offset groups that are equally safe, as one."""
+def _merge_exposures(exposures: list[Exposure]) -> tuple[Exposure, ...]:
+    """Merge groups of offsets that are equally safe."""
     groups: dict[tuple[int, int, tuple[str, ...], bool, bool], list[int]] = {}
     for each in exposures:
         key = (each.fewest, each.most, each.lost_by, each.may_be_lost, each.repeats)
@@ -271,12 +267,12 @@ def _merged(exposures: list[Exposure]) -> tuple[Exposure, ...]:
 
 
 def _interval(judgement: HistoryVerdict, span: _Span, exposures: tuple[Exposure, ...]) -> Interval:
-    known = _known(judgement, span.since)
-    event = "; ".join(map(_short, judgement.matching.seen(span.begins))) or "the history begins"
+    known = _metadata_at(judgement, span.since)
+    event = "; ".join(map(_event_text, judgement.matching.seen(span.begins))) or "the history begins"
     leader, isr, elr = known.partition["leader"], known.lists("isr"), known.lists("elr")
     return Interval(span.since, span.until, event, leader, isr, elr, exposures)
 
 
-def _short(seen: HistoryObservation) -> str:
-    """An event in words; leader, ISR and ELR after it stand beside it."""
-    return f"partition epoch {seen['partition_epoch']}" if seen.saw == "partition" else described(seen)
+def _event_text(seen: HistoryObservation) -> str:
+    """Return an event in words, without the leader, ISR and ELR after it, which are shown beside it."""
+    return f"partition epoch {seen['partition_epoch']}" if seen.saw == "partition" else describe_observation(seen)

@@ -1,4 +1,4 @@
-"""Whether what was seen of a run is explained by a behaviour of a system.
+"""Decides whether some behaviour of a system explains what was seen of a run.
 
 A run is seen through *observations*.  Each stands for one step out of a few, which leads to a state that fits; between them the
 system may take any number of *silent* steps.  What is known after a prefix of the observations is the set of all states that
@@ -33,11 +33,8 @@ States = frozenset[int]
 
 @dataclass(frozen=True)
 class ObservedStep:
-    """What was seen: one of the steps was taken, and it fits.
-
-    `key` names what is asked: observations with equal keys are answered alike and once.  `label` is the caller's.
-    Units: seconds, or whatever orders the history.
-    """
+    """An observation: one of the steps was taken, and satisfies the relation.  Observations with equal `key` have the same
+    answer, which is computed once.  `label` is the caller's.  Units: seconds, or whatever orders the history."""
 
     key: Hashable
     steps: tuple[int, ...]
@@ -49,15 +46,13 @@ class ObservedStep:
 
 
 class TooLarge(Exception):
-    """More states, or more time, than allowed: nothing is claimed."""
+    """A limit of states or time was reached, so there is no verdict."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """`refused` is the first observation that no behaviour has, after all before it; None when there are behaviours for all.
-
-    `known` gives, by the observation's label, the states right after it; `last` those before the refusal, or at the end.
-    """
+    """`refused` is the first observation that no behaviour has, after all before it; None if behaviours explain all.  `known`
+    gives, by the observation's label, the states right after it; `last` those before the refusal, or at the end."""
 
     refused: ObservedStep | None
     known: dict[int, States]
@@ -65,7 +60,7 @@ class Explanation:
 
 
 class Observer:
-    """Sets of states under silent steps and observations; what was computed once is remembered."""
+    """Computes sets of states under silent steps and observations, and caches them."""
 
     def __init__(
         self,
@@ -75,7 +70,7 @@ class Observer:
         limit: int = 1_000_000,
         until: float = float("inf"),
     ) -> None:
-        """`quiet` names steps that are silent only where a relation holds; `until` is a moment of the monotonic clock."""
+        """`quiet` names steps that are silent only if a relation holds; `until` is a time of the monotonic clock."""
         self.system, self.silent, self.limit, self.until = system, tuple(silent), limit, until
         self._quiet = dict(quiet or {})
         self._successors = Successors(system)
@@ -89,19 +84,17 @@ class Observer:
         return len(self._numbers)
 
     def numbered(self, states: Sequence[State]) -> States:
-        """The numbers of states given as tuples."""
+        """Return the numbers of states given as tuples."""
         return frozenset(self.known(pack_rows(self.system, list(states)))) if states else frozenset()
 
     def packed(self, states: Iterable[int]) -> Packed:
-        """The packed columns of numbered states, in increasing order of number."""
+        """Return the packed columns of numbered states, in increasing order of number."""
         found: Packed = self._words.take(np.array(sorted(states), dtype=np.intp), axis=1)
         return found
 
     def closed(self, states: States) -> States:
-        """The states that silent steps lead to, these included.
-
-        Errors: `TooLarge` when a limit is reached.
-        """
+        """Return the states that silent steps lead to, including the given ones.  Errors: `TooLarge` when a
+        limit is reached."""
         found = self._closed.get(states)
         if found is None:
             found = self._closed[states] = self._reach(states)
@@ -109,7 +102,7 @@ class Observer:
         return found
 
     def after(self, states: States, observation: ObservedStep) -> States:
-        """The states right after an observation, out of a closed set."""
+        """Return the states right after an observation, out of a closed set."""
         place = (states, observation.key)
         found = self._seen.get(place)
         if found is None:
@@ -154,18 +147,16 @@ class Observer:
         return np.full(len(rows), found) if isinstance(found, bool) else np.asarray(found)
 
     def where(self, states: States, condition: Predicate) -> States:
-        """The states in which a condition holds."""
         ordered = sorted(states)
         found = holds(self.system, self.packed(states), condition) if ordered else np.zeros(0, dtype=np.bool_)
         return frozenset(ordered[at] for at in np.flatnonzero(found).tolist())
 
     def values(self, states: States, term: Predicate) -> list[int]:
-        """A number in each state."""
         found = term(Columns, ColumnsView(Batch(self.system, self.packed(states))))
         return [int(each) for each in np.broadcast_to(np.asarray(found), len(states))] if states else []
 
     def able_to_reach(self, targets: States) -> States:
-        """The states, among those that were closed so far, from which silent steps lead to a target."""
+        """Return the states, among those closed so far, from which silent steps lead to a target."""
         sources: dict[int, list[int]] = {}
         for state, following in self._next.items():
             for each in following:
@@ -178,7 +169,7 @@ class Observer:
         return frozenset(found)
 
     def known(self, words: Packed) -> list[int]:
-        """The numbers of packed states; new ones get the next."""
+        """Return the numbers of packed states; new states get the next numbers."""
         rows, numbers = np.ascontiguousarray(words.T), self._numbers
         found = []
         for row in rows:
@@ -200,7 +191,7 @@ class Observer:
 
 @dataclass(frozen=True)
 class _Cut:
-    """Which observations are taken: all before `low`, and `extra`."""
+    """A set of observations that were taken: all before `low`, and `extra`."""
 
     low: int
     extra: frozenset[int] = field(default_factory=frozenset)
@@ -218,10 +209,8 @@ def explain(
     observations: Sequence[ObservedStep],
     progress: Callable[[int], None] = lambda taken: None,
 ) -> Explanation:
-    """Follow the observations in every order that their times allow.
-
-    Errors: `TooLarge` when a limit of the observer is reached.
-    """
+    """Follow the observations in every order that their times allow.  Errors: `TooLarge` when a limit of the observer is
+    reached."""
     ordered = sorted(observations, key=lambda each: each.earliest)
     known: dict[int, States] = {}
     level = {_Cut(0): observer.closed(starts)}
@@ -245,7 +234,7 @@ def explain(
 
 
 def _possible(ordered: Sequence[ObservedStep], cut: _Cut) -> Iterable[int]:
-    """The observations that may come next."""
+    """Yield the observations that may come next."""
     sources: set[str] = set()
     over = float("inf")
     for number in range(cut.low, len(ordered)):

@@ -1,26 +1,26 @@
-"""High watermarks and disks, as questions: what they say depends on the offset that is tracked."""
+"""High watermarks and disk contents as questions to the model; they depend on the tracked offset."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 from neverlost.checker.kafka.history.history import HistoryObservation
-from neverlost.checker.kafka.observe.history_question import HistoryQuestion, StepQuery, Tracked, about
+from neverlost.checker.kafka.observe.history_question import HistoryQuestion, StepQuery, Tracked, question_about
 from neverlost.checker.kafka.observe.starting_model import HistorySetting
 from neverlost.model.observed.observations import ANY_EPOCH, NEWEST_EPOCH, OLDER_EPOCH
 
 
 def high_watermark_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
-    """One for each answer of a leader."""
+    """Yield a question for each answer of a leader."""
     known = [setting.start, *[each.after for each in setting.changes]]
     leaders = {each.partition["leader_epoch"]: each.partition["leader"] for each in known if each.partition["leader"] >= 0}
     for each in setting.history.of("high_watermark"):
         if each.at >= setting.start_at:
-            yield about(each, _high_watermark(setting, each, leaders.get(each["leader_epoch"])))
+            yield question_about(each, _high_watermark(setting, each, leaders.get(each["leader_epoch"])))
 
 
 def _high_watermark(setting: HistorySetting, seen: HistoryObservation, leader: int | None) -> Callable[[Tracked], StepQuery]:
-    """Nothing explains the answer of a broker that was not the leader of the epoch that it names."""
+    """Return the question about a leader's answer; nothing explains an answer of a broker that did not lead the named epoch."""
     is_leader = leader is not None and seen.get("broker", leader) == leader
     at = setting.index(leader) if leader is not None and is_leader else None
     epoch = _which_epoch(setting, seen)
@@ -34,7 +34,7 @@ def _high_watermark(setting: HistorySetting, seen: HistoryObservation, leader: i
 
 
 def _which_epoch(setting: HistorySetting, seen: HistoryObservation) -> int:
-    """Whether the epoch was surely the newest, or surely an older one, while this was seen."""
+    """Return whether the epoch was surely the newest while this was seen, surely an older one, or neither."""
     epoch, possible = seen["leader_epoch"], [setting.start.partition["leader_epoch"]]
     for each in setting.changes:
         if each.seen[0].at <= seen.until:
@@ -46,15 +46,16 @@ def _which_epoch(setting: HistorySetting, seen: HistoryObservation) -> int:
 
 
 def disk_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
-    """One for each look at a replica's disk."""
+    """Yield a question for each look at a replica's disk."""
     for each in setting.history.of("log"):
         at = setting.index(each["broker"])
         if at is not None:
-            yield about(each, _disk(each, at))
+            yield question_about(each, _disk(each, at))
 
 
 def _disk(seen: HistoryObservation, at: int) -> Callable[[Tracked], StepQuery]:
-    """Where the log reaches the offset and its record was not read, any record may be there."""
+    """Return the query for a look at a disk; if the log reaches the offset and its record was not read, any record may be
+    there."""
     records = seen.get("records") or {}
 
     def asked(tracked: Tracked) -> StepQuery:

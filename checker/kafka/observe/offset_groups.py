@@ -1,7 +1,5 @@
-"""Which offsets are asked about, and what: those about which a history says the same in the same order are one *group*.
-
-The history is held against the model once for every offset that it speaks about, and for one that was never written.
-"""
+"""Groups offsets about which a history says the same in the same order, and collects what is asked about each group.  The
+history is matched once for each group, and once for an offset that was never written."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from typing import NamedTuple
 
 from neverlost.checker.kafka.history.history import HistoryObservation
 from neverlost.checker.kafka.observe.controller_events import controller_questions
-from neverlost.checker.kafka.observe.history_question import Call, HistoryQuestion, StepQuery, Tracked, always
+from neverlost.checker.kafka.observe.history_question import Call, HistoryQuestion, StepQuery, Tracked, same_query
 from neverlost.checker.kafka.observe.match_history import ObservedStep, Observer, States
 from neverlost.checker.kafka.observe.observed_offsets import disk_questions, high_watermark_questions
 from neverlost.checker.kafka.observe.process_events import process_questions
@@ -23,10 +21,8 @@ from neverlost.checker.kafka.observe.starting_model import HistorySetting
 
 @dataclass(frozen=True)
 class OffsetGroup:
-    """Offsets about which the history says the same: the offsets, the names of the records there, and what is asked.
-
-    `repeats`: whether those records may have been sent more than once.
-    """
+    """Offsets about which the history says the same, the names of their records, and what is asked.  `repeats`: whether those
+    records may have been sent more than once."""
 
     offsets: tuple[int, ...]
     names: tuple[str, ...]
@@ -35,7 +31,6 @@ class OffsetGroup:
 
     @property
     def tracked(self) -> Tracked:
-        """The offset that stands for all."""
         return Tracked(self.offsets[-1], self.names)
 
     @property
@@ -50,14 +45,14 @@ class OffsetGroup:
 
 
 class RecordKey(NamedTuple):
-    """What is asked about a record: the action that shows it, and the record's number in the model."""
+    """The key of a query about a record: the action that shows it, and the record's number in the model."""
 
     action: str
     record: int
 
 
 class Matching:
-    """The groups of a history."""
+    """The groups of a history, with their observers."""
 
     def __init__(self, setting: HistorySetting) -> None:
         self.setting, self.questions = setting, questions_of(setting)
@@ -66,7 +61,7 @@ class Matching:
         self._labels: dict[int, int] = {}
 
     def seen(self, label: int) -> tuple[HistoryObservation, ...]:
-        """What an observation's label stands for: questions first, then single records; nothing for -1."""
+        """Return the observation that a label stands for: questions first, then single records; None for -1."""
         if label < 0:
             return ()
         later = label - len(self.questions)
@@ -78,14 +73,14 @@ class Matching:
         return sorted(times)
 
     def _down(self, time: float) -> float:
-        """Just after the last moment of the grid before a time: nothing in between distinguishes them."""
+        """Return a time just after the last moment of the grid before a time: nothing in between distinguishes them."""
         at = bisect_right(self._grid, time)
         if at == 0:
             return -math.inf
         return time if self._grid[at - 1] == time else math.nextafter(self._grid[at - 1], math.inf)
 
     def _up(self, time: float) -> float:
-        """Just before the first moment of the grid after a time."""
+        """Return a time just before the first moment of the grid after a time."""
         at = bisect_left(self._grid, time)
         if at == len(self._grid):
             return math.inf
@@ -102,7 +97,7 @@ class Matching:
 
     @cached_property
     def _places(self) -> dict[str, set[int]]:
-        """The offsets at which each record was seen."""
+        """Return the offsets at which each record was seen."""
         found: dict[str, set[int]] = {}
         for offset, seen in self.about.items():
             for each in seen:
@@ -121,13 +116,13 @@ class Matching:
 
     @cached_property
     def unaccounted(self) -> float:
-        """When the first record was sent whose offset is not known: it may be anywhere."""
+        """When the first record of unknown offset was sent: it may be anywhere from then on."""
         if "sent" not in self.setting.history.complete:
             return -math.inf
         return min((at for record, at in self._sent.items() if record not in self._places), default=math.inf)
 
     def groups(self) -> list[OffsetGroup]:
-        """Everything that is asked: first about an offset that was never written, then about each that was seen."""
+        """Return all groups: first that of an offset that was never written, then those that were seen."""
         records: dict[int, set[str]] = {}
         for record, offsets in self._places.items():
             for offset in offsets:
@@ -145,19 +140,18 @@ class Matching:
         return list(found.values())
 
     def with_repeats(self, group: OffsetGroup) -> OffsetGroup:
-        """The same group, when its records may have been sent more than once."""
+        """Return the group whose records may have been sent more than once."""
         return replace(group, observations=self._observations(group.tracked, repeats=True), repeats=True)
 
     def observer(self, group: OffsetGroup) -> Observer:
-        """The observer that is asked about a group."""
         return self.setting.observer(group.tracked.count, group.repeats)
 
     def starts(self, group: OffsetGroup) -> States:
-        """The states that the history of a group may begin in."""
+        """Return the states in which the history of a group may begin."""
         return self.setting.starts(group.tracked.count, group.repeats)
 
     def _observations(self, tracked: Tracked, repeats: bool = False) -> tuple[ObservedStep, ...]:
-        """Every question, then what was seen of the records at the offset."""
+        """Return every question, then what was seen of the records at the offset."""
         return tuple(self._observation(label, each, tracked, repeats) for label, each in self._asked(tracked))
 
     def _observation(self, label: int, question: HistoryQuestion, tracked: Tracked, repeats: bool) -> ObservedStep:
@@ -166,18 +160,16 @@ class Matching:
         return ObservedStep(asked.key, steps, asked.fits, question.earliest, question.latest, question.source, label)
 
     def _asked(self, tracked: Tracked) -> Iterator[tuple[int, HistoryQuestion]]:
-        """What is asked about an offset, by label."""
+        """Yield what is asked about an offset, by label."""
         yield from enumerate(self.questions)
         for action, record, at, seen in self._records_at(tracked):
             number = tracked.number(record)
-            asked = always(StepQuery(RecordKey(action, number), [(action, {"record": number})]))
+            asked = same_query(StepQuery(RecordKey(action, number), [(action, {"record": number})]))
             yield self._label(seen), HistoryQuestion((), at, at, f"{action} {record or 'unknown record'}", asked)
 
     def _records_at(self, tracked: Tracked) -> Iterator[tuple[str, str | None, float, HistoryObservation | None]]:
-        """What is seen of the records at one offset, with the moment that says least: sent early, notified late.
-
-        None stands for every unknown record, and for what was not seen.
-        """
+        """Yield what was seen of the records at one offset, at the time that says least: sent early, notified late.  None
+        stands for every unknown record, and for what was not seen."""
         if self.unaccounted < math.inf:
             yield "producer_sends", None, self._down(self.unaccounted), None
         for name in tracked.names:
@@ -203,7 +195,7 @@ class Matching:
         return self._labels[id(seen)]
 
     def _numbers(self, count: int, repeats: bool, asked: StepQuery) -> tuple[int, ...]:
-        """The steps that may have been seen; found once."""
+        """Return the steps that may have been seen; computed once."""
         where = (count, repeats, asked.key)
         if where not in self._steps:
             self._steps[where] = numbers(self.setting.observer(count, repeats), asked.calls)
@@ -211,7 +203,7 @@ class Matching:
 
 
 def questions_of(setting: HistorySetting) -> list[HistoryQuestion]:
-    """What every offset is asked about.  An observation's label is its place here."""
+    """Return what is asked about every offset; an observation's label is its index here."""
     return [
         *controller_questions(setting),
         *process_questions(setting),
@@ -221,7 +213,7 @@ def questions_of(setting: HistorySetting) -> list[HistoryQuestion]:
 
 
 def numbers(observer: Observer, calls: Iterable[Call]) -> tuple[int, ...]:
-    """The steps of some actions with some of their arguments given."""
+    """Return the numbers of the steps of some actions whose arguments are partly given."""
     wanted = list(calls)
     return tuple(
         number

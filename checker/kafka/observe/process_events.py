@@ -1,4 +1,4 @@
-"""Starts and ends of brokers' processes, as questions."""
+"""Starts and ends of brokers' processes as questions to the model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neverlost.checker.kafka.history.history import History, HistoryObservation
-from neverlost.checker.kafka.observe.history_question import HistoryQuestion, StepQuery, Tracked, always
+from neverlost.checker.kafka.observe.history_question import HistoryQuestion, StepQuery, Tracked, same_query
 from neverlost.checker.kafka.observe.starting_model import HistorySetting
 from neverlost.model.faults import KILLED, LOST
 from neverlost.model.observed.protocol import FAULT_OF
@@ -19,14 +19,15 @@ SLACK = 5.0
 
 @dataclass(frozen=True)
 class _Stop:
-    """The last end of a process whose broker was registered, and until when it may have come to the model's end."""
+    """The last end of a process whose broker was registered, and the latest time for the model's end of it."""
 
     at: float
     latest: float
 
 
 def process_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
-    """One for each start and end; the end of a process that has not registered since its last end is no stop of a broker."""
+    """Yield a question for each start and end; the end of a process that has not registered since its last end is no stop of a
+    broker."""
     registered = _registrations(setting.history)
     stops: dict[int, _Stop] = {}
     for each in setting.history.of("process"):
@@ -37,7 +38,7 @@ def process_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
         if each["state"] == "started":
             if stop is None:
                 continue
-            asked = always(StepQuery(("start", at), [("process_start", {"broker": at})]))
+            asked = same_query(StepQuery(("start", at), [("process_start", {"broker": at})]))
         elif stop is not None and not any(stop.at <= time <= each.until for time in times):
             asked = _ending_unregistered(each, at)
         else:
@@ -66,12 +67,13 @@ def _ending_unregistered(seen: HistoryObservation, at: int) -> Callable[[Tracked
 
 
 def endings(state: str) -> tuple[str, ...]:
-    """The actions by which the process of a running broker ends in a way."""
+    """Return the actions by which a running broker's process ends in a given way."""
     return tuple(name for name, fault in FAULT_OF.items() if fault.ends == state and name != "broker_lose_down")
 
 
 def _ending(seen: HistoryObservation, at: int) -> Callable[[Tracked], StepQuery]:
-    """What was lost may lie beyond the tracked offset: then the process ended and kept all that is looked at."""
+    """Return the query for the end of a process.  What was lost may lie beyond the tracked offset: then the process ended and
+    lost nothing that is tracked."""
     state, end = seen["state"], seen.get("log_end")
 
     def emptied(k: Any, was: Any, now: Any) -> Any:

@@ -1,4 +1,4 @@
-"""From a history to the model that it is held against: configuration, replicas, where it begins, what is silent."""
+"""From a history to the model for matching it: configuration, replicas, initial states, silent actions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain, combinations, product
 from typing import Any
 
-from neverlost.checker.kafka.history.events import ControllerEvent, Known, changes_of, replicas_of
+from neverlost.checker.kafka.history.events import ControllerEvent, Known, controller_events, replicas_of
 from neverlost.checker.kafka.history.history import History
 from neverlost.checker.kafka.observe.match_history import Observer, States
 from neverlost.model.kernel import NO_REPLICA, Configuration
@@ -37,14 +37,14 @@ LISTS = {"isr": "isr", "elr": "elr", "replicas": "is_replica", "adding": "is_add
 
 
 def lists_of(sizes: Mapping[str, int]) -> dict[str, str]:
-    """Those that a model of these sizes has."""
+    """Return the lists of the partition that a model of these sizes has."""
     left_out = [*([] if sizes["elr"] else ["elr"]), *([] if sizes["reassignment"] else ["replicas", "adding", "removing"])]
     return {name: flags for name, flags in LISTS.items() if name not in left_out}
 
 
 @dataclass(frozen=True)
 class HistorySetting:
-    """A history with what it takes to ask the model about it."""
+    """A history with everything that questions to the model need."""
 
     history: History
     configuration: Mapping[str, Any]
@@ -63,7 +63,7 @@ class HistorySetting:
 
     @property
     def sees_brokers(self) -> bool:
-        """Whether every change of a registration is in the history, too."""
+        """Whether every change of the partition and of a registration is in the history."""
         return self.is_whole and "broker" in self.history.complete
 
     @property
@@ -78,29 +78,29 @@ class HistorySetting:
 
     @cached_property
     def begins_with_the_topic(self) -> bool:
-        """Whether the first partition is the one that was created."""
+        """Whether the history begins with the creation of the partition."""
         return bool(self.start.partition["partition_epoch"] == 0 and self.start.partition["leader_epoch"] == 0)
 
     def index(self, broker: int) -> int | None:
-        """The model's number of a broker; None for one that never had a replica."""
+        """Return the model's number of a broker; None for one that never had a replica."""
         return self.replicas.index(broker) if broker in self.replicas else None
 
     def replica(self, broker: int = NO_REPLICA) -> int:
-        """The same, `NO_REPLICA` for one that never had a replica."""
+        """Return the model's number of a broker; `NO_REPLICA` for one that never had a replica."""
         at = self.index(broker)
         return NO_REPLICA if at is None else at
 
     @property
     def observer_sizes(self) -> Mapping[str, int]:
-        """The model's sizes, whatever the number of names."""
+        """The model's sizes, for any number of record names."""
         return OBSERVED.sizes(self.configured(2, False))
 
     def configured(self, names: int, repeats: bool) -> Configuration:
-        """The model's configuration for so many record names, which may be sent again or not."""
+        """Return the model's configuration for `names` record names, which may be sent again if `repeats`."""
         return {**self.configuration, "bounds.records": names, "faults.producer_retry": int(repeats)}
 
     def observer(self, names: int, repeats: bool) -> Observer:
-        """The observer for so many record names; made once."""
+        """Return the observer for `names` record names; made once."""
         if (names, repeats) not in self.observers:
             system = observed_system(self.configured(names, repeats))
             metadata = METADATA if system.sizes["asks_controller"] else METADATA | {"leader_ask_to_expand_isr"}
@@ -113,7 +113,7 @@ class HistorySetting:
         return self.observers[names, repeats]
 
     def starts(self, names: int, repeats: bool) -> States:
-        """The states that the history may begin in."""
+        """Return the states in which the history may begin."""
         observer = self.observer(names, repeats)
         system, configuration = observer.system, self.configured(names, repeats)
         budget = {"producer_retry_left": 1} if repeats else {}
@@ -129,7 +129,7 @@ class HistorySetting:
             yield from [base | _NOTHING_KNOWN] if self.begins_with_the_topic else self._hidden(base)
 
     def _shown(self) -> dict[str, Any]:
-        """The fields of the model that the first partition gives."""
+        """Return the fields of the model that the first partition decides."""
         sizes, partition = self.observer_sizes, self.start.lists
         found: dict[str, Any] = {"leader": self.replica(self.start.partition["leader"])}
         for name, flags in lists_of(sizes).items():
@@ -141,7 +141,8 @@ class HistorySetting:
         return found | {each.left: 1 for each in refilled(sizes)}
 
     def _hidden(self, base: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """What a partition may hide in the middle of a run: who follows whom, and who still believes it is leader."""
+        """Yield every combination of the fields that a history may hide when it begins in the middle of a run: who follows
+        whom, and who still believes it is leader."""
         everyone, leader = range(len(self.replicas)), base["leader"]
         for followed in product((NO_REPLICA, *everyone), repeat=len(self.replicas)):
             leading = [each for each in everyone if followed[each] == each]
@@ -161,19 +162,18 @@ _NOTHING_KNOWN: dict[str, Any] = {"leader_knows": ELECTED, "follows": NO_REPLICA
 
 
 def _supersets(member: int, everyone: range) -> list[list[bool]]:
-    """Every set of replicas that a member belongs to."""
     others = [each for each in everyone if each != member]
     chosen = chain.from_iterable(combinations(others, size) for size in range(len(others) + 1))
     return [[each == member or each in some for each in everyone] for some in map(set, chosen)]
 
 
 def unchanged(k: Any, before: Any, after: Any) -> Any:
-    """Whether a step leaves the partition alone."""
+    """Return the condition that a step leaves the partition alone."""
     return k.not_(is_changed(k, before, after))
 
 
 def is_changed(k: Any, before: Any, after: Any) -> Any:
-    """Whether a step changes what the controller has of the partition."""
+    """Return the condition that a step changes what the controller has of the partition."""
     differs = [before.leader != after.leader]
     if before.sizes["elr"]:
         differs.append(before.last_known_leader != after.last_known_leader)
@@ -184,12 +184,10 @@ def is_changed(k: Any, before: Any, after: Any) -> Any:
 
 
 def setting_of(history: History, given: Given, until: float = float("inf")) -> HistorySetting:
-    """What a history needs; `given` are the keys of the command line, which win over those of the header;
-    `until` is the moment of the monotonic clock at which it is given up.
-
-    Errors: `InputError` for a history without a partition, and for one that the model cannot be asked about.
-    """
-    start, start_at, changes = changes_of(history)
+    """Return the setting of a history; `given` are keys of the command line, which win over those of the header; `until` is
+    the time of the monotonic clock at which matching is given up.  Errors: `InputError` for a history without a partition, and
+    for one that the model cannot be asked about."""
+    start, start_at, changes = controller_events(history)
     replicas = replicas_of(start, changes)
     configuration = _configuration(history, given, start, replicas, changes)
     return HistorySetting(history, configuration, replicas, start, start_at, tuple(changes), until)
@@ -198,7 +196,7 @@ def setting_of(history: History, given: Given, until: float = float("inf")) -> H
 def _configuration(
     history: History, given: Given, start: Known, replicas: tuple[int, ...], changes: list[ControllerEvent]
 ) -> Configuration:
-    """The configuration of the version, the header and the command line, with the sizes of the history."""
+    """Return the configuration of the version, the header and the command line, with the sizes of the history."""
     offered: Given = {name: (value, "the history's header") for name, value in history.config.items()}
     keys_given = offered | given
     for name in keys_given:

@@ -1,1 +1,1 @@
-"""From a counterexample to what has to be done on a cluster, and doing it; never how it is shown."""
+"""From a counterexample to actions on a real cluster, and carrying them out."""

@@ -1,4 +1,4 @@
-"""One try of a plan on a cluster, on a topic of its own: what its stages share, and what came of it."""
+"""One try of a plan on a cluster, on a topic of its own: the state that its stages share, and the outcome."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from neverlost.checker.kafka.cluster.cluster import Cluster
 from neverlost.checker.kafka.cluster.metadata import PartitionRecord
 from neverlost.checker.kafka.cluster.network import ANSWERS, BOTH, FETCH, TrafficRule
 from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan
-from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, rules
+from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, network_rules
 from neverlost.model.snapshot import ClusterSnapshot
 
 Notify = Callable[[str], None]
@@ -22,7 +22,7 @@ Notify = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Moment:
-    """What the cluster looked like when a stage was over, or could not be finished."""
+    """A snapshot of the cluster when a stage was over, or could not be finished."""
 
     says: str
     seconds: float
@@ -31,7 +31,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Divergence:
-    """Where reality and the model went different ways: the steps of the stage, what the model has there, what was seen."""
+    """Where the cluster and the model diverged: the steps of the stage, the model's state there, what was seen."""
 
     first: int
     last: int
@@ -41,7 +41,7 @@ class Divergence:
 
 @dataclass
 class AttemptOutcome:
-    """What came of it.  By record: when and at which offset it was `acknowledged`, `read_before` the end."""
+    """The outcome of a try.  By record: the time and offset at which it was `acknowledged`; `read_before` the end."""
 
     divergence: Divergence | None = None
     moments: list[Moment] = field(default_factory=list)
@@ -56,10 +56,8 @@ class AttemptOutcome:
 
     @property
     def lost(self) -> tuple[int, ...]:
-        """Records that were acknowledged or read, and that a consumer cannot read at the end, nor the leader has on its disk.
-
-        A leader without its followers may have a record above its high watermark.  While there is no leader nothing is lost
-        yet.
+        """The records that were acknowledged or read, and that at the end a consumer cannot read and the leader does not have
+        on disk.  A leader without followers may have a record above its high watermark.  Without a leader nothing is lost yet.
         """
         there = {number_of(each) for each in [*(self.read or []), *self.logs.get(self.leader, [])]}
         return tuple(sorted((self.acknowledged.keys() | self.read_before.keys()) - there)) if self.read is not None else ()
@@ -70,17 +68,15 @@ class AttemptOutcome:
 
 
 def number_of(record: Record) -> int | None:
-    """The model's number of a record that we wrote; 0 for a filler, None for one that is not ours."""
+    """Return the model's number of a record that we wrote; 0 for a filler, None for one that is not ours."""
     match = re.fullmatch(rb"m(\d+)", record.value or b"")
     return int(match[1]) if match else None
 
 
 @dataclass
 class Attempt:
-    """A try under way: what was sent so far, which traffic is held, and since when.
-
-    Units: seconds; `patience` is how long a stage may take.
-    """
+    """A try under way: what was sent so far, which traffic is blocked, and its times.  Units: seconds; `patience` is how long
+    a stage may take."""
 
     cluster: Cluster
     plan: ReproductionPlan
@@ -94,31 +90,31 @@ class Attempt:
 
     @property
     def seconds(self) -> float:
-        """Since it began."""
+        """The seconds since it began."""
         return time.monotonic() - self.started
 
     @property
     def partition(self) -> PartitionRecord:
-        """The partition, as the controller holds it now."""
+        """Return the partition as the controller has it now."""
         return self.cluster.partition(self.topic)
 
     @property
     def leader(self) -> int | None:
-        """The broker that leads it, if one does."""
+        """Return the broker that leads; None without a leader."""
         return None if self.partition.leader < 0 else self.partition.leader
 
     def records(self, broker: int) -> list[Record]:
-        """A broker's records that the model knows."""
+        """Return a broker's records that the model knows."""
         return [each for each in self.cluster.log(broker, self.topic) if number_of(each)]
 
     def note(self, what: str) -> None:
-        """Say what is done, and remember when."""
+        """Print what is done, and record its time."""
         self.outcome.done.append(f"{self.seconds:6.1f} s  {what}")
         self.notify(self.outcome.done[-1])
 
     def hold(self, holds: TrafficBlocks) -> None:
-        """Cut what must not flow from now on, then let flow what may."""
-        wanted, network = rules(self.cluster, holds), self.cluster.network
+        """Block the given traffic, then let all other traffic flow."""
+        wanted, network = network_rules(self.cluster, holds), self.cluster.network
         for rule in wanted - self.rules:
             if rule.part == BOTH:
                 network.cut(rule.source, rule.target, rule.api)
@@ -133,11 +129,10 @@ class Attempt:
         self.rules = wanted
 
 
-def led(leader: int | None) -> str:
-    """Which broker leads, in words."""
+def leader_text(leader: int | None) -> str:
+    """Return who leads, in words."""
     return "no broker leads" if leader is None else f"broker {leader} leads"
 
 
-def listed(brokers: tuple[int, ...]) -> str:
-    """Brokers in order, as a list."""
+def sorted_brokers(brokers: tuple[int, ...]) -> str:
     return ",".join(map(str, sorted(brokers))) or "none"

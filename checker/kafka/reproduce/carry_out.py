@@ -1,4 +1,4 @@
-"""Each operation of a plan, done to a cluster."""
+"""Carries out each operation of a plan on a cluster."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ FILLER = b"m0"
 
 
 def carry_out(attempt: Attempt, stage: ReproductionStep) -> None:
-    """Do what a stage begins with; where nothing is done, what was held flows again.
-
-    Errors: `ClusterError` where the cluster does not let it be done.
-    """
+    """Do the operation that a stage begins with; a stage without one lets blocked traffic flow.  Errors: `ClusterError` where
+    the cluster does not let it be done."""
     if stage.operation in OPERATIONS:
         OPERATIONS[stage.operation](attempt, stage)
 
@@ -54,7 +52,7 @@ def _move(attempt: Attempt, stage: ReproductionStep) -> None:
 
 
 def _reassign(attempt: Attempt, stage: ReproductionStep) -> None:
-    """Those that stay keep their order."""
+    """Request a reassignment; replicas that stay keep their order."""
     order = [each for each in attempt.partition.replicas if each in stage.argument]
     order += [each for each in stage.argument if each not in order]
     attempt.note(f"reassign to {','.join(map(str, order))}")
@@ -77,11 +75,9 @@ def _learn(attempt: Attempt, stage: ReproductionStep) -> None:
 
 
 def _replay(attempt: Attempt, stage: ReproductionStep) -> None:
-    """Nothing else shows it: the broker prints that it is the leader already.
-
-    Then time must pass: the high watermark waits for a replica outside the ISR that was caught up a moment ago
-    (`shouldWaitForReplicaToJoinIsr`).
-    """
+    """Wait until a broker replays its own change, which only its log shows: it prints that it is the leader already.  Then
+    time must pass: the high watermark waits for a replica outside the ISR that caught up a moment ago
+    (`shouldWaitForReplicaToJoinIsr`)."""
     attempt.note(f"broker {stage.broker} gets the record of the change before, late and alone")
     pattern = rf"Skipped the become-leader.* {re.escape(attempt.topic)}-0 "
     process = attempt.cluster.brokers[stage.broker].process
@@ -119,7 +115,7 @@ def _lose_disk(attempt: Attempt, stage: ReproductionStep) -> None:
 
 
 def _stop(attempt: Attempt, stage: ReproductionStep) -> None:
-    """A broker that shuts down waits until the others have read that it leads no more; it need not read so itself."""
+    """Stop a broker, which waits until the others have read that it no longer leads; it need not read so itself."""
 
     def hand_over() -> None:
         attempt.cluster.wait(lambda: attempt.leader != stage.broker, f"leader {stage.broker} to hand over", 60)
@@ -136,7 +132,7 @@ def _stop_and_take_out(attempt: Attempt, stage: ReproductionStep) -> None:
 
 
 def _assign_directory(attempt: Attempt, stage: ReproductionStep) -> None:
-    """The broker reports the directory to the controller as soon as the copy there has caught up."""
+    """Let the broker report the directory to the controller, which it does as soon as the copy there has caught up."""
     broker = attempt.leader or stage.target.running[0]
     here = attempt.cluster.log_folder(broker, attempt.topic).parent
     there = next(each for each in attempt.cluster.brokers[broker].directories if each != here)
@@ -172,7 +168,8 @@ OPERATIONS: Mapping[str, Callable[[Attempt, ReproductionStep], None]] = {
 
 
 def elect_by_hand(attempt: Attempt, target: Target) -> None:
-    """Before 3.9 a KRaft controller does not look at a topic's unclean.leader.election.enable (KAFKA-12670)."""
+    """Request an unclean election: before 3.9 a KRaft controller ignores a topic's unclean.leader.election.enable
+    (KAFKA-12670)."""
     is_unclean = target.leader is not None and target.leader not in attempt.partition.isr
     if not (is_unclean and attempt.plan.is_unclean_allowed and attempt.cluster.home.minor < (3, 9)):
         return

@@ -1,4 +1,4 @@
-"""What a cluster looks like now, as the pictures draw it, and which epochs its brokers know."""
+"""A snapshot of a cluster in the form that pictures draw, and the epochs that its brokers know."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EPOCHS = (
 
 
 def known_epochs(cluster: Cluster, broker: int, topic: str) -> tuple[int, int]:
-    """The leader epoch and the partition epoch that a broker has last acted on; -1 for none since it started."""
+    """Return the leader epoch and the partition epoch that a broker has last acted on; -1 for none since it started."""
     process = cluster.brokers[broker].process
     printed = process.printed(process.started_at)
     leader_epoch = partition_epoch = -1
@@ -31,7 +31,7 @@ def known_epochs(cluster: Cluster, broker: int, topic: str) -> tuple[int, int]:
 
 
 def scene(attempt: Attempt) -> ClusterSnapshot:
-    """The cluster as the pictures draw it; brokers are counted from 0 there."""
+    """Return a snapshot of the cluster for the pictures, in which brokers are counted from 0."""
     now, brokers = attempt.partition, attempt.cluster.brokers
     return ClusterSnapshot(
         leader=None if now.leader < 0 else now.leader - 1,

@@ -1,8 +1,6 @@
-"""A counterexample with its steps in an order that a cluster can follow.
-
-A controller misses a dead broker when its session has expired, so it misses brokers in the order in which they died.  The model
-knows no time: there two may die, and be missed the other way round.
-"""
+"""Reorders a counterexample's steps so that a cluster can follow them.  A controller fences a dead broker when its session has
+expired, so it fences brokers in the order in which they died.  The model has no time: there two may die, and be fenced the
+other way round."""
 
 from __future__ import annotations
 
@@ -17,20 +15,21 @@ DEATHS = (KILLED, LOST)
 """How a process ends that the controller misses later, when its session has expired."""
 
 
-def as_sessions_expire(system: System, trace: Behaviour) -> Behaviour:
-    """The same steps to the same end, in which no broker is missed before another that died earlier.
-
-    A broker dies later than in the trace, after those that are missed before it, where the steps between commute with its
-    death; elsewhere the trace stays as it is.
-    """
+def order_by_session_expiry(system: System, trace: Behaviour) -> Behaviour:
+    """Return the same steps to the same end, in an order in which no broker is fenced before another that died earlier.  A
+    broker's death is moved behind the fencings that must come before its own, if the steps between commute with it; else the
+    trace stays as it is."""
     for broker in range(system.sizes["replica"]):
-        trace = _dying_later(system, trace, broker) or trace
+        trace = _delay_death(system, trace, broker) or trace
     return trace
 
 
-def _dying_later(system: System, trace: Behaviour, broker: int) -> Behaviour | None:
-    """One broker's last death moved behind the last miss of others that must come first; None if nothing is to be moved."""
-    died, missed = _last(system, trace, _is_death), _last(system, trace, lambda each: each.name == "controller_fence_dead")
+def _delay_death(system: System, trace: Behaviour, broker: int) -> Behaviour | None:
+    """Move one broker's last death behind the fencings that must come first; None if nothing is to be moved."""
+    died, missed = (
+        _last_index(system, trace, _is_death),
+        _last_index(system, trace, lambda each: each.name == "controller_fence_dead"),
+    )
     both = died.keys() & missed.keys()
     if broker not in both:
         return None
@@ -47,7 +46,7 @@ def _is_death(action: Action) -> bool:
     return action.fault is not None and "broker" in action.parameters and BY_NAME[action.fault].ends in DEATHS
 
 
-def _last(system: System, trace: Behaviour, is_wanted: Callable[[Action], bool]) -> dict[int, int]:
-    """Where a step of a kind was last taken, by broker."""
+def _last_index(system: System, trace: Behaviour, is_wanted: Callable[[Action], bool]) -> dict[int, int]:
+    """Return the index of the last step of a kind, by broker."""
     steps = [system.steps[number] for number in trace.steps]
     return {step.arguments["broker"]: place for place, step in enumerate(steps) if is_wanted(step.action)}

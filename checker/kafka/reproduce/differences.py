@@ -1,17 +1,17 @@
-"""How a cluster differs from what a stage's end looks like in the model."""
+"""Compares a cluster with the model's state at the end of a stage."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from neverlost.checker.kafka.reproduce.attempt import Attempt, led, listed, number_of
+from neverlost.checker.kafka.reproduce.attempt import Attempt, leader_text, number_of, sorted_brokers
 from neverlost.checker.kafka.reproduce.cluster_scene import known_epochs
 from neverlost.checker.kafka.reproduce.target import Target
 
 
 def differences(attempt: Attempt, target: Target) -> list[str]:
-    """What is not as the model has it, a sentence each."""
+    """Return how the cluster differs from the target, a sentence each."""
     take_answers(attempt)
     found = [*_metadata(attempt, target), *_fencing(attempt, target)]
     found += [] if found else _knowledge(attempt, target)
@@ -21,13 +21,13 @@ def differences(attempt: Attempt, target: Target) -> list[str]:
 def _metadata(attempt: Attempt, target: Target) -> Iterator[str]:
     now = attempt.partition
     if attempt.leader != target.leader:
-        yield f"{led(attempt.leader)}, in the model {led(target.leader)}"
+        yield f"{leader_text(attempt.leader)}, in the model {leader_text(target.leader)}"
     pairs = [("the ISR", now.isr, target.isr), ("the replicas are", now.replicas, target.replicas)]
     if attempt.plan.compares_elr:
         pairs.append(("the ELR", now.elr, target.elr))
     for name, seen, wanted in pairs:
         if set(seen) != set(wanted):
-            yield f"{name} {listed(seen)}, in the model {listed(wanted)}"
+            yield f"{name} {sorted_brokers(seen)}, in the model {sorted_brokers(wanted)}"
 
 
 def _fencing(attempt: Attempt, target: Target) -> Iterator[str]:
@@ -37,7 +37,8 @@ def _fencing(attempt: Attempt, target: Target) -> Iterator[str]:
 
 
 def _knowledge(attempt: Attempt, target: Target) -> list[str]:
-    """The leader must have applied its leadership, and know the newest partition epoch, where the model's does."""
+    """Return how the leader's knowledge differs: it must have applied its leadership, and know the newest partition epoch, if
+    the model's leader has."""
     now, leader = attempt.partition, attempt.leader
     if leader is None:
         return []
@@ -75,7 +76,7 @@ def _is_about_reads(attempt: Attempt) -> bool:
 
 
 def take_answers(attempt: Attempt) -> None:
-    """Take in what was acknowledged to producers, and what consumers can read."""
+    """Record what was acknowledged to producers, and what consumers can read."""
     outcome = attempt.outcome
     for record, sending in attempt.sendings.items():
         answer = sending.answer
@@ -92,7 +93,7 @@ def take_answers(attempt: Attempt) -> None:
 
 
 def _read_what_is_visible(attempt: Attempt) -> None:
-    """A record below the current leader's high watermark can be read; a consumer reads it to be sure."""
+    """Consume records below the current leader's high watermark, to be sure that they can be read."""
     read, leader = attempt.outcome.read_before, attempt.leader
     if leader is None:
         return

@@ -1,4 +1,4 @@
-"""A counterexample tried on a cluster: each stage of its plan is done, each target waited for, and the partition read."""
+"""Tries a counterexample on a cluster: carries out each stage of its plan, waits for each target, and reads the partition."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ import time
 from neverlost.checker.kafka.cluster import faults
 from neverlost.checker.kafka.cluster.batches import Record
 from neverlost.checker.kafka.cluster.cluster import Cluster
-from neverlost.checker.kafka.cluster.process import ClusterError, Unmet
-from neverlost.checker.kafka.reproduce.attempt import Attempt, AttemptOutcome, Divergence, Moment, Notify, led, listed
+from neverlost.checker.kafka.cluster.process import ClusterError, ConditionNotMet
+from neverlost.checker.kafka.reproduce.attempt import (
+    Attempt,
+    AttemptOutcome,
+    Divergence,
+    Moment,
+    Notify,
+    leader_text,
+    sorted_brokers,
+)
 from neverlost.checker.kafka.reproduce.carry_out import carry_out, elect_by_hand
 from neverlost.checker.kafka.reproduce.cluster_scene import scene
 from neverlost.checker.kafka.reproduce.differences import differences
@@ -20,10 +28,8 @@ STILL = 20
 
 
 def follow(cluster: Cluster, plan: ReproductionPlan, topic: str, notify: Notify) -> AttemptOutcome:
-    """Try a plan on a topic of its own; every fault is undone before the partition is read.
-
-    Errors: `ClusterError` where the cluster does not come to the plan's beginning, or not back.
-    """
+    """Try a plan on a topic of its own; every fault is undone before the partition is read.  Errors: `ClusterError` if the
+    cluster does not reach the plan's initial state, or does not recover."""
     attempt = Attempt(cluster, plan, topic, notify)
     _begin(attempt)
     for stage in plan.stages:
@@ -46,7 +52,7 @@ def _begin(attempt: Attempt) -> None:
 
 
 def _is_seen(attempt: Attempt, stage: ReproductionStep) -> bool:
-    """Whether the stage went as the model did."""
+    """Carry out a stage and return whether it went as in the model."""
     says = "; ".join(stage.says)
     try:
         attempt.hold(stage.during)
@@ -55,17 +61,15 @@ def _is_seen(attempt: Attempt, stage: ReproductionStep) -> bool:
         elect_by_hand(attempt, stage.target)
         reach(attempt, stage.target, slowly=stage.operation == "start")
     except ClusterError as problem:
-        seen = problem.seen if isinstance(problem, Unmet) else str(problem)
+        seen = problem.seen if isinstance(problem, ConditionNotMet) else str(problem)
         attempt.outcome.divergence = Divergence(stage.first, stage.last, says, tuple(seen.split("\n")))
     _remember(attempt, says)
     return attempt.outcome.divergence is None
 
 
 def reach(attempt: Attempt, target: Target, slowly: bool = False) -> None:
-    """Wait until the cluster looks as the model does; a broker that starts gets three times as long.
-
-    Errors: `Unmet` with every difference that is left when time is up, or when none of them has changed for long.
-    """
+    """Wait until the cluster looks as the model does; a broker that starts gets three times as long.  Errors:
+    `ConditionNotMet` with every difference that is left when time is up, or when none of them has changed for long."""
     times = 3 if slowly else 1
     left, since = [""], time.monotonic()
 
@@ -75,7 +79,7 @@ def reach(attempt: Attempt, target: Target, slowly: bool = False) -> None:
         if found != left:
             left, since = found, time.monotonic()
         elif found and time.monotonic() - since > STILL * times:
-            raise Unmet("a difference from the model to change", STILL * times, "\n".join(found))
+            raise ConditionNotMet("a difference from the model to change", STILL * times, "\n".join(found))
         return not found
 
     said = "the cluster to look as the model does"
@@ -96,7 +100,7 @@ def _recover(attempt: Attempt) -> None:
     cluster.wait(lambda: all(map(cluster.is_unfenced, cluster.brokers)), "every broker to be back", 120)
     try:
         cluster.wait(lambda: _is_whole(attempt), "every replica to be in sync", attempt.patience)
-    except Unmet:
+    except ConditionNotMet:
         attempt.note(f"not every replica is in sync: {_line(attempt)}")
     outcome.leader = attempt.partition.leader
     if attempt.leader is None:
@@ -116,8 +120,8 @@ def _is_whole(attempt: Attempt) -> bool:
 
 def _line(attempt: Attempt) -> str:
     now = attempt.partition
-    elr = f", ELR {listed(now.elr)}" if now.elr else ""
-    return f"{led(attempt.leader)}, ISR {listed(now.isr)}{elr}"
+    elr = f", ELR {sorted_brokers(now.elr)}" if now.elr else ""
+    return f"{leader_text(attempt.leader)}, ISR {sorted_brokers(now.isr)}{elr}"
 
 
 def _remember(attempt: Attempt, says: str) -> None:

@@ -1,7 +1,5 @@
-"""What a step of the model is on a cluster: an operation that is done to it, or something that it does by itself.
-
-Brokers are counted from 1 here, as on the cluster.
-"""
+"""What a step of the model is on a cluster: an operation that is done to it, or something that it does by itself.  Brokers are
+counted from 1 here, as on the cluster."""
 
 from __future__ import annotations
 
@@ -74,29 +72,29 @@ SUBJECTS = ("broker", "elected", "follower", "leader")
 
 @dataclass(frozen=True)
 class Operation:
-    """What is done, the broker that it is about (0: none), and what else it needs: a leader, replicas, an offset, a value."""
+    """An operation, its broker (0: none), and its arguments: a leader, replicas, an offset, a value."""
 
     name: str
     broker: int
     argument: tuple[int, ...]
 
 
-def done_by(action: Action) -> str | None:
-    """The operation that brings a step about; None where the cluster takes it by itself, or never."""
+def find_operation(action: Action) -> str | None:
+    """Return the operation that brings a step about; None if the cluster takes the step by itself, or never."""
     if action.name in NOT_YET:
         return None
     return DONE.get(action.name) or (BY_NAME[action.fault].done if action.fault is not None else None) or None
 
 
 def is_possible(action: Action) -> bool:
-    """Whether a step can be seen on a cluster."""
-    return done_by(action) is not None or action.name in BY_ITSELF
+    """Whether a step can happen on a cluster."""
+    return find_operation(action) is not None or action.name in BY_ITSELF
 
 
 def operation_of(step: Step) -> Operation:
-    """The operation that a stage begins with: where nothing is done, a broker reads the metadata log, or all go on."""
+    """Return the operation that a stage begins with; if nothing is done, a broker reads the metadata log, or all proceed."""
     by_itself = "replay" if step.action.name == REPLAY else "learn" if step.action.name in LEARNING else "go on"
-    given, name = step.arguments, done_by(step.action) or by_itself
+    given, name = step.arguments, find_operation(step.action) or by_itself
     broker = next((given[each] for each in SUBJECTS if each in given), -1) + 1
     if name == "lag":
         return Operation(name, broker, (given["leader"] + 1,))

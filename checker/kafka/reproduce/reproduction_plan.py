@@ -1,4 +1,4 @@
-"""From a counterexample to what has to be done on a cluster, and what has to be seen before the next thing is done.
+"""Turns a counterexample into stages: what to do on a cluster, and what must be seen before the next thing is done.
 
 A step of the model is an operation that is done to the cluster (produce, kill, cut off, move, ...), or something that the
 cluster does by itself.  Each of the former begins a `ReproductionStep`, which lasts to the next one.  Meanwhile traffic is held
@@ -24,12 +24,12 @@ from neverlost.checker.kafka.reproduce.operations import (
     REPLAY,
     REPLICATION,
     Operation,
-    done_by,
+    find_operation,
     is_possible,
     operation_of,
 )
-from neverlost.checker.kafka.reproduce.target import Target, target
-from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, held, is_stale
+from neverlost.checker.kafka.reproduce.target import Target, make_target
+from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, blocks_during, is_stale
 from neverlost.model.interpreters.ints import take
 from neverlost.model.kernel import Configuration
 from neverlost.model.sentences import sentences
@@ -40,10 +40,8 @@ from neverlost.specs.property import Property
 
 @dataclass(frozen=True)
 class ReproductionStep:
-    """One thing to do, the steps of the model that it stands for (`first` to `last`), and what ends it.
-
-    `during` is held while it is done, `holds` from then on.
-    """
+    """One operation, the steps of the model that it stands for (`first` to `last`), and the target that ends it.  `during` is
+    blocked while it is done, `holds` from then on."""
 
     first: int
     last: int
@@ -72,22 +70,19 @@ class ReproductionPlan:
 
     @property
     def acks(self) -> str:
-        """What the producer asks for."""
+        """The producer's `acks`."""
         return str(self.configuration["acks"])
 
     @property
     def has_elr(self) -> bool:
-        """Whether eligible leader replicas are on."""
         return bool(self.configuration["eligible.leader.replicas"])
 
     @property
     def is_unclean_allowed(self) -> bool:
-        """Whether the topic allows unclean elections."""
         return bool(self.configuration["unclean.leader.election.enable"])
 
     @property
     def topic_configs(self) -> dict[str, str]:
-        """The topic's own settings."""
         found = {
             "min.insync.replicas": str(self.configuration["min.insync.replicas"]),
             "unclean.leader.election.enable": str(self.is_unclean_allowed).lower(),
@@ -96,10 +91,8 @@ class ReproductionPlan:
 
     @property
     def server_settings(self) -> dict[str, str]:
-        """Brokers' settings: a follower is slow soon where the counterexample has slow followers, else hardly ever.
-
-        Where an answer from the metadata log is held, the broker must not ask again meanwhile.
-        """
+        """Brokers' settings: a follower is slow soon if the counterexample has slow followers, else hardly ever.  If an answer
+        from the metadata log is blocked, the broker must not ask again meanwhile."""
         is_slow = any(stage.operation == "lag" for stage in self.stages)
         found = {"replica.lag.time.max.ms": "3000" if is_slow else "60000"}
         if any(stage.holds.metadata_answers for stage in self.stages):
@@ -112,11 +105,9 @@ class ReproductionPlan:
         return 2 if any(stage.operation in DIRECTORIES for stage in self.stages) else 1
 
 
-def plan(system: System, broken: Property, trace: Behaviour) -> ReproductionPlan:
-    """The plan of a counterexample of a modern model.
-
-    Errors: `InputError` for a configuration that no Kafka has, and for a step that cannot be brought about, with its number.
-    """
+def plan_stages(system: System, broken: Property, trace: Behaviour) -> ReproductionPlan:
+    """Return the plan of a counterexample of a modern model.  Errors: `InputError` for a configuration that no Kafka has, and
+    for a step that cannot be brought about, with its number."""
     _require_cluster(system)
     trace = sent_before_publications(system, trace)
     states = [system.nested(state) for state in trace.states]
@@ -129,15 +120,16 @@ def plan(system: System, broken: Property, trace: Behaviour) -> ReproductionPlan
         broken=broken.name,
         configuration=system.configurations[0],
         brokers=system.sizes["replica"] + _needs_spare(stages),
-        replicas=order(states, system.sizes["first_replicas"]),
-        begin=target(states[0]),
+        replicas=assignment_order(states, system.sizes["first_replicas"]),
+        begin=make_target(states[0]),
         stages=stages,
         compares_elr=bool(system.configurations[0]["eligible.leader.replicas"]),
     )
 
 
 def _require_cluster(system: System) -> None:
-    """Errors: `InputError` for a model or a configuration that no cluster runs."""
+    """Refuse a model or a configuration that no cluster runs.  Errors: `InputError` for a model or a configuration that no
+    cluster runs."""
     if "leader_isr" not in system.places:
         raise InputError(f"a trace of {system.model.name} has no ISR to carry out; reproduce traces of kraft and kraft-elr")
     configuration = system.configurations[0]
@@ -148,23 +140,24 @@ def _require_cluster(system: System) -> None:
 
 
 def _require_operations(steps: Sequence[Step], says: Sequence[str]) -> None:
-    """Errors: `InputError` for a step that cannot be brought about, and for a trace that nothing begins."""
+    """Refuse a step that cannot be brought about, and a trace without any operation.  Errors: `InputError` for a step that
+    cannot be brought about, and for a trace that nothing begins."""
     for number, step in enumerate(steps, start=1):
         if not is_possible(step.action):
             raise InputError(f"step {number} ({says[number]}) cannot be brought about on a cluster yet")
-    if not steps or not (done_by(steps[0].action)):
+    if not steps or not (find_operation(steps[0].action)):
         raise InputError("the trace does not begin with something that a client, an operator or a fault does")
 
 
 def _stages(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], says: Sequence[str]) -> Iterator[ReproductionStep]:
-    """The steps in parts, each with what is done first, what is held, and how it ends."""
+    """Split the steps into stages, each with its operation, what is blocked, and how it ends."""
     silent: frozenset[int] = frozenset()
     before = TrafficBlocks()
-    for first, end in pairwise([*beginnings(steps, states), len(steps)]):
+    for first, end in pairwise([*find_stage_starts(steps, states), len(steps)]):
         operation = operation_of(steps[first])
         silent = _silent(silent, operation)
         is_late = _is_late(steps, states, first), _is_late(steps, states, end)
-        holds = held(operation, states[first], states[end], steps[first:end], silent, is_late)
+        holds = blocks_during(operation, states[first], states[end], steps[first:end], silent, is_late)
         during = holds
         if operation.name in ENDING:
             during = holds.besides(before)
@@ -179,7 +172,7 @@ def _stages(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], says: Se
             operation.argument,
             during,
             holds,
-            target(states[end]),
+            make_target(states[end]),
         )
         before = holds
 
@@ -193,10 +186,8 @@ def _is_late(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], at: int
 
 
 def sent_before_publications(system: System, trace: Behaviour) -> Behaviour:
-    """The trace in which no record is appended between the two parts of one publication, where it can be appended before.
-
-    On a cluster a few milliseconds pass between partitions and configuration: a record that waits there is acknowledged.
-    """
+    """Return the trace with no record appended between the two parts of one publication, if it can be appended before.  On a
+    cluster a few milliseconds pass between partitions and configuration: a record that waits there is acknowledged."""
     states, steps = list(trace.states), list(trace.steps)
     for at in range(len(steps) - 1):
         learns, appends = (system.steps[number] for number in steps[at : at + 2])
@@ -212,25 +203,25 @@ def sent_before_publications(system: System, trace: Behaviour) -> Behaviour:
 
 
 def _silent(silent: frozenset[int], operation: Operation) -> frozenset[int]:
-    """The brokers whose heartbeats are lost after an operation."""
+    """Return the brokers whose heartbeats are lost after an operation."""
     if operation.name == "silence":
         return silent | {operation.broker}
     return silent - {operation.broker} if operation.name in RECONNECTING else silent
 
 
 def _needs_spare(stages: Sequence[ReproductionStep]) -> bool:
-    """Whether an operator asks for something while every replica's broker is down: another one must answer then."""
+    """Whether an operator requests something while every replica's broker is down, so that another broker must answer."""
     return any(stage.operation in ASKED and not stage.target.running for stage in stages)
 
 
-def beginnings(steps: Sequence[Step], states: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Where stages begin: with what is done, with what a broker learns after records have moved, and after a broker has
-    learned something where it must not learn of what follows in the same stage."""
+def find_stage_starts(steps: Sequence[Step], states: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Return where stages begin: at an operation, where a broker learns something after records have moved, and after a broker
+    has learned something if it must not learn what follows in the same stage."""
     found: list[int] = []
     has_replicated = False
     for number, step in enumerate(steps):
         name = step.action.name
-        if done_by(step.action) or name == REPLAY or (name in LEARNING and has_replicated):
+        if find_operation(step.action) or name == REPLAY or (name in LEARNING and has_replicated):
             found.append(number)
             has_replicated = False
         has_replicated = has_replicated or name in REPLICATION
@@ -243,7 +234,8 @@ def beginnings(steps: Sequence[Step], states: Sequence[Mapping[str, Any]]) -> li
     return sorted({*found, *more})
 
 
-def order(states: Sequence[Mapping[str, Any]], replicas: int) -> tuple[int, ...]:
-    """An assignment in whose order Kafka elects as the model did: the first leader, then the others as they come to lead."""
+def assignment_order(states: Sequence[Mapping[str, Any]], replicas: int) -> tuple[int, ...]:
+    """Return an assignment in whose order Kafka elects as the model did: the first leader, then the others in the order in
+    which they come to lead."""
     led = [state["leader"] for state in states if 0 <= state["leader"] < replicas]
     return tuple(each + 1 for each in dict.fromkeys([*led, *range(replicas)]))

@@ -1,7 +1,5 @@
-"""What a cluster must look like: a state of the model, as it can be seen.
-
-Brokers are counted from 1 here, as on the cluster; records in logs are the model's.
-"""
+"""What a cluster must look like: a state of the model, as far as it can be seen.  Brokers are counted from 1 here, as on the
+cluster; records in logs are the model's."""
 
 from __future__ import annotations
 
@@ -29,25 +27,25 @@ class Target:
     committed: tuple[int, ...]
 
 
-def target(state: Mapping[str, Any]) -> Target:
-    """What a state of the model looks like on a cluster."""
+def make_target(state: Mapping[str, Any]) -> Target:
+    """Return what a state of the model looks like on a cluster."""
     everyone = range(len(state["log_record"]))
     leader = None if state["leader"] < 0 else state["leader"] + 1
     return Target(
         leader=leader,
         has_applied_leadership=leader is not None and state["leader_knows"] != ELECTED,
         is_up_to_date=leader is not None and state["leader_knows"] == UP_TO_DATE,
-        isr=numbered(state["isr"]),
-        elr=numbered(state.get("elr", [])),
-        fenced=numbered(state["is_fenced"]),
-        running=numbered(state["is_running"]),
-        replicas=numbered(state.get("is_replica", [True for _ in everyone])),
+        isr=flagged_numbers(state["isr"]),
+        elr=flagged_numbers(state.get("elr", [])),
+        fenced=flagged_numbers(state["is_fenced"]),
+        running=flagged_numbers(state["is_running"]),
+        replicas=flagged_numbers(state.get("is_replica", [True for _ in everyone])),
         logs={each + 1: tuple(record for record in state["log_record"][each] if record) for each in everyone},
-        acknowledged=numbered(state["ghost_acked"]),
+        acknowledged=flagged_numbers(state["ghost_acked"]),
         committed=tuple(sorted({record for record in state["ghost_committed"] if record})),
     )
 
 
-def numbered(flags: Sequence[Any]) -> tuple[int, ...]:
-    """Brokers, or records, whose flag is set, counted from 1."""
+def flagged_numbers(flags: Sequence[Any]) -> tuple[int, ...]:
+    """Return the brokers, or records, whose flag is set, counted from 1."""
     return tuple(number for number, is_set in enumerate(flags, start=1) if is_set)

@@ -1,7 +1,5 @@
-"""What must not flow while a stage lasts, so that the cluster can do no more than the model did.
-
-A follower that must not have a record does not fetch; a broker that must not know a decision does not read the metadata log.
-"""
+"""The traffic that is blocked while a stage lasts, so that the cluster can do no more than the model did.  A follower that
+must not have a record does not fetch; a broker that must not know a decision does not read the metadata log."""
 
 from __future__ import annotations
 
@@ -18,12 +16,9 @@ from neverlost.model.system import Step
 
 @dataclass(frozen=True)
 class TrafficBlocks:
-    """Traffic that is held, by broker, counted from 1: fetches of followers, the metadata log to brokers, requests to change
-    the ISR and the answers to them, heartbeats.
-
-    Of the metadata log a broker may have asked already for what it must not read yet (`metadata_answers`), or read what it
-    has asked for and no more (`metadata_requests`).
-    """
+    """Blocked traffic, by broker, counted from 1: fetches of followers, the metadata log to brokers, requests to change the
+    ISR and the answers to them, heartbeats.  Of the metadata log a broker may have requested already what it must not read yet
+    (`metadata_answers`), or receive what it has requested and no more (`metadata_requests`)."""
 
     fetches: tuple[int, ...] = ()
     metadata: tuple[int, ...] = ()
@@ -34,16 +29,15 @@ class TrafficBlocks:
     heartbeats: tuple[int, ...] = ()
 
     def besides(self, other: TrafficBlocks) -> TrafficBlocks:
-        """These, and another's but for its heartbeats, without which a broker does not shut down."""
+        """Return these and another's blocks, except its heartbeats, without which a broker does not shut down."""
         names = [each.name for each in fields(self) if each.name != "heartbeats"]
         return replace(self, **{each: tuple(sorted({*getattr(self, each), *getattr(other, each)})) for each in names})
 
     def of(self, broker: int) -> TrafficBlocks:
-        """Only what is held of one broker."""
         return TrafficBlocks(*(tuple(each for each in getattr(self, name.name) if each == broker) for name in fields(self)))
 
 
-def held(
+def blocks_during(
     operation: Operation,
     begin: Mapping[str, Any],
     end: Mapping[str, Any],
@@ -51,15 +45,13 @@ def held(
     silent: Set[int],
     is_late: tuple[bool, bool],
 ) -> TrafficBlocks:
-    """What must not flow until the end of a stage: its states at the beginning and at the end, and the steps between.
-
-    `silent` are the brokers whose heartbeats are lost; `is_late`: whether the leader has yet to replay the record of a change
-    whose answer it has applied, at the beginning and at the end.
-    """
+    """Return what is blocked until the end of a stage, given its states at the beginning and at the end, and the steps
+    between.  `silent` are the brokers whose heartbeats are lost; `is_late`: whether the leader has yet to replay the record of
+    a change whose answer it has applied, at the beginning and at the end."""
     running = [each for each in range(len(end["log_record"])) if end["is_running"][each]]
     fetching = {step.arguments["follower"] for step in taken if step.action.name in FETCHES}
     whole = {each for each in running if end["isr"][each] and _has_all(begin, each) and _has_all(end, each)}
-    fetching |= {each for each in whole if not _would_be_asked_for(end, each)}
+    fetching |= {each for each in whole if not _would_be_requested_again(end, each)}
     leader = end["leader"]
     learned = {each for each in running if _is_within_publication(end, each)}
     behind = {leader} if leader >= 0 and end["leader_knows"] != UP_TO_DATE else set()
@@ -77,12 +69,13 @@ def held(
 
 
 def _is_within_publication(state: Mapping[str, Any], broker: int) -> bool:
-    """Whether a broker has applied the partitions of a publication and not its configuration: no answer came before it."""
+    """Whether a broker has applied the partitions of a publication and not its configuration; no answer came before it."""
     return "configuration_to_come" in state and bool(state["configuration_to_come"][broker])
 
 
 def _with_late_record(holds: TrafficBlocks, leader: int, is_late: tuple[bool, bool]) -> TrafficBlocks:
-    """The record is written and not read; then asked for, so that no later record comes with it; then read alone."""
+    """Add the blocks of a late record: it is written and not read; then requested, so that no later record comes with it; then
+    read alone."""
     others = tuple(each for each in holds.metadata if each != leader)
     if not is_late[0]:
         return replace(holds, metadata=tuple(sorted({*others, leader})))
@@ -91,8 +84,9 @@ def _with_late_record(holds: TrafficBlocks, leader: int, is_late: tuple[bool, bo
     return replace(holds, metadata=others, metadata_requests=(leader,))
 
 
-def _would_be_asked_for(state: Mapping[str, Any], broker: int) -> bool:
-    """Whether a fetch would make the leader ask for a follower that it has forgotten to have asked for."""
+def _would_be_requested_again(state: Mapping[str, Any], broker: int) -> bool:
+    """Whether a fetch of the broker would make the leader request again to add it to the ISR, having forgotten the earlier
+    request."""
     followed = state["follows"][broker]
     if followed < 0 or state["leader_knows"] == UP_TO_DATE:
         return False
@@ -100,10 +94,8 @@ def _would_be_asked_for(state: Mapping[str, Any], broker: int) -> bool:
 
 
 def _must_be_read(operation: Operation, begin: Mapping[str, Any]) -> bool:
-    """A leader that shuts down waits until every other live broker has read that it leads no more: that cannot be held.
-
-    Source: BrokerHeartbeatManager.calculateNextBrokerState, the controlled shutdown offset.
-    """
+    """Whether every live broker must be able to read the metadata log: a leader that shuts down waits until all others have
+    read that it no longer leads.  Source: BrokerHeartbeatManager.calculateNextBrokerState, the controlled shutdown offset."""
     return operation.name in ("stop", "stop-and-take-out") and bool(begin["leader"] == operation.broker - 1)
 
 
@@ -125,8 +117,7 @@ def is_stale(state: Mapping[str, Any], broker: int) -> bool:
     return "is_replica" in state and not state["is_replica"][broker] and bool(state["log_record"][broker][0])
 
 
-def rules(cluster: Cluster, holds: TrafficBlocks) -> set[TrafficRule]:
-    """What is held, as rules of the network."""
+def network_rules(cluster: Cluster, holds: TrafficBlocks) -> set[TrafficRule]:
     found = {TrafficRule(each, other, FETCH) for each in holds.fetches for other in cluster.brokers if other != each}
     for controller in cluster.controllers:
         found |= {TrafficRule(each, controller, FETCH) for each in holds.metadata}

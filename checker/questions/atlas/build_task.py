@@ -52,18 +52,18 @@ class Unit:
 
     @property
     def name(self) -> str:
-        """What stands for it: equal questions about models of equal meaning."""
+        """The unit's name: equal for equal questions about models of equal meaning."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:16]
 
 
 def unit_of(text: str) -> Unit:
-    """The unit of a JSON text."""
+    """Parse a unit from JSON text."""
     given = json.loads(text)
     return Unit(**given | {name: tuple(given[name]) for name in ("configurations", "properties")})
 
 
 def units(chapters: Iterable[Chapter]) -> Iterator[Unit]:
-    """Every question of some chapters once, in parts that share a search."""
+    """Return every question of some chapters once, grouped into units that share a search."""
     known: set[tuple[str, str]] = set()
     for chapter in chapters:
         asked = [properties()[name] for name in chapter.asked]
@@ -89,7 +89,7 @@ def units(chapters: Iterable[Chapter]) -> Iterator[Unit]:
 
 
 def is_asked(chapter: Chapter, model: Model, found: Configuration) -> bool:
-    """Whether a chapter decides a question that it has: a proof is tried only where lemmas were written for it."""
+    """Return True if a chapter decides this question: a proof is tried only where lemmas were written for it."""
     return chapter.how != INDUCTION or bool(lemmas_of(bind(model, found)))
 
 
@@ -135,10 +135,8 @@ def _row(model: Model, configuration: Configuration, found: Finding) -> AnswerRo
 
 
 def as_text(rows: Iterable[AnswerRow]) -> str:
-    """Rows as JSON."""
     return json.dumps([asdict(each) for each in rows])
 
 
 def rows_of(text: str) -> list[AnswerRow]:
-    """The rows of a JSON text."""
     return [AnswerRow(**each) for each in json.loads(text)]

@@ -61,7 +61,7 @@ class Chapter:
     wanted: Wanted = lambda chosen, spot: True
 
     def questions(self) -> Iterator[tuple[Chosen, Mapping[str, Any]]]:
-        """Every setting with each of its fault limits; the newest versions first."""
+        """Yield every setting with each of its fault limits, the newest versions first."""
         for replicas, of_version in product(self.replicas, versions(self.defects)):
             minimum = [str(each) for each in range(1, replicas + 1)]
             outside = [str(each) for each in range(1, replicas)] if self.outside else ["0"]
@@ -72,7 +72,7 @@ class Chapter:
                     yield chosen, limits
 
     def limits(self, chosen: Chosen) -> Iterator[Mapping[str, Any]]:
-        """The fault limits of each spot of a table, without spots that would impair too many brokers."""
+        """Yield the fault limits of each cell of the tolerance table, without cells that impair too many brokers."""
         replicas = chosen.configuration["replication.factor"] - chosen.configuration["start.outside_isr"]
         for spot in fault_budgets(replicas):
             if spot.losing + spot.out <= self.most_impaired and self.wanted(chosen, spot):
@@ -84,7 +84,7 @@ def _chosen(given: Mapping[str, str]) -> Chosen:
 
 
 def versions(defects: Sequence[str]) -> list[dict[str, str]]:
-    """Each version that brought or ended a mechanism, newest first, as shipped and as designed, with and without ELR."""
+    """Return each version that brought or ended a mechanism, newest first, as shipped and as designed, with and without ELR."""
     changes = {version for each in MECHANISMS for version in (each.since, each.until) if version is not None}
     found = []
     for version in sorted(changes | {ON_BY_DEFAULT}, reverse=True):
@@ -113,14 +113,14 @@ DESIGNED = ("fixed",)
 
 
 def loses_all(chosen: Chosen, spot: FaultBudget) -> bool:
-    """Whether every replica is impaired, and more of them have lost data than the controller remembers of."""
+    """Return True if a cell impairs every replica, and as many of them lose data as the controller keeps eligible."""
     asked = chosen.configuration
     remembered = asked["min.insync.replicas"] if asked["eligible.leader.replicas"] else 1
     return bool(spot.losing >= remembered and spot.losing + spot.out == asked["replication.factor"])
 
 
 def leaves_too_few(chosen: Chosen, spot: FaultBudget) -> bool:
-    """Whether fewer than min.insync.replicas are left unimpaired."""
+    """Return True if fewer than min.insync.replicas are left unimpaired."""
     left = chosen.configuration["replication.factor"] - spot.losing - spot.out
     return bool(left < chosen.configuration["min.insync.replicas"])
 
@@ -132,19 +132,19 @@ TWO: dict[str, tuple[str, ...]] = {"bounds.records": ("2",)}
 
 @dataclass(frozen=True)
 class RegionChapter(Chapter):
-    """The regions that bounds of likelihood are about."""
+    """The regions of fault limits that the bounds of `nines` rest on."""
 
     def limits(self, chosen: Chosen) -> Iterator[Mapping[str, Any]]:
-        """The fault limits of its region, and of nothing else."""
+        """Yield the fault limits of its region, and of nothing else."""
         yield usual(chosen.configuration).limits(kills_count_as(chosen.configuration))
 
 
 @dataclass(frozen=True)
 class StopChapter(Chapter):
-    """What a rolling restart is about: up to two brokers are stopped, and one at a time suffers something further."""
+    """The questions of a rolling restart: up to two brokers are stopped, and one at a time suffers a further fault."""
 
     def limits(self, chosen: Chosen) -> Iterator[Mapping[str, Any]]:
-        """The fault limits of every such question."""
+        """Yield the fault limits of every such question."""
         for stop in stops(min(2, chosen.configuration["replication.factor"])):
             yield stop.limits
 

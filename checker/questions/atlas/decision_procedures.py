@@ -27,7 +27,7 @@ PATIENCE = 600.0
 
 
 def by_search(model: Model, configurations: Sequence[Configuration], asked: Sequence[Property], most_states: int) -> Found:
-    """Everything is visited; what more than `most_states` would decide (0: no limit) is inconclusive."""
+    """Decide by a complete search; a search that needs more than `most_states` (0: no limit) is inconclusive."""
     limits = SearchLimits(states=most_states or None)
     options = Options(limits, workers=1, symmetry=True, every_configuration=True)
     outcome = explore(bind(model, *configurations), asked, options)
@@ -35,7 +35,7 @@ def by_search(model: Model, configurations: Sequence[Configuration], asked: Sequ
 
 
 def by_induction(model: Model, configurations: Sequence[Configuration], asked: Sequence[Property]) -> Found:
-    """What the lemmas imply that were written for these configurations; all else is inconclusive."""
+    """Decide by the lemmas that were written for these configurations; all else is inconclusive."""
     system = bind(model, *configurations)
     lemmas = lemmas_of(system)
     nothing = Property("nothing", "", lambda k, s: True, (), "")

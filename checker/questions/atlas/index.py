@@ -53,7 +53,7 @@ class Atlas:
         return len(self.ids)
 
     def find(self, question_id: str) -> Answer | None:
-        """The answer to a question; None for what is not in the atlas."""
+        """Return the answer to a question; None if the atlas has none."""
         number = number_of(question_id)
         place = bisect_left(self.ids, number)
         if place == len(self.ids) or self.ids[place] != number:
@@ -62,25 +62,25 @@ class Atlas:
         return Verdict(self.header["verdicts"][self.verdicts[place]]), None if steps == NONE else steps
 
     def read_by(self, model: Model, sizes: Sizes) -> frozenset[str] | None:
-        """The frozen fields on which a step or a property depends at some sizes; None where that is not noted."""
+        """Return the frozen fields on which a step or a property depends at some sizes; None where that is not noted."""
         bits = self.header["reads"].get(size_key(model, sizes))
         return None if bits is None else frozenset(_named(int(bits, 16), self.header["fields"]))
 
     @cached_property
     def is_of_these_models(self) -> bool:
-        """Whether it speaks about the models as they are now."""
+        """True if the answers are about the models as they are now."""
         return all(
             name in models() and model_digest(models()[name]) == digest for name, digest in self.header["digests"].items()
         )
 
 
 def number_of(question_id: str) -> int:
-    """`nl-` and 16 hexadecimal digits as a number."""
+    """Return an id, `nl-` and 16 hexadecimal digits, as a number."""
     return int(question_id.removeprefix("nl-"), 16)
 
 
 def size_key(model: Model, sizes: Sizes) -> str:
-    """What stands for all questions about a model that have these sizes; another meaning of the model is another key."""
+    """Return what stands for all questions about a model that have these sizes; another meaning of the model is another key."""
     meaning = question_digest(model, [properties()[name] for name in ANSWERED])
     return _size_key(model.name, meaning, sizes)
 
@@ -93,18 +93,17 @@ def _size_key(name: str, meaning: str, sizes: Sizes) -> str:
 
 @cache
 def shipped() -> Atlas | None:
-    """The atlas in the package, if there is one."""
+    """Return the atlas in the package, if there is one."""
     place = in_package(FILE)
     return read(place) if place.is_file() else None
 
 
 def in_package(name: str) -> Path:
-    """Where a file of the shipped atlas is, or would be."""
+    """Return the path of a file of the shipped atlas."""
     return Path(str(files(__package__) / name))
 
 
 def read(path: Path) -> Atlas:
-    """An atlas from its file."""
     head, _, data = path.read_bytes().partition(b"\n")
     header = json.loads(head)
     many = header["answers"]

@@ -23,7 +23,7 @@ _known: dict[tuple[str, tuple[object, ...]], Configuration] = {}
 
 
 def question(model: Model, configuration: Configuration) -> Configuration:
-    """The configuration that stands in the atlas for all that mean the same."""
+    """Return the canonical configuration: the atlas has one answer for all configurations that mean the same."""
     key = model.name, tuple(configuration.items())
     if key not in _known:
         _known[key] = canonical(model, configuration, read_by_questions(model, configuration))
@@ -31,28 +31,28 @@ def question(model: Model, configuration: Configuration) -> Configuration:
 
 
 def read_by_questions(model: Model, configuration: Configuration) -> frozenset[str]:
-    """The frozen fields on which a step, or a property of the atlas, depends in a configuration; the atlas knows the usual."""
+    """Return the frozen fields that a step or a property depends on in a configuration; the index lists the usual ones."""
     atlas = shipped()
     known = atlas.read_by(model, model.sizes(configuration)) if atlas is not None else None
     return read_afresh(model, configuration) if known is None else known
 
 
 def read_afresh(model: Model, configuration: Configuration) -> frozenset[str]:
-    """The same, found by reading every step and property."""
+    """Return the frozen fields that a step or a property depends on, found by evaluating all of them."""
     system = bind(model, configuration)
     noted = fields_read(system, [properties()[name] for name in defined(system, ANSWERED)])
     return noted & model.frozen.keys()
 
 
 def answers(atlas: Atlas, model: Model, configuration: Configuration, asked: Sequence[Property]) -> list[Answer] | None:
-    """The answer about each property; None unless the atlas has them all."""
+    """Return the answer about each property; None unless the atlas has them all."""
     found = question(model, configuration)
     known = [atlas.find(question_id(model, found, [each.name])) for each in asked]
     return None if None in known else [each for each in known if each is not None]
 
 
 def outcome(system: System, asked: Sequence[Property]) -> Outcome | None:
-    """What the shipped atlas says of the one configuration of a system, without states or traces; None for what it has not."""
+    """Return what the shipped atlas says of a system with one configuration, without states or traces; None if nothing."""
     atlas, configuration = shipped(), system.configurations[0]
     found = answers(atlas, system.model, configuration, asked) if atlas is not None else None
     if found is None or any(verdict is Verdict.INCONCLUSIVE for verdict, _ in found):

@@ -39,15 +39,12 @@ class AnswerRow:
 
     @builtins.property
     def asked(self) -> Configuration:
-        """The whole configuration that was asked about."""
+        """Return the complete configuration of the question."""
         return {**_defaults(self.model), **restored(json.loads(self.question))}
 
 
 def best(rows: Iterable[AnswerRow]) -> list[AnswerRow]:
-    """One row for each question, where several ways were tried: a decided one, with steps if there is one.
-
-    Errors: `EngineError` where two ways disagree.
-    """
+    """Return one row for each question: a decided one, with steps if any has them. Errors: `EngineError` if two disagree."""
     found: dict[str, AnswerRow] = {}
     for row in rows:
         known = found.setdefault(row.id, row)
@@ -62,7 +59,6 @@ def best(rows: Iterable[AnswerRow]) -> list[AnswerRow]:
 
 
 def read(path: Path) -> list[AnswerRow]:
-    """The rows of a table."""
     from pyarrow.parquet import ParquetFile
 
     return [AnswerRow(**each | {"id": f"nl-{each['id']:016x}"}) for each in ParquetFile(path).read().to_pylist()]
@@ -97,7 +93,7 @@ TEXTS = ("model", "question", "property", "verdict")
 
 
 def _reads(rows: Iterable[AnswerRow]) -> dict[str, frozenset[str]]:
-    """The frozen fields that matter at each size that rows are about."""
+    """Return the frozen fields that matter at each size that the rows are about."""
     asked = {(each.model, each.question): each for each in rows}.values()
     sizes = {(each.model, models()[each.model].sizes(each.asked)): each for each in asked}
     return {

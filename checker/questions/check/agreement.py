@@ -23,26 +23,25 @@ NOT_ASKED = ("Kafka's own classes (neverlost conform)", "a real cluster (neverlo
 
 @dataclass(frozen=True)
 class Way:
-    """A way and what it says; `agrees` is None where it was not asked, or did not come to an end."""
+    """An independent engine or solver and what it says; `agrees` is None if it was not asked, or did not finish."""
 
     name: str
     agrees: bool | None
     says: str
 
     def document(self) -> dict[str, object]:
-        """The way in a result document."""
         return {"way": self.name, "agrees": self.agrees, "says": self.says}
 
 
 def ways(outcome: Outcome) -> list[Way]:
-    """Every way that is at hand, asked about a search of one configuration that came to an end."""
+    """Return what every other engine and solver here says about a finished search of one configuration."""
     found = [Way("explicit search", True, f"{outcome.engine} engine, {outcome.counts.distinct:,} states")]
     found += [_asked(name, way, outcome) for name, way in WAYS.items()]
     return found + [Way(each.partition(" (")[0], None, f"not asked: {each}") for each in NOT_ASKED]
 
 
 def _asked(name: str, way: Callable[[Outcome], Way], outcome: Outcome) -> Way:
-    """What a way says, if it comes to its end before the command is ended."""
+    """Return what one of them says, if it finishes before the command is interrupted."""
     try:
         with interrupts.searching():
             found = way(outcome)
@@ -59,7 +58,7 @@ def _verdicts(findings: Sequence[Finding]) -> dict[str, tuple[Verdict, int | Non
 
 
 def _other_reading(outcome: Outcome) -> Way:
-    """The search again, by the columns interpreter, with no machine code."""
+    """Search again by columns, without compiled code."""
     from neverlost.checker.engine.engines.explore import explore
     from neverlost.checker.engine.search.options import Options
 
@@ -72,7 +71,7 @@ def _other_reading(outcome: Outcome) -> Way:
 
 
 def _solver(outcome: Outcome) -> Way:
-    """Bounded search by Z3: to the length of the counterexamples, or past the diameter where there are none."""
+    """Search by Z3: to the length of the counterexamples, or past the diameter where there are none."""
     from neverlost.checker.engine.proof import bounded_search
 
     safety = [each for each in outcome.findings if each.property.kind != RECOVERY]
@@ -91,7 +90,7 @@ def _solver(outcome: Outcome) -> Way:
 
 
 def _walker(outcome: Outcome) -> Way:
-    """Every state taken one by one by the definition, where everything holds."""
+    """Walk every state one by one on the ints interpreter, where everything holds."""
     if outcome.verdict is not Verdict.HOLDS or outcome.symmetry:
         is_broken = outcome.verdict is Verdict.VIOLATED
         return Way("the definition", is_broken or None, "counterexamples re-executed" if is_broken else "not asked: orbits")

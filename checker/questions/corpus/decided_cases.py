@@ -21,7 +21,7 @@ MEMORY = ExecutionTarget()
 
 @dataclass(frozen=True)
 class CaseResult:
-    """A case with what was found."""
+    """A case of the corpus with its outcome."""
 
     name: str
     case: Case
@@ -34,18 +34,17 @@ class CaseResult:
 
     @property
     def is_expected(self) -> bool:
-        """Whether the verdict is the expected one and, where one is given, the counterexample has the expected length."""
+        """True if the verdict is the expected one, and the counterexample has the expected length where one is given."""
         same = str(self.answer.verdict) == self.case.expected
         return same and (self.case.steps is None or self.answer.steps == self.case.steps)
 
     @property
     def faults(self) -> dict[str, int]:
-        """The faults of the counterexample."""
         return self.answer.trace.faults(self.question.system) if self.answer.trace is not None else {}
 
 
 def question_of(case: Case) -> SearchQuestion:
-    """The question that a case asks.
+    """Return the question that a case asks.
 
     Errors: `InputError` for keys and values that its model does not have.
     """
@@ -64,7 +63,7 @@ def judge(
     notify: Callable[[str], None] = lambda name: None,
     means: ExecutionTarget = MEMORY,
 ) -> dict[str, CaseResult]:
-    """Every case with its answer; equal questions are asked once.  `notify` gets each as it is decided.
+    """Return every case with its answer; equal questions are asked once.  `notify` gets each as it is decided.
 
     Ctrl-C keeps what was decided; the others are undecided, and say why.
     """

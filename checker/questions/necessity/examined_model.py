@@ -40,12 +40,12 @@ class Examined:
     seconds: float
 
     def is_explained(self, judgement: VariantVerdict) -> bool:
-        """Whether a part is needed, or it is written down why it is there."""
+        """Return True if a part is needed, or a reason for it is written down."""
         return judgement.need in (Need.NEEDED, Need.STRUCTURAL, Need.UNDECIDED) or judgement.variant.name in self.explained
 
 
 class NecessityProgress(Protocol):
-    """What is notified of how many parts there are, then of the name of each that is judged."""
+    """Called with the number of parts first, then with the name of each part that is decided."""
 
     def expect(self, total: int) -> None: ...
     def __call__(self, name: str) -> None: ...
@@ -53,7 +53,7 @@ class NecessityProgress(Protocol):
 
 @dataclass(frozen=True)
 class Budget:
-    """How many processes to use, and how long: in all, and for each part in each profile.  Units: seconds."""
+    """How many processes to use, and the time limits: in all, and for each part in each profile. Units: seconds."""
 
     workers: int | None = None
     seconds: float | None = None
@@ -119,7 +119,7 @@ def _planned(plan: NecessityPlan) -> list[tuple[str, System]]:
 
 
 def _mechanism_variants(kept: Sequence[Profile]) -> Iterable[Variant]:
-    """Each mechanism that a profile has, switched off there."""
+    """Yield each mechanism that a profile has, switched off there."""
     owners: dict[str, list[tuple[int, Any]]] = {}
     for number, profile in enumerate(kept):
         system = profile.question.system

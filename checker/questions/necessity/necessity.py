@@ -57,7 +57,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class VariantVerdict:
-    """What came of a variant; `profile` and `answer` are those that decided it."""
+    """What switching a part off does; `profile` and `answer` are those that decided it."""
 
     variant: Variant
     need: Need
@@ -71,7 +71,7 @@ class VariantVerdict:
 
 
 def clauses_of(system: System) -> list[tuple[str, str]]:
-    """Every guard clause of the protocol as `(action, clause)`; clauses that only bound the exploration are left out."""
+    """Return every guard clause of the protocol as `(action, clause)`, without those that only bound the exploration."""
     start = system.initial_states()[0][1]
     found: dict[tuple[str, str], None] = {}
     for step in system.steps:
@@ -82,7 +82,7 @@ def clauses_of(system: System) -> list[tuple[str, str]]:
 
 
 def without(system: System, action: str, clause: str) -> System:
-    """The system with one more clause switched off."""
+    """Return the system with one more clause switched off."""
     return replace(system, disabled=system.disabled | {(action, clause)})
 
 
@@ -92,7 +92,7 @@ def profiles(
     workers: int | None = None,
     seconds: float | None = None,
 ) -> list[Profile]:
-    """Each system with those of the properties that it keeps when nothing is switched off."""
+    """Return each system with those of the properties that it keeps when nothing is switched off."""
     jobs = [(system, tuple(each for each in properties if _is_defined(system, each)), seconds) for _, system in named]
     kept: dict[int, Profile] = {}
     for report in run(_keeps, jobs, workers or os.cpu_count() or 1, seconds):
@@ -125,7 +125,7 @@ def judged(
     seconds_each: float | None = None,
     notify: Callable[[VariantVerdict], None] = lambda judgement: None,
 ) -> list[VariantVerdict]:
-    """What switching off each variant does, in order.  Units: seconds for all, and for each variant and profile."""
+    """Return what switching off each variant does, in order. Units: seconds for all, and for each variant and profile."""
     found: dict[int, VariantVerdict] = {}
     jobs = [(each, tuple(one.distinct for one in kept), seconds_each) for each in variants]
     for report in run(_work, jobs, workers or os.cpu_count() or 1, seconds):
@@ -146,7 +146,7 @@ def judged(
 def _work(
     send: Send, variant: Variant, distinct: tuple[int, ...], seconds: float | None
 ) -> tuple[Need, int | None, SearchAnswer | None]:
-    """Profiles in order until a property breaks; else what the profiles say together."""
+    """Try profiles in order until a property breaks; otherwise combine what all profiles say."""
     seen: list[tuple[Need, int, SearchAnswer]] = []
     for number, question in variant.questions:
         answer = answered(question, seconds)
@@ -171,7 +171,7 @@ def _need(answer: SearchAnswer, distinct: int) -> Need:
 
 
 def clause_variants(kept: Sequence[Profile]) -> Iterator[Variant]:
-    """Every clause of any profile, each with the profiles that have it."""
+    """Yield every clause of any profile, each with the profiles that have it."""
     owners: dict[tuple[str, str], list[int]] = {}
     for number, profile in enumerate(kept):
         for pair in clauses_of(profile.question.system):

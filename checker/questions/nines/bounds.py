@@ -56,7 +56,7 @@ class Bound:
 
 
 def strikes(rates: Rates, end: str, kills_count_as: str, is_flushed: bool = False) -> list[Strike]:
-    """The episodes that strike replicas, with their rates and durations at one end.
+    """Return the episodes that strike replicas, with their rates and durations at one end.
 
     Where every record is flushed before it is acknowledged, a loss of power is no more than a kill.
     """
@@ -77,7 +77,7 @@ def strikes(rates: Rates, end: str, kills_count_as: str, is_flushed: bool = Fals
 
 
 def bound(subject: RatedConfiguration, rates: Rates) -> Bound:
-    """What follows from a decided region."""
+    """Return what follows from a decided region."""
     chains = {end: _chain(subject, rates, end) for end in ENDS}
     loss = {end: exact.probability(chains[end]) for end in ENDS}
     refused = {end: _refused(subject, rates, end) for end in ENDS}
@@ -118,7 +118,7 @@ def _refused(subject: RatedConfiguration, rates: Rates, end: str) -> float:
 
 
 def _influences(found: Chain, rates: Rates) -> list[Influence]:
-    """What matters most, the largest first: each rate and each duration, one percent more."""
+    """Return what matters most, the largest first: each rate and each duration, one percent more."""
     before = exact.mean_years(found)
     if before == float("inf"):
         return []

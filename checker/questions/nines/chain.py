@@ -27,7 +27,7 @@ State = tuple[tuple[Mark | None, ...], ...]
 
 
 def over(name: str) -> str:
-    """The end of a mark of an episode, as the cause of a move."""
+    """Return the end of a mark of an episode, as the cause of a move."""
     return f"{name} is over"
 
 
@@ -82,7 +82,7 @@ class Chain:
 
 
 def counted(state: State) -> tuple[int, int]:
-    """How many replicas have lost data, and how many others are out."""
+    """Return how many replicas have lost data, and how many others are out."""
     marks = [each for rack in state for each in rack if each is not None]
     lost = sum(each[0] for each in marks)
     return lost, len(marks) - lost
@@ -91,7 +91,7 @@ def counted(state: State) -> tuple[int, int]:
 def chain(
     racks: Sequence[int], strikes: Sequence[Strike], region: Region, anywhere: Mapping[str, float] | None = None
 ) -> Chain:
-    """The chain of replicas in racks (how many in each) inside a region.
+    """Return the chain of replicas in racks (how many in each) inside a region.
 
     `anywhere` has what leaves the region from each state, by its cause: how often a year.
 
@@ -119,7 +119,7 @@ def chain(
 
 
 def _changes(state: State, strikes: Sequence[Strike]) -> Iterator[tuple[State, float, str]]:
-    """What may happen next: an end of a mark, or a strike on a broker, a rack or the site."""
+    """Yield what may happen next: an end of a mark, or a strike on a broker, a rack or the site."""
     for place, rack in enumerate(state):
         for replica, mark in enumerate(rack):
             if mark is not None:
@@ -132,7 +132,7 @@ def _changes(state: State, strikes: Sequence[Strike]) -> Iterator[tuple[State, f
 
 
 def _struck(state: State, strike: Strike) -> Iterator[tuple[set[tuple[int, int]], float]]:
-    """The sets of replicas that one strike hits, each with its part of the rate."""
+    """Yield the sets of replicas that one strike hits, each with its part of the rate."""
     every = {(place, replica) for place, rack in enumerate(state) for replica in range(len(rack))}
     if strike.scope == "broker":
         yield from (({each}, 1.0) for each in sorted(every))

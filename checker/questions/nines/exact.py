@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 def mean_years(chain: Chain, faster: Mapping[str, float] | None = None) -> float:
-    """How many years pass on average from the first state until the region is left; infinity where it never is.
+    """Return how many years pass on average from the first state until the region is left; infinity where it never is.
 
     `faster` has factors for the rates of moves, by their cause.
     """
@@ -36,7 +36,7 @@ def mean_years(chain: Chain, faster: Mapping[str, float] | None = None) -> float
 
 
 def _rates(chain: Chain, faster: Mapping[str, float] | None = None) -> Floats:
-    """How fast each state is left for each other one; the last column is the exit."""
+    """Return how fast each state is left for each other one; the last column is the exit."""
     size = len(chain.states)
     matrix = np.zeros((size, size + 1))
     for source, moves in enumerate(chain.moves):
@@ -47,7 +47,7 @@ def _rates(chain: Chain, faster: Mapping[str, float] | None = None) -> Floats:
 
 
 def probability(chain: Chain, years: float = 1.0) -> float:
-    """How probable it is that the region is left within so many years.
+    """Return how probable it is that the region is left within so many years.
 
     The matrix of a moment so short that at most one thing happens in it is squared until the years are over.  All entries are
     positive, so relative errors add: at most 1e-6 for what happens ten million times a year.
@@ -64,7 +64,7 @@ def probability(chain: Chain, years: float = 1.0) -> float:
 
 
 def _moment(rates: Floats, time: float) -> Floats:
-    """What a short time leads to from each state, the exit last: a series of powers, each without a negative entry.
+    """Return what a short time leads to from each state, the exit last: a series of powers, each without a negative entry.
 
     Units: the fastest state is left once in a time of 1; of a time of 1/16 the eleventh power is below 1e-20.
     """
@@ -82,7 +82,7 @@ def _moment(rates: Floats, time: float) -> Floats:
 
 
 def long_run(chain: Chain) -> Floats:
-    """The part of the time that the chain spends in each state in the long run, exits left out."""
+    """Return the part of the time that the chain spends in each state in the long run, exits left out."""
     matrix = _rates(chain)[:, :-1]
     size = len(matrix)
     totals = np.ones(size)
@@ -108,7 +108,7 @@ class Exit:
 
 
 def exits(chain: Chain) -> list[Exit]:
-    """Every way out, the most frequent first; shares are of all exits, as frequent as in the long run."""
+    """Return every way out, the most frequent first; shares are of all exits, as frequent as in the long run."""
     found: dict[tuple[tuple[str, ...], str, tuple[int, int]], float] = {}
     for state, moves, weight in zip(chain.states, chain.moves, long_run(chain), strict=True):
         during = tuple(sorted(mark[2] for rack in state for mark in rack if mark is not None))

@@ -79,7 +79,7 @@ class Range:
     high: float
 
     def at(self, end: str) -> float:
-        """The value at one end, `low` or `high`."""
+        """Return the value at one end, `low` or `high`."""
         return self.high if end == "high" else self.low
 
 
@@ -117,12 +117,12 @@ class Rates:
     defects: Mapping[str, Range]
 
     def episode(self, name: str) -> Episode:
-        """The episode of a name."""
+        """Return the episode of a name."""
         return next(each for each in self.episodes if each.name == name)
 
 
 def rates(path: str | PathLike[str] | None = None) -> Rates:
-    """The shipped rates, with those of a file in their place.
+    """Return the shipped rates, with those of a file in their place.
 
     Errors: `InputError` for unknown tables and keys, values without a unit, negative ones, ranges that begin above their end.
     """
@@ -146,7 +146,7 @@ def rates(path: str | PathLike[str] | None = None) -> Rates:
 
 
 def _keys(shipped: Mapping[str, Any]) -> list[str]:
-    """What a user's table may have."""
+    """Return what a user's table may have."""
     return sorted({*shipped, "source"} | (ALTERNATIVES if ALTERNATIVES & shipped.keys() else set()))
 
 
@@ -187,7 +187,7 @@ def _episode(name: str, table: Mapping[str, Any], copied: Range, where: str) -> 
 
 
 def _rate(name: str, table: Mapping[str, Any], where: str) -> Range:
-    """How often a year; an annual failure rate is the probability of at least one."""
+    """Return how often a year; an annual failure rate is the probability of at least one."""
     if "afr" not in table:
         return _read(table, name, "rate", _RATES, where)
     share = _probability(table, name, "afr", where)
@@ -204,7 +204,7 @@ def _probability(table: Mapping[str, Any], name: str, key: str, where: str) -> R
 
 
 def _read(table: Mapping[str, Any], name: str, key: str, units: Mapping[str, float], where: str) -> Range:
-    """A value or a range with its unit."""
+    """Return a value or a range with its unit."""
     text = table[key]
     match = re.fullmatch(rf"{_NUMBER}\s*(\S*)(?:\s*\.\.\s*{_NUMBER}\s*(\S+))?", str(text).strip(), re.ASCII)
     last = (match[4] or match[2]) if match else ""

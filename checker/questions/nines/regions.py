@@ -34,7 +34,7 @@ class Decided:
 
 
 def region_of(corners: Iterable[Corner]) -> Region | None:
-    """The smallest region with these corners and everything below them."""
+    """Return the smallest region with these corners and everything below them."""
     known = list(corners)
     if not known:
         return None
@@ -43,7 +43,7 @@ def region_of(corners: Iterable[Corner]) -> Region | None:
 
 
 def corners(region: Region) -> list[Corner]:
-    """The spots of a region that nothing in it is beyond."""
+    """Return the spots of a region that nothing in it is beyond."""
     caps = (*region.out_beside, -1)
     return [(lost, caps[lost]) for lost in range(len(caps) - 1) if caps[lost] > caps[lost + 1]]
 
@@ -63,7 +63,7 @@ def candidates(safe: Iterable[Corner]) -> Iterator[Region]:
 
 
 def _without(region: Region, corner: Corner) -> list[Corner]:
-    """The spots of a region but one of its corners."""
+    """Return the spots of a region but one of its corners."""
     every = [(lost, out) for lost, most in enumerate(region.out_beside) for out in range(most + 1)]
     return [each for each in every if each != corner]
 
@@ -71,7 +71,7 @@ def _without(region: Region, corner: Corner) -> list[Corner]:
 def largest(
     safe: Iterable[Corner], kills_count_as: str, decide: Callable[[dict[str, Any]], Verdict], most: int = MOST_QUESTIONS
 ) -> Decided | Verdict:
-    """The first region that holds, of the largest ones; without one, `violated` if every one is, else `inconclusive`.
+    """Return the first region that holds, of the largest ones; without one, `violated` if every one is, else `inconclusive`.
 
     `decide` answers what a search says under these fault limits; what it leaves undecided is not in a region.
     """

@@ -25,5 +25,5 @@ class Stop:
 
 
 def stops(most: int) -> list[Stop]:
-    """Every question about so many stopped replicas at most."""
+    """Return every question about so many stopped replicas at most."""
     return [Stop(stopped, further) for stopped in range(most + 1) for further in ("", *(each.name for each in FURTHER))]

@@ -72,7 +72,7 @@ class MaintenancePlan:
 
 
 def read_plan(path: PathLike[str] | str, settings: Any = None) -> MaintenancePlan:
-    """The plan of a file; settings win over the file's where it begins.
+    """Return the plan of a file; settings win over the file's where it begins.
 
     Errors: `InputError` for what is no configuration, for a plan without steps, and for a step that cannot be decided.
     """
@@ -122,7 +122,7 @@ def _require_no_totals(configuration: Configuration, where: str) -> None:
 
 
 def may_begin(taken: Condition | None, waits: bool) -> Condition:
-    """Whether the step before was taken, and every replica is in the ISR where that is waited for."""
+    """Return True if the step before was taken, and every replica is in the ISR where that is waited for."""
 
     def is_reached(k: Any, s: Any) -> Value:
         return k.all_of(True if taken is None else taken(k, s), *(s.isr if waits else ()))

@@ -65,7 +65,7 @@ class Phase:
 def decided(
     plan: MaintenancePlan, properties: Sequence[Property], options: Options, reporter: Reporter | None = None
 ) -> list[Phase]:
-    """The phases of a plan; those after one that could not be decided are left out."""
+    """Return the phases of a plan; those after one that could not be decided are left out."""
     chain = _Chain(properties, options, reporter)
     for step in (None, *plan.steps):
         if chain.add(plan.before if step is None else step.amid, step).outcome.reason is not None:
@@ -110,7 +110,7 @@ class _Chain:
         return Said(asked, found.verdict, False, (*self._before(number, found.trace.states[0]), last))
 
     def _when_done(self, asked: Property, step: PlanStep) -> Said:
-        """What a property says where the step is done and read everywhere: nothing new can be reached then."""
+        """Return what a property says where the step is done and read everywhere: nothing new can be reached then."""
         system, states = self.phases[-1].outcome.system, self.phases[-1].states
         if step.is_done is not None:
             states = states[:, holds(system, states, step.is_done)]
@@ -122,7 +122,7 @@ class _Chain:
         return Said(asked, Verdict.VIOLATED, True, self._to(len(self.phases) - 1, state))
 
     def _before(self, number: int, state: State) -> tuple[PhaseTrace, ...]:
-        """What leads to a state in which a phase begins, through the phases before it."""
+        """Return what leads to a state in which a phase begins, through the phases before it."""
         if number == 0:
             return ()
         system, before = self.phases[number].outcome.system, self.phases[number - 1]
@@ -131,7 +131,7 @@ class _Chain:
         return self._to(number - 1, unpack_row(before.outcome.system, before.states, row))
 
     def _to(self, number: int, state: State) -> tuple[PhaseTrace, ...]:
-        """What leads to a state that a phase can reach."""
+        """Return what leads to a state that a phase can reach."""
         if (number, state) not in self._ways:
             system = self.phases[number].outcome.system
             (found,) = explore(system, [_anything_but(system, state)], Options(workers=1)).findings
@@ -143,7 +143,7 @@ class _Chain:
 
 
 def _stored(system: System, place: str) -> Packed:
-    """Every state that a search has kept."""
+    """Return every state that a search has kept."""
     store = Store.attach(place)
     found = [part for depth in range(len(store.levels())) for part in store.level(depth)]
     return np.concatenate(found, axis=1) if found else np.empty((system.words, 0), np.uint64)

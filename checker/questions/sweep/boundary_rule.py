@@ -50,7 +50,7 @@ class Atom:
     other: bool = False
 
     def holds(self, row: Row) -> bool:
-        """Whether it is true in a cell."""
+        """Return True if it is true in a cell."""
         left, right = row[self.key], row[self.value] if self.other else self.value
         found = {"=": left == right, "!=": left != right}.get(self.relation)
         if found is not None:
@@ -72,7 +72,7 @@ class BoundaryRule:
     proved: bool
 
     def holds(self, row: Row) -> bool:
-        """Whether the rule is true in a cell."""
+        """Return True if the rule is true in a cell."""
         return any(all(atom.holds(row) for atom in term) for term in self.terms)
 
     @property
@@ -90,7 +90,7 @@ class BoundaryRule:
 
 
 def atoms(rows: Sequence[Row]) -> list[Atom]:
-    """Every comparison that separates some cells from others, simpler ones first; of two that agree, the first."""
+    """Return every comparison that separates some cells from others, simpler ones first; of two that agree, the first."""
     found: list[Atom] = []
     numbers = []
     for key in rows[0]:
@@ -137,7 +137,7 @@ class _Enumeration:
         return self.found
 
     def _longer(self, terms: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
-        """Each term with one more atom: those that are true in marked cells only are found, the others are returned."""
+        """Return each term with one more atom: those that are true in marked cells only are found, the others are returned."""
         unfinished: dict[int, tuple[int, ...]] = {}
         for cells, term in terms.items():
             for number in range(term[-1] + 1 if term else 0, len(self.masks)):
@@ -198,12 +198,12 @@ def _chosen(terms: Sequence[tuple[int, tuple[Atom, ...]]], marked: int, count: i
 
 
 def _cost(atoms_: Sequence[Atom]) -> int:
-    """A term's price: each atom, a little more where it compares two keys, and the term itself."""
+    """Return a term's price: each atom, a little more where it compares two keys, and the term itself."""
     return 3 + sum(4 if atom.other else 3 for atom in atoms_)
 
 
 def smallest_rule(rows: Sequence[Row], marks: Sequence[bool]) -> BoundaryRule:
-    """The smallest rule found that is true in exactly the marked cells, proved equal to them."""
+    """Return the smallest rule found that is true in exactly the marked cells, proved equal to them."""
     if not any(marks):
         return BoundaryRule((), True, prove((), rows, marks))
     if all(marks):
@@ -228,7 +228,7 @@ def smallest_rule(rows: Sequence[Row], marks: Sequence[bool]) -> BoundaryRule:
 
 
 def prove(terms: Sequence[Sequence[Atom]], rows: Sequence[Row], marks: Sequence[bool]) -> bool:
-    """Whether Z3 proves that, within the cells, the terms are true exactly where the marks are."""
+    """Return True if Z3 proves that, within the cells, the terms are true exactly where the marks are."""
     codes = {key: {value: number for number, value in enumerate(dict.fromkeys(row[key] for row in rows))} for key in rows[0]}
     variables = {key: z3.Int(key) for key in rows[0]}
 

@@ -65,38 +65,38 @@ class Sweep:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether a search was interrupted."""
+        """True if a search was interrupted."""
         return any(each.reason == "interrupted" for each in self.searches)
 
     def finding(self, cell: int, decision: Decision) -> Finding:
-        """A decision as a finding on the cell's own system."""
+        """Return a decision as a finding on the cell's own system."""
         return Finding(decision.property, 0, decision.verdict, decision.trace)
 
     def verdict(self, cell: int) -> Verdict:
-        """The verdict on a cell: the worst of its properties."""
+        """Return the verdict on a cell: the worst of its properties."""
         return worst(each.verdict for each in self.decisions[cell])
 
 
 def identity(system: System) -> tuple[Any, ...]:
-    """What decides a system's behaviours: actions, sizes, fields with their bounds, initial states."""
+    """Return what decides a system's behaviours: actions, sizes, fields with their bounds, initial states."""
     bounds = tuple((each.name, each.low, each.high, each.axes) for each in system.fields if not each.frozen)
     starts = tuple(sorted({state for _, state in system.initial_states()}))
     return (*kind(system), bounds, starts)
 
 
 def kind(system: System) -> tuple[Any, ...]:
-    """What systems of one search must share."""
+    """Return what systems of one search must share."""
     actions = tuple(id(each.body) for each in system.model.actions)
     return (actions, system.sizes, tuple((each.name, each.axes) for each in system.fields))
 
 
 def bounds_of(system: System) -> tuple[Any, ...]:
-    """The domains of the fields that change."""
+    """Return the domains of the fields that change."""
     return tuple((each.low, each.high) for each in system.fields if not each.frozen)
 
 
 def budgets(configuration: Configuration, names: Sequence[str]) -> tuple[int, ...]:
-    """The values of the keys of which more only adds behaviours."""
+    """Return the values of the keys of which more only adds behaviours."""
     return tuple(encoded(configuration[name]) for name in names if name in configuration)
 
 
@@ -142,7 +142,7 @@ class Sweeper:
         return list(found.values())
 
     def groups(self) -> list[list[int]]:
-        """The cells that share a search, one of each kind of twins, those with the smallest budgets first."""
+        """Return the cells that share a search, one of each kind of twins, those with the smallest budgets first."""
         found: dict[tuple[Any, ...], list[int]] = {}
         for first, *_ in self._twins():
             system, configuration = self.systems[first], self.cells[first][1]
@@ -240,7 +240,7 @@ class Sweeper:
 
 
 def again(system: System, trace: Behaviour, other: System, broken: Property) -> Behaviour | None:
-    """The same steps under another configuration, if they are possible there and end in a violation."""
+    """Return the same steps under another configuration, if they are possible there and end in a violation."""
     steps = same_steps(system, trace, other)
     for _, start in other.initial_states():
         found = followed(other, start, steps)

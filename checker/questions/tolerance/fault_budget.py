@@ -30,7 +30,7 @@ class FaultBudget:
         return {key: AnyNumber(many) if many else 0 for key, many in zip(AXES, (self.losing, self.out), strict=True)}
 
     def limits_among(self, keys: Collection[str]) -> dict[str, int | AnyNumber]:
-        """The fault limits where these keys are there to be set.
+        """Return the fault limits where these keys are there to be set.
 
         Without `faults.out` any number of stops stands for those that are out, and a limit of all together for how many.  What
         is stopped may take the place of what loses data then, so the limits allow this spot and more.
@@ -41,15 +41,15 @@ class FaultBudget:
         return {DATA_LOSS.key: self.limits[DATA_LOSS.key], CRASH.key: stops, AT_ONCE: self.losing + self.out}
 
     def is_within(self, other: FaultBudget) -> bool:
-        """Whether the other allows everything that this one allows."""
+        """Return True if the other allows everything that this one allows."""
         return self.losing <= other.losing and self.out <= other.out
 
 
 def fault_budgets(replicas: int) -> list[FaultBudget]:
-    """Every spot of the table for so many replicas."""
+    """Return every spot of the table for so many replicas."""
     return [FaultBudget(losing, out) for losing in range(replicas + 1) for out in range(replicas + 1 - losing)]
 
 
 def spots_of(configuration: Configuration) -> list[FaultBudget]:
-    """Every spot of a configuration's table; brokers that are impaired when the search begins are not counted."""
+    """Return every spot of a configuration's table; brokers that are impaired when the search begins are not counted."""
     return fault_budgets(configuration["replication.factor"] - configuration.get("start.outside_isr", 0))

@@ -17,11 +17,11 @@ class Region:
     out_beside: tuple[int, ...]
 
     def contains(self, lost: int, out: int) -> bool:
-        """Whether so many at once are inside."""
+        """Return True if so many at once are inside."""
         return lost < len(self.out_beside) and out <= self.out_beside[lost]
 
     def limits(self, kills_count_as: str) -> dict[str, int | AnyNumber]:
-        """The fault limits that say: never outside, with any number of leader moves.
+        """Return the fault limits that say: never outside, with any number of leader moves.
 
         A kill counts as a `lost` broker, or as one that is only `out`.
         """
@@ -34,7 +34,7 @@ class Region:
 
 
 def usual(configuration: Mapping[str, Any]) -> Region:
-    """The region that the atlas asks about with acks=all and without unclean election.
+    """Return the region that the atlas asks about with acks=all and without unclean election.
 
     Any number may be out while none has lost data.  Beside those that have, one more is in sync; with eligible leader replicas
     it may be out too, as long as fewer than min.insync.replicas have lost data.

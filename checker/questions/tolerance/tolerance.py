@@ -53,16 +53,16 @@ class Tolerance:
     entries: Mapping[FaultBudget, tuple[CellVerdict, ...]]
 
     def asked(self, spot: FaultBudget) -> Configuration:
-        """The configuration with the fault limits of a spot."""
+        """Return the configuration with the fault limits of a spot."""
         return with_kills(self.model, {**self.configuration, **self.more, **spot.limits_among(self.model.keys)})
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether an interrupt ended a search for it."""
+        """True if an interrupt ended a search for it."""
         return any(each.is_interrupted for row in self.entries.values() for each in row)
 
     def undecided(self) -> Tolerance:
-        """The same where the question leaves something out: what is lost is, and nothing else is decided."""
+        """Return the same where the question leaves something out: what is lost is, and nothing else is decided."""
         rows = {
             spot: tuple(
                 replace(each, verdict=Verdict.INCONCLUSIVE, source=LEFT_OUT)
@@ -75,7 +75,7 @@ class Tolerance:
         return replace(self, entries=rows)
 
     def system(self, spot: FaultBudget) -> System:
-        """The system that a spot asks about."""
+        """Return the system that a spot asks about."""
         return bind(self.model, self.asked(spot))
 
 
@@ -90,7 +90,7 @@ def tolerance(
     known: Known | None = None,
     only: Sequence[FaultBudget] | None = None,
 ) -> Tolerance:
-    """The table of a configuration, or `only` some spots of it."""
+    """Return the table of a configuration, or `only` some spots of it."""
     every = only if only is not None else spots_of(configuration)
     empty = Tolerance(model, configuration, dict(more or {}), {})
     cells = [(model, empty.asked(spot)) for spot in every]
@@ -106,7 +106,7 @@ def decided(
     reporter: Reporter | None = None,
     known: Known | None = None,
 ) -> list[tuple[CellVerdict, ...]]:
-    """The verdict on each property of each cell: looked up where it is known, else searched for, in few searches."""
+    """Return the verdict on each property of each cell: looked up where it is known, else searched for, in few searches."""
     entries: dict[int, tuple[CellVerdict, ...]] = {}
     for number, (model, configuration) in enumerate(cells):
         found = known(model, configuration, properties) if known is not None else None

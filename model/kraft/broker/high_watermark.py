@@ -16,7 +16,7 @@ from neverlost.model.system import View
 
 
 def is_waited_for(k: Primitives, s: View, leader: int, follower: int) -> Value:
-    """Whether a follower is in the leader's maximal ISR: the ISR it knows and the change it has asked for."""
+    """Return True if a follower is in the leader's maximal ISR: the ISR it knows and the change it has asked for."""
     return k.any_of(s.leader_isr[leader][follower], k.all_of(s.maximal_isr, s.pending[leader] == follower))
 
 

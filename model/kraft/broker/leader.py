@@ -15,12 +15,12 @@ from neverlost.model.system import View
 
 
 def leads(s: View, broker: int) -> Value:
-    """Whether a broker believes it is leader."""
+    """Return True if a broker believes it is leader."""
     return s.follows[broker] == broker
 
 
 def is_answered(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Whether a leader would answer a follower's fetch: both in one epoch where fetches are fenced, else if it leads."""
+    """Return True if a leader would answer a follower's fetch: both in one epoch where fetches are fenced, else if it leads."""
     asks = s.follows[follower] == leader
     if s.sizes.late_responses:
         asks = k.all_of(asks, s.diverging_sender[follower] != leader)
@@ -28,14 +28,14 @@ def is_answered(k: Primitives, s: View, follower: int, leader: int) -> Value:
 
 
 def logs_agree(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Whether a leader finds nothing wrong with a fetch: without a look at the epochs, that it is not beyond its log."""
+    """Return True if a leader finds nothing wrong with a fetch: without a look at the epochs, that it is not beyond its log."""
     if s.sizes.compares_logs:
         return is_prefix(k, s, follower, leader)
     return log_end(k, s, follower) <= log_end(k, s, leader)
 
 
 def is_up_to_date_leader(k: Primitives, s: View, broker: int) -> Value:
-    """Whether a broker leads in the controller's leader epoch and knows the controller's partition epoch."""
+    """Return True if a broker leads in the controller's leader epoch and knows the controller's partition epoch."""
     return k.all_of(s.leader == broker, s.leader_knows == UP_TO_DATE)
 
 
@@ -86,7 +86,7 @@ def put_in_log(k: Primitives, s: View, leader: int, record: Value) -> None:
 
 
 def accepts_writes(k: Primitives, s: View, leader: int) -> Value:
-    """Whether the leader knows of enough in-sync replicas for this producer; acks 0 and 1 are never refused."""
+    """Return True if the leader knows of enough in-sync replicas for this producer; acks 0 and 1 are never refused."""
     return k.any_of(s.acks <= ACKS["1"], is_isr_big_enough(k, s, list(s.leader_isr[leader]), leader))
 
 

@@ -15,17 +15,17 @@ EMPTY = 0
 
 
 def offsets(s: View) -> range:
-    """All offsets of a log."""
+    """Return all offsets of a log."""
     return range(s.sizes.offset)
 
 
 def log_end(k: Primitives, s: View, replica: int) -> Value:
-    """The log end offset: one beyond the last record."""
+    """Return the log end offset: one beyond the last record."""
     return count(k, [s.log_record[replica][offset] != EMPTY for offset in offsets(s)])
 
 
 def is_prefix(k: Primitives, s: View, replica: int, other: int) -> Value:
-    """Whether a replica's whole log is the beginning of another's."""
+    """Return True if a replica's whole log is the beginning of another's."""
     return k.all_of(
         *[
             k.any_of(s.log_record[replica][offset] == EMPTY, s.log_record[replica][offset] == s.log_record[other][offset])
@@ -35,14 +35,14 @@ def is_prefix(k: Primitives, s: View, replica: int, other: int) -> Value:
 
 
 def has_beyond(k: Primitives, s: View, replica: int, other: int) -> Value:
-    """Whether a log is longer than another."""
+    """Return True if a log is longer than another."""
     return k.any_of(
         *[k.all_of(s.log_record[replica][offset] != EMPTY, s.log_record[other][offset] == EMPTY) for offset in offsets(s)]
     )
 
 
 def holds_record(k: Primitives, s: View, replica: int, record: int) -> Value:
-    """Whether a replica's log has a record; `record` counts from 0, as the ghost fields do."""
+    """Return True if a replica's log has a record; `record` counts from 0, as the ghost fields do."""
     return k.any_of(*[s.log_record[replica][offset] == record + 1 for offset in offsets(s)])
 
 
@@ -91,12 +91,12 @@ def truncate_to(k: Primitives, s: View, replica: int, end: Value) -> None:
 
 
 def has_room(k: Primitives, s: View, replica: int) -> Value:
-    """Whether a log has a free slot."""
+    """Return True if a log has a free slot."""
     return s.log_record[replica][s.sizes.offset - 1] == EMPTY
 
 
 def epoch_of(k: Primitives, s: View, content: Value) -> Value:
-    """The leader epoch in which a slot's record was appended; -1 for an empty slot."""
+    """Return the leader epoch in which a slot's record was appended; -1 for an empty slot."""
     found: Value = -1
     for record in range(s.sizes.record):
         found = k.ite(content == record + 1, s.record_epoch[record], found)
@@ -104,7 +104,7 @@ def epoch_of(k: Primitives, s: View, content: Value) -> Value:
 
 
 def last_epoch(k: Primitives, s: View, replica: int) -> Value:
-    """The epoch of a log's last record; -1 for an empty log."""
+    """Return the epoch of a log's last record; -1 for an empty log."""
     found: Value = -1
     for offset in offsets(s):
         here = s.log_record[replica][offset]
@@ -113,13 +113,13 @@ def last_epoch(k: Primitives, s: View, replica: int) -> Value:
 
 
 def is_longer_log(k: Primitives, s: View, one: int, other: int) -> Value:
-    """Whether a log is ahead of another: by the epoch of its last record, then by its length."""
+    """Return True if a log is ahead of another: by the epoch of its last record, then by its length."""
     first, second = last_epoch(k, s, one), last_epoch(k, s, other)
     return k.any_of(first > second, k.all_of(first == second, has_beyond(k, s, one, other)))
 
 
 def end_for_last_epoch(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Where the leader's log ends for the follower's last epoch: at its end if that is the leader's own epoch."""
+    """Return where the leader's log ends for the follower's last epoch: at its end if that is the leader's own epoch."""
     epoch = last_epoch(k, s, follower)
     older = [
         k.all_of(s.log_record[leader][offset] != EMPTY, epoch_of(k, s, s.log_record[leader][offset]) <= epoch)
@@ -129,5 +129,5 @@ def end_for_last_epoch(k: Primitives, s: View, follower: int, leader: int) -> Va
 
 
 def has_unknown_epoch(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Whether the follower's last record is of an epoch after the leader's own."""
+    """Return True if the follower's last record is of an epoch after the leader's own."""
     return last_epoch(k, s, follower) > s.led_epoch[leader]

@@ -93,7 +93,7 @@ def leader_replay_own_change(k: Primitives, s: View, broker: int) -> Clauses:
 
 
 def is_answer(k: Primitives, s: View, leader: int) -> Value:
-    """Whether the committed ISR is the one that the leader has asked for."""
+    """Return True if the committed ISR is the one that the leader has asked for."""
     changed = [k.any_of(s.leader_isr[leader][each] == s.isr[each], s.pending[leader] == each) for each in everyone(s)]
     moved = [k.any_of(s.leader_isr[leader][each] != s.isr[each], s.pending[leader] != each) for each in everyone(s)]
     return k.all_of(s.pending[leader] != NO_REPLICA, *changed, *moved)

@@ -26,7 +26,7 @@ def is_not_elected(broker: int, outcome: int) -> bool:
 
 
 def isr_without(k: Primitives, s: View, broker: int) -> Flags:
-    """The ISR without a broker; without ELR the last member stays, so that it alone may lead again."""
+    """Return the ISR without a broker; without ELR the last member stays, so that it alone may lead again."""
     stays: Value = False
     if not s.sizes.elr:
         stays = k.not_(k.any_of(False, *[s.isr[each] for each in everyone(s) if each != broker]))

@@ -42,7 +42,7 @@ class Electorate:
 
 
 def keeps_leader(k: Primitives, s: View, of: Electorate) -> Value:
-    """Whether the leader stays: it is in the ISR, alive and still a replica (`electLeader`: no election is needed)."""
+    """Return True if the leader stays: it is in the ISR, alive and still a replica (`electLeader`: no election is needed)."""
     stays = [k.all_of(s.leader == each, of.isr[each], of.active[each], of.replicas[each]) for each in everyone(s)]
     return k.any_of(*stays)
 
@@ -65,7 +65,7 @@ def last_known_leader(k: Primitives, s: View, of: Electorate) -> Flags:
 
 
 def last_known_leader_unassigned(k: Primitives, s: View, of: Electorate) -> Value:
-    """Whether the last known leader has no replica any more: asking for it is an error.
+    """Return True if the last known leader has no replica any more: asking for it is an error.
 
     Source: `LeaderAcceptor.test` asks `PartitionRegistration.directory`, which throws.
     """
@@ -91,7 +91,7 @@ def answering(k: Primitives, s: View, candidates: Flags) -> Flags:
 
 
 def fits_policy(k: Primitives, s: View, elected: int, candidates: Flags) -> Value:
-    """Whether the election policy prefers no other candidate.
+    """Return True if the election policy prefers no other candidate.
 
     Kafka's own rule is `preferred`, the first in assignment order; `any` covers every order, and `longest-log` is what
     some propose instead of fencing.

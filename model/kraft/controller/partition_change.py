@@ -69,7 +69,7 @@ class Change:
 
 
 def assignment_of(s: View) -> Assignment:
-    """What the controller holds; without reassignments every broker has a replica."""
+    """Return what the controller holds; without reassignments every broker has a replica."""
     if s.sizes.reassignment:
         return Assignment(list(s.is_replica), list(s.is_adding), list(s.is_removing))
     return Assignment([True for _ in everyone(s)], no_brokers(s), no_brokers(s))

@@ -26,7 +26,7 @@ def controller_add_replica(k: Primitives, s: View) -> Clauses:
 
 
 def operated(model: Model, least: int | None, is_growing: bool = False) -> Model:
-    """The model in which min.insync.replicas can be set to one value (None: not at all), and a replica be added."""
+    """Return the model in which min.insync.replicas can be set to one value (None: not at all), and a replica be added."""
     chosen: Action = replace(
         controller_set_min_isr, where=lambda **given: least is not None and UNCHANGED < least == given["least"]
     )
@@ -36,12 +36,12 @@ def operated(model: Model, least: int | None, is_growing: bool = False) -> Model
 
 
 def is_set(least: int, before: int) -> Callable[[Any, Any], Value]:
-    """Whether the controller has a value of min.insync.replicas that was another at first."""
+    """Return True if the controller has a value of min.insync.replicas that was another at first."""
     return lambda k, s: s.min_isr_changed == _code(least, before)
 
 
 def is_known_everywhere(least: int, before: int) -> Callable[[Any, Any], Value]:
-    """Whether every broker has it too."""
+    """Return True if every broker has it too."""
 
     def is_known(k: Any, s: Any) -> Value:
         known = (s.min_isr_known[each] == _code(least, before) for each in everyone(s))

@@ -18,7 +18,7 @@ from neverlost.model.system import View
 
 
 def asked_for(s: View, target: int) -> Flags:
-    """The replica set that is asked for."""
+    """Return the replica set that is asked for."""
     return [each in members(target) for each in everyone(s)]
 
 
@@ -90,7 +90,7 @@ def controller_cancel_reassignment_uncleanly(k: Primitives, s: View, first: int,
 
 
 def remaining(k: Primitives, s: View) -> Flags:
-    """The replicas without those that the reassignment adds."""
+    """Return the replicas without those that the reassignment adds."""
     return [k.all_of(s.is_replica[each], k.not_(s.is_adding[each])) for each in everyone(s)]
 
 

@@ -23,7 +23,7 @@ from neverlost.model.system import View
 
 
 def proposed_isr(k: Primitives, s: View, leader: int, replica: int) -> Flags:
-    """The leader's ISR with one member changed."""
+    """Return the leader's ISR with one member changed."""
     return [k.not_(s.leader_isr[leader][each]) if each == replica else s.leader_isr[leader][each] for each in everyone(s)]
 
 

@@ -1,1 +1,1 @@
-"""A file per format: `FILE` is what it is called beside a sweep's result, `render` gives its text."""
+"""A module for each format: `FILE` is the name of the file that it writes, `render` returns its text."""

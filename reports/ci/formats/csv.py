@@ -5,25 +5,25 @@ from __future__ import annotations
 import csv
 import io
 
-from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
-from neverlost.reports.documents.answers import brief
-from neverlost.reports.wording.merged_rows import spent
+from neverlost.reports.ci.verdicts.gate_verdict import GateResult
+from neverlost.reports.documents.answers import brief_settings
+from neverlost.reports.wording.merged_rows import faults_text
 
 FILE = "verdicts.csv"
 COLUMNS = ("topic", "property", "verdict", "steps", "faults", "settings", "change", "place", "id", "assumed")
 
 
-def render(result: JudgedResult) -> str:
-    """The rows, in the order of the document; what a cell may begin with to be a formula is quoted."""
+def render(result: GateResult) -> str:
+    """Return the rows in the order of the document; a cell that a spreadsheet could take for a formula is quoted."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for each in result.verdicts:
-        faults = spent(each.entry["faults"]) if each.verdict == "violated" else ""
+        faults = faults_text(each.entry["faults"]) if each.verdict == "violated" else ""
         remedy = each.cell.get("remedy") or {}
         for subject in each.subjects:
             place = each.places.get(subject)
-            row = [subject, each.about, each.verdict, each.entry.get("steps") or "", faults, brief(each.cell)]
+            row = [subject, each.about, each.verdict, each.entry.get("steps") or "", faults, brief_settings(each.cell)]
             row += [remedy.get("says", "") if each.verdict == "violated" else ""]
             row += [f"{place.file}:{place.number}" if place else "", each.cell.get("id") or "", each.assumed]
             writer.writerow([f"'{text}" if str(text).startswith(("=", "+", "-", "@")) else text for text in row])

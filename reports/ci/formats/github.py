@@ -1,26 +1,24 @@
 """GitHub's workflow commands: an annotation at the line of the user's file for each topic that is violated or undecided.
-
-A job shows ten errors of a step: where more topics are concerned, there is one for all that have the same answer.
-"""
+GitHub shows ten errors of a step, so with more topics there is one annotation for all that have the same answer."""
 
 from __future__ import annotations
 
-from neverlost.reports.ci.verdicts.gate_verdict import GateVerdict, JudgedResult, SourceLine
-from neverlost.reports.documents.answers import named
+from neverlost.reports.ci.verdicts.gate_verdict import GateResult, GateVerdict, SourceLine
+from neverlost.reports.documents.answers import list_topics
 
 FILE = "annotations.log"
 MOST = 10
 LEVELS = {"violated": "error", "inconclusive": "warning"}
 
 
-def render(result: JudgedResult) -> str:
-    """A line for each; with a baseline only what changed."""
+def render(result: GateResult) -> str:
+    """Return a line for each annotation; with a baseline only for what changed."""
     shown = [each for each in result.verdicts if each.verdict in LEVELS or each.change is not None]
     if result.changes is not None:
         shown = [each for each in shown if each.change is not None]
     is_few = sum(len(each.subjects) for each in shown) <= MOST
     return "".join(
-        f"{_command(each, named([subject] if is_few else each.subjects), each.places.get(subject))}\n"
+        f"{_command(each, list_topics([subject] if is_few else each.subjects), each.places.get(subject))}\n"
         for each in shown
         for subject in (each.subjects if is_few else each.subjects[:1])
     )

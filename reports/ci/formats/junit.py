@@ -1,38 +1,44 @@
-"""JUnit: a case for each topic (or cell of a matrix) and property, for whatever shows tests."""
+"""JUnit XML: a test case for each topic (or cell of a matrix) and property."""
 
 from __future__ import annotations
 
 from collections import Counter
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from neverlost.reports.ci.verdicts.gate_verdict import GateVerdict, JudgedResult
+from neverlost.reports.ci.verdicts.gate_verdict import GateResult, GateVerdict
 
 FILE = "junit.xml"
 
 
-def render(result: JudgedResult) -> str:
-    """With a baseline a case fails where the verdict changed, without one where it is violated; what is undecided is
-    skipped.  Everything that is known of an answer stands once, with the first of its topics."""
+def render(result: GateResult) -> str:
+    """Return the XML.  With a baseline a case fails if its verdict changed, without one if it is violated; an undecided case
+    is skipped.  The full message of an answer stands once, with the first of its topics."""
     suite = Element("testsuite", name=result.name, time=f"{result.seconds:.3f}")
     for each in result.verdicts:
         first, *others = each.subjects
-        _judge(_case(suite, result, each.about, first), each, result.changes is not None, each.says)
+        _judge(add_case(suite, each.about, first), each, result.changes is not None, each.says)
         for subject in others:
-            _judge(_case(suite, result, each.about, subject), each, result.changes is not None, f"as for {first}")
+            _judge(add_case(suite, each.about, subject), each, result.changes is not None, f"as for {first}")
     for gone in result.gone:
         message = f"was {gone['was']}, is no longer in the matrix"
-        SubElement(_case(suite, result, gone["property"], gone["cell"]), "failure", message=message, type="changed")
-    found = Counter(outcome.tag for case in suite for outcome in case if outcome.tag != "system-out")
-    counts = {"tests": len(suite), "failures": found["failure"], "errors": 0, "skipped": found["skipped"]}
-    suite.attrib.update({name: str(value) for name, value in counts.items()})
+        SubElement(add_case(suite, gone["property"], gone["cell"]), "failure", message=message, type="changed")
     root = Element("testsuites")
     root.append(suite)
+    return suite_text(suite, root)
+
+
+def suite_text(suite: Element, root: Element) -> str:
+    """Count the outcomes of a suite's cases into its attributes, and return `root`, which is or contains the suite, as XML."""
+    found = Counter(outcome.tag for case in suite for outcome in case)
+    counts = {"tests": len(suite), "failures": found["failure"], "errors": 0, "skipped": found["skipped"]}
+    suite.attrib.update({name: str(value) for name, value in counts.items()})
     indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
-def _case(suite: Element, result: JudgedResult, about: str, cell: str) -> Element:
-    return SubElement(suite, "testcase", classname=f"{result.name}.{about}", name=cell, time="0")
+def add_case(suite: Element, group: str, name: str) -> Element:
+    """Add a test case; `group` becomes the last part of its class name."""
+    return SubElement(suite, "testcase", classname=f"{suite.get('name')}.{group}", name=name, time="0")
 
 
 def _judge(case: Element, each: GateVerdict, has_baseline: bool, says: str) -> None:

@@ -1,8 +1,6 @@
-"""SARIF: a result per violated cell and property, for the code scanning tab.
-
-It stands at the line of the user's own file that it is about, with every step as a code flow there; where a step and the
-property are written in the model is their logical location, and the place where no file is behind the result.
-"""
+"""SARIF for the code scanning tab: a result per violated cell and property, at the line of the user's own file that it is
+about, with every step as a code flow there.  Where the step and the property are written in the model is their logical
+location, and the physical one if the result is about no file."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from urllib.parse import quote
 from neverlost.checker.engine.host.whole_files import as_json
 from neverlost.model.kernel import Action
 from neverlost.model.protocols import models
-from neverlost.reports.ci.verdicts.gate_verdict import GateVerdict, JudgedResult, SourceLine
+from neverlost.reports.ci.verdicts.gate_verdict import GateResult, GateVerdict, SourceLine
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
@@ -32,22 +30,18 @@ Sentences = list[tuple[Action, str]]
 """The actions of a trace's steps, with what each did."""
 
 
-def render(result: JudgedResult) -> str:
-    """The log, as JSON."""
+def render(result: GateResult) -> str:
+    """Return the log as JSON text."""
     return as_json(log(result))
 
 
-def log(result: JudgedResult) -> dict[str, Any]:
-    """The log; what was not expected is an error."""
+def log(result: GateResult) -> dict[str, Any]:
+    """Return the SARIF log; an unexpected violation is an error."""
     names = list(dict.fromkeys(each.about for each in result.verdicts))
     shown = [each for each in result.verdicts if each.verdict == "violated" or each.change is not None]
     run = {
         "tool": {
-            "driver": {
-                "name": "neverlost",
-                "version": result.version,
-                "rules": [_rule(properties()[name]) for name in names],
-            }
+            "driver": {"name": "neverlost", "version": result.version, "rules": [_rule(properties()[name]) for name in names]}
         },
         "originalUriBaseIds": {BASE: {"description": {"text": "neverlost's own source: the model and the properties"}}},
         "results": [_result(result, each, names.index(each.about)) for each in shown],
@@ -56,7 +50,7 @@ def log(result: JudgedResult) -> dict[str, Any]:
 
 
 def _rule(about: Property) -> dict[str, Any]:
-    """What the rule means, and what to do: as code scanning shows it beside a finding."""
+    """Return a SARIF rule: what it means, and what to do, as code scanning shows it beside a finding."""
     text = (
         f"{about.says[0].upper()}{about.says[1:]}. A finding means that there is a behaviour, within the faults that were "
         "allowed, after which this is false; its steps are the code flow. Change a setting that the message advises, or ask "
@@ -72,7 +66,7 @@ def _rule(about: Property) -> dict[str, Any]:
     }
 
 
-def _result(result: JudgedResult, each: GateVerdict, rule: int) -> dict[str, Any]:
+def _result(result: GateResult, each: GateVerdict, rule: int) -> dict[str, Any]:
     own = [_own_line(subject, line) for subject, line in islice(each.places.items(), MOST_PLACES)]
     about = [_of_property(each.about)]
     found: dict[str, Any] = {
@@ -90,7 +84,7 @@ def _result(result: JudgedResult, each: GateVerdict, rule: int) -> dict[str, Any
     steps = _steps(result.folder / each.entry["trace"])
     flow = [{"location": _location(*action.source, says)} for action, says in steps]
     comparison = (each.entry.get("sibling") or {}).get("comparison") or {}
-    matter = that_mattered(steps, comparison.get("refused"))
+    matter = find_decisive_step(steps, comparison.get("refused"))
     if own:
         flow = [{"location": _at(own[0], step["location"])} for step in flow]
     found["codeFlows"] = [{"threadFlows": [{"locations": flow}]}]
@@ -100,7 +94,7 @@ def _result(result: JudgedResult, each: GateVerdict, rule: int) -> dict[str, Any
 
 
 def _own_line(subject: str, line: SourceLine) -> Location:
-    """A line of the user's file, relative to where the command ran."""
+    """Return the location of a line of the user's file, relative to the working directory."""
     path = Path(line.file)
     inside = path.relative_to(Path.cwd()) if path.is_absolute() and path.is_relative_to(Path.cwd()) else path
     uri = inside.as_uri() if inside.is_absolute() else quote(inside.as_posix())
@@ -111,7 +105,7 @@ def _own_line(subject: str, line: SourceLine) -> Location:
 
 
 def _at(own: Location, written: Location) -> Location:
-    """A place in the model at a line of the user's own file, which code scanning can show."""
+    """Return a place of the model as a logical location at a line of the user's own file, which code scanning can show."""
     place = written["physicalLocation"]
     name = f"{place['artifactLocation']['uri']} line {place['region']['startLine']}"
     return {
@@ -142,17 +136,19 @@ def _steps(trace: Path) -> Sentences:
     return [(actions[label], says) for label, says in zip(labels[1:], about["says"][1:], strict=True)]
 
 
-def that_mattered(steps: Sentences, refused: dict[str, Any] | None) -> Location:
-    """The step that the nearest safe cell refuses, at the clause that refuses it; else the last step that is no fault."""
+def find_decisive_step(steps: Sentences, refused: dict[str, Any] | None) -> Location:
+    """Return the step that the nearest safe cell refuses, with the clause that refuses it; else the last step that is not a
+    fault."""
     if refused:
         action, says = steps[refused["step"] - 1]
-        return _location(*clause_place(action, refused["clause"]), f"{says}; a safe configuration refuses it")
+        return _location(*locate_clause(action, refused["clause"]), f"{says}; a safe configuration refuses it")
     action, says = next((one for one in reversed(steps) if one[0].fault is None), steps[-1])
     return _location(*action.source, says)
 
 
-def clause_place(action: Action, clause: str) -> tuple[str, int]:
-    """Where a guard clause is written: in the action's body, or on the only line of the model with it; else the action."""
+def locate_clause(action: Action, clause: str) -> tuple[str, int]:
+    """Return where a guard clause is written: in the action's body, or on the only line of the model with it; else the place
+    of the action."""
     lines, first = inspect.getsourcelines(inspect.unwrap(action.body))
     path, start = action.source
     own = [(path, first + number) for number, line in enumerate(lines) if f'yield "{clause}"' in line]

@@ -1,23 +1,23 @@
-"""A shell script with the commands that make the advised changes; what is changed in a file is a comment with its place."""
+"""A shell script with the commands that make the advised changes; a change of a file is a comment with its place."""
 
 from __future__ import annotations
 
-from neverlost.reports.ci.verdicts.gate_verdict import JudgedResult
-from neverlost.reports.documents.answers import Group, groups
+from neverlost.reports.ci.verdicts.gate_verdict import GateResult
+from neverlost.reports.documents.answers import Group, group_by_answer
 
 FILE = "changes.sh"
 
 
-def render(result: JudgedResult) -> str:
-    """The groups of topics, the worst first, each with its commands; nothing is run that was not decided."""
-    found = [] if result.is_sweep else [each for each in groups(result.document) if each.commands]
+def render(result: GateResult) -> str:
+    """Return the commands by group of topics, the worst first; only changes that were decided are in it."""
+    found = [] if result.is_sweep else [each for each in group_by_answer(result.document) if each.commands]
     lines = [line for each in found for line in ("", *_group(each))]
     head = ["#!/bin/sh", "# set HOST:PORT first; every change was decided: with it, what was asked holds", "set -eu"]
     return "\n".join([*head, *lines]) + "\n"
 
 
 def _group(group: Group) -> list[str]:
-    """Comments and commands.  A comment stays on its line whatever a topic is called."""
+    """Return the comments and commands of a group; a line break in a topic's name cannot end a comment."""
     said = f"# {len(group.topics)} topics: {group.change}"
     return [" ".join(said.split()), *(_line(each["where"], each["line"]) for each in group.commands)]
 

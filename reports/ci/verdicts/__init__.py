@@ -1,1 +1,1 @@
-"""The verdicts of a gate, one for each property of each cell, with the lines of the user's files."""
+"""The verdicts of a CI gate, one for each property of each cell, with the lines of the user's files."""

@@ -1,4 +1,4 @@
-"""A result as a gate sees it: each verdict, for which topics, whether it was expected, and where the user's files say so."""
+"""A result as a CI gate needs it: each verdict, its topics, whether it was expected, and the lines of the user's files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from neverlost.reports.documents.answers import brief, cause
+from neverlost.reports.documents.answers import brief_settings, cause
 from neverlost.reports.documents.sweep import cell_name
-from neverlost.reports.page.render import sentence
+from neverlost.reports.page.render import cite
 from neverlost.specs.setting import Origin
 
 LINE = re.compile(r"(?P<file>.+) line (?P<line>\d+)")
@@ -19,18 +19,14 @@ LINE = re.compile(r"(?P<file>.+) line (?P<line>\d+)")
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A line of one of the user's files."""
-
     file: str
     number: int
 
 
 @dataclass(frozen=True)
 class GateVerdict:
-    """The verdict on one property of one cell; `change` is set where the baseline has another verdict.
-
-    `name` is what the cell is called; `places` are the lines of the user's files that it is about, by topic.
-    """
+    """The verdict on one property of one cell; `change` is set if the baseline has another verdict.  `name` is the name of the
+    cell; `places` are lines of the user's files, by topic."""
 
     name: str
     cell: Mapping[str, Any]
@@ -46,79 +42,74 @@ class GateVerdict:
 
     @property
     def verdict(self) -> str:
-        """What was found."""
         return str(self.entry["verdict"])
 
     @property
     def brief(self) -> str:
-        """The verdict in few words: how it is broken, or why nothing is known."""
+        """The verdict in few words: how it is violated, or why nothing is known."""
         return cause({**self.cell, "verdict": self.verdict, "properties": [self.entry]}) or self.verdict
 
     @property
     def advice(self) -> str:
-        """What to change, as a sentence to append."""
+        """Return what to change, as a sentence to append."""
         remedy = self.cell.get("remedy") or {}
         return f" Change {remedy['says']}: decided, then it holds." if remedy.get("changes") else ""
 
     @property
     def assumed(self) -> str:
-        """The settings that nothing shows, which were assumed."""
+        """The settings that were assumed because no input gives them, as text."""
         settings = self.cell.get("settings", {}).items()
         return ", ".join(f"{key}={each['value']}" for key, each in settings if each["how"] == Origin.ASSUMED)
 
     @property
     def message(self) -> str:
-        """The verdict, what it assumes, and what to change."""
+        """Return the verdict with its assumptions and what to change."""
         return self.says + (f" Assumed: {self.assumed}." if self.assumed else "") + self.advice
 
     @property
     def subjects(self) -> list[str]:
-        """The topics that it speaks for, or what the cell is called."""
+        """The topics that the verdict is about, or the name of the cell."""
         return list(self.cell.get("topics", ())) or [self.name]
 
 
 @dataclass(frozen=True)
-class JudgedResult:
-    """The result document of a check or of a sweep; `folder` has its traces."""
+class GateResult:
+    """The result document of a check or a sweep; `folder` has its traces."""
 
     document: Mapping[str, Any]
     folder: Path
 
     @property
     def is_sweep(self) -> bool:
-        """Whether it is about a matrix."""
         return "matrix" in self.document
 
     @property
     def changes(self) -> Sequence[Mapping[str, Any]] | None:
-        """What differs from the baseline; None without one."""
+        """The differences from the baseline; None without one."""
         found: Sequence[Mapping[str, Any]] | None = self.document.get("changes")
         return found
 
     @property
     def name(self) -> str:
-        """What was asked about."""
+        """The name of the matrix; `check` for a check."""
         return str(self.document["matrix"]["name"]) if self.is_sweep else "check"
 
     @property
     def cells(self) -> Sequence[Mapping[str, Any]]:
-        """Every configuration."""
         found: Sequence[Mapping[str, Any]] = self.document.get("cells", [self.document])
         return found
 
     @property
     def version(self) -> str:
-        """Of the program that found it."""
         return str(self.document.get("version") or self.cells[0]["version"])
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
         return float(self.document.get("seconds") or sum(each.get("seconds", 0) for each in self.cells))
 
     @cached_property
     def verdicts(self) -> tuple[GateVerdict, ...]:
-        """Every cell's verdict on every property."""
+        """Return the verdict of each cell on each property."""
         return tuple(self._judged())
 
     def _judged(self) -> Iterator[GateVerdict]:
@@ -126,16 +117,16 @@ class JudgedResult:
         for cell in self.cells:
             name, places = self._called(cell), self._places(cell)
             for entry in cell["properties"]:
-                says = sentence(cell, entry, self.document)
+                says = cite(cell, entry, self.document)
                 yield GateVerdict(name, cell, entry, unexpected.get((name, entry["name"])), says, places)
 
     def _called(self, cell: Mapping[str, Any]) -> str:
         if self.is_sweep:
             return cell_name(cell)
-        return ", ".join(cell.get("topics", ())) or f"{cell['model']}: {brief(cell)}"
+        return ", ".join(cell.get("topics", ())) or f"{cell['model']}: {brief_settings(cell)}"
 
     def _places(self, cell: Mapping[str, Any]) -> dict[str, SourceLine]:
-        """The lines of the topics, or of the matrix, or of the first setting that stands in a line of a file."""
+        """Return the lines of the cell's topics; else of the matrix; else of the first setting that a file gives."""
         if self.is_sweep:
             about = self.document["matrix"]
             number = _line(about.get("lines", {}), cell, about["varying"])
@@ -148,18 +139,18 @@ class JudgedResult:
 
     @property
     def gone(self) -> list[Mapping[str, Any]]:
-        """What the baseline has and the matrix has no more."""
+        """The cells of the baseline that the matrix no longer has."""
         here = {(each.name, each.about) for each in self.verdicts}
         return [each for each in self.changes or () if (each["cell"], each["property"]) not in here]
 
 
 def line_of(where: str) -> SourceLine | None:
-    """`topics.txt line 4` as a line of a file; None for a place that is none."""
+    """Parse `topics.txt line 4` as a line of a file; None for any other text."""
     found = LINE.fullmatch(where.partition("] of ")[2] if where.startswith("[") else where)
     return None if found is None else SourceLine(found["file"], int(found["line"]))
 
 
 def _line(lines: Mapping[str, int], cell: Mapping[str, Any], varying: Sequence[str]) -> int:
-    """The line of the key that makes the difference to the nearest safe cell, or of the first that varies."""
+    """Return the line of the key that differs from the nearest safe cell, or of the first key that varies."""
     changed = [key for each in cell["properties"] for key in (each.get("sibling") or {}).get("changed", ())]
     return next((lines[key] for key in (*changed, *varying) if key in lines), 1)

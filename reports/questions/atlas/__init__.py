@@ -1,1 +1,1 @@
-"""Precomputed answers: built, shown and looked up."""
+"""Building the atlas (answers computed beforehand) and reporting what it covers."""

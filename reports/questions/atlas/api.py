@@ -1,4 +1,5 @@
-"""`build_atlas`: the answers to common questions, decided once, for the table in the package; and what it covers."""
+"""`build_atlas` decides the common questions and writes the table of answers that the package ships; coverage counts how many
+it has."""
 
 from __future__ import annotations
 
@@ -13,8 +14,7 @@ from typing import Any
 
 from neverlost.checker.engine.host.whole_files import writable_directory, write_text
 from neverlost.checker.engine.outcome import Verdict
-from neverlost.checker.questions.atlas import build as building
-from neverlost.checker.questions.atlas import index, table
+from neverlost.checker.questions.atlas import build, index, table
 from neverlost.checker.questions.atlas.build_task import is_asked, units
 from neverlost.checker.questions.atlas.common_settings import CHAPTERS
 from neverlost.checker.questions.atlas.lookup import question
@@ -28,7 +28,7 @@ SCHEMA = "neverlost.atlas-coverage/1"
 
 @dataclass(frozen=True)
 class AtlasResult(Answer):
-    """How many questions were decided; `failures` are the units that were not."""
+    """The result of a build: how many questions were decided, and in `failures` the units of work that failed."""
 
     answers: int
     failures: Sequence[str] = field(repr=False)
@@ -36,14 +36,15 @@ class AtlasResult(Answer):
 
 @dataclass(frozen=True)
 class CoverageResult(Answer):
-    """How many of the common questions the shipped atlas decides, by chapter; a question belongs to the first that asks it."""
+    """How many of the common questions the shipped atlas decides, by chapter; a question counts in the first chapter that asks
+    it."""
 
     chapters: Sequence[Mapping[str, Any]] = field(repr=False)
     all: Mapping[str, Any]
 
 
 def atlas_coverage() -> CoverageResult:
-    """What the shipped atlas decides of every chapter's questions, as it was counted; without chapters where it was not."""
+    """Return the coverage of the shipped atlas as last counted; without chapters where it was never counted."""
     place, atlas = index.in_package(index.COVERAGE), index.shipped()
     counted = json.loads(place.read_text()) if place.is_file() else {}
     if counted.get("index") != _digest_of_index():
@@ -53,7 +54,7 @@ def atlas_coverage() -> CoverageResult:
 
 
 def count_atlas(out: str | PathLike[str]) -> CoverageResult:
-    """Count it again, every question by its identifier, and write that to a file."""
+    """Count the coverage again, question by question, and write it to `out`."""
     atlas, seen = index.shipped(), set[str]()
     chapters: list[dict[str, Any]] = []
     for chapter in CHAPTERS:
@@ -103,7 +104,7 @@ def build_atlas(
     writable_directory(state_dir)
     chosen = list(units(wanted))[first - 1 :: step]
     conf = request.options().spark_conf
-    found = building.build(chosen, Path(state_dir), workers or os.cpu_count() or 1, master, conf, report)
+    found = build.build(chosen, Path(state_dir), workers or os.cpu_count() or 1, master, conf, report)
     table.write(found.rows, Path(out))
     document: dict[str, Any] = {
         "schema": "neverlost.atlas/1",

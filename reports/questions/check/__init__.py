@@ -1,1 +1,1 @@
-"""`check` and `explore`, and the changes that would help."""
+"""`check` and `explore`, and the configuration changes that would help."""

@@ -1,7 +1,5 @@
-"""Advice: for a violated configuration the smallest change of its settings with which everything that was asked holds.
-
-Every change is decided as the configuration itself was; what is not decided is not advised.
-"""
+"""Advice for a violated configuration: the smallest change of its settings with which everything that was asked holds.  Every
+change is decided as the configuration itself was; a change that could not be decided is not advised."""
 
 from __future__ import annotations
 
@@ -33,11 +31,10 @@ DecideAll = Callable[[Sequence[Chosen], Sequence[Property]], Sequence[Sequence[C
 
 @dataclass(frozen=True)
 class Remedy:
-    """What to change: `changes` by key, the configuration with them, its outcome, and the `commands` that make them.
-
-    Without changes nothing that was `tried` helps; `undecided` are the changes whose search took too long to say.  With
-    `holds_as_designed` it is known defects of the version that lose; `defects` are those of which mending one alone is enough.
-    """
+    """A change that mends a violated configuration: `changes` by key, the changed configuration, its outcome, and the
+    `commands` that make the change. Without changes nothing that was `tried` helps; `undecided` are the changes whose search
+    took too long to say. With `holds_as_designed` it is known defects of the version that lose; `defects` are those of which
+    mending one alone is enough."""
 
     tried: int
     changes: Changes = field(default_factory=dict)
@@ -50,7 +47,7 @@ class Remedy:
     undecided: int = 0
 
     def document(self) -> dict[str, Any]:
-        """The remedy in a result document: the changes with the question that was decided."""
+        """Return the remedy for a result document: the changes, and the changed configuration that was decided."""
         found: dict[str, Any] = {
             "says": self.says,
             "changes": dict(self.changes),
@@ -70,17 +67,15 @@ class Remedy:
 
     @property
     def says(self) -> str:
-        """What to change, in words."""
+        """The change as a sentence."""
         if self.changes:
             return ", ".join(remedies.in_words(self.changes))
         return f"no change that was tried helps ({self.tried} tried)"
 
 
 class Advisor:
-    """Finds remedies; `decide` decides a configuration, `decide_all` several at once.
-
-    A configuration that several need is decided once.
-    """
+    """Finds remedies with `decide`, which decides one configuration, and `decide_all`, which decides several at once; each
+    configuration is decided once."""
 
     def __init__(self, decide: Decide, decide_all: DecideAll) -> None:
         self._decide, self._decide_all = decide, decide_all
@@ -88,10 +83,8 @@ class Advisor:
         self._tried: dict[Key, Outcome] = {}
 
     def remedy(self, chosen: Chosen, asked: Sequence[Property]) -> Remedy:
-        """The smallest sufficient change of one configuration, and whether it is a defect that loses.
-
-        Where all settings at their safest together do not help, only upgrades are tried further.
-        """
+        """Find the smallest change that mends a configuration, and whether a known defect is what loses records. Where all
+        settings at their safest together do not help, only upgrades are tried further."""
         self._tried.clear()
         todo = [each for each in remedies.candidates(chosen) if remedies.is_possible(chosen, each)][:MOST_TRIED]
         plain = [each for each in todo if not remedies.is_upgrade(each)]
@@ -108,7 +101,7 @@ class Advisor:
         return Remedy(tried, changes, drawbacks, new, outcome, commands, designed, defects, undecided)
 
     def _as_designed(self, chosen: Chosen, asked: Sequence[Property]) -> tuple[bool, tuple[Defect, ...]]:
-        """Whether it holds with every known defect mended, and the defects of which mending one alone is enough."""
+        """Decide the configuration with every known defect mended, and list the defects that suffice if mended alone."""
         if not remedies.defects_in(chosen) or self._holds(chosen, {remedies.FIXED: "fixed"}, asked) is None:
             return False, ()
         every = remedies.defects_in(chosen)
@@ -118,7 +111,7 @@ class Advisor:
         )
 
     def _holds(self, chosen: Chosen, changes: Changes, asked: Sequence[Property]) -> tuple[Chosen, Outcome] | None:
-        """The changed configuration with its outcome, where everything holds in it."""
+        """Return the changed configuration with its outcome if everything holds in it, else None."""
         try:
             new = with_changes(chosen, changes)
         except InputError:

@@ -1,4 +1,4 @@
-"""`check` and `explore`: the reachable states of a configuration, and whether its properties hold in them."""
+"""`check` decides whether properties hold in every reachable state of a configuration; `explore` only enumerates the states."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.tolerance import tolerance
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict
 from neverlost.model.system import System
-from neverlost.reports.bundle import question, seal
-from neverlost.reports.bundle import stored_levels as kept_levels
+from neverlost.reports.bundle import question, seal, stored_levels
 from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import result as describe_outcome
 from neverlost.reports.questions.check.advice import SECONDS_EACH, Advisor, Remedy
-from neverlost.reports.request.inputs import about_topics, configurations, labelled, named
+from neverlost.reports.request.inputs import describe_subject, make_labels, read_configurations, select_topics
 from neverlost.reports.request.keywords import Checking, Resumable, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Result, States, verdicts
@@ -85,7 +84,7 @@ def check(
         "kafka_version": kafka_version,
         "topics": topics,
     }
-    asked, every = question.asked("check", arguments, _read, _topics, redact)
+    asked, every = question.read_question("check", arguments, _read, _topics, redact)
     asked = asked.with_arguments(
         properties=properties,
         certificate=certificate or None,
@@ -93,27 +92,29 @@ def check(
         agree=agree or None,
         keep_going=request.keep_going or None,
     ).with_effort(request)
-    every = about_topics(every, asked.arguments["topics"]) if topics else every
-    labels = labelled(every)
-    every = [replace(each, differs=label.removeprefix(named(each))) for each, label in zip(every, labels, strict=True)]
+    every = select_topics(every, asked.arguments["topics"]) if topics else every
+    labels = make_labels(every)
+    every = [
+        replace(each, differs=label.removeprefix(describe_subject(each))) for each, label in zip(every, labels, strict=True)
+    ]
     request.require_apart(out)
     if out is not None:
         writable_directory(out)
-    with kept_levels.certified(request, certificate, len(every), out) as (keeping, certify):
-        found = _decided(every, properties, keeping, progress, decided if len(every) > 1 else None, agree)
+    with stored_levels.make_certificate(request, certificate, len(every), out) as (keeping, certify):
+        found = _decide_all(every, properties, keeping, progress, decided if len(every) > 1 else None, agree)
         certificate_file = certify(found[0])
     advised = any(each.subjects for each in every) if advise is None else advise
-    advice = _advice(every, found, properties, request, progress) if advised else {}
+    advice = _find_remedies(every, found, properties, request, progress) if advised else {}
     agreements = [_agreement(each) for each in found] if agree else None
     result = _result(every, found, asked if out is not None else None, advice, agreements)
     if out is not None:
         about = [(each.model, each.configuration) for each in every]
-        seal.write(out, asked, result.document, about, counterexamples(result), certificate_file)
+        seal.write_bundle(out, asked, result.document, about, counterexamples(result), certificate_file)
     return result
 
 
 def _agreement(outcome: Outcome) -> dict[str, Any]:
-    """What independent ways say of a verdict, for its document; nothing of a search that was cut short."""
+    """Return which independent methods confirm a verdict, for its document; nothing for a search that was cut short."""
     from neverlost.checker.questions.check.agreement import ways
 
     return {} if outcome.reason is not None else {"agreement": [each.document() for each in ways(outcome)]}
@@ -122,18 +123,17 @@ def _agreement(outcome: Outcome) -> dict[str, Any]:
 def _read(
     settings: Settings = None, config: Path | None = None, topics: Sequence[str] | None = None, **files: Any
 ) -> list[Chosen]:
-    """The configurations of all topics, whichever are asked about."""
-    return configurations(read_given(config, settings), **files)
+    """Read the configurations of all described topics; `topics` is filtered later."""
+    return read_configurations(read_given(config, settings), **files)
 
 
 def _topics(every: Sequence[Chosen]) -> set[str]:
-    """The topics that configurations speak for."""
     return {name.rpartition("-")[0] for each in every for name in each.brokers} | {
         name.partition(" (")[0] for each in every for name in each.subjects
     }
 
 
-def _decided(
+def _decide_all(
     every: Sequence[Chosen],
     properties: Iterable[str] | None,
     request: RunOptions,
@@ -141,24 +141,22 @@ def _decided(
     decided: Decided | None,
     agree: bool,
 ) -> list[Outcome]:
-    """Every configuration decided: those first that the atlas knows to hold, the others by search, fewer replicas first."""
+    """Decide every configuration: first those whose answer the atlas has, then the others by search, fewer replicas first."""
     asked = [chosen_properties(each.model, properties) for each in every]
-    known = {} if agree else _known_to_hold(every, asked, request)
+    known = {} if agree else _look_up_holding(every, asked, request)
     found: dict[int, Outcome] = {}
     for number in sorted(range(len(every)), key=lambda number: (number not in known, _size(every[number]))):
         chosen = every[number]
-        outcome = known[number] if number in known else searched(chosen.system, asked[number], request, progress)
+        outcome = known[number] if number in known else search_states(chosen.system, asked[number], request, progress)
         found[number] = outcome.undecided(chosen.left_out)
         if decided is not None:
             decided(chosen, found[number])
     return [found[number] for number in range(len(every))]
 
 
-def _known_to_hold(every: Sequence[Chosen], asked: Sequence[Sequence[Property]], request: RunOptions) -> dict[int, Outcome]:
-    """What the atlas says of several configurations, by number, where everything holds: a loss is searched for, to show how.
-
-    Who asks about one, or says how to search, wants the search.
-    """
+def _look_up_holding(every: Sequence[Chosen], asked: Sequence[Sequence[Property]], request: RunOptions) -> dict[int, Outcome]:
+    """Return the configurations (by number) that hold according to the atlas.  A violation is searched for all the same, to
+    show how it happens; so is a single configuration, and whatever is given search options."""
     if len(every) == 1 or request.engine != "memory" or request.symmetry or request.state_dir is not None:
         return {}
     found = {number: lookup.outcome(chosen.system, asked[number]) for number, chosen in enumerate(every)}
@@ -169,14 +167,14 @@ def _size(chosen: Chosen) -> int:
     return int(chosen.configuration.get("replication.factor", 1))
 
 
-def _advice(
+def _find_remedies(
     every: Sequence[Chosen],
     outcomes: Sequence[Outcome],
     properties: Iterable[str] | None,
     request: RunOptions,
     progress: Reporter | None,
 ) -> dict[int, Remedy]:
-    """The remedies of the violated configurations, by number."""
+    """Find the remedies of the violated configurations, by number."""
     short = replace(request, time_limit=min(request.time_limit or SECONDS_EACH, SECONDS_EACH), state_dir=None, resume=False)
 
     def decide(chosen: Chosen, asked: Sequence[Property]) -> Outcome:
@@ -222,8 +220,8 @@ def explore(
     if out is not None:
         writable_directory(out)
     chosen = choose(read_settings(settings), model)
-    with kept_levels.exported(request, export) as (keeping, write):
-        found = searched(chosen.system, (), keeping, progress)
+    with stored_levels.export_levels(request, export) as (keeping, write):
+        found = search_states(chosen.system, (), keeping, progress)
         write(found)
     result = _result([chosen], [found])
     if out is not None:
@@ -231,24 +229,21 @@ def explore(
     return result
 
 
-def searched(system: System, asked: Sequence[Property], request: RunOptions, progress: Reporter | None = None) -> Outcome:
-    """Run the engine on one question.
-
-    Errors: `InputError` where the model has not the fields of a property, or symmetry is asked for where replicas differ.
-    """
+def search_states(system: System, asked: Sequence[Property], request: RunOptions, progress: Reporter | None = None) -> Outcome:
+    """Run the engine on one configuration. Errors: `InputError` where the model has not the fields of a property, or symmetry
+    is asked for where replicas differ."""
     require_fields(system, asked)
-    require_alike(system, request)
+    require_equal_replicas(system, request)
     return explored(system, asked, request.options(), progress, request.engine)
 
 
-def require_alike(system: System, request: RunOptions) -> None:
-    """Errors: `InputError` for symmetry where replicas differ."""
+def require_equal_replicas(system: System, request: RunOptions) -> None:
+    """Refuse symmetry for a system whose replicas differ. Errors: `InputError` for symmetry where replicas differ."""
     if request.symmetry and system.model.symmetric(system.configurations[0]) is False:
         raise InputError(f"--symmetry cannot be used with {system.model.name} in this configuration: its replicas differ")
 
 
 def counterexamples(result: Result) -> dict[str, Counterexample]:
-    """The counterexamples of a result by the names of their files."""
     return {
         each.file: one.counterexamples[each.name]
         for one in result.configurations
@@ -264,10 +259,8 @@ def _result(
     advice: Mapping[int, Remedy] | None = None,
     agreements: Sequence[Mapping[str, Any]] | None = None,
 ) -> Result:
-    """One result; several configurations are its cells, each with the topics that it speaks for.
-
-    In a bundle the document names the question that it answers, and the files of its counterexamples.
-    """
+    """Build the result; of several configurations each is a cell with the topics that it stands for. In a bundle the document
+    names the question that it answers, and the files of its counterexamples."""
     answered = {} if asked is None else asked.answered
     cells = [
         _cell(
@@ -292,7 +285,7 @@ def _result(
 
 
 def _cell(chosen: Chosen, outcome: Outcome, prefix: str | None, remedy: Remedy | None, agreement: Mapping[str, Any]) -> Result:
-    """Make the result of one configuration; with a prefix its traces have files."""
+    """Build the result of one configuration; `prefix` begins the names of its trace files."""
     known = {
         each.property.name: Counterexample(outcome.system, each.property, each.trace, each.configuration, chosen.brokers)
         for each in outcome.findings

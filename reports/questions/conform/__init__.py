@@ -1,1 +1,1 @@
-"""The comparison with Kafka's own classes, as a document and as JUnit tests in Java."""
+"""`conform` compares the model with Kafka's own classes: its documents, its screens, and JUnit tests in Java."""

@@ -1,14 +1,13 @@
-"""What `conform` finds, as a document, as Markdown and at a terminal."""
+"""The results of `conform` as documents, Markdown, JUnit and text for a terminal."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree.ElementTree import Element, SubElement
 
 from rich.console import Console
 from rich.table import Table
@@ -19,10 +18,11 @@ from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.exploration.explore_classes import ExplorationResult
 from neverlost.checker.kafka.conform.exploration.world import Bounds
-from neverlost.checker.kafka.conform.run import Between, ConformReport
+from neverlost.checker.kafka.conform.run import ConformReport, VersionComparison
+from neverlost.reports.ci.formats.junit import add_case, suite_text
 from neverlost.reports.output import exit_status as statuses
 from neverlost.reports.output.output import verdict_line
-from neverlost.reports.questions.conform import java_test_writer as kafka_test
+from neverlost.reports.questions.conform import java_test_writer
 from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.input import read_text
 from neverlost.specs.errors import InputError, misread, unknown
@@ -32,8 +32,8 @@ SHOWN = 5
 """Differences of one method that are shown; the document has all."""
 
 
-def document(found: ConformReport, known: frozenset[str] | None = None) -> dict[str, Any]:
-    """The result document; with a baseline's differences, those among them are marked."""
+def comparison_document(found: ConformReport, known: frozenset[str] | None = None) -> dict[str, Any]:
+    """Return the result document; differences that are also in the baseline `known` are marked."""
     differences = [_difference(each, known) for tally in found.tallies.values() for each in tally.differences]
     new = [each for each in differences if each["new"]]
     return {
@@ -48,16 +48,16 @@ def document(found: ConformReport, known: frozenset[str] | None = None) -> dict[
     }
 
 
-def unconcerned() -> dict[str, Any]:
-    """The document where no changed file is judged by any part."""
+def unconcerned_document() -> dict[str, Any]:
+    """Return the result document for a change that touches no file which any part of `conform` compares."""
     reason = "nothing that changed is judged here: no part of conform looks at these files"
     empty: dict[str, Any] = {"parts": [], "differences": [], "left": {}, "seconds": 0.0}
     return {"schema": SCHEMA, "version": neverlost.__version__, "kafka": None, "verdict": "agrees", "reason": reason, **empty}
 
 
 def verdict_lines(stated: Mapping[str, Any]) -> list[str]:
-    """What `--quiet` prints, of each kind of answer."""
-    if stated["schema"] == BETWEEN_SCHEMA:
+    """Return the lines that `--quiet` prints."""
+    if stated["schema"] == VERSIONS_SCHEMA:
         return [f"{'CHANGED':12} {len(stated['changed'])} of {stated['cases']} cases"]
     parts = [f"{each['differences']} differences in {each['part']}" for each in stated.get("parts", ())]
     return [verdict_line(stated["verdict"], ", ".join([f"Kafka {stated['kafka']}", *parts]))]
@@ -93,11 +93,9 @@ def _difference(each: Difference, known: frozenset[str] | None) -> dict[str, Any
     }
 
 
-def baseline(path: str | None) -> frozenset[str] | None:
-    """The differences of an earlier result, by what makes them the same.
-
-    Errors: `InputError` for a file that is no such result.
-    """
+def read_baseline(path: str | None) -> frozenset[str] | None:
+    """Read the differences of an earlier result, as keys by which equal ones are recognised. Errors: `InputError` for a file
+    that is no such result."""
     if path is None:
         return None
     try:
@@ -109,21 +107,19 @@ def baseline(path: str | None) -> frozenset[str] | None:
         raise InputError(f"{path!r} is no result of conform: {misread(problem)}") from None
 
 
-def exit_status(stated: dict[str, Any]) -> int:
-    """22 where Kafka's classes and the model differ, 20 where something was not compared."""
+def comparison_status(stated: dict[str, Any]) -> int:
     found = {"agrees": statuses.HOLDS, "differs": statuses.ENGINES_DISAGREE, "inconclusive": statuses.INCONCLUSIVE}
     return found[stated["verdict"]]
 
 
-def rate(name: str, so_far: ConformReport) -> str:
-    """One line of progress."""
+def comparison_progress(name: str, so_far: ConformReport) -> str:
     calls = sum(each.calls for each in so_far.tallies.values())
     pace = calls / max(so_far.seconds, 1e-9)
     return f"{calls:,} calls of Kafka's code, {pace:,.0f}/s, {so_far.unexplained} differ; {name[:60]}"
 
 
-def show(out: Console, stated: dict[str, Any]) -> None:
-    """The result at a terminal."""
+def show_comparison(out: Console, stated: dict[str, Any]) -> None:
+    """Print the result at a terminal."""
     table = Table("part", "states", "transitions", "distinct cases", "calls of Kafka's code", "differ")
     for each in stated["parts"]:
         style = "bold red" if each["unexplained"] else "green"
@@ -133,17 +129,17 @@ def show(out: Console, stated: dict[str, Any]) -> None:
     for text in _summaries(stated):
         out.print(Text(text))
     colour = {"agrees": "bold green", "differs": "bold red", "inconclusive": "bold yellow"}[stated["verdict"]]
-    out.print(Text(_verdict(stated), colour))
+    out.print(Text(_verdict_sentence(stated), colour))
 
 
 def _summaries(stated: dict[str, Any]) -> Iterable[str]:
-    """The first new differences of each method, what is known, and what was not compared."""
+    """Yield the first new differences of each method, then how many are known, and what was not compared."""
     shown: dict[str, int] = {}
     for each in stated["differences"]:
         if each["new"]:
             shown[each["method"]] = shown.get(each["method"], 0) + 1
             if shown[each["method"]] <= SHOWN:
-                yield from _shown(each)
+                yield from _difference_lines(each)
     yield from (f"{method}: {count - SHOWN} more" for method, count in shown.items() if count > SHOWN)
     reasons = [each["known"] for each in stated["differences"] if each["known"]]
     yield from (f"known: {reasons.count(each)} x {each}" for each in dict.fromkeys(reasons))
@@ -151,7 +147,7 @@ def _summaries(stated: dict[str, Any]) -> Iterable[str]:
     yield from (f"not compared: {name}: {reason}" for name, reason in stated["left"].items())
 
 
-def _verdict(stated: dict[str, Any]) -> str:
+def _verdict_sentence(stated: dict[str, Any]) -> str:
     calls = sum(each["calls"] for each in stated["parts"])
     new = sum(each["new"] for each in stated["differences"])
     words = {
@@ -163,8 +159,7 @@ def _verdict(stated: dict[str, Any]) -> str:
 
 
 def markdown(stated: dict[str, Any]) -> str:
-    """The result as a page."""
-    lines = [f"# Kafka {stated['kafka']}'s own classes and the model", "", _verdict(stated) + ".", ""]
+    lines = [f"# Kafka {stated['kafka']}'s own classes and the model", "", _verdict_sentence(stated) + ".", ""]
     lines += ["| part | states | transitions | distinct cases | calls | differ |", "| --- | --- | --- | --- | --- | --- |"]
     for each in stated["parts"]:
         numbers = " | ".join(f"{each[name]:,}" for name in ("states", "transitions", "cases", "calls", "differences"))
@@ -174,58 +169,57 @@ def markdown(stated: dict[str, Any]) -> str:
 
 
 def junit(stated: Mapping[str, Any]) -> str:
-    """A test case for each kind of event, failing where Kafka's classes do otherwise; what was not compared is skipped."""
+    """Return JUnit XML: a test case for each kind of event, which fails if Kafka's classes and the model differ there; what
+    was not compared is skipped."""
     suite = Element("testsuite", name=f"Kafka {stated['kafka']}", time=str(stated["seconds"]))
     for part in stated["parts"]:
         new = [each for each in stated["differences"] if each["new"] and each["part"] == part["part"]]
         for event, compared in part["by_event"].items():
             found = [each for each in new if each["case"].startswith(event)]
-            _judged(suite, part["part"], event, found, f"does otherwise in {len(found):,} of {compared:,} cases")
+            _add_case(suite, part["part"], event, found, f"does otherwise in {len(found):,} of {compared:,} cases")
             new = [each for each in new if each not in found]
         if new:
-            _judged(suite, part["part"], "others", new, f"does otherwise in {len(new):,} cases")
+            _add_case(suite, part["part"], "others", new, f"does otherwise in {len(new):,} cases")
     for name, reason in stated["left"].items():
-        SubElement(_judged(suite, "left", name, [], ""), "skipped", message=reason)
-    counts = Counter(outcome.tag for case in suite for outcome in case)
-    numbers = {"tests": len(suite), "failures": counts["failure"], "errors": 0, "skipped": counts["skipped"]}
-    suite.attrib.update({name: str(value) for name, value in numbers.items()})
-    indent(suite)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(suite, encoding="unicode") + "\n"
+        SubElement(_add_case(suite, "left", name, [], ""), "skipped", message=reason)
+    return suite_text(suite, suite)
 
 
-def _judged(suite: Element, part: str, name: str, found: Sequence[Mapping[str, Any]], says: str) -> Element:
-    case = SubElement(suite, "testcase", classname=f"{suite.get('name')}.{part}", name=name, time="0")
+def _add_case(suite: Element, part: str, name: str, found: Sequence[Mapping[str, Any]], says: str) -> Element:
+    case = add_case(suite, part, name)
     if found:
         failure = SubElement(case, "failure", message=f"{found[0]['method']} {says}", type="differs")
-        failure.text = "\n".join(line for each in found[:SHOWN] for line in _shown(each))
+        failure.text = "\n".join(line for each in found[:SHOWN] for line in _difference_lines(each))
     return case
 
 
-def _shown(each: Mapping[str, Any]) -> Iterable[str]:
-    """A difference in Kafka's own names, brokers counted from 1."""
+def _difference_lines(each: Mapping[str, Any]) -> Iterable[str]:
+    """Yield a difference as text in Kafka's own names, brokers counted from 1."""
     yield from (f"{each['method']}: {each['case']}", f"   setting: {each['setting']}")
     yield from (f"   Kafka: {answer}" for answer in each["kafka"] or ["nothing"])
     yield from (f"   model: {answer}" for answer in each["model"] or ["nothing"])
 
 
-def write(directory: str, stated: dict[str, Any]) -> None:
-    """The page, and what a build server shows as tests."""
+def write_comparison(directory: str, stated: dict[str, Any]) -> None:
+    """Write the Markdown page and the JUnit file."""
     write_text(Path(directory) / f"conform-{stated['kafka']}.md", markdown(stated))
     write_text(Path(directory) / f"conform-{stated['kafka']}.junit.xml", junit(stated))
-    kafka_test.write(directory, stated["kafka"], [each for each in stated["differences"] if each["new"]])
+    java_test_writer.write_java_tests(directory, stated["kafka"], [each for each in stated["differences"] if each["new"]])
 
 
-def write_free(directory: str, stated: Mapping[str, Any]) -> None:
-    """A loss as a test and as metadata records."""
+def write_exploration(directory: str, stated: Mapping[str, Any]) -> None:
+    """Write a loss that exploration found as a JUnit test in Java and as metadata records."""
     if stated["test"] is not None:
         case = f"loss of an acknowledged record in {len(stated['trace'])} events"
-        kafka_test.write(directory, stated["kafka"], [{"case": case, "test": stated["test"], "records": stated["records"]}])
+        java_test_writer.write_java_tests(
+            directory, stated["kafka"], [{"case": case, "test": stated["test"], "records": stated["records"]}]
+        )
 
 
-def between_document(found: Between) -> dict[str, Any]:
-    """What changed from one version to another."""
+def versions_document(found: VersionComparison) -> dict[str, Any]:
+    """Return the document of what changed from one Kafka version to another."""
     return {
-        "schema": BETWEEN_SCHEMA,
+        "schema": VERSIONS_SCHEMA,
         "version": neverlost.__version__,
         "from": found.old.version,
         "to": found.new.version,
@@ -239,8 +233,8 @@ def between_document(found: Between) -> dict[str, Any]:
     }
 
 
-def show_between(out: Console, stated: dict[str, Any]) -> None:
-    """What changed, at a terminal: the first cases of each method."""
+def show_versions(out: Console, stated: dict[str, Any]) -> None:
+    """Print the first changed cases of each method."""
     shown: dict[str, int] = {}
     for each in stated["changed"]:
         shown[each["method"]] = shown.get(each["method"], 0) + 1
@@ -258,21 +252,18 @@ def show_between(out: Console, stated: dict[str, Any]) -> None:
     out.print(Text(f"Kafka {stated['from']} to {stated['to']}: {changed} ({stated['seconds']:,} s)", "bold"))
 
 
-def between_status(stated: dict[str, Any]) -> int:
-    """20 where something was not compared."""
+def versions_status(stated: dict[str, Any]) -> int:
     return statuses.INCONCLUSIVE if stated["left"] else statuses.HOLDS
 
 
-def bounds(settings: Iterable[str], fixes: Iterable[str]) -> Bounds:
-    """The bounds of a free search.
-
-    Errors: `InputError` for a key that it does not read, a value out of range, and an unknown fix.
-    """
+def read_bounds(settings: Iterable[str], fixes: Iterable[str]) -> Bounds:
+    """Read the bounds of an exploration of Kafka's classes from settings and stand-in fixes. Errors: `InputError` for a key
+    that it does not read, a value out of range, and an unknown fix."""
     found: dict[str, Any] = {}
     for name, (text, where) in read_settings(settings).items():
-        if name not in FREE_KEYS:
-            raise unknown("key", name, FREE_KEYS, f"{where} with --free")
-        field, low, high = FREE_KEYS[name]
+        if name not in EXPLORATION_KEYS:
+            raise unknown("key", name, EXPLORATION_KEYS, f"{where} with --free")
+        field, low, high = EXPLORATION_KEYS[name]
         if not str(text).isdecimal() or not low <= int(text) <= high:
             raise InputError(f"bad value {text!r} for {name} in {where}: use {low} to {high}")
         found[field] = int(text)
@@ -283,7 +274,7 @@ def bounds(settings: Iterable[str], fixes: Iterable[str]) -> Bounds:
     return Bounds(**found)
 
 
-FREE_KEYS = {
+EXPLORATION_KEYS = {
     "bounds.records": ("records", 1, 9),
     "faults.isr_shrink": ("waits", 0, 9),
     "min.insync.replicas": ("min_isr", 1, 3),
@@ -293,20 +284,19 @@ FREE_KEYS = {
 FIXES = {"equal-epoch": "skips_known_epoch"}
 """Stand-in fixes: a metadata record with a partition epoch that the leader has already is left out."""
 
-BETWEEN_SCHEMA = "neverlost.conform-between/1"
-FREE_SCHEMA = "neverlost.conform-free/1"
+VERSIONS_SCHEMA = "neverlost.conform-between/1"
+EXPLORATION_SCHEMA = "neverlost.conform-free/1"
 
 
-def free_rate(so_far: ExplorationResult) -> str:
-    """One line of progress."""
+def exploration_progress(so_far: ExplorationResult) -> str:
     pace = so_far.transitions / max(so_far.seconds, 1e-9)
     return f"depth {so_far.depth}: {so_far.states:,} states, {so_far.transitions:,} transitions, {pace:,.0f}/s"
 
 
-def free_document(found: ExplorationResult) -> dict[str, Any]:
-    """The result document of a free search."""
+def exploration_document(found: ExplorationResult) -> dict[str, Any]:
+    """Return the result document of an exploration of Kafka's classes."""
     return {
-        "schema": FREE_SCHEMA,
+        "schema": EXPLORATION_SCHEMA,
         "version": neverlost.__version__,
         "kafka": found.kafka,
         "bounds": asdict(found.bounds),
@@ -322,8 +312,8 @@ def free_document(found: ExplorationResult) -> dict[str, Any]:
     }
 
 
-def show_free(out: Console, found: ExplorationResult) -> None:
-    """A free search at a terminal."""
+def show_exploration(out: Console, found: ExplorationResult) -> None:
+    """Print an exploration's result at a terminal."""
     for line in found.described:
         out.print(Text(line))
     words = {
@@ -333,10 +323,12 @@ def show_free(out: Console, found: ExplorationResult) -> None:
     }
     out.print(Text(words[found.verdict], {"violated": "bold red", "holds": "bold green"}.get(found.verdict, "bold yellow")))
     out.print(
-        Text(f"{free_rate(found)}, {found.replayed:,} states reached again by their paths, {found.seconds:,.0f} s", "dim")
+        Text(
+            f"{exploration_progress(found)}, {found.replayed:,} states reached again by their paths, {found.seconds:,.0f} s",
+            "dim",
+        )
     )
 
 
-def free_status(found: ExplorationResult) -> int:
-    """12 for a loss, 20 where something was not expanded."""
+def exploration_status(found: ExplorationResult) -> int:
     return {"violated": statuses.VIOLATED, "holds": statuses.HOLDS, "inconclusive": statuses.INCONCLUSIVE}[found.verdict]

@@ -1,7 +1,5 @@
-"""What `conform` found as failing JUnit tests of Kafka's classes, and as the metadata records that lead there.
-
-The Java is written for the signatures of 4.3 and later; it needs Kafka's own jars and JUnit, nothing else.
-"""
+"""Writes what `conform` found as failing JUnit tests of Kafka's classes, and as the metadata records that lead there.  The
+Java is written for the signatures of Kafka 4.3 and later; it needs Kafka's own jars and JUnit, nothing else."""
 
 from __future__ import annotations
 
@@ -26,25 +24,26 @@ MOVED = (4, 4)
 Found = Mapping[str, Any]
 
 
-def write(directory: str, kafka: str, found: Sequence[Found]) -> None:
-    """The tests and the records of what has them: `found` are entries with `case`, `test` and `records`."""
+def write_java_tests(directory: str, kafka: str, found: Sequence[Found]) -> None:
+    """Write the tests and the records; `found` are entries with `case`, `test` and `records`, and entries without a test are
+    left out."""
     records = [{"case": each["case"], "records": each["records"]} for each in found if each["records"]]
     if records:
         write_text(Path(directory) / f"conform-{kafka}.records.json", json.dumps(records, indent=1) + "\n")
     for template in (LEADER, CONTROLLER):
         tests = [each for each in found if each["test"] and ("runs" in each["test"]) == (template == CONTROLLER)]
         if tests and _numbers(kafka) >= OLDEST:
-            write_text(Path(directory) / template, _java(template, kafka, tests))
+            write_text(Path(directory) / template, _test_class(template, kafka, tests))
 
 
-def _java(template: str, kafka: str, found: Sequence[Found]) -> str:
-    """A class with a test for each entry, that passes where Kafka's class does what was expected."""
-    body = _leader if template == LEADER else _controller
+def _test_class(template: str, kafka: str, found: Sequence[Found]) -> str:
+    """Return a Java class with a test method for each entry; a test passes if Kafka's class does what the model expects."""
+    body = _leader_body if template == LEADER else _controller_body
     names: dict[str, int] = {}
     filled = {
-        **_places(_numbers(kafka) >= MOVED)[template],
+        **_package_names(_numbers(kafka) >= MOVED)[template],
         "title": f"Kafka {kafka}",
-        "tests": "\n".join("\n".join(_test(each, names, body(each["test"]))) for each in found),
+        "tests": "\n".join("\n".join(_test_method(each, names, body(each["test"]))) for each in found),
         "elected": KNOWS[ELECTED],
         "behind": KNOWS[BEHIND],
         "up to date": KNOWS[UP_TO_DATE],
@@ -53,8 +52,8 @@ def _java(template: str, kafka: str, found: Sequence[Found]) -> str:
     return re.sub(rf"/\*({'|'.join(filled)})\*/", lambda match: filled[match[1]], text)
 
 
-def _places(moved: bool) -> Mapping[str, Mapping[str, str]]:
-    """Where a version has what the tests need."""
+def _package_names(moved: bool) -> Mapping[str, Mapping[str, str]]:
+    """Return the package names to import, which differ between Kafka versions."""
     empty = "Set.of()" if moved else "scala.jdk.javaapi.CollectionConverters.asScala(List.<String>of()).toSeq()"
     places = ("org.apache.kafka.storage.internals.log", "org.apache.kafka.server.partition")
     log_manager, alter_manager = places if moved else ("kafka.log", "kafka.server")
@@ -67,8 +66,8 @@ def _numbers(kafka: str) -> tuple[int, ...]:
     return tuple(map(int, kafka.split(".")[:2]))
 
 
-def _test(each: Found, names: dict[str, int], body: Iterable[str]) -> Iterator[str]:
-    """One method; its name is the beginning of the case."""
+def _test_method(each: Found, names: dict[str, int], body: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of one test method, named by the beginning of its case."""
     words = re.findall(r"[A-Za-z]+", each["case"].partition(" when ")[0].partition(" ISR=")[0])
     name = words[0].lower() + "".join(word.capitalize() for word in words[1:])
     names[name] = names.get(name, 0) + 1
@@ -80,8 +79,8 @@ def _test(each: Found, names: dict[str, int], body: Iterable[str]) -> Iterator[s
     yield "    }"
 
 
-def _leader(test: Found) -> Iterator[str]:
-    """The calls of a Partition, and what it shows after them."""
+def _leader_body(test: Found) -> Iterator[str]:
+    """Yield the Java that makes a leader's calls and asserts what Partition shows after them."""
     yield f"Leader leader = new Leader(folder, {test['min_isr']}, {test['replicas']});"
     yield from (f"leader.{_call(*call)};" for call in test["calls"])
     if test["expected"]:
@@ -91,8 +90,8 @@ def _leader(test: Found) -> Iterator[str]:
         yield f'assertTrue(leader.highWatermark() <= {test["most"]}, "{says}");'
 
 
-def _controller(test: Found) -> Iterator[str]:
-    """The calls of a controller in every order of assignment, and what it gives after all of them."""
+def _controller_body(test: Found) -> Iterator[str]:
+    """Yield the Java that makes a controller's calls in every order of assignment and asserts the set of its answers."""
     made = ", ".join(_literal(test[each]) for each in ("brokers", "min_isr", "elr", "unclean"))
     yield "Set<String> found = new TreeSet<>();"
     for number, calls in enumerate(test["runs"]):
@@ -112,7 +111,7 @@ def _call(name: str, *arguments: Any) -> str:
 
 
 def _literal(value: Any) -> str:
-    """A value in Java: numbers, truth values, texts and nothing are written as in JSON."""
+    """Return a value as Java source: numbers, booleans, strings and null are written as in JSON."""
     if isinstance(value, list | tuple):
         return f"List.of({', '.join(map(_literal, value))})"
     return json.dumps(value)

@@ -1,4 +1,4 @@
-"""Decided cases of the corpus as rows, documents and traces: what `scenarios` and `claims` share."""
+"""Decided cases of the corpus as rows, documents and traces, for both `scenarios` and `claims`."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from neverlost.checker.questions.corpus.decided_cases import CaseResult
 from neverlost.checker.questions.search_questions import finding_of
 from neverlost.reports.counterexample.itf import to_itf
 from neverlost.reports.output.exit_status import of_expectations
-from neverlost.reports.wording.merged_rows import pluralize, spent
+from neverlost.reports.wording.merged_rows import faults_text, pluralize
 from neverlost.specs.configuration.keys import shown
 
 
 def found_text(one: CaseResult) -> str:
-    """The verdict with the length of the counterexample and its faults."""
+    """Return the verdict that was found, with the length of the counterexample and its faults."""
     if not one.is_decided:
         return f"undecided: {one.answer.problem}"
     if one.answer.trace is None:
         return str(one.answer.verdict)
-    return f"{one.answer.verdict} in {pluralize(one.answer.steps or 0, 'step')} ({spent(one.faults)})"
+    return f"{one.answer.verdict} in {pluralize(one.answer.steps or 0, 'step')} ({faults_text(one.faults)})"
 
 
 def document(one: CaseResult) -> dict[str, Any]:
-    """A case for `--json`."""
+    """Return a decided case for `--json`."""
     system = one.question.system
     return {
         "case": one.name,
@@ -47,7 +47,7 @@ def document(one: CaseResult) -> dict[str, Any]:
 
 
 def save_traces(judged: Sequence[CaseResult], directory: str) -> None:
-    """Every counterexample as a trace that `replay` reads."""
+    """Write every counterexample as a trace file that `replay` reads."""
     for each in judged:
         finding = finding_of(each.question, each.answer)
         if finding is not None:
@@ -56,5 +56,5 @@ def save_traces(judged: Sequence[CaseResult], directory: str) -> None:
 
 
 def exit_status(judged: Sequence[CaseResult], is_expected: bool) -> int:
-    """0 when all is as expected, 21 when a verdict differs, 20 when something is undecided and nothing differs."""
+    """Return 21 if a verdict differs from the expected one, else 20 if something is undecided, else 0."""
     return of_expectations(is_expected, all(each.is_decided for each in judged))

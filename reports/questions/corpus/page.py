@@ -1,4 +1,4 @@
-"""Claims as a Markdown page: every sentence with its verdict, and links to the cases that decided it."""
+"""The claims as a Markdown page: every sentence with its verdict, and links to the cases that decided it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ PLACE = "../../specs"
 
 
 def claims_page(document: Mapping[str, Any]) -> str:
-    """The document of `neverlost claims` as Markdown."""
     counts = document["counts"]
     lines = [
         "# Sentences about Kafka, checked",
@@ -34,8 +33,8 @@ def claims_page(document: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def said(says: str, is_quoted: bool) -> str:
-    """The sentence of a claim, with quotation marks where the words are its source's own."""
+def claim_sentence(says: str, is_quoted: bool) -> str:
+    """Return the sentence of a claim, in quotation marks if it is quoted word for word."""
     return f"\u201c{says}\u201d" if is_quoted else says
 
 
@@ -47,7 +46,7 @@ def _row(claim: Mapping[str, Any]) -> str:
     cells = [
         claim["id"].partition("/")[2],
         claim["line"],
-        said(claim["says"], claim["quoted"]),
+        claim_sentence(claim["says"], claim["quoted"]),
         verdict,
         claim["truth"],
         decided,
@@ -56,7 +55,7 @@ def _row(claim: Mapping[str, Any]) -> str:
 
 
 def _cases(claim: Mapping[str, Any]) -> Iterator[str]:
-    """The cases that go against the claim, then those within its conditions that do not."""
+    """Yield links to the cases that contradict the claim, then to those that support it."""
     claimed = "holds" if claim["kind"] == "guarantee" else "violated"
     every: Sequence[Mapping[str, Any]] = [*claim["tests"], *claim["limits"]]
     against = [each for each in every if each["verdict"] != claimed]

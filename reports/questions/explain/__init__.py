@@ -1,1 +1,1 @@
-"""The words of the field that `explain` explains."""
+"""The glossary that `explain` prints."""

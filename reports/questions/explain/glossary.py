@@ -1,4 +1,4 @@
-"""The words of the program: keys, faults, properties, mechanisms, models, defects, verdicts, files: what each means."""
+"""The glossary: what each key, fault, property, mechanism, model, defect, verdict and file means."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from neverlost.specs.property import AVAILABILITY, RECOVERY
 
 @dataclass(frozen=True)
 class Word:
-    """One word: what kind of word it is, what it means, and further lines such as its values, default and source."""
+    """A glossary entry: its kind, its meaning, and further lines such as values, default and source."""
 
     name: str
     kind: str
@@ -33,27 +33,24 @@ class Word:
     more: tuple[tuple[str, str], ...] = ()
 
     def document(self) -> dict[str, object]:
-        """The word in a document."""
         return {"name": self.name, "kind": self.kind, "says": self.says, **dict(self.more)}
 
 
 @cache
-def words() -> dict[str, Word]:
-    """Every word by its name; a fault and a mechanism have their key's name too."""
+def all_words() -> dict[str, Word]:
+    """Return every glossary entry by name; a fault or mechanism also stands under the name of its key."""
     found = [*_keys(), *_faults(), *_properties(), *_mechanisms(), *_models(), *_defects(), *_verdicts(), _described()]
     return {each.name: each for each in found}
 
 
-def word(name: str) -> Word:
-    """The word of a name; `faults.` and `mechanism.` may be left out.
-
-    Errors: `InputError` for one that does not exist, with the nearest that does.
-    """
+def find_word(name: str) -> Word:
+    """Return the glossary entry of a name, whose prefix `faults.` or `mechanism.` may be left out.  Errors: `InputError` for
+    an unknown name, with the nearest known one."""
     text = name.strip().partition("=")[0]
     for each in (text, text.lower(), f"faults.{text}", f"mechanism.{text}"):
-        if each in words():
-            return words()[each]
-    near = nearest(text.lower(), words())
+        if each in all_words():
+            return all_words()[each]
+    near = nearest(text.lower(), all_words())
     hint = f"did you mean {near!r}? " if near else ""
     raise InputError(f"there is nothing to explain about {name!r}; {hint}neverlost explain lists all words")
 
@@ -82,7 +79,7 @@ def _keys() -> list[Word]:
 
 
 def _default(name: str, ours: object) -> str:
-    """Kafka's default where versions have one, by version where it changed."""
+    """Return Kafka's default of a setting, by version where it changed."""
     changes: list[str] = []
     for version in sorted(RELEASES):
         value = defaults(version).get(name)
@@ -132,10 +129,7 @@ def _properties() -> list[Word]:
 def _mechanisms() -> list[Word]:
     return [
         Word(
-            each.key,
-            "mechanism",
-            each.says,
-            (("values", "on or off"), ("versions", _versions(each)), ("source", each.source)),
+            each.key, "mechanism", each.says, (("values", "on or off"), ("versions", _versions(each)), ("source", each.source))
         )
         for each in (*MECHANISMS, *QUORUM_MECHANISMS, LEARN_COMMITTED, *OF_TRANSACTIONS)
     ]

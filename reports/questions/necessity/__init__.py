@@ -1,1 +1,1 @@
-"""What each clause is for, as a document."""
+"""What `necessity` finds: which property breaks without each guard clause and mechanism."""

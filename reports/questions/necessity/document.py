@@ -1,4 +1,4 @@
-"""What `necessity` finds, as a document, as Markdown and as sentences."""
+"""The result of `necessity` as a document, as Markdown and as sentences."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from neverlost.checker.questions.necessity.examined_model import Examined
 from neverlost.checker.questions.necessity.necessity import Need, VariantVerdict
 from neverlost.reports.output.exit_status import of_expectations
 from neverlost.reports.output.output import verdict_line
-from neverlost.reports.wording.merged_rows import pluralize, spent
+from neverlost.reports.wording.merged_rows import faults_text, pluralize
 from neverlost.specs.configuration.keys import KEYS, shown
 
 SCHEMA = "neverlost.necessity/1"
 
 
 def detail(found: Examined, judgement: VariantVerdict) -> str:
-    """The counterexample in words, or the reason why the part is kept; empty where none is written down."""
+    """Return the counterexample in words if the part is needed, else the written reason for keeping it, or an empty text."""
     answer, question = judgement.answer, judgement.question
     if answer is not None and answer.trace is not None and question is not None:
-        faults = spent(answer.trace.faults(question.system))
+        faults = faults_text(answer.trace.faults(question.system))
         where = found.profiles[judgement.profile or 0].name
         return f"{answer.broken} breaks in {pluralize(answer.steps or 0, 'step')} ({faults}; {where})"
     if judgement.need is Need.STRUCTURAL and answer is not None:
@@ -33,7 +33,7 @@ def detail(found: Examined, judgement: VariantVerdict) -> str:
 
 
 def summary(found: Examined) -> str:
-    """Counts in one sentence."""
+    """Return one sentence with the counts of each judgement."""
     counts = Counter(str(each.need) for each in found.judgements)
     open_parts = sum(not found.is_explained(each) for each in found.judgements)
     listed = ", ".join(f"{counts[str(need)]} {need}" for need in Need if counts[str(need)])
@@ -41,7 +41,7 @@ def summary(found: Examined) -> str:
 
 
 def scope(found: Examined) -> list[str]:
-    """What was explored, one line for each profile."""
+    """Return one line for each profile that was explored."""
     lines = []
     for each in found.profiles:
         system = each.question.system
@@ -55,14 +55,14 @@ def scope(found: Examined) -> list[str]:
 
 
 def _is_default(key: str, value: Any, base: Any) -> bool:
-    """Whether a profile's line leaves a key out: it says nothing that the model does not say."""
+    """Whether a profile need not show a key because its value is the model's own."""
     if key.startswith(("bounds.", "replication.", "min.")):
         return False
     return bool(value == base.get(key, KEYS[key].default if key in KEYS else None))
 
 
 def document(found: Examined, command: str) -> dict[str, Any]:
-    """The answer for `--json`; `command` makes it again."""
+    """Return the result document; `command` is the command line that makes it again."""
     return {
         "schema": SCHEMA,
         "version": neverlost.__version__,
@@ -86,7 +86,7 @@ def document(found: Examined, command: str) -> dict[str, Any]:
 
 
 def verdict_lines(stated: Mapping[str, Any]) -> list[str]:
-    """What `--quiet` prints: a line for each part."""
+    """Return the lines that `--quiet` prints, one for each part."""
     return [verdict_line(each["need"], each["name"]) for each in stated["parts"]]
 
 
@@ -108,7 +108,6 @@ def _part(found: Examined, judgement: VariantVerdict) -> dict[str, Any]:
 
 
 def markdown(found: Examined, command: str) -> str:
-    """The report as a page."""
     lines = [
         f"# What {found.model} needs",
         "",
@@ -138,6 +137,6 @@ def markdown(found: Examined, command: str) -> str:
 
 
 def exit_status(found: Examined) -> int:
-    """21 when a published plan leaves a part unexplained, 20 when something is undecided, else 0."""
+    """Return 21 if a published plan leaves a part unexplained, else 20 if something is undecided, else 0."""
     are_explained = not found.is_planned or all(found.is_explained(each) for each in found.judgements)
     return of_expectations(are_explained, all(each.need is not Need.UNDECIDED for each in found.judgements))

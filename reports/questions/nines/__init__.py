@@ -1,1 +1,1 @@
-"""How likely a loss is: bounds, what improves them, document, page and screen."""
+"""`nines`: bounds of the probability that an acknowledged record is lost; documents, page and screen."""

@@ -1,4 +1,4 @@
-"""`nines`: how likely it is in a year that an acknowledged record is lost, from what was decided and from rates."""
+"""`nines` bounds the probability that an acknowledged record is lost in a year, from decided verdicts and failure rates."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import neverlost
 from neverlost.checker.engine.search.options import Reporter
-from neverlost.checker.questions.atlas.index import Atlas, shipped
+from neverlost.checker.questions.atlas.index import shipped
 from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines
 from neverlost.checker.questions.nines.rates import Rates, rates
 from neverlost.checker.questions.tolerance.fault_budget import AXES
-from neverlost.reports.bundle.keep import kept
+from neverlost.reports.bundle.keep import writes_bundle
 from neverlost.reports.questions.nines import document as describe
 from neverlost.reports.questions.nines import improvements, page
 from neverlost.reports.questions.nines.bounds import NinesBounds
-from neverlost.reports.questions.tolerance.api import RECORDS, asked_about, grouped
-from neverlost.reports.request.inputs import labelled
+from neverlost.reports.questions.nines.page import REPORT
+from neverlost.reports.questions.tolerance.api import RECORDS, ToleranceResult, merge_equal, read_subjects
+from neverlost.reports.request.inputs import make_labels
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
@@ -28,9 +29,6 @@ from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import read_matrix
 from neverlost.specs.errors import InputError
 from neverlost.specs.setting import assumed
-
-if TYPE_CHECKING:
-    from neverlost.reports.page.tables import TableReport
 
 Path = str | PathLike[str]
 
@@ -49,18 +47,10 @@ class NinesResult(Answer):
     """Of its bundle: a page and pictures, by name."""
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """A row per configuration and set of rates."""
         return [row for subject, each in self.nines.items() for row in describe.rows(subject, each)]
 
 
-def _report() -> TableReport:
-    """Return how the document becomes a page; templates are loaded only where one is written."""
-    from neverlost.reports.questions.nines.page import REPORT
-
-    return REPORT
-
-
-@kept(_report)
+@writes_bundle(REPORT)
 def nines(
     settings: Settings = None,
     *,
@@ -76,20 +66,17 @@ def nines(
     files: Mapping[str, Any] | None = None,
     **search: Unpack[Searching],
 ) -> NinesResult:
-    """The bound of a configuration, of each distinct one of a described cluster, or of each cell of a `matrix`.
-
-    `settings`, `config`, `kafka_version`, `topics`, `files` and `again` are those of `tolerance`; `rates_files` are TOML files
-    with rates in place of the shipped ones: with several of them there is a bound for each.  With `improve` each setting is
-    changed by one, what an operator can do about rates is done, and the bound after it is said.  The answer is about Kafka as
-    designed, and says what the known defects of the version as shipped add.
-
-    Errors: `InputError` for bad input, before anything is searched.
-    """
+    """Bound the probability of loss of a configuration, of each distinct one of a described cluster, or of each cell of a
+    `matrix`. `settings`, `config`, `kafka_version`, `topics`, `files` and `again` are those of `tolerance`; `rates_files` are
+    TOML files with rates in place of the shipped ones: with several of them there is a bound for each. With `improve` each
+    setting is changed by one, what an operator can do about rates is done, and the bound after it is said. The answer is about
+    Kafka as designed, and says what the known defects of the version as shipped add. Errors: `InputError` for bad input,
+    before anything is searched."""
     given = _rates(rates_files)
     if "defects" in read_given(config, settings):
         raise InputError("defects is set: nines is about Kafka as designed and says what the defects add; leave it out")
     if matrix is None:
-        asked = _in_sync(asked_about(settings, config, kafka_version, files or {}, topics or ()))
+        asked = _in_sync(read_subjects(settings, config, kafka_version, files or {}, topics or ()))
     elif config is not None or kafka_version is not None or any((files or {}).values()):
         raise InputError("a matrix has all settings: leave the configuration, the version and the cluster out, or --matrix")
     else:
@@ -105,25 +92,21 @@ def nines(
     return NinesResult.of(document, judged=tuple(judged), files=beside_it)
 
 
-def beside(
-    every: Iterable[Chosen], request: RunOptions, progress: Reporter | None, atlas: Atlas | None
-) -> dict[str, dict[str, Any]]:
-    """What `nines` says of configurations at the shipped rates, by whom they speak for."""
-    known = NinesBounds({SHIPPED: rates()}, request, progress, atlas)
-    return _by_name([known.of(each) for each in _in_sync(every)])
+def bounds_of_tables(result: ToleranceResult, again: bool) -> dict[str, dict[str, Any]]:
+    """Return the bounds at the shipped rates for the configurations of tolerance tables, by label; what the atlas has is
+    looked up unless it is to be decided `again`."""
+    known = NinesBounds({SHIPPED: rates()}, RunOptions(), None, None if again else shipped())
+    return _by_name([known.of(each) for each in _in_sync(each.chosen for each in result.subjects)])
 
 
 def _by_name(judged: Iterable[ConfigurationNines]) -> dict[str, dict[str, Any]]:
     every = list(judged)
-    labels = labelled([each.chosen for each in every])
+    labels = make_labels([each.chosen for each in every])
     return {label: describe.answer(each) for label, each in zip(labels, every, strict=True)}
 
 
 def _rates(given: Path | Iterable[Path] | None) -> dict[str, Rates]:
-    """Rates by the names of their files.
-
-    Errors: `InputError` also for two files of one name.
-    """
+    """Read rates files, by their names without folder and ending.  Errors: `InputError` also for two files of one name."""
     every = [given] if isinstance(given, str | PathLike) else list(given or ())
     names = [File(fspath(each)).stem for each in every]
     if len(set(names)) < len(names):
@@ -132,23 +115,19 @@ def _rates(given: Path | Iterable[Path] | None) -> dict[str, Rates]:
 
 
 def _in_sync(every: Iterable[Chosen]) -> list[Chosen]:
-    """Configurations as shipped where they are there, once the replicas that are outside the ISR now are back.
-
-    Errors: `InputError` for a model that has no broker that is out.
-    """
+    """Return the configurations with every replica back in the ISR; as shipped where both variants are given. Errors:
+    `InputError` for a model that has no broker that is out."""
     every = list(every)
     for each in every:
         if not all(key in each.model.keys for key in AXES):
             raise InputError(f"model {each.model.name!r} has no {AXES[1]}; use a modern model, or kafka.version=X.Y")
     back = [with_changes(each, {OUTSIDE: "0"}) if each.configuration[OUTSIDE] else each for each in every]
-    return grouped([each for each in back if each.configuration["defects"] == "shipped"] or back)
+    return merge_equal([each for each in back if each.configuration["defects"] == "shipped"] or back)
 
 
 def _cells(matrix: Path, settings: Settings) -> Iterator[Chosen]:
-    """The cells of a matrix, each named by its coordinates.
-
-    Errors: `InputError` for limits of faults, and for models that have none.
-    """
+    """Yield the configurations of a matrix, each labelled by its coordinates.  Errors: `InputError` for limits of faults, and
+    for models that have none."""
     found = read_matrix(fspath(matrix), {RECORDS: (1, CHANGE), **read_settings(settings)})
     for cell in found.cells:
         limited = [name for name, value in cell.configuration.items() if name.startswith("faults.") and value]

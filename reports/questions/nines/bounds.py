@@ -1,4 +1,5 @@
-"""What is known of a configuration's likelihood of loss: its region, from the atlas or a search, and the bounds that follow."""
+"""Bounds of loss for a configuration: the region of faults in which nothing is lost (from the atlas or a search), and the
+bounds that follow from rates."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.region import kills_count_as
 from neverlost.checker.questions.tolerance.tolerance import Tolerance
 from neverlost.model.system import System, bind
-from neverlost.reports.questions.tolerance import document as table
+from neverlost.reports.questions.tolerance import document as tolerance_document
 from neverlost.reports.questions.tolerance.api import Tables, counterexample
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.wording.table_words import LOST, OK
@@ -32,7 +33,7 @@ ACKED = "acked-never-lost"
 
 @dataclass
 class NinesBounds:
-    """Decides regions and says what follows from them; what the atlas knows is looked up."""
+    """Finds the region of a configuration and bounds its loss; answers that the atlas has are not searched for."""
 
     rates: Mapping[str, Rates]
     request: RunOptions
@@ -43,8 +44,8 @@ class NinesBounds:
         self._tables = Tables(None, self.request, self.progress, self.atlas)
 
     def of(self, chosen: Chosen) -> ConfigurationNines:
-        """A configuration as designed, and what its version as shipped adds."""
-        ideal = designed(chosen)
+        """Bound the loss of a configuration as designed, and what the known defects of its version add."""
+        ideal = as_designed(chosen)
         survived = self._tables.of(ideal, {})
         assert survived is not None
         subject = self._subject(ideal, survived) if ideal.left_out is None else NoBound(Verdict.INCONCLUSIVE)
@@ -54,11 +55,9 @@ class NinesBounds:
         return ConfigurationNines(ideal, survived, found, self._shipped(chosen, survived, subject))
 
     def _subject(self, chosen: Chosen, survived: Tolerance) -> RatedConfiguration | NoBound:
-        """What rates are applied to: the largest region in which nothing is lost.
-
-        The region is a question of its own, so a spot of the table that is not decided may be in it.
-        """
-        says = {spot: table.answer(survived, spot)[0] for spot in survived.entries}
+        """Find the largest region of faults in which nothing is lost, to which rates are applied.  The region is decided by
+        itself, so an undecided cell of the table may be in it."""
+        says = {spot: tolerance_document.cell_answer(survived, spot)[0] for spot in survived.entries}
         safe = [(spot.losing, spot.out) for spot, one in says.items() if one != LOST]
         kills = kills_count_as(chosen.configuration)
         decided = regions.largest(safe, kills, lambda limits: self._verdict(chosen, limits)[0])
@@ -68,7 +67,7 @@ class NinesBounds:
         return RatedConfiguration(decided, writable, racks_of(chosen), chosen.configuration["flush.messages"] == "1")
 
     def _shipped(self, chosen: Chosen, survived: Tolerance, subject: RatedConfiguration) -> Shipped:
-        defects = table.defects_that_matter(replace(survived, configuration=chosen.configuration))
+        defects = tolerance_document.defects_that_matter(replace(survived, configuration=chosen.configuration))
         names = tuple(each.name for each in defects)
         if not names:
             return Shipped()
@@ -79,7 +78,7 @@ class NinesBounds:
         return Shipped(names, verdict, steps, found)
 
     def _verdict(self, chosen: Chosen, limits: Mapping[str, Any]) -> tuple[Verdict, int | None]:
-        """What is known about acknowledged records under these fault limits, and the steps of the shortest loss."""
+        """Decide whether acknowledged records can be lost under these fault limits; with the steps of the shortest loss."""
         configuration, asked = {**chosen.configuration, **limits}, [properties()[ACKED]]
         known = None if self.atlas is None else lookup.answers(self.atlas, chosen.model, configuration, asked)
         if known is not None:
@@ -92,23 +91,23 @@ class NinesBounds:
         return found.verdict, len(found.trace.steps) if found.trace is not None else None
 
 
-def designed(chosen: Chosen) -> Chosen:
-    """The configuration without the known defects of its version."""
+def as_designed(chosen: Chosen) -> Chosen:
+    """Return the configuration with the known defects of its version mended."""
     if chosen.configuration["defects"] == "fixed":
         return chosen
     return with_changes(chosen, {"defects": "fixed"})
 
 
 def racks_of(chosen: Chosen) -> tuple[int, ...]:
-    """How many replicas each rack has; without racks, one for all: nothing says that they do not share a supply."""
+    """Return how many replicas each rack has; without racks all are counted in one, since they may share a power supply."""
     many: Counter[str] = Counter(chosen.configuration["broker.rack"])
     return tuple(many[each] for each in sorted(many)) or (int(chosen.configuration["replication.factor"]),)
 
 
 def dominant_loss(judged: ConfigurationNines) -> tuple[System, Property, Behaviour] | None:
-    """The shortest counterexample of the most frequent way out of the region after which a record can be lost."""
+    """Return the shortest counterexample at the first (most frequent) exit from the region after which a record can be lost."""
     for each in judged.first.exits if isinstance(judged.first, Bound) else ():
         spot = FaultBudget(*each.to)
-        if table.answer(judged.survived, spot)[0] == LOST:
+        if tolerance_document.cell_answer(judged.survived, spot)[0] == LOST:
             return counterexample(judged.survived, spot)
     return None

@@ -1,4 +1,5 @@
-"""A bound of loss for people and programs: ranges, the way out that is most frequent, what matters most, what is assumed."""
+"""Bounds of loss as documents and sentences: ranges, the most frequent exit from the safe region, what matters most, what is
+assumed."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from neverlost.checker.questions.nines.chain import LOST
 from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines, Shipped
 from neverlost.checker.questions.nines.rates import KINDS, YEAR, Range, Rates
 from neverlost.checker.questions.question_id import question_id
-from neverlost.reports.questions.tolerance import document as table
+from neverlost.reports.questions.tolerance import document as tolerance_document
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.configuration.keys import shown
@@ -53,7 +54,7 @@ FLUSHED = "and for the disk"
 
 
 def document(answers: Mapping[str, Any], given: Mapping[str, Rates], version: str) -> dict[str, Any]:
-    """Everything that was asked for; inconclusive where too little is decided of a configuration."""
+    """Return the result document; its verdict is inconclusive if any configuration has too little decided."""
     undecided = any(each["verdict"] == str(Verdict.INCONCLUSIVE) for each in answers.values())
     return {
         "schema": SCHEMA,
@@ -78,10 +79,10 @@ def _rounded(found: Any) -> Any:
 
 
 def answer(judged: ConfigurationNines) -> dict[str, Any]:
-    """A bound as JSON.  Units: probabilities in a year, seconds a year, parts."""
+    """Return the bound of one configuration as JSON.  Units: probabilities in a year, seconds a year, parts."""
     chosen, found = judged.chosen, judged.first
     about = {
-        "heading": table.heading(chosen.configuration, chosen.release, chosen.subjects),
+        "heading": tolerance_document.heading(chosen.configuration, chosen.release, chosen.subjects),
         "label": label(chosen),
         "copies": chosen.configuration["replication.factor"],
         "latency": latency(chosen),
@@ -107,10 +108,10 @@ def answer(judged: ConfigurationNines) -> dict[str, Any]:
 
 
 def label(chosen: Chosen) -> str:
-    """The settings that matter most, in a few words; topics by their names."""
+    """Return the topics and the settings that matter most, in a few words."""
     racks = len(set(chosen.configuration["broker.rack"])) or 1
     named = ", ".join(chosen.subjects) if chosen.brokers else ""
-    parts = table.setting(chosen.configuration, chosen.release, ()).partition(": ")[2]
+    parts = tolerance_document.setting(chosen.configuration, chosen.release, ()).partition(": ")[2]
     flushed = ["flushed"] if chosen.configuration["flush.messages"] == "1" else []
     return f"{named + ': ' if named else ''}{', '.join([parts, *flushed, pluralize(racks, 'rack')])}"
 
@@ -151,10 +152,10 @@ NOTHING = {"loss_in_a_year": None, "nines": None, "writes_refused_seconds_a_year
 """The numbers of what is not bounded."""
 
 
-def change(
+def describe_change(
     changed: Mapping[str, str] | str, before: Chosen, after: Chosen, was: Bound | NoBound, found: Bound | NoBound
 ) -> dict[str, Any]:
-    """A change of settings, or of what is done about rates, with the bound after it and what it costs."""
+    """Describe a change of settings or operation: the bound after it, the nines gained, and the cost in copies and latency."""
     named = changed if isinstance(changed, str) else ", ".join(f"{key}={value}" for key, value in changed.items())
     gained = None
     if isinstance(was, Bound) and isinstance(found, Bound) and was.loss.high and found.loss.high:
@@ -170,7 +171,7 @@ def change(
 
 
 def latency(chosen: Chosen) -> str:
-    """What an acknowledgement waits for."""
+    """Return what an acknowledgement waits for."""
     acks = LATENCY.get(str(chosen.configuration["acks"]), LATENCY["all"])
     return f"{acks} {FLUSHED}" if chosen.configuration["flush.messages"] == "1" else acks
 
@@ -180,12 +181,12 @@ def _range(found: Range) -> dict[str, float]:
 
 
 def nines(probability: float) -> float | None:
-    """How many nines a probability of loss leaves; None for none lost."""
+    """Return -log10 of a probability of loss (the number of nines); None if it is 0."""
     return -math.log10(probability) if probability else None
 
 
 def rates(given: Rates) -> dict[str, Any]:
-    """The rates that were used.  Units: a year's number, seconds, parts."""
+    """Return rates as JSON.  Units: occurrences a year, seconds, parts."""
     episodes = {
         each.name: {
             "rate": _range(each.rate),
@@ -204,7 +205,7 @@ def rates(given: Rates) -> dict[str, Any]:
 
 
 def rows(subject: str, found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A bound as rows of a table, one for each set of rates."""
+    """Return a bound as rows of a table, one for each set of rates."""
     return [
         {
             "subject": subject,
@@ -222,13 +223,13 @@ def rows(subject: str, found: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def sentences(found: Mapping[str, Any]) -> list[str]:
-    """A bound as a design review can cite it, line by line."""
+    """Return a bound as sentences that a design review can cite."""
     if found["region"] is None:
         return [_unbounded(found), *changes(found)]
     loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
     lines = [
         f"An acknowledged record is lost in a year with a probability of at most {_probability(loss)} "
-        f"({words(found['nines'])}).",
+        f"({nines_text(found['nines'])}).",
         f"Writes are refused {_between(refused, _time)} a year.",
     ]
     if len(found["by_rates"]) > 1:
@@ -255,7 +256,7 @@ def _unbounded(found: Mapping[str, Any]) -> str:
 def _bound(found: Mapping[str, Any]) -> str:
     loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
     writes = f"writes are refused {_between(refused, _time)} a year"
-    return f"at most {_probability(loss)} ({words(found['nines'])}); {writes}"
+    return f"at most {_probability(loss)} ({nines_text(found['nines'])}); {writes}"
 
 
 def _region(region: Mapping[str, Any]) -> str:
@@ -269,16 +270,16 @@ def _region(region: Mapping[str, Any]) -> str:
 
 
 def _exit(found: Mapping[str, Any]) -> str:
-    during = " and ".join(says(each) for each in found["during"])
+    during = " and ".join(describe_episode(each) for each in found["during"])
     lost, out = found["to"]
     return (
-        f"Most often it is left so: {during + ', and meanwhile ' if during else ''}{says(found['then'])} "
+        f"Most often it is left so: {during + ', and meanwhile ' if during else ''}{describe_episode(found['then'])} "
         f"({found['share']:.0%} of all ways; then {lost} lost data and {pluralize(out, 'other')} out: --show)."
     )
 
 
 def changes(found: Mapping[str, Any]) -> list[str]:
-    """What each change does, the best first, and the cheapest that buys a nine."""
+    """Return a sentence for each change, the best first, headed by the cheapest one that gains a nine."""
     every = found.get("changes", ())
     bought = [each for each in every if (each["gained"] or 0.0) >= 1.0]
     if not every:
@@ -314,15 +315,15 @@ def _as_shipped(found: Mapping[str, Any]) -> list[str]:
     return lines if found["by_rates"] else [*lines, "Not priced: give a rate for each of them in [defects]."]
 
 
-def says(episode: str) -> str:
-    """What happens in an episode."""
+def describe_episode(episode: str) -> str:
+    """Describe what happens in a kind of episode."""
     defect = next((each for each in DEFECTS if each.name == episode), None)
     return f"the race of {defect.name}" if defect is not None else KINDS[episode].says
 
 
 def _influence(found: Mapping[str, Any]) -> str:
     what = "how often" if found["what"] == "rate" else "how long it takes after"
-    return f"{what} {says(found['episode'])} (1 % more: {found['factor']:.1f} % more)"
+    return f"{what} {describe_episode(found['episode'])} (1 % more: {found['factor']:.1f} % more)"
 
 
 def _between(found: Mapping[str, float], text: Any) -> str:
@@ -331,7 +332,7 @@ def _between(found: Mapping[str, float], text: Any) -> str:
 
 
 def _probability(found: Mapping[str, float]) -> str:
-    """A range of probabilities, both ends in percent or neither."""
+    """Return a range of probabilities as text; both ends in percent or neither."""
     return _between(found, _small_percent if found["high"] >= 0.01 else lambda each: f"{each:.1g}")
 
 
@@ -339,8 +340,7 @@ def _small_percent(value: float) -> str:
     return f"{value:.0%}" if value >= 0.01 else f"{100 * value:.1g}%"
 
 
-def words(found: Mapping[str, float | None]) -> str:
-    """Nines as text."""
+def nines_text(found: Mapping[str, float | None]) -> str:
     if found["low"] is None:
         return "nothing that is in the rates leads to a loss"
     low, high = ("no loss" if each is None else f"{each:.1f}" for each in (found["low"], found["high"]))
@@ -354,8 +354,8 @@ def _time(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def order(found: Mapping[str, Any]) -> tuple[float, float]:
-    """The worst first: no bound, then the fewest nines at worst, then at best."""
+def sort_key(found: Mapping[str, Any]) -> tuple[float, float]:
+    """Return a sort key that puts the worst first: no bound, then the fewest nines."""
     if found["nines"] is None:
         return -1.0, -1.0
     low, high = (math.inf if each is None else each for each in (found["nines"]["low"], found["nines"]["high"]))
@@ -363,37 +363,37 @@ def order(found: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def cell(found: Mapping[str, Any], rates_name: str) -> str:
-    """A configuration's nines at some rates, in a few words."""
+    """Return a configuration's nines at some rates in a few words."""
     if found["nines"] is None:
         return "not decided" if found["verdict"] == str(Verdict.INCONCLUSIVE) else "no bound"
-    return words(found["by_rates"][rates_name]["nines"])
+    return nines_text(found["by_rates"][rates_name]["nines"])
 
 
 def shipped_words(found: Mapping[str, Any]) -> str:
-    """What known defects make of it, in a few words."""
+    """Return in a few words what known defects change about a bound."""
     shipped = found.get("as_shipped")
     if shipped is None:
         return ""
     if shipped["verdict"] == str(Verdict.HOLDS):
         return "the same"
     if shipped["by_rates"]:
-        return words(next(iter(shipped["by_rates"].values()))["nines"])
+        return nines_text(next(iter(shipped["by_rates"].values()))["nines"])
     return f"no bound: {pluralize(len(shipped['defects']), 'known defect')}"
 
 
-def refused(found: Mapping[str, Any]) -> str:
-    """For how long writes are refused in a year."""
+def refused_text(found: Mapping[str, Any]) -> str:
+    """Return for how long writes are refused in a year, as text."""
     return _between(found["writes_refused_seconds_a_year"], _time) if found["nines"] else "-"
 
 
-def often(found: Mapping[str, Any]) -> str:
-    """How often a year an episode comes, with its common cause."""
+def frequency_text(found: Mapping[str, Any]) -> str:
+    """Return how often a year an episode comes, with its common cause, as text."""
     common = f", common cause {_between(found['common'], _percent)}" if found["common"]["high"] else ""
     return f"{_between(found['rate'], _number)}{common}{', waits' if found['waits'] else ''}"
 
 
-def lasts(found: Mapping[str, Any]) -> str:
-    """How long an episode lasts."""
+def duration_text(found: Mapping[str, Any]) -> str:
+    """Return how long an episode lasts, as text."""
     return _between(found["seconds"], _time)
 
 

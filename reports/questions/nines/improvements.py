@@ -1,4 +1,5 @@
-"""What buys the next nine: each setting changed by one, and what an operator can do about rates, with the bound after it."""
+"""Finds improvements: the bound of loss after each setting is changed by one, and after each change of operation that affects
+rates."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from neverlost.checker.questions.nines.bounds import Bound, NoBound
 from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines
 from neverlost.checker.questions.nines.rates import Episode, Range, Rates
 from neverlost.reports.questions.check.advice import SECONDS_EACH
-from neverlost.reports.questions.nines import document as describe
+from neverlost.reports.questions.nines import document
 from neverlost.reports.questions.nines.bounds import NinesBounds
 from neverlost.specs.configuration.choose import Chosen, with_changes
 from neverlost.specs.errors import InputError
@@ -23,7 +24,7 @@ MOST_REPLICAS = 3
 
 
 def changes(judged: ConfigurationNines, known: NinesBounds) -> list[dict[str, Any]]:
-    """Every change with the bound after it and what it costs, the best bound first."""
+    """Return every change with the bound after it and its cost, the best bound first."""
     name, rates = next(iter(known.rates.items()))
     limit = min(known.request.time_limit or SECONDS_EACH, SECONDS_EACH)
     quick = NinesBounds({name: rates}, replace(known.request, time_limit=limit), known.progress, known.atlas)
@@ -31,16 +32,16 @@ def changes(judged: ConfigurationNines, known: NinesBounds) -> list[dict[str, An
     for each in neighbours(judged.chosen):
         if remedies.is_possible(judged.chosen, each):
             chosen, after = _after(judged.chosen, each, quick)
-            found.append(describe.change(dict(each), judged.chosen, chosen, judged.first, after))
+            found.append(document.describe_change(dict(each), judged.chosen, chosen, judged.first, after))
     if isinstance(judged.first, Bound):
-        for says, other in operated(rates):
+        for says, other in operational_changes(rates):
             after = bounds.bound(judged.first.subject, other)
-            found.append(describe.change(says, judged.chosen, judged.chosen, judged.first, after))
+            found.append(document.describe_change(says, judged.chosen, judged.chosen, judged.first, after))
     return sorted(found, key=lambda each: each["loss_in_a_year"]["high"] if each["loss_in_a_year"] else 2.0)
 
 
 def _after(chosen: Chosen, change: remedies.Changes, quick: NinesBounds) -> tuple[Chosen, Bound | NoBound]:
-    """The changed configuration and its bound; none from a region that may be far from the largest, which would mislead."""
+    """Return the changed configuration and its bound; None if its region may be far from the largest, which would mislead."""
     try:
         judged = quick.of(with_changes(chosen, change))
     except InputError:
@@ -51,7 +52,7 @@ def _after(chosen: Chosen, change: remedies.Changes, quick: NinesBounds) -> tupl
 
 
 def neighbours(chosen: Chosen) -> list[remedies.Changes]:
-    """Each setting changed by one, in both directions."""
+    """Return the changes of one setting by one step, in either direction."""
     now = chosen.configuration
     replicas, least, racks = now["replication.factor"], now["min.insync.replicas"], list(now["broker.rack"])
     found: list[remedies.Changes] = [
@@ -72,8 +73,8 @@ def neighbours(chosen: Chosen) -> list[remedies.Changes]:
     return found
 
 
-def operated(rates: Rates) -> Iterator[tuple[str, Rates]]:
-    """What an operator can do about rates."""
+def operational_changes(rates: Rates) -> Iterator[tuple[str, Rates]]:
+    """Yield the changes of operation that affect rates, with the changed rates."""
     yield "every replica back in sync in half the time", _each(rates, lambda one: replace(one, duration=_half(one.duration)))
     if any(each.name == RESTART and each.rate.high for each in rates.episodes):
         yield "half as many planned restarts", _each(rates, lambda one: replace(one, rate=_half(one.rate)), RESTART)

@@ -1,4 +1,4 @@
-"""Bounds of loss as a page: a picture of the ranges, settings times rates, the ways to a loss, what is assumed."""
+"""The page of `nines`: a chart of the ranges, settings by rates, the exits from the safe region, what is assumed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
-from neverlost.reports.page.drawing import alone, canvas, inside, text
+from neverlost.reports.page.drawing import canvas, embed, standalone, text
 from neverlost.reports.page.tables import Section, Table, TableCell, TableReport
 from neverlost.reports.questions.nines import document as describe
 from neverlost.reports.wording import provenance
@@ -21,7 +21,7 @@ LABEL, WIDTH, RIGHT, TOP, ROW, LINE = 330, 900, 24, 34, 12, 14
 
 
 def plot(document: Mapping[str, Any]) -> Element:
-    """A line for each configuration and set of rates, from the fewest nines to the most."""
+    """Draw a line for each configuration and set of rates, from the fewest nines to the most."""
     found, rates = list(document["nines"].values()), list(document["rates"])
     ends = [
         end for each in found for one in each.get("by_rates", {}).values() for end in one["nines"].values() if end is not None
@@ -56,12 +56,12 @@ def plot(document: Mapping[str, Any]) -> Element:
 
 
 def _range(root: Element, y: float, found: Mapping[str, float | None], most: int, kind: str) -> None:
-    """A range, open to the right where nothing leads to a loss."""
+    """Draw a range, open to the right if loss has probability 0 at best."""
     low, high = (most if each is None else each for each in (found["low"], found["high"]))
     line = SubElement(root, "path", {"class": f"curve {kind}"})
     ends = "".join(f"M{_x(each, most):.1f} {y - 4:g}v8" for each in (low, high))
     line.set("d", f"M{_x(low, most):.1f} {y:g}H{_x(high, most):.1f}{ends}")
-    SubElement(line, "title").text = describe.words(found)
+    SubElement(line, "title").text = describe.nines_text(found)
 
 
 def _x(nines: float, most: int) -> float:
@@ -69,8 +69,8 @@ def _x(nines: float, most: int) -> float:
 
 
 def files(document: Mapping[str, Any]) -> dict[str, str]:
-    """What follows from a document of `neverlost nines`, and from nothing else: files by their names."""
-    return {PLOT: alone(plot(document)), PAGE: "\n".join(_lines(document)) + "\n"}
+    """Return the Markdown page and the chart that follow from a document of `neverlost nines`, by file name."""
+    return {PLOT: standalone(plot(document)), PAGE: "\n".join(_lines(document)) + "\n"}
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -86,7 +86,7 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield f"| --- | {' | '.join('---' for _ in rates)} | --- | --- |"
     for each in document["nines"].values():
         cells = " | ".join(describe.cell(each, name) for name in rates)
-        yield f"| {each['label']} | {cells} | {describe.refused(each)} | {describe.shipped_words(each) or '-'} |"
+        yield f"| {each['label']} | {cells} | {describe.refused_text(each)} | {describe.shipped_words(each) or '-'} |"
     yield "\n## What leads to a loss\n"
     for each in document["nines"].values():
         yield f"**{each['label']}**\n"
@@ -100,7 +100,8 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield "| --- | --- | --- | --- |"
         for episode, each in used.items():
             if "rate" in each:
-                yield f"| {describe.says(episode)} | {describe.often(each)} | {describe.lasts(each)} | {each['source']} |"
+                happens, frequency = describe.describe_episode(episode), describe.frequency_text(each)
+                yield f"| {happens} | {frequency} | {describe.duration_text(each)} | {each['source']} |"
 
 
 YEARLY = (
@@ -116,13 +117,13 @@ def _nines(document: Mapping[str, Any]) -> Iterable[Section]:
         (
             each["label"],
             *(describe.cell(each, name) for name in rates),
-            describe.refused(each),
+            describe.refused_text(each),
             describe.shipped_words(each) or "-",
         )
         for each in found
     )
     rows = [[*map(TableCell, each)] for each in says]
-    yield Section("Bounds", picture=inside(plot(document)), tables=[Table("bounds", head, rows, has_sentences=True)])
+    yield Section("Bounds", picture=embed(plot(document)), tables=[Table("bounds", head, rows, has_sentences=True)])
     for each in found:
         settings, notices = provenance.sources({"settings": each["sources"]}), provenance.notices(each)
         title = f"What leads to a loss: {each['label']}"
@@ -132,7 +133,12 @@ def _nines(document: Mapping[str, Any]) -> Iterable[Section]:
             [
                 *map(
                     TableCell,
-                    (describe.says(episode), describe.often(each), describe.lasts(each), each["source"].replace("`", "")),
+                    (
+                        describe.describe_episode(episode),
+                        describe.frequency_text(each),
+                        describe.duration_text(each),
+                        each["source"].replace("`", ""),
+                    ),
                 )
             ]
             for episode, each in used.items()

@@ -1,4 +1,4 @@
-"""Bounds of loss for people at a terminal: what a review cites, then what is assumed."""
+"""Bounds of loss at a terminal: what a review cites, then what is assumed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_IN_FULL = 2
 
 
 def show(out: Console, result: NinesResult, with_loss: bool = False) -> None:
-    """Each configuration with its sentences, or a table of many; the assumptions once."""
+    """Print each configuration with its sentences, or a table of many; the assumptions once."""
     if len(result.nines) > MOST_IN_FULL:
         _show_table(out, result.document)
     for found, judged in zip(result.nines.values(), result.judged, strict=True):
@@ -49,11 +49,18 @@ def _show_one(out: Console, found: Mapping[str, Any]) -> None:
     out.print()
 
 
+def show_bounds(out: Console, bounds: Mapping[str, Any]) -> None:
+    """Print one sentence for each bound, the fewest nines first."""
+    for each in sorted(bounds.values(), key=describe.sort_key):
+        out.print(Text(f"{each['label']}: {describe.sentences(each)[0]}"))
+    out.print(Text("At the shipped rates; neverlost nines says what is assumed, and what buys the next nine.", "dim"))
+
+
 def _show_table(out: Console, document: Mapping[str, Any]) -> None:
-    """The settings down, the rates across, the fewest nines first."""
+    """Print a table: settings down, rates across, the fewest nines first."""
     names = list(document["rates"])
     table = Table("settings", *names, "as shipped", box=None, pad_edge=False)
-    for found in sorted(document["nines"].values(), key=describe.order):
+    for found in sorted(document["nines"].values(), key=describe.sort_key):
         table.add_row(
             Text(found["heading"]), *(Text(describe.cell(found, name)) for name in names), describe.shipped_words(found)
         )
@@ -74,23 +81,20 @@ def _show_loss(out: Console, judged: ConfigurationNines) -> None:
 
 
 def draw(file: str, judged: Iterable[ConfigurationNines]) -> None:
-    """The counterexample behind the most frequent way to a loss, of the first configuration that has one, as SVG.
-
-    Errors: `InputError` where none has, or the file cannot be written.
-    """
-    from neverlost.reports.counterexample.svg import render
-    from neverlost.reports.counterexample.timeline import timeline
+    """Draw, as SVG, the counterexample behind the most frequent exit that can lose a record, of the first configuration that
+    has one. Errors: `InputError` where none has, or the file cannot be written."""
+    from neverlost.reports.counterexample.saved import Counterexample
     from neverlost.reports.questions.nines.bounds import dominant_loss
 
     found = next(filter(None, map(dominant_loss, judged)), None)
     if found is None:
         raise InputError(f"nothing is drawn to {file}: no way out of a decided region leads to a known loss")
     try:
-        Path(file).write_text(render(timeline(*found)), encoding="utf-8")
+        Path(file).write_text(Counterexample(*found).pictures()["svg"], encoding="utf-8")
     except OSError as problem:
         raise InputError(f"cannot write {file!r}: {problem.strerror}") from None
 
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:
-    """The bound and nothing else."""
+    """Return the first sentence of each bound, for `--quiet`."""
     return [f"{subject}: {describe.sentences(found)[0]}" for subject, found in document["nines"].items()]

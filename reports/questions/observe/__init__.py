@@ -1,1 +1,1 @@
-"""A history held against the model: document and screen."""
+"""`observe`: whether the model explains a recorded history; document and screen."""

@@ -1,4 +1,4 @@
-"""`observe`: what was seen of a real partition, held against the model."""
+"""`observe` checks whether the model explains what was recorded of a real partition."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from os import PathLike
 from typing import Any
 
 from neverlost.checker.engine.host.whole_files import writable_directory
-from neverlost.checker.kafka.history.gather import gathered
+from neverlost.checker.kafka.history.gather import gather_history
 from neverlost.checker.kafka.history.history import History, as_lines, read_history
-from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, judge
-from neverlost.checker.kafka.observe.losses import Interval, intervals
+from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, match_history
+from neverlost.checker.kafka.observe.losses import Interval, find_intervals
 from neverlost.checker.kafka.observe.match_history import TooLarge
-from neverlost.checker.kafka.observe.mechanisms_shown import switched_off
+from neverlost.checker.kafka.observe.mechanisms_shown import match_without_mechanisms
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.reports.bundle import question, seal
 from neverlost.reports.questions.observe import document as describe
@@ -31,7 +31,7 @@ HISTORY = "history.jsonl"
 
 @dataclass(frozen=True)
 class Observation(Answer):
-    """Whether a history is explained, and for each interval what could have been lost in it."""
+    """Whether the model explains a history, and what could have been lost in each interval of it."""
 
     verdict: str
     reason: str | None
@@ -43,7 +43,6 @@ class Observation(Answer):
     """What the history needs of each mechanism, where that was asked."""
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """A row per interval."""
         return list(self.document["intervals"])
 
 
@@ -64,14 +63,10 @@ def observe(
     time_limit: float | None = None,
     progress: Progress = lambda *said: None,
 ) -> Observation:
-    """Hold a history, or what a partition's logs say, against the model.
-
-    `history` is a file of its own format; else `topic` and `partition` name what is looked for in `metadata_log`, `broker_log`
-    and `clients`.  `mechanisms` asks again with each mechanism off; without `losses` only the verdict is found.  After
-    `time_limit` seconds nothing more is looked for.
-
-    Errors: `InputError` for bad input.
-    """
+    """Match a history, or what a partition's logs say, against the model. `history` is a file of its own format; else `topic`
+    and `partition` name what is looked for in `metadata_log`, `broker_log` and `clients`. `mechanisms` asks again with each
+    mechanism off; without `losses` only the verdict is found. After `time_limit` seconds nothing more is looked for. Errors:
+    `InputError` for bad input."""
     arguments = {
         "history": history,
         "settings": settings,
@@ -82,29 +77,29 @@ def observe(
         "topic": topic,
         "partition": partition or None,
     }
-    asked, (seen, given) = question.asked("observe", arguments, _read, lambda found: [found[0].topic], redact)
+    asked, (seen, given) = question.read_question("observe", arguments, _read, lambda found: [found[0].topic], redact)
     request = RunOptions(time_limit=time_limit)
     asked = asked.with_arguments(mechanisms=mechanisms or None, losses=losses and None).with_effort(request)
     if out is not None:
         writable_directory(out)
     until = float("inf") if request.time_limit is None else time.monotonic() + request.time_limit
     setting = setting_of(seen, dict(given), until)
-    found = judge(setting, lambda done, all_: progress("offsets that look alike", done, all_))
+    found = match_history(setting, lambda done, all_: progress("offsets that look alike", done, all_))
     progress("what could have been lost")
-    moments = _moments(found) if losses and found.verdict != "inconclusive" else []
+    moments = _find_intervals(found) if losses and found.verdict != "inconclusive" else []
     progress("mechanisms switched off")
-    without = switched_off(seen, given, found) if mechanisms else {}
+    without = match_without_mechanisms(seen, given, found) if mechanisms else {}
     document = describe.document(found, moments, without)
     if out is not None:
         document |= asked.answered
-        seal.write(out, asked, document, [], {}, {HISTORY: as_lines(seen).encode()})
+        seal.write_bundle(out, asked, document, [], {}, {HISTORY: as_lines(seen).encode()})
     return Observation.of(document, judgement=found, moments=moments)
 
 
-def _moments(found: HistoryVerdict) -> Sequence[Interval]:
-    """What could have been lost; nothing, and why, where a limit is reached."""
+def _find_intervals(found: HistoryVerdict) -> Sequence[Interval]:
+    """Return the intervals with what could have been lost in each; none, and the reason, if a limit is reached."""
     try:
-        return intervals(found)
+        return find_intervals(found)
     except TooLarge as problem:
         found.unsaid = str(problem)
         return []
@@ -127,4 +122,4 @@ def _read(
         return read_history(history), given
     if topic is None:
         raise InputError("--topic NAME is missing: which topic of the files to look at")
-    return gathered(list(metadata_log), list(broker_log), list(clients), topic, partition), given
+    return gather_history(list(metadata_log), list(broker_log), list(clients), topic, partition), given

@@ -1,4 +1,4 @@
-"""What was observed of a real partition, as a document: whether the model explains it, and what could have been lost."""
+"""The result document of `observe`: whether the model explains a history, and what could have been lost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import neverlost
 from neverlost.checker.engine.digest import model_digest
-from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, described
+from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, describe_observation
 from neverlost.checker.kafka.observe.losses import Exposure, Interval
 from neverlost.model.observed.protocol import OBSERVED
 from neverlost.specs.configuration.keys import is_setting, shown
@@ -17,7 +17,6 @@ SCHEMA = "neverlost.observation/1"
 
 
 def document(judgement: HistoryVerdict, intervals: Sequence[Interval], mechanisms: Mapping[str, str]) -> dict[str, Any]:
-    """The result document."""
     setting, refusal = judgement.setting, judgement.refusal
     found: dict[str, Any] = {
         "schema": SCHEMA,
@@ -43,7 +42,7 @@ def document(judgement: HistoryVerdict, intervals: Sequence[Interval], mechanism
     }
     if refusal is not None:
         found["refusal"] = {
-            "seen": [{"at": each.at, "says": described(each), "place": each.place} for each in refusal.seen],
+            "seen": [{"at": each.at, "says": describe_observation(each), "place": each.place} for each in refusal.seen],
             "offset": refusal.group.tracked.offset,
             "records": list(refusal.group.names),
             "allowed": list(refusal.allowed),

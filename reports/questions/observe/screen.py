@@ -1,4 +1,4 @@
-"""A judgement as text and as a document."""
+"""The result of `observe` at a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, described
+from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, describe_observation
 from neverlost.checker.kafka.observe.losses import Exposure, Interval
 from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN
 from neverlost.reports.output.output import verdict_line
@@ -34,12 +34,12 @@ one further fault that loses: after it, and no other, a leader without the recor
 
 
 def verdict_lines(found: Mapping[str, Any]) -> list[str]:
-    """What `--quiet` prints."""
+    """Return the lines that `--quiet` prints."""
     return [verdict_line(found["verdict"], f"{found['topic']}-{found['partition']}")]
 
 
 def show(out: Console, judgement: HistoryVerdict, intervals: list[Interval], mechanisms: Mapping[str, str]) -> None:
-    """Verdict, refusal, mechanisms, and what could have been lost."""
+    """Print the verdict, the observation that is not explained, the mechanisms, and what could have been lost."""
     setting = judgement.setting
     name = f"{setting.history.topic}-{setting.history.partition}"
     line = Text(f"{judgement.verdict.upper():12} ", STYLES[judgement.verdict])
@@ -76,7 +76,9 @@ def _show_refusal(out: Console, judgement: HistoryVerdict) -> None:
     assert refusal is not None
     out.print("first observation that is not explained:")
     for each in refusal.seen:
-        out.print(f"  {each.at - judgement.setting.start_at:9.3f} s  {described(each)}   ({each.place or each.source})")
+        out.print(
+            f"  {each.at - judgement.setting.start_at:9.3f} s  {describe_observation(each)}   ({each.place or each.source})"
+        )
     names = f", records {', '.join(map(repr, refusal.group.names))}" if refusal.group.names else ""
     out.print(f"  seen through offset {refusal.group.tracked.offset}{names}")
     out.print("explained there would have been:")
@@ -85,7 +87,7 @@ def _show_refusal(out: Console, judgement: HistoryVerdict) -> None:
 
 
 def _show_mechanisms(out: Console, mechanisms: Mapping[str, str]) -> None:
-    """What the history needs, and in a line what it does not."""
+    """Print the mechanisms that the history needs, and in one line those that it does not."""
     for mechanism, text in mechanisms.items():
         if text != NOT_SHOWN:
             out.print(f"  without {mechanism}: {text}")
@@ -117,10 +119,10 @@ def _cells(exposure: Exposure | None) -> list[str]:
         return ["none", "", ""]
     disks = str(exposure.fewest) if exposure.fewest == exposure.most else f"{exposure.fewest} to {exposure.most}"
     lost = "none needed: may be lost" if exposure.may_be_lost else ", ".join(exposure.lost_by) or "none"
-    return [span(exposure.offsets), disks, lost + (" (sent twice)" if exposure.repeats else "")]
+    return [offsets_text(exposure.offsets), disks, lost + (" (sent twice)" if exposure.repeats else "")]
 
 
-def span(offsets: tuple[int, ...]) -> str:
-    """Many offsets in a short cell."""
+def offsets_text(offsets: tuple[int, ...]) -> str:
+    """Return offsets as a short text such as `3..17`."""
     text = ranges(offsets)
     return text if len(text) <= 40 else f"{len(offsets):,} of {offsets[0]}-{offsets[-1]}"

@@ -1,1 +1,1 @@
-"""Proofs: document and screen."""
+"""`prove`: proofs and bounded searches by Z3; documents and screen."""

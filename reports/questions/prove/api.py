@@ -1,4 +1,4 @@
-"""`prove`: a property decided by Z3, by bounded search or by induction."""
+"""`prove` decides properties with Z3, by bounded search or by induction."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from neverlost.checker.questions.necessity.necessity import clauses_of
 from neverlost.checker.questions.necessity.necessity import without as switched_off
 from neverlost.model.kernel import Model, ModelError
 from neverlost.model.system import System, bind
-from neverlost.reports.bundle import proof_check as proved
-from neverlost.reports.bundle import question, seal
+from neverlost.reports.bundle import proof_check, question, seal
 from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.counterexample.saved import Counterexample
 from neverlost.reports.questions.prove import document as describe_proofs
@@ -51,7 +50,8 @@ WIDE = 60.0
 
 @dataclass(frozen=True)
 class ProofResult(Result):
-    """What was proved; with free keys, `cells` has a result for each of their values, and `unsafe` those that are violated."""
+    """The result of `prove`; with free keys, `cells` has a result for each of their values, and `unsafe` those that are
+    violated."""
 
     method: str = "bmc"
     depth: int | None = None
@@ -66,7 +66,7 @@ class ProofResult(Result):
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """What the prover found."""
+        """The prover's own results, one for each property."""
         return [self.bounded.outcome] if self.bounded is not None else [each.outcome for each in self.inductions]
 
 
@@ -110,7 +110,7 @@ def prove(
         writable_directory(out)
     properties = None if properties is None else list(properties)
     arguments = {"settings": settings, "config": config}
-    asked, given = question.asked("prove", arguments, _given, lambda _: (), redact)
+    asked, given = question.read_question("prove", arguments, _given, lambda _: (), redact)
     asked = asked.with_arguments(
         method=method,
         depth=depth if method == "bmc" else None,
@@ -123,12 +123,12 @@ def prove(
     ).with_effort(request)
     if method == "induction":
         chosen = choose_one(given)
-        system = weakened(chosen.system, without)
+        system = weaken(chosen.system, without)
         reading = ParametricEncoding if every_rf else UnboundedEncoding if unbounded else None
-        proofs = inductions(system, _asked(system, properties), reading, mine, request, out is not None, progress)
+        proofs = prove_each(system, _asked(system, properties), reading, mine, request, out is not None, progress)
         return _result(describe_proofs.induction_document(proofs) | _assumed(chosen), proofs, asked, out)
     chosen, system, keys = free_cells(given, free)
-    system = weakened(system, without)
+    system = weaken(system, without)
     goals = _asked(system, properties)
     seconds = request.time_limit
     if seconds is None and all(map(is_without_faults, system.configurations)):
@@ -160,11 +160,11 @@ def _result(
     outcomes = [found.outcome] if isinstance(found, BoundedResult) else [each.outcome for each in found]
     known = _counterexamples(outcomes)
     if out is not None:
-        document, traces = proved.named({**document, **asked.answered}, known)
+        document, traces = proof_check.name_traces({**document, **asked.answered}, known)
         system = outcomes[0].system
         configurations = [(system.model, each) for each in system.configurations]
-        also = {} if isinstance(found, BoundedResult) else proved.obligations(found)
-        seal.write(out, asked, document, configurations, traces, also)
+        also = {} if isinstance(found, BoundedResult) else proof_check.obligation_files(found)
+        seal.write_bundle(out, asked, document, configurations, traces, also)
     cells = [
         Result.of(each, properties=verdicts(each["properties"], of_cell), counterexamples=of_cell)
         for each, of_cell in zip(document.get("cells", ()), known, strict=False)
@@ -181,7 +181,7 @@ def _result(
 
 
 def _counterexamples(outcomes: Sequence[Outcome]) -> list[dict[str, Counterexample]]:
-    """Counterexamples by property, for each configuration."""
+    """Return the counterexamples by property, for each configuration."""
     known: list[dict[str, Counterexample]] = [{} for _ in outcomes[0].system.configurations]
     for outcome in outcomes:
         for each in outcome.findings:
@@ -192,7 +192,7 @@ def _counterexamples(outcomes: Sequence[Outcome]) -> list[dict[str, Counterexamp
 
 
 def require_sense(method: str, depth: int, has_free: bool, unbounded: bool, mine: bool) -> None:
-    """Errors: `InputError` for options that contradict each other."""
+    """Refuse options that contradict each other.  Errors: `InputError` for options that contradict each other."""
     if method not in METHODS:
         raise unknown("method", method, METHODS, "--method")
     if not 0 <= depth <= 1000:
@@ -206,7 +206,8 @@ def require_sense(method: str, depth: int, has_free: bool, unbounded: bool, mine
 
 
 def require_sense_of_every_rf(method: str, every_rf: bool, mine: bool, is_kept: bool) -> None:
-    """Errors: `InputError` where a proof for every replication factor cannot be had as it is asked for."""
+    """Refuse options with which a proof for every replication factor is not possible.  Errors: `InputError` where a proof for
+    every replication factor cannot be had as it is asked for."""
     if not every_rf:
         return
     if method != "induction":
@@ -220,11 +221,8 @@ def require_sense_of_every_rf(method: str, every_rf: bool, mine: bool, is_kept: 
 
 
 def free_cells(given: Given, free: Sequence[str]) -> tuple[Chosen, System, list[str]]:
-    """The first configuration, one system over every value of the free keys, and their names; without free keys, of the one
-    configuration.
-
-    Errors: `InputError` for a key that cannot be left free, or is also given.
-    """
+    """Return the first configuration, one system over every value of the free keys, and their names; without free keys, of the
+    one configuration.  Errors: `InputError` for a key that cannot be left free, or is also given."""
     chosen = choose_one(given)
     ranges = dict(_free_key(each, chosen.model, int(chosen.configuration["replication.factor"])) for each in free)
     for name in ranges:
@@ -242,11 +240,9 @@ def free_cells(given: Given, free: Sequence[str]) -> tuple[Chosen, System, list[
     return chosen, system, list(ranges)
 
 
-def weakened(system: System, clauses: Sequence[str]) -> System:
-    """The system without some guard clauses, each written `action: clause`.
-
-    Errors: `InputError` for a clause that the model does not have.
-    """
+def weaken(system: System, clauses: Sequence[str]) -> System:
+    """Return the system with some guard clauses switched off, each written `action: clause`.  Errors: `InputError` for a
+    clause that the model does not have."""
     known = {f"{action}: {clause}": (action, clause) for action, clause in clauses_of(system)}
     for each in clauses:
         name = ": ".join(part.strip() for part in each.split(":", 1))
@@ -257,7 +253,7 @@ def weakened(system: System, clauses: Sequence[str]) -> System:
 
 
 def _free_key(text: str, model: Model, replicas: int) -> tuple[str, list[Any]]:
-    """A free key and its values: those that are listed, or all there are."""
+    """Return a free key and its values: those that are listed, or all that it can have."""
     name, equals, listed = text.partition("=")
     if name not in model.keys:
         raise unknown("key", name, model.keys, "--free")
@@ -273,7 +269,7 @@ def _free_key(text: str, model: Model, replicas: int) -> tuple[str, list[Any]]:
     raise InputError(f"{name} cannot be left free without its values: write --free {name}={key.low or 1},{(key.low or 1) + 1}")
 
 
-def inductions(
+def prove_each(
     system: System,
     goals: Sequence[Property],
     without_bounds: WithoutBounds,
@@ -282,7 +278,7 @@ def inductions(
     with_texts: bool,
     progress: Reporter | None = None,
 ) -> list[Proof]:
-    """One proof per property; after an interrupt the rest is not begun."""
+    """Prove each property; after an interrupt the others are not begun."""
     found: list[Proof] = []
     is_calm, began = request.time_limit is None and is_without_faults(system.configurations[0]), time.monotonic()
     for goal in goals:
@@ -293,12 +289,12 @@ def inductions(
         found.append(
             untried(system, goal, INTERRUPTED)
             if is_over
-            else induction(system, goal, without_bounds, mine, request, with_texts, progress)
+            else prove_by_induction(system, goal, without_bounds, mine, request, with_texts, progress)
         )
     return found
 
 
-def induction(
+def prove_by_induction(
     system: System,
     goal: Property,
     without_bounds: WithoutBounds,
@@ -307,10 +303,10 @@ def induction(
     with_texts: bool,
     progress: Reporter | None = None,
 ) -> Proof:
-    """A proof with the model's own lemmas, or with mined ones."""
+    """Prove a property by induction, with the model's own lemmas or with mined ones."""
     lemmas, work = lemmas_of(system, goal.name), None
     if mine:
-        lemmas, work = _mined(system, goal, 600.0 if request.time_limit is None else request.time_limit / 2)
+        lemmas, work = _mine(system, goal, 600.0 if request.time_limit is None else request.time_limit / 2)
     if not lemmas:
         alone = f"{goal.says} (by itself: no written lemmas cover this configuration)"
         lemmas = (Lemma("the-property", alone, "it is what is to be proved", lambda k, s: [goal.condition(k, s)]),)
@@ -327,8 +323,9 @@ def induction(
     return proof if work is None else replace(proof, mined=work)
 
 
-def _mined(system: System, goal: Property, seconds: float) -> tuple[tuple[Lemma, ...], str]:
-    """Lemmas that are true in larger configurations too; where those do not suffice, lemmas of this one; and the work done."""
+def _mine(system: System, goal: Property, seconds: float) -> tuple[tuple[Lemma, ...], str]:
+    """Mine lemmas that are true in larger configurations too; if those do not suffice, mine them for this one.  Returns the
+    lemmas and the work done."""
     from neverlost.checker.engine.proof.mining import mined
 
     wide = mined(system, goal, seconds=min(WIDE, seconds / 2), also=_neighbours(system))
@@ -339,7 +336,7 @@ def _mined(system: System, goal: Property, seconds: float) -> tuple[tuple[Lemma,
 
 
 def _neighbours(system: System) -> list[System]:
-    """The same configuration with each of its bounds one larger: what is mined must be true there too."""
+    """Return systems with each bound of the configuration raised by one; a mined lemma must be true in them too."""
     model, configuration = system.model, system.configurations[0]
     return [
         bind(model, {**configuration, key: configuration[key] + 1}, disabled=system.disabled)

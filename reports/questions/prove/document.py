@@ -13,24 +13,28 @@ from neverlost.reports.documents import result
 
 
 def _weaknesses(system: System) -> dict[str, list[str]]:
-    """What a document says of a system that is not the protocol as it is."""
+    """Return the fields that name the guard clauses which are switched off."""
     return {"without": sorted(f"{action}: {clause}" for action, clause in system.disabled)} if system.disabled else {}
 
 
 def bounded_document(bounded: BoundedResult, free: list[str]) -> dict[str, Any]:
-    """The result document of a bounded search; with free keys, a cell for each of their values."""
+    """Return the result document of a bounded search; with free keys, a cell for each of their values."""
     outcome = bounded.outcome
     proved = {"method": "bmc", "depth": bounded.depth, "solver": bounded.solver, "seed": bounded.seed}
     proved |= _weaknesses(outcome.system)
     if not free:
         return result.document(outcome) | proved
-    cells = [result.cell(outcome, number) for number in range(len(outcome.system.configurations))]
+    cells = [result.cell_fields(outcome, number) for number in range(len(outcome.system.configurations))]
     unsafe = [{name: each["config"][name] for name in free} for each in cells if each["verdict"] == Verdict.VIOLATED]
-    return result.shared(outcome) | proved | {"verdict": str(outcome.verdict), "free": free, "unsafe": unsafe, "cells": cells}
+    return (
+        result.shared_fields(outcome)
+        | proved
+        | {"verdict": str(outcome.verdict), "free": free, "unsafe": unsafe, "cells": cells}
+    )
 
 
 def induction_document(proofs: Sequence[Proof]) -> dict[str, Any]:
-    """The result document of proofs by induction of several properties."""
+    """Return the result document of proofs by induction of several properties."""
     first = proofs[0].outcome
     merged = Outcome(
         first.system,

@@ -18,7 +18,7 @@ from neverlost.specs.configuration.keys import is_without_faults, shown
 
 
 def show_bounded(bounded: BoundedResult, free: list[str]) -> None:
-    """A bounded search for people."""
+    """Print the result of a bounded search."""
     out, outcome = terminal.console(), bounded.outcome
     if free:
         _show_unsafe(bounded, free)
@@ -57,7 +57,7 @@ def _show_shortest(outcome: Outcome) -> None:
 
 
 def show_proofs(proofs: Sequence[Proof]) -> None:
-    """Proofs for people: the verdict, the times, the lemmas, and what stays open."""
+    """Print proofs: the verdict, the times, the lemmas, and what stays open."""
     out = terminal.console()
     for proof in proofs:
         terminal.show_outcome(out, proof.outcome)
@@ -78,7 +78,7 @@ def show_proofs(proofs: Sequence[Proof]) -> None:
 
 
 def _scope(proof: Proof) -> str:
-    """What a proof speaks about, with every bound that it has."""
+    """Return what a proof is about, with every bound that it has."""
     configuration = proof.system.configurations[0]
     bounds = [key for key in proof.system.model.keys if key == "replication.factor" or key.startswith("bounds.")]
     if "replicas" in proof.unbounded:

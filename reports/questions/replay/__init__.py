@@ -1,1 +1,1 @@
-"""A counterexample re-executed step by step."""
+"""`replay`: a saved counterexample re-executed step by step."""

@@ -1,4 +1,4 @@
-"""`replay`: a saved counterexample, re-executed on the defining interpreter."""
+"""`replay` re-executes a saved counterexample on the interpreter that defines the models (`ints`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from neverlost.reports.results.results import Answer, PropertyVerdict, Trace, ve
 
 @dataclass(frozen=True)
 class Replay(Answer):
-    """A counterexample whose every step, and whose violation, was confirmed."""
+    """A counterexample of which every step and the violation were confirmed."""
 
     model: str
     properties: tuple[PropertyVerdict, ...]
@@ -23,19 +23,15 @@ class Replay(Answer):
 
     @property
     def trace(self) -> Trace:
-        """The counterexample."""
         return Trace(self.counterexample)
 
     def rows(self) -> list[Mapping[str, Any]]:
-        """The property that is broken."""
         return [{"model": self.model, "property": each.name, "steps": each.steps} for each in self.properties]
 
 
 def replay(trace: str | PathLike[str]) -> Replay:
-    """Re-execute a saved counterexample (`.itf.json`).
-
-    Errors: `InputError` where a step is not enabled or leads elsewhere, and where the last state breaks nothing.
-    """
+    """Re-execute a saved counterexample (`.itf.json`).  Errors: `InputError` where a step is not enabled or leads elsewhere,
+    and where the last state breaks nothing."""
     found = Counterexample.read(str(trace))
     name, steps = found.broken.name, found.trace.steps
     entry: dict[str, Any] = {

@@ -1,1 +1,1 @@
-"""Tries of a counterexample on real clusters: scripts, evidence, exit status."""
+"""`reproduce`: tries of a counterexample on real clusters; scripts, evidence, exit status."""

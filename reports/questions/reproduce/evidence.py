@@ -1,4 +1,4 @@
-"""What a try of a counterexample came to: for people, as a document, and as a folder of evidence."""
+"""The report of one try of a counterexample on a cluster: as text, as a document, and as a folder of evidence."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from neverlost.checker.kafka.cluster.metadata import MetadataImage
 from neverlost.checker.kafka.reproduce.attempt import AttemptOutcome, number_of
 from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan
 from neverlost.model.sentences import numbered
-from neverlost.reports.counterexample import svg
+from neverlost.reports.counterexample.space_time import render_file
 from neverlost.reports.counterexample.timeline import Timeline, frames
-from neverlost.reports.questions.reproduce.script import script
+from neverlost.reports.questions.reproduce.script import render_script
 from neverlost.specs.configuration.keys import shown
 
 SCHEMA = "neverlost.reproduction/1"
@@ -26,7 +26,7 @@ LONGEST_LOG = 120
 
 @dataclass(frozen=True)
 class ReproductionReport:
-    """Everything that the reports speak of."""
+    """The counterexample, its plan and the outcome of one try, from which all reports are written."""
 
     plan: ReproductionPlan
     expected: Timeline
@@ -41,11 +41,11 @@ class ReproductionReport:
 
     @property
     def is_about_copies(self) -> bool:
-        """Whether too few copies break the property, which were counted on the disks: the record itself may be read on."""
+        """Whether the broken property is about how many disks hold a record, so that the record may still be readable."""
         return self.plan.broken == "acked-on-min-isr"
 
     def verdict(self) -> list[str]:
-        """The last lines: what happened, then what became of each record."""
+        """The last lines of the report: what happened, then what became of each record."""
         divergence = self.outcome.divergence
         if self.is_reproduced:
             says = self.expected.title if self.is_about_copies else self.expected.verdict_line
@@ -74,7 +74,7 @@ class ReproductionReport:
         return found
 
     def _stands(self, record: int, offset: int | None) -> str:
-        """What the partition has of a record at the end, where it was."""
+        """Say what the partition holds at the end at the offset of a record."""
         if self.outcome.read is None:
             disks = [str(each) for each, log in self.outcome.logs.items() if record in map(number_of, log)]
             return f"the partition is offline, the record is on the disk of broker {','.join(disks) or 'none'}"
@@ -89,7 +89,7 @@ class ReproductionReport:
         return f"LOST: {there}"
 
     def timeline(self) -> Timeline:
-        """The cluster's own timeline."""
+        """The timeline of the cluster, as it was observed."""
         says = [(f"{each.says} (after {each.seconds:.1f} s)", False) for each in self.outcome.moments]
         scenes = [each.scene for each in self.outcome.moments]
         title = "reproduced" if self.is_reproduced else "not reproduced"
@@ -97,7 +97,6 @@ class ReproductionReport:
         return Timeline(f"Kafka {self.kafka}", title, frames(says, scenes), frozenset(self.outcome.lost), names)
 
     def document(self) -> dict[str, Any]:
-        """The machine-readable result."""
         divergence, outcome = self.outcome.divergence, self.outcome
         return {
             "schema": SCHEMA,
@@ -119,7 +118,6 @@ class ReproductionReport:
         }
 
     def markdown(self) -> str:
-        """The report."""
         lines = [f"# {self.plan.broken} on Kafka {self.kafka}", "", *self.verdict(), "", "## What was done", "", "```text"]
         lines += [
             *self.outcome.done,
@@ -135,29 +133,28 @@ class ReproductionReport:
         return "\n".join(lines)
 
 
-def save(report: ReproductionReport, trace: str, cluster_logs: Mapping[str, str], folder: Path) -> None:
-    """Write the folder of evidence."""
+def save_evidence(report: ReproductionReport, trace: str, cluster_logs: Mapping[str, str], folder: Path) -> None:
     write_text(folder / "reproduction.json", as_json(report.document()))
     write_text(folder / "reproduction.md", report.markdown())
-    write_text(folder / "plan.sh", script(report.plan))
+    write_text(folder / "plan.sh", render_script(report.plan))
     write_text(folder / "trace.itf.json", trace)
-    write_text(folder / "model.svg", svg.render(report.expected))
-    write_text(folder / "cluster.svg", svg.render(report.timeline()))
+    write_text(folder / "model.svg", render_file(report.expected, ()))
+    write_text(folder / "cluster.svg", render_file(report.timeline(), ()))
     for name, text in cluster_logs.items():
         write_text(folder / "logs" / f"{name}.log", text)
 
 
 def trimmed_logs(cluster: Cluster, topic: str) -> dict[str, str]:
-    """What each node printed about a topic, and its warnings; the end of it where it is long."""
+    """Return, for each node, its log lines about a topic and its warnings; only the end of a long log."""
     found = {}
     for node in cluster.nodes:
         lines = [each for each in node.process.printed().splitlines() if f"{topic}-0" in each or " ERROR " in each]
         found[node.folder.name] = "\n".join(each[:600] for each in lines[-LONGEST_LOG:]) + "\n"
-    return found | {"metadata": "".join(f"{line}\n" for line in history(cluster.metadata, topic))}
+    return found | {"metadata": "".join(f"{line}\n" for line in metadata_history(cluster.metadata, topic))}
 
 
-def history(metadata: MetadataImage, topic: str) -> list[str]:
-    """The metadata log, a line for each record about the topic or a broker."""
+def metadata_history(metadata: MetadataImage, topic: str) -> list[str]:
+    """Return the metadata log as text, a line for each record about the topic or a broker."""
     wanted = metadata.topics.get(topic)
     found = []
     for event in metadata.events:

@@ -1,4 +1,4 @@
-"""A plan as a shell script with Kafka's own tools, for an operator to run by hand or to read."""
+"""A reproduction plan as a shell script with Kafka's own tools, for an operator to run or to read."""
 
 from __future__ import annotations
 
@@ -42,8 +42,7 @@ lose_from() {{ # what a power failure takes: the end of the segment, and what el
 """
 
 
-def script(plan: ReproductionPlan) -> str:
-    """The whole plan."""
+def render_script(plan: ReproductionPlan) -> str:
     settings = ", ".join(f"{name}={value}" for name, value in plan.server_settings.items()) + ","
     parts = [HEAD.format(broken=plan.broken, model=plan.model, steps=plan.stages[-1].last, settings=settings)]
     if plan.has_elr:
@@ -72,7 +71,7 @@ def _create(plan: ReproductionPlan) -> list[str]:
 
 def _wait(target: Target) -> list[str]:
     leader = "none" if target.leader is None else str(target.leader)
-    lines = [f"wait_for {leader} {','.join(map(str, target.isr)) or quoted('')}"]
+    lines = [f"wait_for {leader} {','.join(map(str, target.isr)) or quote('')}"]
     if target.elr:
         lines.append(f"# ELR: {','.join(map(str, target.elr))}")
     logs = "  ".join(f"broker {each}: [{' '.join(f'm{record}' for record in log)}]" for each, log in target.logs.items())
@@ -81,26 +80,26 @@ def _wait(target: Target) -> list[str]:
 
 
 def _flow(before: TrafficBlocks, now: TrafficBlocks, plan: ReproductionPlan) -> list[str]:
-    """What stops flowing, then what flows again."""
+    """Return the lines that block traffic, then those that let it flow again, between two stages."""
     lines = []
     for is_cut, one, other in ((True, now, before), (False, before, now)):
         for follower in [each for each in one.fetches if each not in other.fetches]:
             peers = [each for each in range(1, plan.brokers + 1) if each != follower]
             lines += [f'{"drop" if is_cut else "pass"} {follower} "$(host {each})"' for each in peers]
-        for broker in [each for each in deaf(one) if each not in deaf(other)]:
+        for broker in [each for each in brokers_without_metadata(one) if each not in brokers_without_metadata(other)]:
             lines.append(f'for each in $CONTROLLERS; do {"deafen" if is_cut else "undeafen"} {broker} "$each"; done')
-        for broker in [each for each in mute(one) if each not in mute(other)]:
+        for broker in [each for each in brokers_without_controller(one) if each not in brokers_without_controller(other)]:
             lines.append(f'for each in $CONTROLLERS; do {"drop" if is_cut else "pass"} {broker} "$each"; done')
     return lines
 
 
-def deaf(holds: TrafficBlocks) -> tuple[int, ...]:
-    """Which brokers must not learn the controller's decisions."""
+def brokers_without_metadata(holds: TrafficBlocks) -> tuple[int, ...]:
+    """Return the brokers that must not learn the controller's decisions."""
     return tuple(sorted({*holds.metadata, *holds.metadata_answers, *holds.metadata_requests, *holds.isr_answers}))
 
 
-def mute(holds: TrafficBlocks) -> tuple[int, ...]:
-    """Whose heartbeats or requests must not reach the controller."""
+def brokers_without_controller(holds: TrafficBlocks) -> tuple[int, ...]:
+    """Return the brokers whose heartbeats or requests must not reach the controller."""
     return tuple(sorted({*holds.heartbeats, *holds.isr_requests}))
 
 
@@ -166,7 +165,8 @@ def _reassign(order: list[int], directories: Sequence[str] = ()) -> list[str]:
 
 
 def reassignment_json(topic: str, replicas: Sequence[int], directories: Sequence[str] = ()) -> str:
-    """The tool's input; with a log directory for each replica where they are given."""
+    """Return the JSON file that kafka-reassign-partitions.sh reads; with a log directory for each replica if `directories` are
+    given."""
     places = {"log_dirs": list(directories)} if directories else {}
     return json.dumps({"version": 1, "partitions": [{"topic": topic, "partition": 0, "replicas": list(replicas)} | places]})
 
@@ -176,7 +176,7 @@ def _tool(name: str, arguments: str) -> str:
 
 
 def _end(held: TrafficBlocks, target: Target, plan: ReproductionPlan) -> list[str]:
-    """Undo every fault, and read."""
+    """Return the lines that undo every fault and read the partition."""
     dead = [each for each in range(1, plan.brokers + 1) if each not in target.running]
     return [
         "# the end: end every fault, then read the partition from its beginning",
@@ -186,6 +186,6 @@ def _end(held: TrafficBlocks, target: Target, plan: ReproductionPlan) -> list[st
     ]
 
 
-def quoted(text: str) -> str:
-    """A word for the shell."""
+def quote(text: str) -> str:
+    """Quote a word for the shell."""
     return shlex.quote(text)

@@ -1,4 +1,4 @@
-"""From a saved counterexample to tries of it on clusters, and to an exit status."""
+"""Tries a saved counterexample on clusters, and gives the exit status."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.kafka.cluster.clients import library
+from neverlost.checker.kafka.cluster.clients import import_client
 from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
-from neverlost.checker.kafka.cluster.jars import KafkaHome, kafka_home, require_one
+from neverlost.checker.kafka.cluster.jars import KafkaHome, find_kafka, require_one
 from neverlost.checker.kafka.cluster.process import ClusterError
 from neverlost.checker.kafka.reproduce.attempt import Notify
-from neverlost.checker.kafka.reproduce.death_order import as_sessions_expire
+from neverlost.checker.kafka.reproduce.death_order import order_by_session_expiry
 from neverlost.checker.kafka.reproduce.follow import follow
-from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan, plan
+from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan, plan_stages
 from neverlost.reports.counterexample.itf import read_itf
 from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.reports.output import exit_status
 from neverlost.reports.output.output import Output, verdict_line
-from neverlost.reports.questions.reproduce.evidence import ReproductionReport, save, trimmed_logs
+from neverlost.reports.questions.reproduce.evidence import ReproductionReport, save_evidence, trimmed_logs
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.input import read_text
@@ -34,7 +34,7 @@ OTHER = ("acks", "min.insync.replicas", "unclean.leader.election.enable", ELR, "
 
 @dataclass(frozen=True)
 class ReproductionRequest:
-    """A counterexample, what it looks like, and how to bring it about."""
+    """A replayed counterexample, its timeline, and the plan that brings it about."""
 
     plan: ReproductionPlan
     expected: Timeline
@@ -44,7 +44,7 @@ class ReproductionRequest:
 
 @dataclass(frozen=True)
 class KafkaTarget:
-    """Which Kafka."""
+    """Which Kafka to try it on: a folder or a version."""
 
     home: str | None
     version: str | None
@@ -52,14 +52,12 @@ class KafkaTarget:
     trust: bool = False
 
 
-def asked(trace: str, settings: Sequence[str]) -> ReproductionRequest:
-    """Replay a saved counterexample and plan it.
-
-    Errors: `InputError` for a trace that is none, a step that cannot be brought about, a key that cannot be changed.
-    """
+def plan_reproduction(trace: str, settings: Sequence[str]) -> ReproductionRequest:
+    """Replay a saved counterexample and plan its reproduction.  Errors: `InputError` for a trace that is none, a step that
+    cannot be brought about, a key that cannot be changed."""
     system, broken, found, _ = read_itf(trace)
-    found = as_sessions_expire(system, found)
-    planned = plan(system, broken, found)
+    found = order_by_session_expiry(system, found)
+    planned = plan_stages(system, broken, found)
     given = read_settings(settings)
     for name in given:
         if name not in OTHER:
@@ -72,14 +70,12 @@ def asked(trace: str, settings: Sequence[str]) -> ReproductionRequest:
     )
 
 
-def tried(question: ReproductionRequest, where: KafkaTarget, times: int, output: Output, say: Notify) -> int:
-    """Try it so often on one cluster, with a topic for each try; the exit status is that of the worst.
-
-    Errors: `InputError` where there is no Kafka to be had.
-    """
+def try_on_cluster(question: ReproductionRequest, where: KafkaTarget, times: int, output: Output, say: Notify) -> int:
+    """Try a counterexample `times` times on one cluster, each time with a new topic; return the exit status of the worst try.
+    Errors: `InputError` where there is no Kafka to be had."""
     require_one(where.home, where.version)
-    library()
-    home, planned = kafka_home(where.home, where.version, trust=where.trust), question.plan
+    import_client()
+    home, planned = find_kafka(where.home, where.version, trust=where.trust), question.plan
     print_step(f"starting Kafka {home.shown}: {planned.brokers} brokers, {where.controllers} controller(s)")
     documents: list[dict[str, Any]] = []
     try:
@@ -87,7 +83,7 @@ def tried(question: ReproductionRequest, where: KafkaTarget, times: int, output:
         started = cluster(home, planned.brokers, where.controllers, settings, formatted, directories=planned.directories)
         with started as kafka:
             for number in range(1, times + 1):
-                report = _once(question, kafka, number, _folder(output.out, number, times))
+                report = _try_once(question, kafka, number, _folder(output.out, number, times))
                 documents.append(report.document())
                 if output.is_read:
                     for line in report.verdict():
@@ -101,33 +97,34 @@ def tried(question: ReproductionRequest, where: KafkaTarget, times: int, output:
 
 
 def verdict_lines(document: Mapping[str, Any]) -> list[str]:
-    """What `--quiet` prints: a line for each try."""
+    """Return the lines that `--quiet` prints, one for each try."""
     tries = document.get("tries", [document])
     return [verdict_line("reproduced" if each["reproduced"] else "not seen", each["property"]) for each in tries]
 
 
 def print_step(line: str) -> None:
-    """Progress goes to stderr."""
+    """Print a line of progress to stderr."""
     print(line, file=sys.stderr, flush=True)
 
 
 def _folder(out: str | None, number: int, times: int) -> Path | None:
-    """Where a try's evidence goes; each has a folder of its own where there are several."""
+    """Return the folder for a try's evidence: `out` itself, or a numbered folder in it if there are several tries."""
     if out is None:
         return None
     return Path(out) if times == 1 else Path(out, str(number))
 
 
-def _once(question: ReproductionRequest, kafka: Cluster, number: int, folder: Path | None) -> ReproductionReport:
-    """One try.  The topic of the one before goes: a broker that leads any partition does not shut down before all others have
-    read that it does not (BrokerHeartbeatManager.calculateNextBrokerState), and a try may keep them from reading."""
+def _try_once(question: ReproductionRequest, kafka: Cluster, number: int, folder: Path | None) -> ReproductionReport:
+    """Make one try.  The topic of the try before is deleted first: a broker that leads a partition does not shut down until
+    all others have read that it no longer leads (BrokerHeartbeatManager.calculateNextBrokerState), and a try may keep them
+    from reading."""
     if number > 1:
         kafka.admin.delete_topic(_topic(number - 1))
     topic = _topic(number)
     outcome = follow(kafka, question.plan, topic, print_step)
     report = ReproductionReport(question.plan, question.expected, outcome, kafka.home.shown, question.changed)
     if folder is not None:
-        save(report, question.text, trimmed_logs(kafka, topic), folder)
+        save_evidence(report, question.text, trimmed_logs(kafka, topic), folder)
     return report
 
 
@@ -136,10 +133,8 @@ def _topic(number: int) -> str:
 
 
 def features(planned: ReproductionPlan, home: KafkaHome) -> dict[str, int]:
-    """Features to format with: eligible leader replicas exist from 4.0 on, and are on by default from 4.1 on.
-
-    Errors: `InputError` for a Kafka that has none.
-    """
+    """Return the features to format a cluster with: eligible leader replicas exist from 4.0 on, and are on by default from 4.1
+    on.  Errors: `InputError` for a Kafka that has none."""
     if home.minor >= (4, 0):
         return {f"{ELR}.version": int(planned.has_elr)}
     if planned.has_elr:

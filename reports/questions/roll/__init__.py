@@ -1,1 +1,1 @@
-"""A rolling restart and a maintenance plan: documents and page."""
+"""`roll` (a rolling restart) and `plan` (a maintenance plan): documents, page, sentences."""

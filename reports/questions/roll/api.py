@@ -1,4 +1,4 @@
-"""`roll`: which brokers may be stopped now, in which order, and what one more fault would do meanwhile."""
+"""`roll` decides which brokers may be stopped now, in which order, and what one more fault would do meanwhile."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import neverlost
 from neverlost.checker.engine.outcome import Verdict
@@ -15,9 +15,10 @@ from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.atlas.index import shipped
 from neverlost.checker.questions.roll.broker_stop import FURTHER, Stop, stops
 from neverlost.checker.questions.tolerance.tolerance import decided
-from neverlost.reports.bundle.keep import kept
-from neverlost.reports.questions.tolerance import document as describe
-from neverlost.reports.request.inputs import configurations, labelled
+from neverlost.reports.bundle.keep import writes_bundle
+from neverlost.reports.questions.roll.page import REPORT
+from neverlost.reports.questions.tolerance import document as tolerance_document
+from neverlost.reports.request.inputs import make_labels, read_configurations
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
@@ -29,9 +30,6 @@ from neverlost.specs.inputs.remedies import topic_of
 from neverlost.specs.properties import properties
 from neverlost.specs.setting import NoticeDocument, Sources, assumed, shared_sources
 
-if TYPE_CHECKING:
-    from neverlost.reports.page.tables import TableReport
-
 OUTSIDE = "start.outside_isr"
 OFFLINE = "offline already"
 """What is said of a partition without a leader: no stop makes that worse, and none should be tried."""
@@ -41,7 +39,7 @@ MOST_AT_A_TIME = 9
 
 @dataclass(frozen=True)
 class RollResult(Answer):
-    """For each broker what its stop does to each partition that it has a replica of, and in which order to go about it."""
+    """For each broker what its stop does to each partition that it has a replica of, and in which order to restart them all."""
 
     verdict: str
     brokers: Mapping[str, Mapping[str, Any]] = field(repr=False)
@@ -49,18 +47,10 @@ class RollResult(Answer):
     first: Sequence[Mapping[str, Any]]
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """A row per broker."""
         return [{"broker": broker, **each} for broker, each in self.brokers.items()]
 
 
-def _report() -> TableReport:
-    """Return how the document becomes a page; templates are loaded only where one is written."""
-    from neverlost.reports.questions.roll.page import REPORT
-
-    return REPORT
-
-
-@kept(_report)
+@writes_bundle(REPORT)
 def roll(
     settings: Settings = None,
     *,
@@ -71,14 +61,11 @@ def roll(
     progress: Reporter | None = None,
     **search: Unpack[Searching],
 ) -> RollResult:
-    """Whether each broker of a described cluster may be stopped now, in a controlled way, and how to restart them all.
-
-    Every partition begins where it stands: its replicas that are outside the ISR may stay there.  A stop happens whatever it
-    does, and then one broker at a time may suffer something further.  `at_a_time` is how many may be stopped together.
-    `files` are the Kafka files of `check` by the names of its parameters.  With `out` an evidence bundle is written there.
-
-    Errors: `InputError` for bad input, before anything is searched.
-    """
+    """Decide for each broker of a described cluster whether it may be stopped now (a controlled shutdown), and how to restart
+    them all.  Every partition begins where it stands: its replicas that are outside the ISR may stay there. A stop happens
+    whatever it does, and then one broker at a time may suffer something further. `at_a_time` is how many may be stopped
+    together. `files` are the Kafka files of `check` by the names of its parameters. With `out` an evidence bundle is written
+    there. Errors: `InputError` for bad input, before anything is searched."""
     given = read_settings(settings)
     if any(key.startswith("faults.") for key in given):
         raise InputError("roll asks about stops itself: leave limits of faults out")
@@ -86,17 +73,18 @@ def roll(
         raise InputError("roll needs the partitions of a cluster: give --describe FILE or --bootstrap-server HOST:PORT")
     if not 1 <= at_a_time <= MOST_AT_A_TIME:
         raise InputError(f"bad value '{at_a_time}' for --at-a-time: use a number from 1 to {MOST_AT_A_TIME}")
-    every = configurations({"bounds.records": (1, OURS), **given}, kafka_version, **files)
+    every = read_configurations({"bounds.records": (1, OURS), **given}, kafka_version, **files)
     for each in every:
         if OUTSIDE not in each.model.keys:
             raise InputError(f"model {each.model.name!r} has no {OUTSIDE}; use a modern model, or kafka.version=X.Y")
         _require_partitions(each)
-    said = _Said(every, at_a_time, RunOptions(**search), progress)
-    return RollResult.of(_document(_Cluster(_placed(every), said), at_a_time) | {**_input(every)})
+    said = _StopVerdicts(every, at_a_time, RunOptions(**search), progress)
+    return RollResult.of(_document(_Cluster(_group_partitions(every), said), at_a_time) | {**_input(every)})
 
 
 def _require_partitions(chosen: Chosen) -> None:
-    """Errors: `InputError` where it is not known which brokers have the replicas of a topic."""
+    """Refuse a description that does not say which brokers have the replicas of a topic.  Errors: `InputError` where it is not
+    known which brokers have the replicas of a topic."""
     described = {name.rpartition("-")[0] for name in chosen.brokers}
     if chosen.reassigned:
         raise InputError(f"roll cannot answer now: {chosen.left_out}")
@@ -108,11 +96,11 @@ def _require_partitions(chosen: Chosen) -> None:
         )
 
 
-class _Said:
-    """What is said of a configuration after a stop: decided for all at once."""
+class _StopVerdicts:
+    """The verdicts of all configurations after all kinds of stops, decided together."""
 
     def __init__(self, every: Sequence[Chosen], at_a_time: int, request: RunOptions, progress: Reporter | None) -> None:
-        asked = [properties()[name] for name in describe.ASKED]
+        asked = [properties()[name] for name in tolerance_document.ASKED]
         questions = {
             (id(chosen), is_whole, stop): (
                 chosen.model,
@@ -125,24 +113,26 @@ class _Said:
         atlas = shipped()
         known = None if atlas is None else lambda *one: lookup.answers(atlas, *one)
         found = decided(list(questions.values()), asked, request.options(), request.engine, progress, known)
-        self._words = {key: describe.in_words(*describe.said(entries)) for key, entries in zip(questions, found, strict=True)}
+        self._words = {
+            key: tolerance_document.answer_text(*tolerance_document.combine(entries))
+            for key, entries in zip(questions, found, strict=True)
+        }
 
     @staticmethod
     def _configuration(chosen: Chosen, is_whole: bool) -> dict[str, Any]:
         return {**chosen.configuration, **({OUTSIDE: 0} if is_whole else {})}
 
     def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
-        """In words; `is_whole` where all replicas are in the ISR at first."""
+        """Return the verdict after a stop, as text; with `is_whole` all replicas are in the ISR before the stop."""
         says = self._words[id(chosen), is_whole, stop]
         is_open = chosen.left_out is not None and not is_whole and not says.startswith(LOST)
         return UNDECIDED if is_open else says
 
 
 @dataclass(frozen=True, eq=False)
-class _Alike:
-    """Partitions that are configured alike, with the same brokers, those in the ISR apart, by name with their numbers in the
-    order of all; a partition stands in one for each way in which it may be configured.
-    """
+class _EqualPartitions:
+    """Partitions with the same configuration, brokers and ISR; `names` maps each partition to its number in the input.  A
+    partition whose configuration is not certain stands in one for each possible configuration."""
 
     chosen: Chosen
     inside: frozenset[str]
@@ -150,36 +140,37 @@ class _Alike:
     names: dict[str, int] = field(default_factory=dict)
 
 
-def _placed(every: Iterable[Chosen]) -> tuple[_Alike, ...]:
-    found: dict[Any, _Alike] = {}
+def _group_partitions(every: Iterable[Chosen]) -> tuple[_EqualPartitions, ...]:
+    found: dict[Any, _EqualPartitions] = {}
     numbers: dict[str, int] = {}
     for each in every:
         for name, brokers in each.brokers.items():
             inside = frozenset(brokers).difference(each.out[name])
             key = id(each), inside, frozenset(brokers)
-            found.setdefault(key, _Alike(each, *key[1:])).names[name] = numbers.setdefault(name, len(numbers))
+            found.setdefault(key, _EqualPartitions(each, *key[1:])).names[name] = numbers.setdefault(name, len(numbers))
     return tuple(found.values())
 
 
 @dataclass(frozen=True)
 class _Cluster:
-    alike: tuple[_Alike, ...]
-    said: _Said
+    alike: tuple[_EqualPartitions, ...]
+    said: _StopVerdicts
 
     @property
     def brokers(self) -> list[str]:
-        """In the order of their numbers."""
+        """All brokers, sorted by number."""
         return sorted({each for one in self.alike for each in one.brokers}, key=lambda each: (len(each), each))
 
-    def of(self, stopped: Iterable[str], further: str = "") -> Iterator[tuple[_Alike, str]]:
-        """The partitions that have replicas on some brokers, with what happens to them when these are stopped."""
+    def of(self, stopped: Iterable[str], further: str = "") -> Iterator[tuple[_EqualPartitions, str]]:
+        """Yield the partitions that have replicas on the stopped brokers, with what happens to them."""
         chosen = frozenset(stopped)
         for each in self.alike:
             if chosen & each.brokers:
                 yield each, self._says(each, Stop(len(chosen & each.inside), further))
 
     def says(self, stopped: Iterable[str], further: str = "") -> dict[str, list[str]]:
-        """What happens to which partitions when these brokers are stopped."""
+        """Return the partitions by what happens to them when these brokers are stopped; a partition counts by its worst
+        verdict."""
         worst: dict[str, str] = {}
         numbers: dict[str, int] = {}
         for each, says in self.of(stopped, further):
@@ -192,15 +183,15 @@ class _Cluster:
             found[worst[name]].append(name)
         return found
 
-    def _says(self, one: _Alike, stop: Stop) -> str:
+    def _says(self, one: _EqualPartitions, stop: Stop) -> str:
         return self.said.of(one.chosen, stop) if one.inside else OFFLINE
 
     def may_stop(self, stopped: Iterable[str]) -> bool:
-        """Whether nothing is lost and no writes stop."""
+        """Whether these brokers can be stopped without a loss, and without writes that stop."""
         return all(says == OK for _, says in self.of(stopped))
 
     def first(self) -> list[dict[str, Any]]:
-        """What to do before the brokers can be stopped that cannot be stopped now."""
+        """Return what to do first, for which partitions, so that the brokers that cannot be stopped now can be stopped."""
         found: dict[str, dict[str, int]] = {}
         for each in self.alike:
             says = {self._says(each, Stop(many)) for many in ((0, 1) if each.inside else (0,))}
@@ -209,7 +200,7 @@ class _Cluster:
             found.setdefault(self._remedy(each), {}).update(each.names)
         return [{"do": remedy, "partitions": sorted(names, key=names.__getitem__)} for remedy, names in found.items()]
 
-    def _remedy(self, one: _Alike) -> str:
+    def _remedy(self, one: _EqualPartitions) -> str:
         if not one.inside:
             return "it is offline; bring back a replica of its last ISR or ELR"
         out = ", ".join(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
@@ -226,7 +217,7 @@ class _Cluster:
         return f"no replica can be spared even when all are in sync (RF {factor}, min ISR {least}): add one{lower}"
 
     def order(self, at_a_time: int) -> list[list[str]]:
-        """Brokers that may be stopped together, group after group."""
+        """Return groups of brokers that may be stopped together, one group after the other."""
         left, groups = [each for each in self.brokers if self.may_stop([each])], []
         while left:
             group: list[str] = []
@@ -239,7 +230,7 @@ class _Cluster:
 
 
 class RollInput(TypedDict):
-    """Where the settings of all partitions come from, those in which some of them `differ`, and what was noticed."""
+    """The sources of settings that all partitions share, the settings that `differ` between them, notices and assumptions."""
 
     sources: Sources
     differ: dict[str, Sources]
@@ -252,7 +243,7 @@ def _input(every: Sequence[Chosen]) -> RollInput:
     notices = dict.fromkeys(notice for each in every for notice in each.notices)
     return {
         "sources": shared,
-        "differ": {label: each for label, each in zip(labelled(every), own, strict=True) if each},
+        "differ": {label: each for label, each in zip(make_labels(every), own, strict=True) if each},
         "notices": [each.document() for each in notices],
         "assumed": assumed(each.settings for each in every),
     }
@@ -260,14 +251,14 @@ def _input(every: Sequence[Chosen]) -> RollInput:
 
 @cache
 def _badness(says: str) -> tuple[int, int]:
-    """From good to bad; of two losses the one in fewer steps is worse."""
+    """Return a sort key from good to bad; of two losses the one in fewer steps is worse."""
     kind, _, steps = says.partition(", ")
     order = [OK, STOPS, OFFLINE, UNDECIDED, LOST]
     return order.index(kind), -int(steps.split()[0]) if steps else 0
 
 
 def _document(cluster: _Cluster, at_a_time: int) -> dict[str, Any]:
-    """Brokers that may be stopped first, each with what its stop does by partitions."""
+    """Return the result document: for each broker what its stop does, those that may be stopped first."""
     brokers = {
         each: {
             "may_be_stopped": cluster.may_stop([each]),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from neverlost.reports.page.tables import Section, Table, TableCell, TableReport
-from neverlost.reports.questions.roll import document as roll
+from neverlost.reports.questions.roll import document as roll_document
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.table_words import KINDS, OK
 
@@ -14,21 +14,21 @@ BROKERS = "The brokers one at a time: what a stop does now, and what it does if 
 
 
 def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
-    """One section: a row for each broker, those that may be stopped first."""
-    head = ["broker", "stopped", *(f"then another {words}" for words in roll.FURTHER.values())]
+    """Yield the one section of the page: a row for each broker, those that may be stopped first."""
+    head = ["broker", "stopped", *(f"then another {words}" for words in roll_document.FURTHER.values())]
     rows = [
         [
             TableCell(broker),
             _stop(each["now"], "may be stopped"),
-            *(_stop(each["then"][name], OK) for name in roll.FURTHER),
+            *(_stop(each["then"][name], OK) for name in roll_document.FURTHER),
         ]
         for broker, each in document["brokers"].items()
     ]
     cell = {"settings": document["sources"], "notices": document["notices"]}
     yield Section(
         "Brokers",
-        verdict=TableCell(roll.verdict(document), str(document["verdict"])),
-        lines=list(roll.order(document)),
+        verdict=TableCell(roll_document.verdict(document), str(document["verdict"])),
+        lines=list(roll_document.order(document)),
         tables=[Table("which brokers may be stopped", head, rows, has_sentences=True)],
         notices=provenance.notices(cell),
         settings=provenance.sources(cell),
@@ -38,10 +38,10 @@ def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
 
 
 def _stop(says: dict[str, list[str]], otherwise: str) -> TableCell:
-    """What a stop does to which partitions, coloured as the worst of it."""
+    """Return the cell for what a stop does to which partitions, coloured by the worst of it."""
     kinds = [KINDS.get(each.partition(",")[0], "violated") for each in says]
     worst = next((kind for kind in ("violated", "inconclusive") if kind in kinds), "holds")
-    return TableCell(roll.unless_ok(says) or otherwise, worst)
+    return TableCell(roll_document.describe_stop(says) or otherwise, worst)
 
 
 REPORT = TableReport("neverlost.roll/1", "which brokers may be stopped", BROKERS, _roll)

@@ -1,4 +1,4 @@
-"""`plan`: what an operator's plan loses or stops, step by step."""
+"""`plan` decides what an operator's maintenance plan loses or stops, step by step."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, Unpack
 import neverlost
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.engine.search.options import Reporter
-from neverlost.checker.questions.roll import plan_phases as campaign
+from neverlost.checker.questions.roll import plan_phases
 from neverlost.checker.questions.roll.maintenance_plan import MaintenancePlan, read_plan
 from neverlost.checker.questions.roll.plan_phases import Phase, PhaseTrace, Said
 from neverlost.checker.questions.tolerance.tolerance import SEARCH, CellVerdict
 from neverlost.model.sentences import sentences
-from neverlost.reports.bundle.keep import kept
+from neverlost.reports.bundle.keep import writes_bundle
 from neverlost.reports.counterexample.timeline import Timeline, timeline
-from neverlost.reports.questions.tolerance import document as describe
+from neverlost.reports.questions.tolerance import document as tolerance_document
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
@@ -31,18 +31,18 @@ BEFORE = "before"
 
 @dataclass(frozen=True)
 class PlanResult(Answer):
-    """What each phase of a plan says; `found` has the phases with their counterexamples."""
+    """The verdict of each phase of a plan; `found` has the phases with their counterexamples."""
 
     verdict: str
     phases: Sequence[Mapping[str, Any]] = field(repr=False)
     found: tuple[Phase, ...] = field(repr=False)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """A row per phase."""
         return self.phases
 
     def first_loss(self) -> Timeline | None:
-        """The counterexample of the first loss, through all phases; the frame in which a step begins has its name."""
+        """Return the counterexample of the first loss, through all phases up to it; the frame in which a phase begins is named
+        after it."""
         said = (each for phase in self.found for each in phase.said)
         loss = next((each for each in said if each.asked.kind == SAFETY and each.parts), None)
         if loss is None:
@@ -55,7 +55,7 @@ class PlanResult(Answer):
         return replace(shown[-1], frames=tuple(replace(each, number=number) for number, each in enumerate(frames)))
 
 
-@kept()
+@writes_bundle()
 def plan(
     file: str | PathLike[str],
     settings: Settings = None,
@@ -64,15 +64,14 @@ def plan(
     progress: Reporter | None = None,
     **search: Unpack[Searching],
 ) -> PlanResult:
-    """What can be lost, or stop, while a plan of `file` is carried out and after each of its steps.
-
-    Each step begins in every state that the one before can be in once it was taken, and whatever faults the plan allows go on
-    meanwhile.  `settings` win over what the file says where the plan begins.  With `out` an evidence bundle is written there.
-
-    Errors: `InputError` for a file that is no plan, and for a step that cannot be decided.
-    """
+    """Decide what can be lost, or stop, while the maintenance plan in `file` is carried out and after each of its steps.  Each
+    step begins in every state that the one before can be in once it was taken, and whatever faults the plan allows go on
+    meanwhile. `settings` win over what the file says where the plan begins. With `out` an evidence bundle is written there.
+    Errors: `InputError` for a file that is no plan, and for a step that cannot be decided."""
     asked = read_plan(file, settings)
-    found = campaign.decided(asked, [properties()[name] for name in describe.ASKED], RunOptions(**search).options(), progress)
+    found = plan_phases.decided(
+        asked, [properties()[name] for name in tolerance_document.ASKED], RunOptions(**search).options(), progress
+    )
     return PlanResult.of(_document(asked, found), found=tuple(found))
 
 
@@ -90,8 +89,8 @@ def _document(asked: MaintenancePlan, found: Sequence[Phase]) -> dict[str, Any]:
         "version": neverlost.__version__,
         "verdict": str(_verdict(says)),
         "says": asked.says,
-        "begins": describe.heading(configuration, asked.first.release, ()),
-        "faults": describe.fault_limits({**configuration, "faults.min_isr_change": 0}),
+        "begins": tolerance_document.heading(configuration, asked.first.release, ()),
+        "faults": tolerance_document.fault_limits({**configuration, "faults.min_isr_change": 0}),
         "records": configuration["bounds.records"],
         "phases": phases,
     }
@@ -129,7 +128,9 @@ def _order(said: Said) -> tuple[bool, int]:
 
 
 def _in_words(said: Sequence[Said]) -> str:
-    return describe.in_words(*describe.said([CellVerdict(each.asked, each.verdict, each.steps, SEARCH) for each in said]))
+    return tolerance_document.answer_text(
+        *tolerance_document.combine([CellVerdict(each.asked, each.verdict, each.steps, SEARCH) for each in said])
+    )
 
 
 def _part(part: PhaseTrace, every: Sequence[Phase]) -> dict[str, Any]:
@@ -138,7 +139,6 @@ def _part(part: PhaseTrace, every: Sequence[Phase]) -> dict[str, Any]:
 
 
 def title(phase: Phase) -> str:
-    """What a phase is called."""
     return BEFORE if phase.step is None else phase.step.says
 
 

@@ -1,4 +1,4 @@
-"""What a plan's phases say, as sentences."""
+"""The phases of a maintenance plan as sentences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from neverlost.reports.wording.merged_rows import pluralize
 
 
 def lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """What the plan is about, a line for each phase, and what was assumed."""
+    """Yield what the plan is about, a line for each phase, and what was assumed."""
     faults = ", ".join(f"{name}={limit}" for name, limit in document["faults"].items()) or "none"
     yield f"{document['says'] or 'plan'} ({document['begins'].removeprefix('this configuration: ')}; faults: {faults})"
     for phase in document["phases"]:

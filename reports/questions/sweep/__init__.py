@@ -1,1 +1,1 @@
-"""A matrix: typed result and screen."""
+"""`sweep`: verdicts over a configuration matrix; typed result and screen."""

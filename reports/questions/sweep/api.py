@@ -1,4 +1,4 @@
-"""`sweep`: a verdict per cell of a configuration matrix."""
+"""`sweep` decides every cell of a configuration matrix."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class SweepResult(Answer):
-    """The verdicts over a matrix, where safe ends in it, and what each setting survives."""
+    """The verdicts over a matrix, the boundary between safe and unsafe cells, and which faults each setting survives."""
 
     id: str
     matrix: Mapping[str, Any]
@@ -70,12 +70,10 @@ class SweepResult(Answer):
 
     @property
     def trace(self) -> Trace | None:
-        """The shortest counterexample of all cells."""
         found = [each.trace for cell in self.cells for each in cell.properties if each.trace is not None]
         return min(found, key=lambda each: len(each.steps), default=None)
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row per cell and property."""
         return [
             {**cell.cell, "property": each.name, "verdict": each.verdict, "steps": each.steps, "faults": dict(each.faults)}
             for cell in self.cells
@@ -102,7 +100,7 @@ def sweep(
     Errors: `InputError` for bad input, before anything is searched.
     """
     properties = None if properties is None else list(properties)
-    asked, (found, expected) = question.asked(
+    asked, (found, expected) = question.read_question(
         "sweep", {"matrix": matrix, "settings": settings, "baseline": baseline}, _read, lambda _: (), redact
     )
     sweeper, request = _sweeper(found, str(asked.arguments["matrix"]), properties, progress, search)
@@ -117,7 +115,7 @@ def sweep(
         document["changes"] = describe_sweep.changes(expected, document)
     if out is not None:
         document |= asked.answered
-        seal.write(out, asked, document, swept.cells, dict(known.values()))
+        seal.write_bundle(out, asked, document, swept.cells, dict(known.values()))
     return SweepResult.of(document, cells=_cells(document, known), spanned=found, swept=swept, expected=expected)
 
 
@@ -129,7 +127,7 @@ def _read(matrix: str, settings: Settings = None, baseline: str | None = None) -
 def _sweeper(
     found: Matrix, name: str, properties: Iterable[str] | None, progress: Reporter | None, search: Searching
 ) -> tuple[Sweeper, RunOptions]:
-    """What decides a matrix; symmetry is as the matrix says unless it was asked for."""
+    """Return the sweep that decides a matrix; symmetry is as the matrix says unless it was given."""
     reduced = search.get("symmetry")
     request = RunOptions(**search | {"symmetry": bool(found.symmetry) if reduced is None else reduced})
     asked = chosen_properties(found.cells[0].model, properties or found.properties)
@@ -147,7 +145,7 @@ Place = tuple[int, str]
 
 
 def counterexamples(swept: Sweep) -> dict[Place, tuple[str, Counterexample]]:
-    """The counterexample of each violated cell and property, and the name of its file."""
+    """Return the counterexample of each violated cell and property, with the name of its file."""
     return {
         (number, each.property.name): (
             f"traces/{number + 1:04}-{each.property.name}{SUFFIX}",

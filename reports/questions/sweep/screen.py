@@ -1,4 +1,4 @@
-"""A sweep at a terminal: its table, where safe ends, what each setting survives, and what changed."""
+"""A sweep at a terminal: its table, the boundary of the safe cells, what each setting survives, and what changed."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from rich.table import Table
 from rich.text import Text
 
 from neverlost.reports.documents.answers import general_notices
-from neverlost.reports.documents.sweep import tolerated
+from neverlost.reports.documents.sweep import tolerance_lines
 from neverlost.reports.terminal.results import show_settings
-from neverlost.reports.wording.merged_rows import plain, spent, where
-from neverlost.reports.wording.provenance import sentence, source
+from neverlost.reports.wording.merged_rows import faults_text, value_text, where_violated
+from neverlost.reports.wording.provenance import notice_sentence, source
 
 STYLES = {"holds": "green", "violated": "bold red", "inconclusive": "yellow"}
 
 
 def show(out: Console, found: Mapping[str, Any], most: int = 60) -> None:
-    """The cells as a table (the first ones of many), and the summary."""
+    """Print the cells as a table (only the first `most` of many), and the summary."""
     varying = found["matrix"]["varying"]
     cells = found["cells"]
     asked = [each["name"] for each in cells[0]["properties"]]
@@ -29,9 +29,9 @@ def show(out: Console, found: Mapping[str, Any], most: int = 60) -> None:
     for cell in cells[:most]:
         violated = [each for each in cell["properties"] if each["verdict"] == "violated"]
         shortest = min(violated, key=lambda each: each["steps"], default=None)
-        faults = spent(shortest["faults"]) if shortest else ""
+        faults = faults_text(shortest["faults"]) if shortest else ""
         table.add_row(
-            *[plain(cell["cell"][name]) for name in varying],
+            *[value_text(cell["cell"][name]) for name in varying],
             *[Text(each["verdict"], STYLES[each["verdict"]]) for each in cell["properties"]],
             str(shortest["steps"]) if shortest else "",
             faults,
@@ -51,18 +51,18 @@ def show(out: Console, found: Mapping[str, Any], most: int = 60) -> None:
     if places := [f"{name} ({source(cells[0]['sources'][name])})" for name in varying if name in cells[0]["sources"]]:
         out.print(Text(f"varied: {', '.join(places)}", "dim"))
     for notice in general_notices(found):
-        out.print(Text(f"{notice['kind']}: {sentence(notice)}", "yellow"))
+        out.print(Text(f"{notice['kind']}: {notice_sentence(notice)}", "yellow"))
     for reason in dict.fromkeys(each["reason"] for each in searches if each["reason"]):
         out.print(Text(f"inconclusive: {reason}", "bold yellow"))
 
 
 def show_boundary(out: Console, found: Mapping[str, Any], most: int = 12) -> None:
-    """The rule, its exceptions, and the loosest safe settings."""
+    """Print the rule for the unsafe cells, its exceptions, and the loosest safe settings."""
     for each in found["boundary"]:
         rule = each["rule"]
         proof = "proved equal to the matrix by Z3" if rule["proved"] else "NOT proved equal to the matrix"
         smallest = "" if rule["smallest"] else "; a smaller one may exist"
-        out.print(Text.assemble((each["property"], "bold"), " is violated ", (where(rule), "bold red")))
+        out.print(Text.assemble((each["property"], "bold"), " is violated ", (where_violated(rule), "bold red")))
         out.print(Text(f"  ({proof}{smallest}; {rule['cells']} cells)", "dim"))
         for exception in each["exceptions"][:most]:
             out.print(Text(f"  not safer: {exception['says']}", "yellow"))
@@ -77,8 +77,8 @@ def show_boundary(out: Console, found: Mapping[str, Any], most: int = 12) -> Non
 
 
 def show_tolerance(out: Console, found: Mapping[str, Any], most: int = 24) -> None:
-    """What each setting survives, an operator's sentence each."""
-    lines = tolerated(found)
+    """Print which faults each setting survives, a sentence each."""
+    lines = tolerance_lines(found)
     if lines:
         out.print(Text("fault tolerance", "bold"))
     for setting, says in lines[:most]:
@@ -88,7 +88,7 @@ def show_tolerance(out: Console, found: Mapping[str, Any], most: int = 24) -> No
 
 
 def show_changes(out: Console, changed: Sequence[Mapping[str, Any]]) -> None:
-    """The difference to a baseline."""
+    """Print the differences from a baseline."""
     if not changed:
         out.print(Text("as the baseline says", "green"))
     for each in changed:
@@ -96,7 +96,7 @@ def show_changes(out: Console, changed: Sequence[Mapping[str, Any]]) -> None:
 
 
 def change_words(change: Mapping[str, Any]) -> str:
-    """What a cell was and is, where either may be missing from the matrix."""
+    """Return a cell's verdict before and now; either may be missing from its matrix."""
     was = "held" if change["was"] == "holds" else f"was {change['was']}"
     now = "holds" if change["is"] == "holds" else f"is {change['is']}"
     if change["is"] is None:

@@ -1,1 +1,1 @@
-"""The table of what is survived: document, page and screen."""
+"""`tolerance`: the table of faults that a configuration survives; document, page and screen."""

@@ -1,4 +1,4 @@
-"""`tolerance`: what a configuration survives, whatever the number of faults."""
+"""`tolerance` decides how many brokers may lose data, while how many others are out, before a record is lost or writes stop."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import neverlost
 from neverlost.checker.engine.outcome import Behaviour, Verdict, worst
 from neverlost.checker.engine.search.options import Options, Reporter
 from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.atlas.index import Atlas, shipped
-from neverlost.checker.questions.tolerance import tolerance as campaign
+from neverlost.checker.questions.tolerance import tolerance as tolerance_search
 from neverlost.checker.questions.tolerance.fault_budget import AXES, OF_MEMBERS, FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict, Known, Tolerance
 from neverlost.model.any_number import AnyNumber
@@ -22,10 +22,11 @@ from neverlost.model.kraft.mechanisms import BY_NAME
 from neverlost.model.plain import plain
 from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
-from neverlost.reports.bundle.keep import kept
+from neverlost.reports.bundle.keep import writes_bundle
 from neverlost.reports.documents import result as describe_outcome
 from neverlost.reports.questions.tolerance import document as describe
-from neverlost.reports.request.inputs import about_topics, configurations, labelled, named
+from neverlost.reports.questions.tolerance.page import REPORT
+from neverlost.reports.request.inputs import describe_subject, make_labels, read_configurations, select_topics
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
@@ -39,9 +40,6 @@ from neverlost.specs.inputs import remedies
 from neverlost.specs.property import SAFETY, Property
 from neverlost.specs.setting import Notice, NoticeKind, assumed, sources
 
-if TYPE_CHECKING:
-    from neverlost.reports.page.tables import TableReport
-
 Path = str | PathLike[str]
 
 RECORDS = "bounds.records"
@@ -53,11 +51,9 @@ LOOKED_UP = ("kill", "leader_move")
 
 @dataclass(frozen=True)
 class ToleranceSubject:
-    """A configuration and its table, as designed and as shipped where both were asked for; both have the same `label`.
-
-    `beside` are tables in which another fault may happen any number of times, by its name; `proposed` is the table after the
-    changes that were asked about.
-    """
+    """A configuration with its table; a configuration as designed and the same as shipped have one `label`.  `beside` are
+    tables in which another fault, by its name, may happen any number of times; `advice` is the change that helps most with the
+    table after it, `proposed` the change that was asked about with its table."""
 
     label: str
     chosen: Chosen
@@ -68,13 +64,13 @@ class ToleranceSubject:
 
     @property
     def difference(self) -> str:
-        """What distinguishes it from others that speak for the same topics."""
-        return self.label.removeprefix(named(self.chosen))
+        """The settings that distinguish it from other configurations of the same topics, as text; else empty."""
+        return self.label.removeprefix(describe_subject(self.chosen))
 
 
 @dataclass(frozen=True)
 class ToleranceResult(Answer):
-    """A table for each configuration: a verdict for so many brokers that lose data while so many others are out."""
+    """A table for each configuration: a verdict for each number of brokers that lose data while a number of others are out."""
 
     verdict: str
     tolerance: Mapping[str, Sequence[Mapping[str, Any]]] = field(repr=False)
@@ -86,18 +82,10 @@ class ToleranceResult(Answer):
         return tuple(each.table for each in self.subjects)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """A row per decided question."""
         return [{"subject": subject, **row} for subject, rows in self.tolerance.items() for row in rows]
 
 
-def _report() -> TableReport:
-    """Return how the document becomes a page; templates are loaded only where one is written."""
-    from neverlost.reports.questions.tolerance.page import REPORT
-
-    return REPORT
-
-
-@kept(_report)
+@writes_bundle(REPORT)
 def tolerance(
     settings: Settings = None,
     *,
@@ -116,27 +104,23 @@ def tolerance(
     decided: Callable[[Sequence[ToleranceSubject], int], None] | None = None,
     **search: Unpack[Searching],
 ) -> ToleranceResult:
-    """The table of a configuration, or of each distinct one of a described cluster.
-
-    `settings`, `config`, `kafka_version` and `topics` are those of `check`, and `files` its Kafka files by the names of its
-    parameters (`{"describe": "topics.txt"}`), without limits of faults: the table varies them.  `also` allows other faults
-    everywhere, such as `{"faults.kill": "any"}`; `beside` names faults of which it is said what they change.  `change` are
-    settings as they might become, of which it is said what they change, and `waive` names known defects that are left out of
-    Kafka as shipped.  What the atlas knows is looked up, unless it is
-    to be decided `again`.  Unless `defects` says which, there are two tables for each configuration: Kafka as designed, and as
-    shipped with its known defects.  `decided` is called with the tables about the same topics as soon as they are there, and
-    how many such groups there are: what is looked up first, the worst of it first.  With `out`
-    an evidence bundle is written into that directory.
-
-    Errors: `InputError` for bad input, before anything is searched.
-    """
+    """Decide the table of a configuration, or of each distinct one of a described cluster.  `settings`, `config`,
+    `kafka_version` and `topics` are those of `check`, and `files` its Kafka files by the names of its parameters
+    (`{"describe": "topics.txt"}`), without limits of faults: the table varies them. `also` allows other faults everywhere,
+    such as `{"faults.kill": "any"}`; `beside` names faults of which it is said what they change. `change` are settings as they
+    might become, of which it is said what they change, and `waive` names known defects that are left out of Kafka as shipped.
+    What the atlas knows is looked up, unless it is to be decided `again`. Unless `defects` says which, there are two tables
+    for each configuration: Kafka as designed, and as shipped with its known defects. `decided` is called with the tables about
+    the same topics as soon as they are there, and how many such groups there are: what is looked up first, the worst of it
+    first. With `out` an evidence bundle is written into that directory. Errors: `InputError` for bad input, before anything is
+    searched."""
     request = RunOptions(**search)
-    every = waived(asked_about(settings, config, kafka_version, files or {}, topics or ()), list(waive or ()))
+    every = waive_defects(read_subjects(settings, config, kafka_version, files or {}, topics or ()), list(waive or ()))
     proposed = {name: str(raw) for name, (raw, _) in read_settings(change).items()}
     after = [with_changes(each, proposed) if proposed else None for each in every]
-    more = [_also(each, also) for each in every]
+    more = [_parse_other_limits(each, also) for each in every]
     tables = Tables(properties, request, progress, None if again else shipped())
-    labels, groups = labelled(every), dict[str, list[int]]()
+    labels, groups = make_labels(every), dict[str, list[int]]()
     for number, label in enumerate(labels):
         groups.setdefault(label, []).append(number)
     made: dict[int, ToleranceSubject] = {}
@@ -165,22 +149,16 @@ def tolerance(
     return ToleranceResult.of(document, subjects=tuple(found))
 
 
-def asked_about(
-    settings: Settings,
-    config: Path | None,
-    version: str | None,
-    files: Mapping[str, Any],
-    topics: Sequence[str] = (),
+def read_subjects(
+    settings: Settings, config: Path | None, version: str | None, files: Mapping[str, Any], topics: Sequence[str] = ()
 ) -> Iterator[Chosen]:
-    """Each configuration as designed and as shipped, or as `defects` says; those that mean the same together.
-
-    Errors: `InputError` for limits of faults, and for models that have none.
-    """
+    """Yield each distinct configuration as designed and as shipped (or only as `defects` says).  Errors: `InputError` for
+    limits of faults, and for models that have none."""
     given = read_given(config, settings)
     named = models().get(str(given.get("model", ("", ""))[0]))
     has_default = RECORDS in given or (named is not None and RECORDS not in named.keys)
-    every = configurations(given if has_default else {RECORDS: (1, OURS), **given}, version, **files)
-    every = about_topics(every, topics) if topics else every
+    every = read_configurations(given if has_default else {RECORDS: (1, OURS), **given}, version, **files)
+    every = select_topics(every, topics) if topics else every
     for each in every:
         limited = [name for name, value in each.configuration.items() if name.startswith("faults.") and value]
         if limited:
@@ -190,29 +168,27 @@ def asked_about(
             raise InputError(
                 f"model {each.model.name!r} has no {(*missing, 'acks')[0]}; use a modern model, or kafka.version=X.Y"
             )
-    for each in grouped(every):
+    for each in merge_equal(every):
         if "defects" not in given and "defects" in each.model.keys:
             yield with_changes(each, {"defects": "fixed"})
-        yield with_what_one_record_hides(each)
+        yield warn_if_one_record_hides_losses(each)
 
 
 DIVERGING = BY_NAME["diverging-fetch-ignored"].key
 """Without this rule (Kafka before 3.0 as shipped) a loss may need logs that diverge, which takes two records (decision 056)."""
 
 
-def with_what_one_record_hides(chosen: Chosen) -> Chosen:
-    """The configuration with a warning where a table for one record says too little."""
+def warn_if_one_record_hides_losses(chosen: Chosen) -> Chosen:
+    """Add a warning if a table for one record may miss a loss in this configuration."""
     if chosen.configuration[RECORDS] > 1 or chosen.configuration.get(DIVERGING, True):
         return chosen
     says = "one record cannot show what logs that diverge lose, as before 3.0 as shipped: a table without a loss may have one"
     return replace(chosen, notices=(*chosen.notices, Notice(NoticeKind.WARNING, says, "", f"--set {RECORDS}=2 decides it")))
 
 
-def waived(every: Iterable[Chosen], names: Sequence[str]) -> list[Chosen]:
-    """The configurations without some known defects, each of which says so.
-
-    Errors: `InputError` for a name that no defect has.
-    """
+def waive_defects(every: Iterable[Chosen], names: Sequence[str]) -> list[Chosen]:
+    """Return the configurations with the named known defects mended, and with a notice that says so.  Errors: `InputError` for
+    a name that no defect has."""
     for name in names:
         if name not in {each.name for each in DEFECTS}:
             raise unknown("defect", name, [each.name for each in DEFECTS], "--waive")
@@ -227,8 +203,8 @@ def waived(every: Iterable[Chosen], names: Sequence[str]) -> list[Chosen]:
     return found
 
 
-def grouped(every: Sequence[Chosen]) -> list[Chosen]:
-    """Configurations that mean the same as one, which speaks for the topics of all of them."""
+def merge_equal(every: Sequence[Chosen]) -> list[Chosen]:
+    """Merge configurations that mean the same; each remaining one has the topics and notices of all that it stands for."""
     found: dict[str, list[Chosen]] = {}
     for each in every:
         racks = sorted(each.configuration.get("broker.rack", ()))
@@ -245,11 +221,9 @@ def grouped(every: Sequence[Chosen]) -> list[Chosen]:
     ]
 
 
-def _also(chosen: Chosen, also: Settings) -> dict[str, Any]:
-    """Limits of other faults.
-
-    Errors: `InputError` for a key that is no limit of a fault, or that the table varies.
-    """
+def _parse_other_limits(chosen: Chosen, also: Settings) -> dict[str, Any]:
+    """Parse the limits of other faults that are allowed everywhere.  Errors: `InputError` for a key that is no limit of a
+    fault, or that the table varies."""
     more: dict[str, Any] = {}
     for name, (raw, where) in read_settings(also).items():
         key = name if name.startswith("faults.") else f"faults.{name}"
@@ -268,7 +242,7 @@ def _require_sense(chosen: Chosen, more: Mapping[str, Any]) -> None:
 
 @dataclass
 class Tables:
-    """Makes tables, each once; after an interrupt, of what is known only."""
+    """Computes and caches tables; after an interrupt only answers that are known are used."""
 
     names: Iterable[str] | None
     request: RunOptions
@@ -280,12 +254,12 @@ class Tables:
         self._options = self.request.options()
 
     def of(self, chosen: Chosen, more: Mapping[str, Any], known_only: bool = False) -> Tolerance | None:
-        """The table of a configuration; None where it would have to be searched for and only what is known is wanted."""
+        """Return the table of a configuration; None if `known_only` and it would need a search."""
         key = json.dumps([chosen.model.name, plain(lookup.question(chosen.model, {**chosen.configuration, **more}))])
         if key not in self._made:
             if known_only and not self.is_known(chosen, more):
                 return None
-            found = self._made[key] = campaign.tolerance(
+            found = self._made[key] = tolerance_search.tolerance(
                 chosen.model,
                 chosen.configuration,
                 self.asked(chosen),
@@ -301,13 +275,13 @@ class Tables:
         return replace(found, configuration=chosen.configuration, more=more)
 
     def how_many_lost(self, chosen: Chosen, more: Mapping[str, Any]) -> int:
-        """At how many spots of its table a record can be lost."""
+        """Return in how many cells of its table a record can be lost, or nothing is decided."""
         table = self.of(chosen, more)
         assert table is not None
-        return describe.how_many_lost(table)
+        return describe.count_losses(table)
 
     def asked(self, chosen: Chosen) -> list[Property]:
-        """What a table is about."""
+        """Return the properties that a table decides.  Errors: `InputError` for a property that a table cannot show."""
         system = bind(chosen.model, chosen.configuration)
         asked = chosen_properties(chosen.model, self.names or defined(system, describe.OF_TABLES))
         require_fields(system, asked)
@@ -330,9 +304,10 @@ class Tables:
         return find
 
     def is_known(self, chosen: Chosen, more: Mapping[str, Any]) -> bool:
-        """Whether the atlas knows the spot at which most is allowed, and so, as it is made, all others."""
+        """Return True if the atlas covers every cell of this table.  It looks at the cells with the most faults only: the
+        atlas is built so that an answer there comes with all smaller ones."""
         known, model = self._known(), chosen.model
-        if known is None or wrong(chosen, more):
+        if known is None or is_contradictory(chosen, more):
             return False
         most = chosen.configuration["replication.factor"] - chosen.configuration.get("start.outside_isr", 0)
         corners = (FaultBudget(losing, most - losing) for losing in range(most + 1))
@@ -340,7 +315,7 @@ class Tables:
         return all(known(model, table.asked(each), asked) is not None for each in corners)
 
 
-def wrong(chosen: Chosen, more: Mapping[str, Any]) -> bool:
+def is_contradictory(chosen: Chosen, more: Mapping[str, Any]) -> bool:
     """Whether a configuration cannot have these other faults."""
     return _contradiction(chosen, more) is not None
 
@@ -367,12 +342,13 @@ def _subject(label: str, chosen: Chosen, more: Mapping[str, Any], beside: Sequen
         found = tables.of(chosen, {**more, **limit}, known_only=name not in beside)
         if found is not None:
             others[name] = found
-    return ToleranceSubject(label, chosen, table, others, _advice(chosen, table, tables) if is_advised else None)
+    return ToleranceSubject(label, chosen, table, others, _find_advice(chosen, table, tables) if is_advised else None)
 
 
-def _advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.Changes, Tolerance] | None:
-    """The smallest change of settings after which fewest spots lose a record, of those that the atlas knows."""
-    lost = describe.how_many_lost(table)
+def _find_advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.Changes, Tolerance] | None:
+    """Find the smallest change of settings that leaves the fewest cells in which a record can be lost, among changes whose
+    table the atlas knows."""
+    lost = describe.count_losses(table)
     best: tuple[int, remedies.Changes, Tolerance] | None = None
     for changes in remedies.candidates(chosen):
         if "flush.messages" in changes or not remedies.is_possible(chosen, changes):
@@ -390,14 +366,14 @@ def _advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.
 
 
 def counterexample(table: Tolerance, spot: FaultBudget) -> tuple[System, Property, Behaviour] | None:
-    """The shortest counterexample at a spot, a lost record first; searched for where the verdict was looked up."""
+    """Return the shortest counterexample of a cell, a lost record first; search for it if the verdict was looked up."""
     violated = [each for each in table.entries.get(spot, ()) if each.verdict is Verdict.VIOLATED]
     if not violated:
         return None
     entries = violated
     if any(each.trace is None for each in violated):
         wanted = [each.property for each in violated]
-        searched = campaign.tolerance(table.model, table.configuration, wanted, Options(), table.more, only=[spot])
+        searched = tolerance_search.tolerance(table.model, table.configuration, wanted, Options(), table.more, only=[spot])
         entries = list(searched.entries[spot])
     shortest = min(entries, key=lambda each: (each.property.kind != SAFETY, each.steps or 0))
     return (table.system(spot), shortest.property, shortest.trace) if shortest.trace is not None else None
@@ -417,7 +393,7 @@ def _document(found: Sequence[ToleranceSubject]) -> dict[str, Any]:
         "tolerance": rows,
         "topics": {each.label: list(each.chosen.subjects) for each in found},
         "settings": {
-            f"{each.label} {describe.variant(each.chosen.configuration)}": describe_outcome.question(
+            f"{each.label} {describe.variant(each.chosen.configuration)}": describe_outcome.question_document(
                 each.chosen.model, each.chosen.configuration
             )
             | {"kafka.version": each.chosen.release, "assumed": assumed([each.chosen.settings])}

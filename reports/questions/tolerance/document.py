@@ -1,4 +1,4 @@
-"""A tolerance for people and programs: a table that fits a screen, a sentence per boundary, a row per decided question."""
+"""A tolerance table as text for a screen, as sentences about its boundaries, and as rows of decided questions."""
 
 from __future__ import annotations
 
@@ -28,24 +28,22 @@ OF_TABLES = (*ASKED, "quorum-stays-writable")
 """What the sentences of a table can speak of."""
 
 
-def answer(found: Tolerance, spot: FaultBudget) -> tuple[str, int | None]:
-    """What a spot of the table says, and the steps of the shortest loss."""
-    return answered(found.entries, spot)
+def cell_answer(found: Tolerance, spot: FaultBudget) -> tuple[str, int | None]:
+    """Return the verdict of a cell of the table as a word, and the steps of the shortest loss."""
+    return answer_in(found.entries, spot)
 
 
-def answered(entries: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget) -> tuple[str, int | None]:
-    """The same of a table's entries.
-
-    What is lost where less is allowed is lost here too; in how few steps is open where this was not decided.
-    """
-    says, steps = said(entries[spot])
-    if says == UNDECIDED and any(said(each)[0] == LOST for other, each in entries.items() if other.is_within(spot)):
+def answer_in(entries: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget) -> tuple[str, int | None]:
+    """Return the verdict of a cell, given the entries of its table.  A record that is lost with fewer faults is lost here too;
+    in how many steps is unknown (None) if this cell was not decided."""
+    says, steps = combine(entries[spot])
+    if says == UNDECIDED and any(combine(each)[0] == LOST for other, each in entries.items() if other.is_within(spot)):
         return LOST, None
     return says, steps
 
 
-def said(entries: Sequence[CellVerdict]) -> tuple[str, int | None]:
-    """What some verdicts say together, and the steps of the shortest loss."""
+def combine(entries: Sequence[CellVerdict]) -> tuple[str, int | None]:
+    """Combine verdicts into one word of the table, with the steps of the shortest loss."""
     lost = [each for each in entries if each.property.kind == SAFETY and each.verdict is Verdict.VIOLATED]
     if lost:
         return LOST, min((each.steps for each in lost if each.steps is not None), default=None)
@@ -58,31 +56,30 @@ def said(entries: Sequence[CellVerdict]) -> tuple[str, int | None]:
     return OK, None
 
 
-def how_many_lost(found: Tolerance) -> int:
-    """At how many spots a record can be lost, or nothing is decided."""
-    return sum(answer(found, spot)[0] in (LOST, UNDECIDED) for spot in found.entries)
+def count_losses(found: Tolerance) -> int:
+    """Count the cells in which a record can be lost, or nothing is decided."""
+    return sum(cell_answer(found, spot)[0] in (LOST, UNDECIDED) for spot in found.entries)
 
 
 def is_decided(found: Tolerance) -> bool:
-    """Whether every spot of a table says something."""
-    return all(answer(found, spot)[0] != UNDECIDED for spot in found.entries)
+    """Whether every cell of a table is decided."""
+    return all(cell_answer(found, spot)[0] != UNDECIDED for spot in found.entries)
 
 
-def words(found: Tolerance, spot: FaultBudget) -> str:
-    """A spot of the table as text."""
-    return in_words(*answer(found, spot))
+def cell_text(found: Tolerance, spot: FaultBudget) -> str:
+    return answer_text(*cell_answer(found, spot))
 
 
-def in_words(says: str, steps: int | None) -> str:
-    """What a spot says, as text."""
+def answer_text(says: str, steps: int | None) -> str:
+    """Return a verdict word with its number of steps, as text."""
     return f"{says}, {pluralize(steps, 'step')}" if steps is not None else says
 
 
-def table(found: Tolerance) -> list[str]:
-    """The table, line by line: a row for each number of brokers that lose data, a column for each number of others out."""
+def table_lines(found: Tolerance) -> list[str]:
+    """Return the table as lines: a row for each number of brokers that lose data, a column for each number of others out."""
     replicas = most_impaired(found)
     columns = [f"{out}" for out in range(replicas + 1)]
-    rows = [[f"{losing}", *cells_of(found, losing)] for losing in range(replicas + 1)]
+    rows = [[f"{losing}", *row_texts(found, losing)] for losing in range(replicas + 1)]
     lines = [["lose data", *columns], *rows]
     widths = [max(len(line[place]) for line in lines if place < len(line)) for place in range(replicas + 2)]
     head = " " * (widths[0] + 2) + f"others {_out(found)}, at once"
@@ -91,20 +88,21 @@ def table(found: Tolerance) -> list[str]:
 
 
 def most_impaired(found: Tolerance) -> int:
-    """How many brokers the last row and the last column are about: those that are not outside the ISR already."""
+    """Return the number of the last row and column: how many replicas can be impaired besides those outside the ISR at the
+    start."""
     return max(spot.losing for spot in found.entries)
 
 
-def cells_of(found: Tolerance, losing: int) -> list[str]:
-    """A row of the table; a dash where there are not so many replicas."""
+def row_texts(found: Tolerance, losing: int) -> list[str]:
+    """Return a row of the table as texts; a dash if there are not so many replicas."""
     replicas = most_impaired(found)
-    return [words(found, FaultBudget(losing, out)) if losing + out <= replicas else "-" for out in range(replicas + 1)]
+    return [cell_text(found, FaultBudget(losing, out)) if losing + out <= replicas else "-" for out in range(replicas + 1)]
 
 
 def sentences(found: Tolerance) -> list[str]:
-    """The boundaries of the table, as a design review can cite them; each names the faults that it speaks about."""
+    """Return the boundaries of the table as sentences that a design review can cite; each names the faults that it is about."""
     replicas = most_impaired(found)
-    says = {spot: answer(found, spot)[0] for spot in found.entries}
+    says = {spot: cell_answer(found, spot)[0] for spot in found.entries}
     safe = [spot for spot in sorted(says) if says[spot] in (OK, STOPS)]
     whole = [
         losing
@@ -120,40 +118,40 @@ def sentences(found: Tolerance) -> list[str]:
         if len(outs) > (losing == 0) and outs == list(range(len(outs))):
             most_out = max(outs)
             lines.append(
-                f"Nothing {_kept(found)} is lost while {_losing(losing)} and {_others(most_out)}"
+                f"Nothing {_record_kind(found)} is lost while {_losing(losing)} and {_others(most_out)}"
                 + (", or fewer." if most_out > 1 else ".")
             )
     lines += [
         f"A record can be lost when {_losing(spot.losing)} while {_others(spot.out)}{_in_steps(found, spot)}."
-        for spot in _first(says, {LOST})
+        for spot in _minimal(says, {LOST})
     ]
-    stops = [spot for spot in _first(says, {*says.values()} - {OK}) if says[spot] == STOPS]
+    stops = [spot for spot in _minimal(says, {*says.values()} - {OK}) if says[spot] == STOPS]
     lines += [f"Writes stop when {_losing(spot.losing)} while {_others(spot.out)}." for spot in stops]
-    lines += [f"Not decided: {_losing(spot.losing)} while {_others(spot.out)}." for spot in _first(says, {UNDECIDED})]
+    lines += [f"Not decided: {_losing(spot.losing)} while {_others(spot.out)}." for spot in _minimal(says, {UNDECIDED})]
     if any(each.verdict is Verdict.INCONCLUSIVE and each.source == ATLAS for row in found.entries.values() for each in row):
         lines.append("What is not decided has too many states for the atlas; --again searches for it, as long as that takes.")
     return lines
 
 
 def _in_steps(found: Tolerance, spot: FaultBudget) -> str:
-    """In how few steps, where that is known."""
-    steps = answer(found, spot)[1]
+    """Return `: N steps` for a loss of known length, else an empty text."""
+    steps = cell_answer(found, spot)[1]
     return "" if steps is None else f": {pluralize(steps, 'step')}"
 
 
-def _first(says: Mapping[FaultBudget, str], wanted: Collection[str]) -> list[FaultBudget]:
-    """The spots that say something wanted where no spot within them does."""
+def _minimal(says: Mapping[FaultBudget, str], wanted: Collection[str]) -> list[FaultBudget]:
+    """Return the minimal cells with a wanted verdict: no cell with fewer faults has a wanted verdict."""
     found = [spot for spot in sorted(says) if says[spot] in wanted]
     return [spot for spot in found if not any(other != spot and other.is_within(spot) for other in found)]
 
 
 def _out(found: Tolerance) -> str:
-    """What the columns are about: a quorum drops no member."""
+    """Return what the columns count, in words; a quorum does not drop members."""
     return "slow, fenced or shut down" if OUT.key in found.model.keys else "slow or stopped"
 
 
-def _kept(found: Tolerance) -> str:
-    """The records that the verdicts are about: acknowledged ones unless only committed ones were asked about."""
+def _record_kind(found: Tolerance) -> str:
+    """Return which records the verdicts are about: acknowledged ones, or committed ones if only those were asked about."""
     return "acknowledged" if any(each.property.name == ACKED for row in found.entries.values() for each in row) else "committed"
 
 
@@ -163,7 +161,7 @@ def _safe_sentence(most: int, found: Tolerance) -> str:
         if most == 0
         else f"at most {pluralize(most, 'broker')} at a time lose{'s' if most == 1 else ''} data"
     )
-    return f"No {_kept(found)} record is lost while {data}, however often and however many others are {_out(found)}."
+    return f"No {_record_kind(found)} record is lost while {data}, however often and however many others are {_out(found)}."
 
 
 def _losing(number: int) -> str:
@@ -177,7 +175,6 @@ def _others(number: int) -> str:
 
 
 def rows(found: Tolerance) -> list[dict[str, Any]]:
-    """One row for each decided question."""
     return [_row(found, spot, each) for spot, entries in found.entries.items() for each in entries]
 
 
@@ -200,19 +197,19 @@ def _row(found: Tolerance, spot: FaultBudget, entry: CellVerdict) -> dict[str, A
 
 
 def fault_limits(configuration: Configuration) -> dict[str, Any]:
-    """The limits of the faults that may happen."""
+    """Return the limits of the faults that may happen, by name without `faults.`."""
     limits = {name: value for name, value in configuration.items() if name.startswith("faults.") and name != AT_ONCE and value}
     return {name.removeprefix("faults."): shown(value) for name, value in limits.items()}
 
 
 def heading(configuration: Mapping[str, Any], release: str | None, subjects: Sequence[str]) -> str:
-    """What a table is about, in a line."""
+    """Return the topics, the settings that matter most, and the variant (as designed, as shipped), in a line."""
     of_version = f", {variant(configuration)}" if "defects" in configuration else ""
     return setting(configuration, release, subjects) + of_version
 
 
 def setting(configuration: Mapping[str, Any], release: str | None, subjects: Sequence[str]) -> str:
-    """Topics with the settings that matter most."""
+    """Return the topics with the settings that matter most, in a line."""
     named = ", ".join(subjects) if subjects else "this configuration"
     parts = [] if "min.insync.replicas" in configuration else [QUORUM]
     parts += [f"RF {configuration['replication.factor']}"]
@@ -228,31 +225,31 @@ def setting(configuration: Mapping[str, Any], release: str | None, subjects: Seq
 
 
 def losses(found: Tolerance) -> str:
-    """The smallest spots at which a record can be lost, in a line."""
-    lost = [spot for spot in sorted(found.entries) if answer(found, spot)[0] in (LOST, UNDECIDED)]
+    """Return the minimal cells in which a record can be lost, in a line."""
+    lost = [spot for spot in sorted(found.entries) if cell_answer(found, spot)[0] in (LOST, UNDECIDED)]
     least = [spot for spot in lost if not any(other.is_within(spot) for other in lost if other != spot)]
     if not least:
-        return f"no {_kept(found)} record is lost at any spot"
-    return "; ".join(f"{_at(spot)} {words(found, spot)}" for spot in least)
+        return f"no {_record_kind(found)} record is lost at any spot"
+    return "; ".join(f"{_at(spot)} {cell_text(found, spot)}" for spot in least)
 
 
 def variant(configuration: Mapping[str, Any]) -> str:
-    """Whether the known defects of the version are in."""
+    """Return `as designed` if the version's known defects are mended, else `as shipped`."""
     return "as designed" if configuration.get("defects") == "fixed" else "as shipped"
 
 
 def is_same(one: Tolerance, other: Tolerance) -> bool:
-    """Whether two tables say the same of every spot."""
-    return all(answer(one, spot) == answer(other, spot) for spot in one.entries)
+    """Whether two tables say the same in every cell."""
+    return all(cell_answer(one, spot) == cell_answer(other, spot) for spot in one.entries)
 
 
 def defects_read(found: Tolerance) -> list[str]:
-    """The known defects that can matter to a table, with where they are reported."""
+    """Return the known defects that can matter to a table, each with its report."""
     return [f"{each.name} ({each.report})" for each in defects_that_matter(found)]
 
 
 def defects_that_matter(found: Tolerance) -> list[Defect]:
-    """The defects of a table's configuration on whose mending mechanism something in its states depends."""
+    """Return the known defects of a table's configuration whose mechanism some action of its states depends on."""
     ends = min(found.entries), max(found.entries)
     read = frozenset().union(*(read_by_questions(found.model, found.asked(each)) for each in ends))
     present = (each for each in DEFECTS if found.configuration.get(each.mechanism.key) is False)
@@ -260,12 +257,12 @@ def defects_that_matter(found: Tolerance) -> list[Defect]:
 
 
 def changes(name: str, found: Tolerance, other: Tolerance) -> str:
-    """What another fault, any number of times, makes of a table, in a line."""
+    """Return in a line which cells change if another fault may happen any number of times."""
     many_of = next(each.many for each in FAULTS if each.name == name)
-    differing = [spot for spot in sorted(found.entries) if answer(found, spot)[0] != answer(other, spot)[0]]
+    differing = [spot for spot in sorted(found.entries) if cell_answer(found, spot)[0] != cell_answer(other, spot)[0]]
     if not differing:
         return f"With any number of {many_of}: the same."
-    return f"With any number of {many_of}: " + "; ".join(f"{_at(spot)} {words(other, spot)}" for spot in differing) + "."
+    return f"With any number of {many_of}: " + "; ".join(f"{_at(spot)} {cell_text(other, spot)}" for spot in differing) + "."
 
 
 def _at(spot: FaultBudget) -> str:
@@ -273,18 +270,18 @@ def _at(spot: FaultBudget) -> str:
 
 
 def advice(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> str:
-    """What a change of settings makes of a table, in a line."""
-    before, now = how_many_lost(found), still_lost(found, after)
+    """Return in a line in which cells an advised change of settings prevents the loss."""
+    before, now = count_losses(found), still_lost(found, after)
     settings = " ".join(remedies.in_words(wanted))
-    gained = [spot for spot in sorted(found.entries) if answer(found, spot)[0] == LOST and is_safe(after, spot)]
+    gained = [spot for spot in sorted(found.entries) if cell_answer(found, spot)[0] == LOST and is_safe(after, spot)]
     safe = ", ".join(map(_at, gained))
     return f"Change {settings}: {safe} no longer lose a record ({before} of {len(found.entries)} spots do now, {now} then)."
 
 
 def differences(found: Tolerance, after: Tolerance) -> list[dict[str, Any]]:
-    """The spots of which two tables say something else; None where one of them has no such spot."""
+    """Return the cells in which two tables differ; None stands for a cell that one of them does not have."""
     every = sorted({*found.entries, *after.entries})
-    one, other = ({spot: words(each, spot) for spot in each.entries} for each in (found, after))
+    one, other = ({spot: cell_text(each, spot) for spot in each.entries} for each in (found, after))
     return [
         {"losing": spot.losing, "out": spot.out, "before": one.get(spot), "after": other.get(spot)}
         for spot in every
@@ -293,7 +290,7 @@ def differences(found: Tolerance, after: Tolerance) -> list[dict[str, Any]]:
 
 
 def proposal(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> str:
-    """What a proposed change of settings makes of a table, in a line."""
+    """Return in a line which cells differ after a proposed change of settings."""
     settings = " ".join(f"{key}={value}" for key, value in wanted.items())
     says = [
         f"{_at(FaultBudget(each['losing'], each['out']))} {each['before'] or 'no such row'} -> {each['after'] or 'no such row'}"
@@ -303,12 +300,10 @@ def proposal(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> s
 
 
 def smallest(found: Tolerance, beside: Mapping[str, Tolerance]) -> list[dict[str, Any]]:
-    """The smallest sets of faults that lose a record: numbers at once, and at most one other kind any number of times.
-
-    No set is contained in another.  Where a smaller set is not decided, `is_smallest` is false.
-    """
+    """Return the smallest sets of faults that lose a record: numbers at once, and at most one other kind any number of times.
+    No set is contained in another. Where a smaller set is not decided, `is_smallest` is false."""
     tables = {"": found, **beside}
-    says = {(other, spot): answer(one, spot) for other, one in tables.items() for spot in one.entries}
+    says = {(other, spot): cell_answer(one, spot) for other, one in tables.items() for spot in one.entries}
 
     def below(other: str, spot: FaultBudget) -> list[str]:
         return [
@@ -326,23 +321,24 @@ def smallest(found: Tolerance, beside: Mapping[str, Tolerance]) -> list[dict[str
 
 
 def still_lost(found: Tolerance, after: Tolerance) -> int:
-    """At how many spots of a table another one still loses a record, or decides nothing."""
+    """Count the cells of a table in which another table still loses a record, or decides nothing."""
     return sum(not is_safe(after, spot) for spot in found.entries)
 
 
 def stops_earlier(one: Tolerance, other: Tolerance) -> bool:
-    """Whether one table's writes stop with no broker out or one, where the other's do not."""
+    """Whether one table's writes stop with no broker out, or with one, where the other's do not."""
     both = [spot for spot in (FaultBudget(0, 0), FaultBudget(0, 1)) if spot in one.entries and spot in other.entries]
-    return any(answer(one, spot)[0] == STOPS != answer(other, spot)[0] for spot in both)
+    return any(cell_answer(one, spot)[0] == STOPS != cell_answer(other, spot)[0] for spot in both)
 
 
 def is_safe(found: Tolerance, spot: FaultBudget) -> bool:
-    """Whether no record is lost at a spot."""
-    return spot in found.entries and answer(found, spot)[0] in (OK, STOPS)
+    """Whether a cell is decided and no record is lost in it."""
+    return spot in found.entries and cell_answer(found, spot)[0] in (OK, STOPS)
 
 
 def power(found: Tolerance) -> str | None:
-    """What happens when a whole power domain loses power, the worst first: said before the table."""
+    """Return what happens when a whole power domain fails, as a sentence; None if every record is flushed, or the table has no
+    such cell."""
     configuration = found.configuration
     if configuration.get("flush.messages") == "1":
         return None
@@ -350,7 +346,7 @@ def power(found: Tolerance) -> str | None:
     most = max((racks.count(each) for each in racks), default=configuration["replication.factor"])
     if FaultBudget(most, 0) not in found.entries:
         return None
-    says = words(found, FaultBudget(most, 0))
+    says = cell_text(found, FaultBudget(most, 0))
     if len(set(racks)) > 1:
         return f"Power lost on a whole rack (up to {pluralize(most, 'replica')} of {len(racks)}): {says}."
     where = "All replicas are in one rack; power" if racks else "If all replicas share one power domain and power"
@@ -358,7 +354,7 @@ def power(found: Tolerance) -> str | None:
 
 
 def source(found: Tolerance) -> str:
-    """Whether the verdicts were looked up or searched for."""
+    """Say whether the verdicts were looked up in the atlas or searched for."""
     sources = [each.source for row in found.entries.values() for each in row if each.source != LEFT_OUT]
     looked_up, every = sources.count(ATLAS), len(sources)
     if looked_up == every:
@@ -367,7 +363,7 @@ def source(found: Tolerance) -> str:
 
 
 def assumptions(configuration: Mapping[str, Any]) -> list[str]:
-    """What a table takes for granted, in the words of its output."""
+    """Return what a table takes for granted, as sentences."""
     records = pluralize(configuration["bounds.records"], "record")
     outside = configuration.get("start.outside_isr", 0)
     start = "all replicas in sync at first"

@@ -8,8 +8,8 @@ from typing import Any
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict
-from neverlost.reports.documents.answers import brief
-from neverlost.reports.documents.answers import named as listed
+from neverlost.reports.documents.answers import brief_settings
+from neverlost.reports.documents.answers import list_topics as listed
 from neverlost.reports.page.tables import Section, Table, TableCell, TableReport
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.wording import provenance
@@ -21,8 +21,8 @@ SPOTS = "A row: so many brokers lose data at once. A column: while so many other
 
 
 def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
-    """A section for each group of topics that mean the same, the worst first."""
-    for name, rows in sorted(document["tolerance"].items(), key=lambda each: -_how_many_lost(each[1])):
+    """Yield a section for each group of topics that mean the same, the worst first."""
+    for name, rows in sorted(document["tolerance"].items(), key=lambda each: -_count_losses(each[1])):
         variants = {each: f"{name} {each}" for each in ("as designed", "as shipped") if f"{name} {each}" in document["says"]}
         about = document["settings"][next(iter(variants.values()))]
         release = about["kafka.version"]
@@ -30,9 +30,9 @@ def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
         cell = {"settings": document["sources"][name], "notices": document["notices"][name]}
         yield Section(
             (listed(topics) + name.removeprefix(", ".join(topics))) if topics else name,
-            brief(about) + (f", Kafka {release}" if release else ""),
+            brief_settings(about) + (f", Kafka {release}" if release else ""),
             names=topics,
-            tables=[_spots(each, rows, document["says"][key]) for each, key in variants.items()],
+            tables=[_variant_table(each, rows, document["says"][key]) for each, key in variants.items()],
             change=advice.get("says", ""),
             commands=advice.get("commands", ()),
             notices=provenance.notices(cell),
@@ -40,14 +40,14 @@ def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
         )
 
 
-def _how_many_lost(rows: Sequence[Mapping[str, Any]]) -> int:
-    """At how many spots, of both variants, a record can be lost."""
+def _count_losses(rows: Sequence[Mapping[str, Any]]) -> int:
+    """Count the cells, of both variants, in which a record can be lost."""
     lost = (each for each in rows if each["verdict"] == Verdict.VIOLATED and properties()[each["property"]].kind == SAFETY)
     return len({(each["defects"], each["losing"], each["out"]) for each in lost})
 
 
-def _spots(variant: str, rows: Sequence[Mapping[str, Any]], says: Sequence[str]) -> Table:
-    """The table of a variant; what other faults change is said below it."""
+def _variant_table(variant: str, rows: Sequence[Mapping[str, Any]], says: Sequence[str]) -> Table:
+    """Return the table of a variant; what other faults change is written below it."""
     mine = [each for each in rows if (each["defects"] == "fixed") == (variant == "as designed")]
     fewest = min(len(each["faults"].keys() - _axes()) for each in mine)
     found: dict[FaultBudget, list[CellVerdict]] = {}
@@ -74,8 +74,8 @@ def _axes() -> set[str]:
 def _spot(found: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget) -> TableCell:
     if spot not in found:
         return TableCell("-")
-    says, steps = describe.answered(found, spot)
-    return TableCell(describe.in_words(says, steps), KINDS[says])
+    says, steps = describe.answer_in(found, spot)
+    return TableCell(describe.answer_text(says, steps), KINDS[says])
 
 
 REPORT = TableReport("neverlost.tolerance/1", "what a configuration survives", SPOTS, _tolerance)

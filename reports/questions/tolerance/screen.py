@@ -1,9 +1,9 @@
-"""A tolerance for people at a terminal: the table, its boundaries in sentences, and a counterexample on request."""
+"""A tolerance at a terminal: the table, its boundaries in sentences, and a counterexample on request."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
@@ -39,11 +39,9 @@ MOST_TABLES = 2
 """Groups of topics for which whole tables are shown."""
 
 
-def spot_of(text: str | None) -> FaultBudget | None:
-    """`1,2` as a spot of the table.
-
-    Errors: `InputError` for anything else.
-    """
+def parse_cell(text: str | None) -> FaultBudget | None:
+    """Parse `1,2` as a cell of the table: 1 broker loses data while 2 others are out.  Errors: `InputError`
+    for anything else."""
     if text is None:
         return None
     parts = text.split(",")
@@ -53,7 +51,8 @@ def spot_of(text: str | None) -> FaultBudget | None:
 
 
 def show(out: Console, result: ToleranceResult, spot: FaultBudget | None) -> None:
-    """A table for each configuration, the worst in red; of many groups of topics, which were shown one by one, the end."""
+    """Print a table for each configuration, the worst in red; of many groups of topics, which were printed as they were
+    decided, only the summary."""
     groups = {each.label for each in result.subjects}
     if len(groups) > MOST_TABLES:
         for notice in dict.fromkeys(f"{each.kind}: {each.says}" for one in result.subjects for each in one.chosen.notices):
@@ -78,7 +77,7 @@ def show(out: Console, result: ToleranceResult, spot: FaultBudget | None) -> Non
 
 
 def _show_group(out: Console, group: Sequence[ToleranceSubject]) -> None:
-    """One group of topics: where they lose a record, and the change that helps most."""
+    """Print one group of topics in short: in which cells it loses a record, and the change that helps most."""
     first = group[0].chosen
     out.print(Text(describe.setting(first.configuration, group[-1].chosen.release, _named(group[0])), "bold"))
     for each in group:
@@ -94,7 +93,7 @@ def _show_subject(out: Console, subject: ToleranceSubject) -> None:
     power = describe.power(found)
     if power is not None:
         out.print(_coloured(power))
-    for line in describe.table(found):
+    for line in describe.table_lines(found):
         out.print(_coloured(line))
     for sentence in describe.sentences(found):
         out.print(Text(sentence))
@@ -118,7 +117,7 @@ def _show_notices(out: Console, subject: ToleranceSubject, shown: Sequence[Notic
 
 
 def _named(subject: ToleranceSubject) -> list[str]:
-    """The first topics, and where others have the same, what makes the difference."""
+    """Return the first topics, and what distinguishes this configuration from others of the same topics."""
     topics = subject.chosen.subjects
     left = len(topics) - MOST_NAMED
     *names, last = [*topics[:MOST_NAMED], f"{left} more"] if left > 0 else topics or ["this configuration"]
@@ -155,15 +154,15 @@ def _show_spot(out: Console, subject: ToleranceSubject, spot: FaultBudget) -> No
 
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:
-    """The boundaries and nothing else."""
+    """Yield the sentences about boundaries, for `--quiet`."""
     for subject, says in document["says"].items():
         *topics, last = subject.split(", ")
         shown = subject if len(topics) < MOST_NAMED else f"{', '.join(topics[:MOST_NAMED])}, … {last}"
         yield from (f"{shown}: {sentence}" for sentence in says)
 
 
-def is_asked(config: str | None, settings: list[str] | None, only_searched: Mapping[str, Any]) -> bool:
-    """Whether a `check` asks what a configuration survives: no fault is limited, and nothing asks for one search."""
+def is_table_wanted(config: str | None, settings: list[str] | None, only_searched: Mapping[str, Any]) -> bool:
+    """Whether a `check` should be answered by a tolerance table: no fault is limited, and no option asks for one search."""
     from neverlost.model.protocols import models
     from neverlost.specs.configuration.choose import read_given
 
@@ -178,23 +177,19 @@ OF_ONE_SEARCH = ("certificate", "state_dir", "resume", "keep_going")
 """Options of `check` that make sense for a single search."""
 
 
-class Likely(Protocol):
-    """Finds how likely a loss is in the tables of a result, and shows it."""
-
-    def find(self, result: ToleranceResult) -> dict[str, Any]:
-        """Return the bounds by the name of a group of topics."""
-
-    def show(self, out: Console, bounds: Mapping[str, Any]) -> None:
-        """Print a sentence for each group, the fewest nines first."""
-
-
-def answer(output: Output, spot: FaultBudget | None, likely: Likely | None = None, **asked: Any) -> int:
-    """Find the tables and show them; `likely` finds how likely a loss is for each group of topics, and shows that.
+def show_tables(
+    output: Output,
+    spot: FaultBudget | None,
+    bounds_of: Callable[[ToleranceResult], Mapping[str, Any]] | None = None,
+    show_bounds: Callable[[Console, Mapping[str, Any]], None] | None = None,
+    **asked: Any,
+) -> int:
+    """Decide the tables and show them; `bounds_of` returns bounds of loss for each group of topics, `show_bounds` prints them.
 
     Returns the exit status: 12 or 13 where a record is lost, or writes stop, without any fault.
     """
     from neverlost.reports.output import exit_status
-    from neverlost.reports.questions.tolerance import api as tolerances
+    from neverlost.reports.questions.tolerance import api
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
 
@@ -214,15 +209,15 @@ def answer(output: Output, spot: FaultBudget | None, likely: Likely | None = Non
         shown += 1
 
     with progress:
-        result = tolerances.tolerance(out=output.out, progress=progress, decided=decided, **asked)
-        document = {**result.document, **({"nines": likely.find(result)} if likely else {})}
-    output.deliver(document, is_saved=likely is None, lines=lines)
+        result = api.tolerance(out=output.out, progress=progress, decided=decided, **asked)
+        document = {**result.document, **({"nines": bounds_of(result)} if bounds_of else {})}
+    output.deliver(document, is_saved=bounds_of is None, lines=lines)
     if output.is_read:
         show(console, result, spot)
-        if likely is not None:
-            likely.show(console, document["nines"])
+        if show_bounds is not None:
+            show_bounds(console, document["nines"])
     output.end(document)
-    without_faults = exit_status.of_words(describe.answer(each.table, FaultBudget(0, 0))[0] for each in result.subjects)
+    without_faults = exit_status.of_words(describe.cell_answer(each.table, FaultBudget(0, 0))[0] for each in result.subjects)
     if without_faults == exit_status.HOLDS and result.verdict == "inconclusive":
         return exit_status.INCONCLUSIVE
     return without_faults

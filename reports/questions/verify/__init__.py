@@ -1,1 +1,1 @@
-"""A bundle derived again from its question and compared, file by file."""
+"""`verify`: a bundle derived again from its question and compared, file by file."""

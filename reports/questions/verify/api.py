@@ -1,4 +1,4 @@
-"""`verify`: an evidence bundle, checked again offline."""
+"""`verify` checks an evidence bundle again, offline."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
 
-from neverlost.reports.questions.verify.verify import verify as checked_again
+from neverlost.reports.questions.verify.verify import verify_bundle as checked_again
 from neverlost.reports.results.results import Answer
 
 SCHEMA = "neverlost.verify/1"
@@ -24,18 +24,14 @@ class Verification(Answer):
     unchecked: tuple[str, ...]
 
     def rows(self) -> list[Mapping[str, Any]]:
-        """A row per sentence."""
         checked = [{"checked": True, "says": each} for each in self.confirmed]
         return [*checked, *({"checked": False, "says": each} for each in self.unchecked)]
 
 
 def verify(bundle: str | PathLike[str], *, full: bool = False, seed: int | None = None) -> Verification:
-    """Check an evidence bundle: everything is derived from its question again and compared.
-
-    What would take too long is left out and named; of a sweep, cells are drawn by `seed`.  `full` leaves nothing out.
-
-    Errors: `InputError` naming every file that was altered, removed or added, and whatever the result says wrongly.
-    """
+    """Check an evidence bundle: derive everything from its question again and compare.  What would take too long is left out
+    and named; of a sweep, cells are drawn by `seed`. `full` leaves nothing out. Errors: `InputError` naming every file that
+    was altered, removed or added, and whatever the result says wrongly."""
     found = checked_again(fspath(bundle), full, seed)
     document = {
         "schema": SCHEMA,

@@ -1,4 +1,4 @@
-"""The bundle that a question has, derived by asking it again: what `verify` compares with."""
+"""Derives the bundle of a question again, by asking the question again; `verify` compares with it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from typing import Any
 import neverlost
 from neverlost.checker.engine.host import scratch
 from neverlost.checker.engine.host.whole_files import as_json
-from neverlost.reports.bundle import safe_paths as contained
-from neverlost.reports.bundle import seal
+from neverlost.reports.bundle import safe_paths, seal
 from neverlost.reports.bundle.question import ARGUMENTS, FILE, BundleQuestion
 from neverlost.reports.bundle.seal import COMMAND, RESULT
 from neverlost.reports.questions.table_reports import TABLE_REPORTS
@@ -30,7 +29,8 @@ BUNDLE = "bundle"
 
 @dataclass
 class Derived:
-    """A question's bundle as this version writes it, in a directory of its own; `answer` is what the function returned."""
+    """A question's bundle as this version writes it, in a directory of its own; `answer` is what the question's function
+    returned."""
 
     question: BundleQuestion
     answer: Any
@@ -39,15 +39,14 @@ class Derived:
 
     @property
     def folder(self) -> Path:
-        """Where it is."""
         return Path(self.place.name, BUNDLE)
 
     def document(self, name: str) -> Any:
-        """A JSON document of it."""
+        """Return a JSON document of the derived bundle."""
         return parsed_json(self.files[name].decode(), name)
 
     def rendered(self, documents: Mapping[str, bytes], name: str) -> Contents:
-        """Everything that these documents, in place of its own, decide; `name` is that of the result."""
+        """Render the reports, pictures and gate files that follow from these documents; `name` is the file of the result."""
         for each, content in documents.items():
             (self.folder / each).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / each).write_bytes(content)
@@ -55,16 +54,13 @@ class Derived:
         with scratch.folder("rendered") as place:
             Path(place, BUNDLE).mkdir()
             seal.render(self.folder, result, Path(place, BUNDLE), tables=TABLE_REPORTS)
-            return contained.files_of(Path(place, BUNDLE))
+            return safe_paths.read_files(Path(place, BUNDLE))
 
 
-def derived(question: BundleQuestion, seconds: float | None = None) -> Derived:
-    """Ask the question again, with the function that answered it; searches end after so many seconds.
-
-    Where and how to search are the reader's: nothing of the bundle decides them.
-
-    Errors: `InputError` for a question that another version asked, or that is none.
-    """
+def derive(question: BundleQuestion, seconds: float | None = None) -> Derived:
+    """Ask the question again with the function that answered it; searches end after `seconds`.  Where and how to search is the
+    reader's choice: nothing of the bundle decides it.  Errors: `InputError` for a question that another version asked, or that
+    is none."""
     require_this_version(question)
     answer = _function_of(question.command)
     arguments = {name: each for name, each in question.arguments.items() if name in ARGUMENTS[question.command]}
@@ -80,9 +76,9 @@ def derived(question: BundleQuestion, seconds: float | None = None) -> Derived:
     with warnings.catch_warnings(), known(question.contents):
         warnings.simplefilter("ignore")
         found = answer(**arguments, out=Path(place.name, BUNDLE))
-    files = dict(contained.files_of(Path(place.name, BUNDLE)))
+    files = dict(safe_paths.read_files(Path(place.name, BUNDLE)))
     again = BundleQuestion.of(files)
-    if _asks(again) != _asks(question):
+    if _without_search_options(again) != _without_search_options(question):
         raise InputError(f"{FILE} is refused: it has more than is asked, or less: {_difference(question, again)}")
     for name in again.files:
         del files[name]
@@ -127,8 +123,8 @@ def _function_of(command: str) -> Callable[..., Any]:
     return nines
 
 
-def _asks(question: BundleQuestion) -> tuple[Any, ...]:
-    """What is asked, without how it is searched for."""
+def _without_search_options(question: BundleQuestion) -> tuple[Any, ...]:
+    """Return the arguments of a question without those that say how to search."""
     own = {name: each for name, each in question.arguments.items() if name in ARGUMENTS[question.command]}
     return question.command, own, dict(question.contents), question.arguments.get("symmetry")
 
@@ -139,7 +135,8 @@ def _difference(question: BundleQuestion, again: BundleQuestion) -> str:
 
 
 def require_this_version(question: BundleQuestion) -> None:
-    """Errors: `InputError` naming the release to verify with."""
+    """Refuse a question of another release, and name the release to verify it with.  Errors: `InputError` naming the release
+    to verify with."""
     if question.version == neverlost.__version__:
         return
     known = f"this is neverlost {neverlost.__version__}"

@@ -1,7 +1,5 @@
-"""The obligations of a proof, asked again of every solver that is at hand.
-
-A text can have a solver write files, so none is asked that is not derived here, byte for byte; and a solver works shut in.
-"""
+"""Gives the obligations of a proof to every SMT solver that is installed.  A text can make a solver write files, so only texts
+that were derived here are given to it, and the solver runs confined."""
 
 from __future__ import annotations
 
@@ -19,8 +17,9 @@ MEMORY = 8 << 30
 """What a solver may use.  Units: bytes."""
 
 
-def answers(send: Send, solver: str, text: str) -> tuple[int, str] | str:
-    """How many checks of a text are unsatisfiable, and whether its premises are; a text where the solver is absent."""
+def run_solver(send: Send, solver: str, text: str) -> tuple[int, str] | str:
+    """Return how many checks of a text are unsatisfiable and whether its premises are; a text if the solver
+    is not installed."""
     try:
         found = SOLVERS[solver](text)
     except ImportError:
@@ -32,11 +31,9 @@ def answers(send: Send, solver: str, text: str) -> tuple[int, str] | str:
     return len(found), premises[0] if premises else "unknown"
 
 
-def asked_again(texts: Mapping[str, str], seconds: float | None) -> tuple[list[str], list[str]]:
-    """What the solvers confirm of obligations that were derived here, and what they leave open, a sentence each.
-
-    Errors: `InputError` for an obligation that a solver refutes.
-    """
+def solve_again(texts: Mapping[str, str], seconds: float | None) -> tuple[list[str], list[str]]:
+    """Return what the solvers confirm of obligations that were derived here, and what they leave open, a sentence each.
+    Errors: `InputError` for an obligation that a solver refutes."""
     confirmed, unchecked = [], []
     for solver in SOLVERS:
         jobs = [(solver, text) for text in texts.values()]
@@ -62,4 +59,4 @@ def asked_again(texts: Mapping[str, str], seconds: float | None) -> tuple[list[s
 
 def _reports(jobs: Sequence[tuple[str, str]], seconds: float | None) -> Iterator[JobReport]:
     with scratch.folder("solvers") as place:
-        yield from run(answers, jobs, 2, seconds, MEMORY, place)
+        yield from run(run_solver, jobs, 2, seconds, MEMORY, place)

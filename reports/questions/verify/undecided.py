@@ -1,4 +1,5 @@
-"""What a bundle of tables states where it was not decided again here: open only where *derived* is open."""
+"""Merges a bundle's document of tables with the derived one: a statement is taken over only where the derived document is
+undecided."""
 
 from __future__ import annotations
 
@@ -36,17 +37,15 @@ SAYS = re.compile(rf"{OK}|{STOPS}|{UNDECIDED}|{LOST}(, \d+ steps?)?")
 """What a search can say of a partition."""
 
 
-def completed(command: str, derived: Mapping[str, Any], there: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The derived document with what was not decided here as it is stated, and the places of that.
-
-    Only what is undecided in the derived document is open: what was decided here, and what follows from it, has to be the same.
-    """
+def complete_tables(command: str, derived: Mapping[str, Any], stated: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the derived document with the bundle's statements where it is undecided, and the places of those.  Whatever was
+    decided here, and whatever follows from it, must be the same in the bundle."""
     places: list[str] = []
     main = MAIN[command]
-    found = dict(derived) | {main: _stated(command, derived[main], there[main], main, places)}
+    found = dict(derived) | {main: _merge_part(command, derived[main], stated[main], main, places)}
     labels = {label for label in found[main] if found[main][label] != derived[main][label]} if command == "tolerance" else set()
     for name in FOLLOWING[command] if places else ():
-        mine, theirs = derived[name], there[name]
+        mine, theirs = derived[name], stated[name]
         if isinstance(mine, Mapping):
             theirs = _merged(mine, theirs, lambda each: _label_of(each) in labels)
         if theirs != mine:
@@ -55,38 +54,38 @@ def completed(command: str, derived: Mapping[str, Any], there: Mapping[str, Any]
     return found, places
 
 
-def _merged(derived: Mapping[str, Any], there: Mapping[str, Any], is_open: Callable[[str], bool]) -> dict[str, Any]:
-    """What is stated under the names that are open, and what was derived under the others."""
-    names = [name for name in there if is_open(name) or name in derived]
-    names += [name for name in derived if name not in there and not is_open(name)]
-    return {name: there[name] if is_open(name) else derived[name] for name in names}
+def _merged(derived: Mapping[str, Any], stated: Mapping[str, Any], is_open: Callable[[str], bool]) -> dict[str, Any]:
+    """Return the stated values under the names that are open, and the derived ones under the others."""
+    names = [name for name in stated if is_open(name) or name in derived]
+    names += [name for name in derived if name not in stated and not is_open(name)]
+    return {name: stated[name] if is_open(name) else derived[name] for name in names}
 
 
 def _label_of(name: str) -> str:
-    """For whom a table speaks, of its name with how it was asked."""
+    """Return the label of a table's name, without the variant behind it."""
     return name.removesuffix(" as designed").removesuffix(" as shipped")
 
 
-def _stated(command: str, derived: Any, there: Any, place: str, places: list[str]) -> Any:
-    if derived == there:
+def _merge_part(command: str, derived: Any, stated: Any, place: str, places: list[str]) -> Any:
+    if derived == stated:
         return derived
-    if isinstance(derived, Mapping) and isinstance(there, Mapping):
+    if isinstance(derived, Mapping) and isinstance(stated, Mapping):
         if _is_open(command, derived):
             places.append(place)
-            found = _merged(derived, there, lambda name: name in DECIDED[command])
+            found = _merged(derived, stated, lambda name: name in DECIDED[command])
             return found if _is_possible(command, derived, found) else derived
-        if derived.keys() == there.keys():
-            return {name: _stated(command, derived[name], each, f"{place}.{name}", places) for name, each in there.items()}
-    if isinstance(derived, list) and isinstance(there, list) and len(derived) == len(there):
-        pairs = enumerate(zip(derived, there, strict=True))
-        return [_stated(command, one, other, f"{place}[{number}]", places) for number, (one, other) in pairs]
+        if derived.keys() == stated.keys():
+            return {name: _merge_part(command, derived[name], each, f"{place}.{name}", places) for name, each in stated.items()}
+    if isinstance(derived, list) and isinstance(stated, list) and len(derived) == len(stated):
+        pairs = enumerate(zip(derived, stated, strict=True))
+        return [_merge_part(command, one, other, f"{place}[{number}]", places) for number, (one, other) in pairs]
     return derived
 
 
 def _is_open(command: str, derived: Mapping[str, Any]) -> bool:
-    """Whether an element of a derived document has a verdict, and that is that it was not decided."""
+    """Whether an element of the derived document has a verdict, and that verdict is undecided."""
     if command == "roll":
-        return any(UNDECIDED in each for each in _answers(derived))
+        return any(UNDECIDED in each for each in _stop_answers(derived))
     if command == "plan":
         return UNDECIDED in (derived.get("meanwhile"), derived.get("done"))
     region = derived.get("region") if command == "nines" else None
@@ -94,18 +93,18 @@ def _is_open(command: str, derived: Mapping[str, Any]) -> bool:
     return is_part or (derived.get("verdict") == str(Verdict.INCONCLUSIVE) and derived.get("source") != ATLAS)
 
 
-def _answers(broker: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What happens to which partitions when a broker is stopped, and when something more happens then."""
+def _stop_answers(broker: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what happens to which partitions when a broker is stopped, and when something more happens then."""
     return [broker["now"], *broker["then"].values()] if "now" in broker else []
 
 
 def _is_possible(command: str, derived: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
-    """Whether what is stated is an answer, and of a broker agrees with what was decided here."""
+    """Whether a stated value is well formed, and for a broker agrees with what was decided here."""
     if command != "roll":
         return command == "plan" or found["verdict"] in list(Verdict)
     if derived["then"].keys() != found["then"].keys() or found["may_be_stopped"] != (found["now"].keys() == {OK}):
         return False
-    for one, other in zip(_answers(derived), _answers(found), strict=True):
+    for one, other in zip(_stop_answers(derived), _stop_answers(found), strict=True):
         mine, theirs = ({name: says for says, names in each.items() for name in names} for each in (one, other))
         decided = {name: says for name, says in mine.items() if says != UNDECIDED}
         is_table = len(theirs) == sum(map(len, other.values())) and all(says in one or SAYS.fullmatch(says) for says in other)

@@ -1,7 +1,6 @@
-"""What a bundle states beyond what was derived in the time there was: taken as it stands, named, and held to what can be.
-
-Only what was not decided here is open: what a bundle says of itself, such as that a limit was reached, opens nothing.  Every
-violation is re-executed whatever the time; a verdict that contradicts a derived one is refused.
+"""Takes over what a bundle states beyond what was derived in the given time: each such claim is named and checked for
+consistency.  A claim is taken over only where nothing was decided here; what a bundle says of itself, such as that a limit was
+reached, opens nothing.  Every violation is re-executed whatever the time; a verdict that contradicts a derived one is refused.
 """
 
 from __future__ import annotations
@@ -49,38 +48,36 @@ OF_MINING = ("lemmas", "mined")
 AGAIN = "neverlost verify --full derives it"
 
 
-def completed(files: Contents, own: Derived, seed: int | None, seconds: float) -> Completed:
-    """The derived result with what it leaves open as the bundle states it, and a line for each place that was not derived.
-
-    Errors: `InputError` for statements that contradict what was derived, and for violations that cannot be re-executed.
-    """
-    derived, there = own.document(RESULT), _result(files)
+def complete(files: Contents, own: Derived, seed: int | None, seconds: float) -> Completed:
+    """Return the derived result with the bundle's claims where it is open, and a line for each place that was not derived.
+    Errors: `InputError` for statements that contradict what was derived, and for violations that cannot be re-executed."""
+    derived, stated = own.document(RESULT), _result(files)
     try:
         if "matrix" in derived:
-            return _sweep(derived, there, files, own, seed, seconds)
+            return _complete_sweep(derived, stated, files, own, seed, seconds)
         if own.question.command in undecided.MAIN:
-            found, places = undecided.completed(own.question.command, derived, there)
+            found, places = undecided.complete_tables(own.question.command, derived, stated)
             if "advice" in places:
                 _require_commands_of_tables(own, found["advice"])
             return found, [f"{each}: as stated: not decided here; {AGAIN}" for each in places]
         if own.question.command == "observe":
-            return _observed(derived, there)
-        return _cells(derived, there, files, own)
+            return _complete_observation(derived, stated)
+        return _complete_cells(derived, stated, files, own)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as problem:
         raise InputError(f"{RESULT} is refused: {misread(problem)}") from None
 
 
-def _observed(derived: dict[str, Any], there: Document) -> Completed:
-    """An observation; of one that was cut short here only a part was derived."""
+def _complete_observation(derived: dict[str, Any], stated: Document) -> Completed:
+    """Complete an observation; the places that a time limit cut short here are taken from the bundle."""
     left = list[str]()
     if derived["reason"] == TIMEOUT:
         left = ["verdict", "reason", "refusal", "mechanisms", "intervals", "offset_groups", "states", "unsaid"]
     elif derived["unsaid"] == TIMEOUT:
         left = ["unsaid", "intervals"]
-    taken = {name: there[name] for name in left}
+    taken = {name: stated[name] for name in left}
     open_ones = [name for name, said in derived["mechanisms"].items() if TIMEOUT in said and "mechanisms" not in taken]
     if open_ones:
-        taken["mechanisms"] = derived["mechanisms"] | {name: there["mechanisms"][name] for name in open_ones}
+        taken["mechanisms"] = derived["mechanisms"] | {name: stated["mechanisms"][name] for name in open_ones}
         left.append("mechanisms")
     if not is_plain(taken):
         raise InputError(f"{RESULT} is refused: it states no observation")
@@ -94,56 +91,63 @@ def _result(files: Contents) -> dict[str, Any]:
     return found
 
 
-def _cells(derived: dict[str, Any], there: Document, files: Contents, own: Derived) -> Completed:
-    cells, stated = derived.get("cells", [derived]), there.get("cells", [there])
-    if [each["id"] for each in cells] != [each["id"] for each in stated]:
+def _complete_cells(derived: dict[str, Any], stated: Document, files: Contents, own: Derived) -> Completed:
+    derived_cells, stated_cells = derived.get("cells", [derived]), stated.get("cells", [stated])
+    if [each["id"] for each in derived_cells] != [each["id"] for each in stated_cells]:
         return derived, []  # the comparison says where
-    asked = own.answer.configurations
-    found = [_cell(*each, derived, files, own) for each in zip(cells, stated, asked, strict=True)]
-    lines = [line for _, said in found for line in said]
+    results = own.answer.configurations
+    completed = [_complete_cell(*each, derived, files, own) for each in zip(derived_cells, stated_cells, results, strict=True)]
+    cells, lines = [cell for cell, _ in completed], [line for _, lines in completed for line in lines]
     if "cells" not in derived:
-        return found[0][0], lines
-    reasons = next((each["reason"] for each, _ in found if each.get("reason")), None)
-    verdict = str(worst((each["verdict"] for each, _ in found), reasons))
-    return derived | {"verdict": verdict, "cells": [each for each, _ in found]}, lines
+        return cells[0], lines
+    reason = next((each["reason"] for each in cells if each.get("reason")), None)
+    return derived | {"verdict": str(worst((each["verdict"] for each in cells), reason)), "cells": cells}, lines
 
 
-def _cell(cell: dict[str, Any], stated: Document, answer: Result, whole: Document, files: Contents, own: Derived) -> Completed:
-    is_open = _is_cut(cell.get("reason", whole.get("reason")), own)
-    cell, lines = _advised(cell, stated, answer.chosen, is_open)
-    if not is_open and not is_free(own):
-        _require_decided(cell, stated)
-        return cell, lines
-    about = {"model": whole.get("model"), **cell}
-    entries = []
-    for one, other in zip(cell["properties"], stated["properties"], strict=True):
-        _require_agreement(cell["id"], one, other)
-        if is_open or one["verdict"] == "violated":
-            entries.append(_entry(about, one["name"], other, files, own))
-        else:
-            entries.append(one)
+def _complete_cell(
+    derived: dict[str, Any], stated: Document, result: Result, whole: Document, files: Contents, own: Derived
+) -> Completed:
+    is_open = _is_cut(derived.get("reason", whole.get("reason")), own)
+    derived, lines = _complete_remedy(derived, stated, result.chosen, is_open)
+    if not is_open and not is_any_witness_accepted(own):
+        _require_decided(derived, stated)
+        return derived, lines
+    properties = _complete_properties(derived, stated, whole, is_open, files, own)
     if not is_open:
-        _require_decided(cell, stated)
-        return cell | {"properties": entries}, lines
-    reason = stated.get("reason")
-    taken = {name: stated[name] for name in OF_A_SEARCH if name in stated}
+        _require_decided(derived, stated)
+        return derived | {"properties": properties}, lines
+    name, reason = derived["id"], stated.get("reason")
+    taken = {field: stated[field] for field in OF_A_SEARCH if field in stated}
     if not is_plain(taken) or not (reason is None or isinstance(reason, str)):
-        raise InputError(f"{RESULT} is refused: {cell['id']} states no counts of a search")
-    for name, known in cell.get("levels", {}).items():
-        if any(one != other for one, other in zip(known, stated["levels"][name], strict=False)):
-            raise InputError(f"{RESULT} is refused: {cell['id']} has other levels than those that were derived")
-    if "proofs" in cell:
-        names = OF_A_PROOF + (OF_MINING if own.question.arguments.get("mine") else ())
-        pairs = zip(cell["proofs"], stated["proofs"], strict=True)
-        taken["proofs"] = [one | {name: other[name] for name in names} for one, other in pairs]
-    taken["verdict"] = str(worst((each["verdict"] for each in entries), reason))
-    places = ", ".join(name for name in (*OF_A_SEARCH, "properties") if name in stated)
+        raise InputError(f"{RESULT} is refused: {name} states no counts of a search")
+    for field, levels in derived.get("levels", {}).items():
+        if any(one != other for one, other in zip(levels, stated["levels"][field], strict=False)):
+            raise InputError(f"{RESULT} is refused: {name} has other levels than those that were derived")
+    if "proofs" in derived:
+        fields = OF_A_PROOF + (OF_MINING if own.question.arguments.get("mine") else ())
+        pairs = zip(derived["proofs"], stated["proofs"], strict=True)
+        taken["proofs"] = [one | {field: other[field] for field in fields} for one, other in pairs]
+    taken["verdict"] = str(worst((each["verdict"] for each in properties), reason))
+    places = ", ".join(field for field in (*OF_A_SEARCH, "properties") if field in stated)
     why = f"stated to have been cut short ({reason})" if reason else f"stated {taken['verdict']}"
-    return {**cell, **taken, "properties": entries}, [*lines, f"{cell['id']}: {places}: {why}; {AGAIN}"]
+    return derived | taken | {"properties": properties}, [*lines, f"{name}: {places}: {why}; {AGAIN}"]
+
+
+def _complete_properties(
+    derived: Document, stated: Document, whole: Document, is_open: bool, files: Contents, own: Derived
+) -> list[dict[str, Any]]:
+    """Return the verdicts of a cell: the derived ones, but the stated ones where they are open or violated."""
+    about, entries = {"model": whole.get("model"), **derived}, []
+    for one, other in zip(derived["properties"], stated["properties"], strict=True):
+        _require_agreement(derived["id"], one, other)
+        is_stated = is_open or one["verdict"] == "violated"
+        entries.append(_property_entry(about, one["name"], other, files, own) if is_stated else one)
+    return entries
 
 
 def _require_decided(cell: Document, stated: Document) -> None:
-    """Errors: `InputError` where a bundle leaves open what was decided here."""
+    """Refuse a bundle that leaves open what was decided here.  Errors: `InputError` where a bundle leaves open what was
+    decided here."""
     if stated.get("reason") is not None and cell.get("reason") is None:
         found = ", ".join(f"{each['name']} {each['verdict']}" for each in cell["properties"])
         raise _left_open(cell["id"], f"{stated['reason']!r:.60}", found)
@@ -153,11 +157,9 @@ def _left_open(what: str, why: str, found: str) -> InputError:
     return InputError(f"{RESULT} is refused: it leaves {what} undecided ({why}), which is decided here: {found}; make it again")
 
 
-def _advised(cell: dict[str, Any], stated: Document, chosen: Chosen | None, is_open: bool) -> Completed:
-    """The advised change as it stands where a search of one, or of what it is to mend, was cut short here.
-
-    Errors: `InputError` where a bundle leaves changes open that were decided here.
-    """
+def _complete_remedy(cell: dict[str, Any], stated: Document, chosen: Chosen | None, is_open: bool) -> Completed:
+    """Take over the advised change if a search of one, or of the violation that it mends, was cut short here.  Errors:
+    `InputError` if the bundle leaves changes open that were decided here."""
     mine, theirs = cell.get("remedy"), stated.get("remedy")
     if chosen is None or mine == theirs or not isinstance(theirs, dict):
         return cell, []
@@ -175,7 +177,8 @@ def _require_commands_of_tables(own: Derived, advice: Document) -> None:
 
 
 def _require_commands(every: Sequence[Chosen], stated: Document) -> None:
-    """Errors: `InputError` for a change that is none that is tried, and for commands that are not those that make it."""
+    """Refuse a change that is not among those that are tried, and commands that do not make the change.  Errors: `InputError`
+    for a change that is none that is tried, and for commands that are not those that make it."""
     changes = stated["changes"]
     known = [each for each in every if not changes or changes in remedies.candidates(each)]
     if not any(stated["commands"] == [one.document() for one in remedies.commands(each, changes)] for each in known):
@@ -183,7 +186,7 @@ def _require_commands(every: Sequence[Chosen], stated: Document) -> None:
 
 
 def _is_cut(reason: Any, own: Derived) -> bool:
-    """Whether something ended a search that might have gone on; to have come to the depth that was asked for is none."""
+    """Whether a limit ended a search; a bounded search that reached the requested depth was not cut short."""
     if own.question.command != "prove" or not isinstance(reason, str):
         return reason is not None
     return any(each in reason for each in (TIMEOUT, INTERRUPTED, OUT_OF_MEMORY, "killed"))
@@ -199,28 +202,26 @@ def _require_agreement(where: str, derived: Document, stated: Document) -> None:
         raise InputError(f"{RESULT} is refused: {where} states {stated['steps']} steps; the shortest has {derived['steps']}")
 
 
-def _entry(about: Document, name: str, stated: Document, files: Contents, own: Derived) -> dict[str, Any]:
-    """A property's verdict as stated; what a counterexample decides is taken from the counterexample."""
+def _property_entry(about: Document, name: str, stated: Document, files: Contents, own: Derived) -> dict[str, Any]:
+    """Return a property's verdict as stated; for a violation the entry is built from the re-executed counterexample."""
     verdict = Verdict(stated["verdict"])
     if verdict is not Verdict.VIOLATED:
         return {"name": name, "verdict": str(verdict)}
-    known = witness(files, str(stated["trace"]), about, name, own)
+    known = read_witness(files, str(stated["trace"]), about, name, own)
     finding = Finding(known.broken, 0, verdict, known.trace)
     outcome = Outcome(known.system, (finding,), Counts(), 0.0)
     found: dict[str, Any] = describe.document(outcome)["properties"][0]
     return found | {"trace": stated["trace"]}
 
 
-def is_free(own: Derived) -> bool:
-    """Whether any counterexample of the right length will do: which one a solver finds is its own choice."""
+def is_any_witness_accepted(own: Derived) -> bool:
+    """Whether any counterexample of the right length is accepted, since a solver chooses which one it finds."""
     return own.question.command == "prove"
 
 
-def witness(files: Contents, name: str, about: Document, broken: str, own: Derived) -> Counterexample:
-    """A bundle's counterexample, re-executed.
-
-    Errors: `InputError` for one that is of another question, or is not written as neverlost writes it.
-    """
+def read_witness(files: Contents, name: str, about: Document, broken: str, own: Derived) -> Counterexample:
+    """Re-execute a counterexample of the bundle.  Errors: `InputError` for one of another question, or one that is not written
+    as neverlost writes it."""
     if name not in files or not name.endswith(SUFFIX):
         raise InputError(f"{RESULT} is refused: {about['id']} is said to violate {broken}, but there is no {name}")
     (own.folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -238,35 +239,35 @@ def witness(files: Contents, name: str, about: Document, broken: str, own: Deriv
     return again
 
 
-def _sweep(
-    derived: dict[str, Any], there: Document, files: Contents, own: Derived, seed: int | None, seconds: float
+def _complete_sweep(
+    derived: dict[str, Any], stated: Document, files: Contents, own: Derived, seed: int | None, seconds: float
 ) -> Completed:
-    """A sweep in which some cells were not decided again: everything that follows from all cells follows from the stated."""
-    cells, sweep = there["cells"], own.answer.swept
+    """Complete a sweep in which some cells were not decided again; whatever follows from all cells is computed from the
+    completed cells."""
+    cells, sweep = stated["cells"], own.answer.swept
     if [each["id"] for each in cells] != [each["id"] for each in derived["cells"]]:
+        return derived, []  # the comparison says where
+    is_open = [any(each.verdict is Verdict.INCONCLUSIVE for each in decisions) for decisions in sweep.decisions]
+    open_cells = [number for number in range(len(cells)) if is_open[number]]
+    if not open_cells:
         return derived, []
-    undecided = [
-        number for number in range(len(cells)) if any(each.verdict is Verdict.INCONCLUSIVE for each in sweep.decisions[number])
-    ]
-    if not undecided:
-        return derived, []
-    merged = _merged(sweep, cells, set(undecided), files, own)
-    sampled = set(_sampled(merged, undecided, derived["symmetry"], seed, seconds))
-    place = {
+    completed = _merge_decisions(sweep, cells, open_cells, files, own)
+    confirmed = set(_sample_cells(completed, open_cells, derived["symmetry"], seed, seconds))
+    traces = {
         (number, each["name"]): each["trace"]
         for number, cell in enumerate(cells)
         for each in cell["properties"]
         if "trace" in each
     }
-    document = describe_sweep.document(own.answer.spanned, merged, derived["engine"], derived["symmetry"], place)
-    if not is_measurement(there["searches"]):
+    document = describe_sweep.document(own.answer.spanned, completed, derived["engine"], derived["symmetry"], traces)
+    if not is_measurement(stated["searches"]):
         raise InputError(f"{RESULT} is refused: searches are no counts of searches")
-    document["searches"] = there["searches"]
+    document["searches"] = stated["searches"]
     if own.answer.expected is not None:
         document["changes"] = describe_sweep.changes(own.answer.expected, document)
     document |= own.question.answered
-    left = [number for number in undecided if number not in sampled]
-    lines = [f"{cells[number]['id']}: {_as_stated(merged, number)}; {AGAIN}" for number in left]
+    unconfirmed = [number for number in open_cells if number not in confirmed]
+    lines = [f"{cells[number]['id']}: {_as_stated(completed, number)}; {AGAIN}" for number in unconfirmed]
     return document, [*lines, f"searches: which there were, and their counts, are as stated; {AGAIN}"]
 
 
@@ -275,11 +276,13 @@ def _as_stated(sweep: Sweep, number: int) -> str:
     return f"{', '.join(decisions)}, how they were decided and the number of states are as stated"
 
 
-def _merged(sweep: Sweep, cells: Sequence[Document], undecided: set[int], files: Contents, own: Derived) -> Sweep:
-    """The sweep with stated decisions where there are no derived ones."""
+def _merge_decisions(
+    sweep: Sweep, cells: Sequence[Document], open_cells: Sequence[int], files: Contents, own: Derived
+) -> Sweep:
+    """Return the sweep with the stated decisions in the open cells."""
     numbers = {each["id"]: number for number, each in enumerate(cells)}
     decisions, distinct = list(sweep.decisions), list(sweep.distinct)
-    for number in sorted(undecided):
+    for number in open_cells:
         cell = cells[number]
         found = []
         for one, other in zip(sweep.decisions[number], cell["properties"], strict=True):
@@ -302,29 +305,27 @@ def _decision(
         raise InputError(f"{RESULT} is refused: {cell['id']} was decided by {how!r}, which is no way")
     trace: Behaviour | None = None
     if verdict is Verdict.VIOLATED:
-        trace = witness(files, str(stated["trace"]), cell, one.property.name, own).trace
+        trace = read_witness(files, str(stated["trace"]), cell, one.property.name, own).trace
     source = numbers[stated["from"]] if "from" in stated else None
     return Decision(one.property, verdict, how, trace, source)
 
 
-def _sampled(sweep: Sweep, undecided: Sequence[int], symmetry: bool, seed: int | None, seconds: float) -> Iterator[int]:
-    """Cells searched by themselves, as many as there is time for, in an order that the bundle does not know.
-
-    Errors: `InputError` for a cell of which something else is true than is stated.
-    """
+def _sample_cells(sweep: Sweep, open_cells: Sequence[int], symmetry: bool, seed: int | None, seconds: float) -> Iterator[int]:
+    """Search open cells by themselves, as many as there is time for, in an order that the bundle cannot predict; yield
+    those that were confirmed.  Errors: `InputError` for a cell with another answer than is stated."""
     drawn = random.Random(seed) if seed is not None else random.SystemRandom()
     started = time.monotonic()
-    for number in drawn.sample(list(undecided), len(undecided)):
+    for number in drawn.sample(list(open_cells), len(open_cells)):
         left = seconds - (time.monotonic() - started)
         if left <= 0:
             return
         decisions = sweep.decisions[number]
-        if all(each.verdict is not Verdict.INCONCLUSIVE for each in decisions) and _is_so(sweep, number, symmetry, left):
+        if all(each.verdict is not Verdict.INCONCLUSIVE for each in decisions) and _is_confirmed(sweep, number, symmetry, left):
             yield number
 
 
-def _is_so(sweep: Sweep, number: int, symmetry: bool, seconds: float) -> bool:
-    """Whether a cell, searched by itself, has the stated verdicts; False where the time did not suffice."""
+def _is_confirmed(sweep: Sweep, number: int, symmetry: bool, seconds: float) -> bool:
+    """Search a cell by itself and return whether it has the stated verdicts; False if the time did not suffice."""
     decisions, system = sweep.decisions[number], sweep.systems[number]
     options = Options(limits=SearchLimits(seconds), symmetry=symmetry, every_configuration=True)
     outcome = explore(system, [each.property for each in decisions], options)

@@ -1,9 +1,7 @@
-"""Checking an evidence bundle again, offline: the whole bundle is derived from its question, and compared.
-
-The bundle decides the question, and nothing else: no count, reason, name or id in it switches a check off.  Measured values
-are a closed list (`measured`).  Where the search would take longer than the reader wants to wait, what was not derived is
-named, place by place, and then the bundle is verified in part only.
-"""
+"""Checks an evidence bundle again, offline: derives the whole bundle from its question, and compares.  The bundle decides the
+question, and nothing else: no count, reason, name or id in it switches a check off.  Measured values are a closed list
+(`measurements`).  If the search would take longer than the reader wants to wait, what was not derived is named, place by
+place, and the bundle is verified in part only."""
 
 from __future__ import annotations
 
@@ -13,24 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from neverlost.checker.engine.compiled.code_cache import compiling_afresh
-from neverlost.checker.engine.evidence import ledger
-from neverlost.checker.engine.evidence import reachable_states as reachable
+from neverlost.checker.engine.evidence import ledger, reachable_states
 from neverlost.checker.engine.host.whole_files import as_json
 from neverlost.checker.engine.outcome import EngineError
 from neverlost.model.system import bind
-from neverlost.reports.bundle import ledger_lines, seal
-from neverlost.reports.bundle import proof_check as proved
-from neverlost.reports.bundle import safe_paths as contained
+from neverlost.reports.bundle import ledger_lines, proof_check, safe_paths, seal
 from neverlost.reports.bundle.question import FILE, BundleQuestion, commit_of_checkout, digest
 from neverlost.reports.bundle.safe_paths import MANIFEST
 from neverlost.reports.bundle.seal import ENVIRONMENT, RESULT
 from neverlost.reports.bundle.stored_levels import CERTIFICATE
 from neverlost.reports.counterexample.saved import SUFFIX
-from neverlost.reports.documents import measurements as measured
-from neverlost.reports.questions.nines import page as nines
-from neverlost.reports.questions.verify import solvers
-from neverlost.reports.questions.verify import unverified_claims as stated
-from neverlost.reports.questions.verify.derive import Derived, derived
+from neverlost.reports.documents import measurements
+from neverlost.reports.questions.nines import page as nines_page
+from neverlost.reports.questions.verify import solvers, unverified_claims
+from neverlost.reports.questions.verify.derive import Derived, derive
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.choose import chosen_of
 from neverlost.specs.configuration.input import Contents
@@ -57,25 +51,20 @@ class BundleCheck:
 
     @property
     def verdict(self) -> str:
-        """In words."""
         return "verified" if self.is_complete else "partly verified"
 
 
-def verify(directory: str, full: bool = False, seed: int | None = None, seconds: float = SECONDS) -> BundleCheck:
-    """Check a bundle; `full` searches everything again, however large; otherwise `seed` draws what is searched of a sweep.
-
-    Errors: `InputError` naming every file that was altered, removed or added, and whatever the bundle says wrongly.
+def verify_bundle(directory: str, full: bool = False, seed: int | None = None, seconds: float = SECONDS) -> BundleCheck:
+    """Check a bundle; `full` searches everything again, however large; otherwise `seed` draws which cells of a sweep are
+    searched.  Errors: `InputError` naming every file that was altered, removed or added, and whatever the bundle says wrongly.
     """
-    files = opened(directory)
+    files = open_bundle(directory)
     with compiling_afresh():
-        return compared(files, derived(asked(files), None if full else seconds), seed, None if full else seconds)
+        return compare_bundle(files, derive(question_of(files), None if full else seconds), seed, None if full else seconds)
 
 
-def asked(files: Contents) -> BundleQuestion:
-    """The question of a bundle, which its result answers by name.
-
-    Errors: `InputError` where the result is of another one.
-    """
+def question_of(files: Contents) -> BundleQuestion:
+    """Return the question of a bundle.  Errors: `InputError` if the result does not answer it (by its digest)."""
     question = BundleQuestion.of(files)
     answered = _parsed(RESULT, files)
     if not isinstance(answered, dict) or answered.get("question") != question.digest:
@@ -83,18 +72,16 @@ def asked(files: Contents) -> BundleQuestion:
     return question
 
 
-def opened(directory: str) -> Contents:
-    """The files of a bundle, as its manifest lists them.
-
-    Errors: `InputError` for what is no bundle, and naming every file that is not as the manifest has it.
-    """
+def open_bundle(directory: str) -> Contents:
+    """Read the files of a bundle.  Errors: `InputError` for a folder that is not a bundle, and naming every file that differs
+    from its manifest."""
     folder = Path(directory)
     if not folder.is_dir():
         raise InputError(f"{directory!r} is not a directory; name the --out directory of a command")
     if not (folder / MANIFEST).exists():
         raise InputError(f"{directory!r} has no {MANIFEST}; name the --out directory of a command")
-    files = contained.files_of(folder)
-    listed = contained.listed(folder, files)
+    files = safe_paths.read_files(folder)
+    listed = safe_paths.read_manifest(folder, files)
     wrong = [f"{name} was removed" for name in listed if name not in files]
     wrong += [f"{name} was added" for name in files if name not in listed and name != MANIFEST]
     wrong += [f"{name} was altered" for name, known in listed.items() if name in files and digest(files[name]) != known]
@@ -103,36 +90,36 @@ def opened(directory: str) -> Contents:
     return files
 
 
-def compared(files: Contents, own: Derived, seed: int | None = None, seconds: float | None = SECONDS) -> BundleCheck:
-    """A bundle's files against those that its question has.
-
-    Errors: `InputError` for the first difference, with its place and both values.
-    """
+def compare_bundle(files: Contents, own: Derived, seed: int | None = None, seconds: float | None = SECONDS) -> BundleCheck:
+    """Compare a bundle's files with those that its question has.  Errors: `InputError` for the first difference, with its
+    place and both values."""
     found = BundleCheck()
-    result, open_places = stated.completed(files, own, seed, SECONDS if seconds is None else seconds)
+    result, open_places = unverified_claims.complete(files, own, seed, SECONDS if seconds is None else seconds)
     found.unchecked += open_places
-    documents = {RESULT: _same(RESULT, files, measured.overlaid(RESULT, result, _parsed(RESULT, files)))}
+    documents = {
+        RESULT: _require_same(RESULT, files, measurements.take_measured_values(RESULT, result, _parsed(RESULT, files)))
+    }
     same = "what was decided here is the same" if open_places else "every field is the same"
-    found.confirmed.append(f"{_said(own.question)}, and the answer derived from it again: {same}")
-    documents |= _traces(files, own, result)
+    found.confirmed.append(f"{_describe_question(own.question)}, and the answer derived from it again: {same}")
+    documents |= _check_traces(files, own, result)
     counterexamples = sum(name.endswith(SUFFIX) for name in documents)
     if counterexamples:
         found.confirmed.append(f"{pluralize(counterexamples, 'counterexample')} re-executed on the defining interpreter")
-    documents |= _ledger(files, _parsed(RESULT, files), found)
-    _environment(files, own)
+    documents |= _check_ledger(files, _parsed(RESULT, files), found)
+    _check_environment(files, own)
     if CERTIFICATE in own.files:
-        found.confirmed.append(_certificate(files, own, result))
-    _others(files, own, documents, found)
+        found.confirmed.append(_check_certificate(files, own, result))
+    _check_other_files(files, own, documents, found)
     if obligations := {name: each.decode() for name, each in own.files.items() if name.endswith(solvers.SUFFIX)}:
-        confirmed, unchecked = solvers.asked_again(obligations, seconds)
+        confirmed, unchecked = solvers.solve_again(obligations, seconds)
         found.confirmed += confirmed
         found.unchecked += unchecked
-    _manifest(files, result, own.question)
-    found.confirmed.append(f"{len(files)} files, none besides; {measured.SAYS}")
+    _check_manifest(files, result, own.question)
+    found.confirmed.append(f"{len(files)} files, none besides; {measurements.SAYS}")
     return found
 
 
-def _said(question: BundleQuestion) -> str:
+def _describe_question(question: BundleQuestion) -> str:
     return f"the question (neverlost {question.command}, {pluralize(len(question.contents), 'file')} of the user's)"
 
 
@@ -142,12 +129,9 @@ def _parsed(name: str, files: Contents) -> Any:
     return parsed_json(files[name].decode("utf-8", "replace"), name)
 
 
-def _same(name: str, files: Contents, expected: Document) -> bytes:
-    """The file as it must be.
-
-    Errors: `InputError` with the first place in which it is not.
-    """
-    place = next(measured.differences(_parsed(name, files), expected), None)
+def _require_same(name: str, files: Contents, expected: Document) -> bytes:
+    """Return the content that a file must have.  Errors: `InputError` with the first place at which the file differs."""
+    place = next(measurements.differences(_parsed(name, files), expected), None)
     if place is not None:
         path, one, other = place
         raise InputError(f"{name} is refused: {path} is {_short(one)}; derived from {FILE} it is {_short(other)}{_hint(files)}")
@@ -163,13 +147,14 @@ def _short(value: Any) -> str:
 
 
 def _hint(files: Contents) -> str:
-    """Where to look when another state of the sources wrote the bundle."""
+    """Return a hint about the commit, if another commit wrote the bundle."""
     wrote = _parsed(FILE, files).get("commit")
     return f" (commit {wrote} wrote it; this is {commit_of_checkout()})" if wrote != commit_of_checkout() else ""
 
 
-def _traces(files: Contents, own: Derived, result: Document) -> dict[str, bytes]:
-    """The counterexamples that the result names: derived, or where they are a solver's choice or not derived, re-executed."""
+def _check_traces(files: Contents, own: Derived, result: Document) -> dict[str, bytes]:
+    """Return the counterexamples that the result names: equal to derived ones, or re-executed if a solver chose them or they
+    were not derived."""
     found = {}
     for cell in result.get("cells", [result]):
         for each in cell.get("properties", ()):
@@ -181,14 +166,16 @@ def _traces(files: Contents, own: Derived, result: Document) -> dict[str, bytes]
                 raise InputError(f"the bundle is refused: it lacks {name}")
             if expected == files[name]:
                 found[name] = expected
-            elif expected is None or stated.is_free(own):
-                found[name] = as_json(stated.witness(files, name, {**result, **cell}, each["name"], own).itf).encode()
+            elif expected is None or unverified_claims.is_any_witness_accepted(own):
+                found[name] = as_json(
+                    unverified_claims.read_witness(files, name, {**result, **cell}, each["name"], own).itf
+                ).encode()
             else:
-                found[name] = _same(name, files, own.document(name))
+                found[name] = _require_same(name, files, own.document(name))
     return found
 
 
-def _ledger(files: Contents, result: Document, found: BundleCheck) -> dict[str, bytes]:
+def _check_ledger(files: Contents, result: Document, found: BundleCheck) -> dict[str, bytes]:
     lines = ledger_lines.lines_of(result)
     if ledger.FILE not in files:
         if lines:
@@ -196,7 +183,7 @@ def _ledger(files: Contents, result: Document, found: BundleCheck) -> dict[str, 
         return {}
     there = ledger.parsed(files[ledger.FILE].decode("utf-8", "replace"), ledger.FILE)
     try:
-        others = ledger_lines.others(there, result)
+        others = ledger_lines.lines_of_other_runs(there, result)
     except EngineError as problem:
         raise InputError(f"{ledger.FILE} is refused: {problem}") from None
     if ledger.text(sorted(there, key=lambda each: each.subject)).encode() != files[ledger.FILE]:
@@ -208,45 +195,43 @@ def _ledger(files: Contents, result: Document, found: BundleCheck) -> dict[str, 
     return {ledger.FILE: files[ledger.FILE]}
 
 
-def _environment(files: Contents, own: Derived) -> None:
-    expected = measured.overlaid(ENVIRONMENT, own.document(ENVIRONMENT), _parsed(ENVIRONMENT, files))
-    _same(ENVIRONMENT, files, expected)
+def _check_environment(files: Contents, own: Derived) -> None:
+    expected = measurements.take_measured_values(ENVIRONMENT, own.document(ENVIRONMENT), _parsed(ENVIRONMENT, files))
+    _require_same(ENVIRONMENT, files, expected)
 
 
-def _certificate(files: Contents, own: Derived, result: Document) -> str:
-    """Walk the listed states by the program that shares no code with the engines."""
+def _check_certificate(files: Contents, own: Derived, result: Document) -> str:
+    """Check the certificate with the program that shares no code with the engines; return a sentence."""
     if CERTIFICATE not in files:
         raise InputError(f"the bundle is refused: it lacks {CERTIFICATE}")
     chosen = chosen_of(result)
     holding = [properties()[each["name"]] for each in result["properties"] if each["verdict"] == "holds"]
     path = own.folder / f"stated-{CERTIFICATE}"
     path.write_bytes(files[CERTIFICATE])
-    count = reachable.verify(path, bind(chosen.model, chosen.configuration), holding)
+    count = reachable_states.verify(path, bind(chosen.model, chosen.configuration), holding)
     if count != result["states"]["distinct"]:
         raise InputError(f"{CERTIFICATE} lists {count} states, {RESULT} says {result['states']['distinct']}")
     return f"certificate: {count:,} states are closed under every action, and {', '.join(each.name for each in holding)} holds"
 
 
-def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: BundleCheck) -> None:
-    """Reports, pictures and gate files are decided by the documents; the rest of the files by the question alone."""
+def _check_other_files(files: Contents, own: Derived, documents: dict[str, bytes], found: BundleCheck) -> None:
+    """Compare every file that has no check of its own: what the question alone decides must be the same; reports, pictures and
+    gate files, which follow from the documents, may be rendered by another version; any other file is refused."""
     result = _parsed(RESULT, files)
     try:
         rendered = own.rendered(documents, RESULT)
-        pages = nines.files(result) if own.question.command == "nines" else {}
+        pages = nines_page.files(result) if own.question.command == "nines" else {}
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as problem:
         raise InputError(f"{RESULT} is refused: {misread(problem)}") from None
     checked = {*documents, ENVIRONMENT, MANIFEST, *({CERTIFICATE} & own.files.keys())}
-    alone = {name: content for name, content in own.files.items() if not _is_decided(name) and name not in checked}
-    alone |= {name: content.encode() for name, content in pages.items()}
-    if own.question.command == "prove":
-        held = {each["name"] for each in result.get("properties", ()) if each["verdict"] == "holds"}
-        cut = [each for each in own.answer.inductions if each.goal.name in held and not each.is_complete]
-        left = sorted(proved.names_of(cut) & files.keys())
-        checked |= set(left)
-        found.unchecked += [f"{name}: not built from the model again; {stated.AGAIN}" for name in left]
-    wrong = [f"{name} is missing" for name in alone if name not in files]
-    wrong += [f"nothing gives {name}" for name in files if name not in alone and name not in rendered and name not in checked]
-    wrong += [f"{name} is not what follows" for name in alone if name in files and files[name] != alone[name]]
+    required = {name: content for name, content in own.files.items() if not _is_decided(name) and name not in checked}
+    required |= {name: content.encode() for name, content in pages.items()}
+    unbuilt = _unbuilt_obligations(files, own, result)
+    found.unchecked += [f"{name}: not built from the model again; {unverified_claims.AGAIN}" for name in unbuilt]
+    known = checked | required.keys() | rendered.keys() | set(unbuilt)
+    wrong = [f"{name} is missing" for name in required if name not in files]
+    wrong += [f"nothing gives {name}" for name in files if name not in known]
+    wrong += [f"{name} is not what follows" for name, content in required.items() if files.get(name, content) != content]
     if wrong:
         raise InputError(f"the bundle is refused: {'; '.join(wrong)}{_hint(files)}")
     other = [name for name in rendered if files.get(name) != rendered[name]]
@@ -255,11 +240,20 @@ def _others(files: Contents, own: Derived, documents: dict[str, bytes], found: B
     found.unchecked += [f"{name}: not what this version renders (neverlost report BUNDLE renders it again)" for name in other]
 
 
+def _unbuilt_obligations(files: Contents, own: Derived, result: Document) -> list[str]:
+    """Return the SMT-LIB files of properties that hold as stated and whose proof was cut short here."""
+    if own.question.command != "prove":
+        return []
+    holding = {each["name"] for each in result.get("properties", ()) if each["verdict"] == "holds"}
+    cut = [each for each in own.answer.inductions if each.goal.name in holding and not each.is_complete]
+    return sorted(proof_check.possible_obligation_files(cut) & files.keys())
+
+
 def _is_decided(name: str) -> bool:
-    """Whether the documents decide a file of the derived bundle."""
+    """Whether a file of the derived bundle follows from its documents."""
     return Path(name).suffix in seal.RENDERED or name.endswith(SUFFIX) or name == ledger.FILE
 
 
-def _manifest(files: Contents, result: Document, question: BundleQuestion) -> None:
-    expected = seal.manifest({name: digest(each) for name, each in files.items() if name != MANIFEST}, result, question)
-    _same(MANIFEST, files, expected)
+def _check_manifest(files: Contents, result: Document, question: BundleQuestion) -> None:
+    expected = seal.make_manifest({name: digest(each) for name, each in files.items() if name != MANIFEST}, result, question)
+    _require_same(MANIFEST, files, expected)

@@ -33,13 +33,13 @@ class Dialect:
     has_java_client: bool = True
 
     def with_defaults(self, settings: Settings) -> Settings:
-        """The settings with what the framework sets where the file does not."""
+        """Return the settings with what the framework sets where the file does not."""
         own = {key: Setting(value, f"{self.name}'s default", Origin.DEFAULT) for key, value in self.defaults.items()}
         return own | settings
 
 
 def _after(settings: Settings, prefix: str) -> Settings:
-    """The settings below a prefix, without it."""
+    """Return the settings below a prefix, without it."""
     return {key[len(prefix) :]: each for key, each in settings.items() if key.startswith(prefix) and len(key) > len(prefix)}
 
 
@@ -65,7 +65,7 @@ def _spring(settings: Settings, role: str) -> Named:
 
 
 def _spring_cloud(settings: Settings, role: str) -> Named:
-    """The binder's settings, and for each binding its own on top."""
+    """Return the binder's settings, and for each binding its own on top."""
     binder = _after(settings, "spring.cloud.stream.kafka.binder.")
     required = next((binder[key] for key in ("requiredAcks", "required-acks", "requiredacks") if key in binder), None)
     base: Settings = {"acks": required} if required and role == "producer" else {}
@@ -109,7 +109,7 @@ def _speaks_kafka(channel: Settings) -> bool:
 
 
 def _connect(settings: Settings, role: str) -> Named:
-    """A worker's file, or a connector's (whose settings may stand below `config`)."""
+    """Return a worker's file, or a connector's (whose settings may stand below `config`)."""
     for wrapped in ("spec.config.", "config."):
         settings = settings | _after(settings, wrapped)
     own = _after(settings, f"{role}.")
@@ -181,7 +181,7 @@ def _is_librdkafka(settings: Settings) -> bool:
 
 
 def _only(has: str, lacks: str) -> frozenset[str]:
-    """The client keys of one library that the other does not know."""
+    """Return the client keys of one library that the other does not know."""
     every = names()
     return (every[f"{has}producer"] | every[f"{has}consumer"]) - (every[f"{lacks}producer"] | every[f"{lacks}consumer"])
 
@@ -210,6 +210,6 @@ JAVA = Dialect("Java", lambda settings: True, _plain)
 
 
 def dialect_of(settings: Settings) -> Dialect:
-    """The first dialect that recognises the settings; plain Java names otherwise."""
+    """Return the first dialect that recognises the settings; plain Java names otherwise."""
     found: Iterable[Dialect] = (each for each in DIALECTS if each.recognises(settings))
     return next(iter(found), JAVA)

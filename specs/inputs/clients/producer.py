@@ -50,7 +50,7 @@ def parse_acks(setting: Setting) -> str:
 
 
 def _conflicts(acks: Setting, given: Settings, limit: int) -> list[str]:
-    """What idempotence does not go with, as Kafka says it."""
+    """Return what idempotence does not go with, as Kafka says it."""
     found = [f"acks={acks.value} ({acks.where})"] if "acks" in given and acks.value != "all" else []
     if "retries" in given and whole(given["retries"], "retries", 0, LARGEST_INT) == 0:
         found.append(f"retries=0 ({given['retries'].where})")
@@ -60,7 +60,7 @@ def _conflicts(acks: Setting, given: Settings, limit: int) -> list[str]:
 
 
 def producer(given: Settings, version: Version | None, default: Mapping[str, Setting], refuses: bool = False) -> Producer:
-    """The producer that results from settings under the Java client's names.
+    """Return the producer that results from settings under the Java client's names.
 
     Idempotence (asked for, or by `transactional.id`) turns an acks that is not set into `all`.  Where it conflicts
     with another setting Kafka refuses to start the producer if it was asked for, and drops it if it was a default;
@@ -93,7 +93,7 @@ def producer(given: Settings, version: Version | None, default: Mapping[str, Set
 
 
 def _asked_for(given: Settings) -> Setting | None:
-    """What the file says about idempotence, directly or by naming a transaction."""
+    """Return what the file says about idempotence, directly or by naming a transaction."""
     asked = given.get("enable.idempotence")
     if asked:
         return Setting(str(truth(asked, "enable.idempotence")).lower(), asked.where, asked.how)
@@ -106,7 +106,7 @@ def _not_modelled(key: str, setting: Setting) -> Notice:
 
 
 def consumer_notices(given: Settings) -> list[Notice]:
-    """What a consumer's settings say about when offsets are committed; the rest is in the application's code."""
+    """Return what a consumer's settings say about when offsets are committed; the rest is in the application's code."""
     found = [
         Notice(NoticeKind.NOT_MODELLED, f"{key}={given[key].value.strip()}: {says}", given[key].where)
         for key, says in CONSUMER_NOT_MODELLED.items()
@@ -121,7 +121,7 @@ def consumer_notices(given: Settings) -> list[Notice]:
 
 
 def assumed_producer(version: Version | None, default: Mapping[str, Setting]) -> Producer:
-    """The producer where no file shows one: a Java client of the cluster's version that sets nothing."""
+    """Return the producer where no file shows one: a Java client of the cluster's version that sets nothing."""
     acks, idempotence = (Setting(each.value, f"{each.where}; no producer is shown", Origin.ASSUMED) for each in _pair(default))
     says = f"acks={acks.value} is assumed, for no file shows a producer"
     remedy = "give --producer-properties FILE, or --set acks=..."
@@ -133,7 +133,7 @@ def _pair(default: Mapping[str, Setting]) -> tuple[Setting, Setting]:
 
 
 def decide(clients: Iterable[Client], version: Version | None, default: Mapping[str, Setting]) -> Producer:
-    """The producer of some clients: the one with the least safe acks decides.
+    """Return the producer of some clients: the one with the least safe acks decides.
 
     Errors: as `producer`.
     """

@@ -36,7 +36,7 @@ class Client:
 
 
 def read_clients(path: Path, role: str) -> list[Client]:
-    """The clients of a file; `role` is `producer` or `consumer`.
+    """Return the clients of a file; `role` is `producer` or `consumer`.
 
     Errors: `InputError` for a file without a setting of such a client, and for a mistyped one.
     """
@@ -50,7 +50,7 @@ def read_clients(path: Path, role: str) -> list[Client]:
 
 
 def flat_settings(text: str, name: str) -> Settings:
-    """The settings of a properties, YAML or JSON text by dotted key.
+    """Return the settings of a properties, YAML or JSON text by dotted key.
 
     Errors: `InputError` for malformed text, and documents of one stream that set a key differently.
     """
@@ -65,7 +65,7 @@ def flat_settings(text: str, name: str) -> Settings:
 
 
 def _utf8(text: str) -> str:
-    """A text that was read as ISO 8859-1, as properties are, in the encoding that YAML has."""
+    """Return a text that was read as ISO 8859-1, as properties are, in the encoding that YAML has."""
     try:
         return text.encode("iso-8859-1").decode("utf-8")
     except UnicodeError:
@@ -99,7 +99,7 @@ def _client(called: str, dialect: Dialect, own: Settings, role: str, name: str) 
 
 
 def _ignored(strange: Settings, role: str) -> Iterable[Notice]:
-    """What plug-ins and serializers read."""
+    """Yield what plug-ins and serializers read."""
     if strange:
         keys = ", ".join(map(quoted, list(strange)[:5])) + (", ..." if len(strange) > 5 else "")
         says = f"{len(strange)} key{'s' * (len(strange) > 1)} that Kafka's {role} does not know: {keys}"
@@ -120,7 +120,7 @@ def _require_everything_read(settings: Settings, found: list[Client], role: str,
 
 
 def _example(dialect: Dialect, role: str, key: str) -> str:
-    """How a dialect writes a setting."""
+    """Return how a dialect writes a setting."""
     start = {
         "Spring": f"spring.kafka.{role}.",
         "Spring Cloud Stream": f"spring.cloud.stream.kafka.binder.{role}-properties.",

@@ -29,7 +29,7 @@ _IDS = ("id", "nodeId", "brokerId", "broker_id")
 
 
 def is_tree(tree: DocumentNode) -> bool:
-    """Whether a document is a list of topics, or has one."""
+    """Return True if a document is a list of topics, or has one."""
     topics = [] if tree.has("schema") else _topics(tree)
     return bool(topics) and all(_first(each, _NAMES) is not None and _is_topic(each) for each in topics)
 
@@ -50,7 +50,7 @@ def _first(node: DocumentNode, keys: tuple[str, ...]) -> DocumentNode | None:
 
 
 def read(document: Document) -> Described:
-    """The topics with their partitions.
+    """Return the topics with their partitions.
 
     Errors: `InputError` for a topic or a partition twice, and for what is no broker id.
     """
@@ -79,7 +79,7 @@ def _topic(node: DocumentNode) -> Topic:
 
 
 def _configs(node: DocumentNode) -> Settings:
-    """A table of settings, or a list of entries with a name and a value."""
+    """Return a table of settings, or a list of entries with a name and a value."""
     config = _first(node, ("configs", "config", "configEntries"))
     if config is None:
         return {}
@@ -123,6 +123,6 @@ def _brokers(node: DocumentNode, keys: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def _id(node: DocumentNode) -> str:
-    """A broker as its id, or as a table with one."""
+    """Return a broker as its id, or as a table with one."""
     found = _first(node, _IDS) if node.is_table else node
     return found.text("broker id") if found else ""

@@ -17,12 +17,12 @@ _PLACES = ("replication.factor", "num.partitions")
 
 
 def is_tree(tree: DocumentNode) -> bool:
-    """Whether a document has a context with projects."""
+    """Return True if a document has a context with projects."""
     return tree.has("context", "projects")
 
 
 def read(document: Document) -> Described:
-    """The topics of every project.
+    """Return the topics of every project.
 
     Errors: `InputError` for a topic without a name, and for mistyped settings.
     """

@@ -25,7 +25,7 @@ _OTHER_HEADER = re.compile(r"[A-Z][A-Za-z ]{0,60}? for ")
 
 
 def _section(found: Described, kind: str, name: str | None) -> Settings:
-    """Where the settings of an entity go."""
+    """Return where the settings of an entity go."""
     if name is None:
         return found.cluster if kind == "broker" else {}
     named = found.configs if kind == "topic" else found.brokers
@@ -33,7 +33,7 @@ def _section(found: Described, kind: str, name: str | None) -> Settings:
 
 
 def read(document: Document) -> Described:
-    """The entities; those of other kinds (users, clients) are passed over.
+    """Return the entities; those of other kinds (users, clients) are passed over.
 
     Errors: `InputError` for a line before the first entity.
     """

@@ -20,7 +20,7 @@ _ENTRY = re.compile(r"Feature: (\S+)\s.*\bFinalizedVersionLevel: (\S+)")
 
 
 def read(document: Document) -> Described:
-    """The features that answers depend on.
+    """Return the features that answers depend on.
 
     A cluster that lists `metadata.version` lists every feature that it knows: without a line, eligible leader replicas are off.
 

@@ -14,13 +14,13 @@ _KEYS = {"partitions", "replication", "configs"}
 
 
 def is_tree(tree: DocumentNode) -> bool:
-    """Whether a document has topics as a table of tables with the format's keys."""
+    """Return True if a document has topics as a table of tables with the format's keys."""
     topics = tree.get("topics")
     return topics.is_table and any(each.is_table and _KEYS & {key for key, _ in each.items()} for _, each in topics.items())
 
 
 def read(document: Document) -> Described:
-    """The topics; `settings.topics.defaults.replication` stands for those that name no replication.
+    """Return the topics; `settings.topics.defaults.replication` stands for those that name no replication.
 
     Errors: `InputError` for mistyped settings.
     """

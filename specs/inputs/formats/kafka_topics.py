@@ -82,7 +82,7 @@ def _partition(labels: dict[str, str], where: str) -> DescribedPartition:
 
 
 def read(document: Document) -> Described:
-    """The topics, in their order.
+    """Return the topics, in their order.
 
     Errors: `InputError` for a line of another kind, a partition without its topic, a topic named twice, and partitions that
     are left out.
@@ -117,7 +117,7 @@ def read(document: Document) -> Described:
 
 
 def _printed_by(text: str) -> tuple[Version, Version]:
-    """The oldest and the newest Kafka that prints these labels."""
+    """Return the oldest and the newest Kafka that prints these labels."""
     if _OF_3_8.search(text):
         return (3, 8), NEWEST
     if "TopicId:" in text:

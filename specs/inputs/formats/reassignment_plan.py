@@ -17,13 +17,13 @@ LINE = re.compile(r"(Current partition replica assignment|Proposed partition rea
 
 
 def is_tree(tree: DocumentNode) -> bool:
-    """Whether a document lists partitions, each with its topic and replicas."""
+    """Return True if a document lists partitions, each with its topic and replicas."""
     partitions = tree.get("partitions").content
     return tree.has("partitions") and isinstance(partitions, list) and all(each.has("topic", "replicas") for each in partitions)
 
 
 def read(document: Document) -> Described:
-    """The replicas that each partition shall have.
+    """Return the replicas that each partition shall have.
 
     Errors: `InputError` for a partition named twice, and for what is no list of brokers.
     """

@@ -30,7 +30,7 @@ _SECTION = re.compile(r"(SUMMARY|CONFIGS|PARTITIONS)$")
 
 
 def is_tree(tree: DocumentNode) -> bool:
-    """Whether a document is one topic, or a list of topics, each with a summary."""
+    """Return True if a document is one topic, or a list of topics, each with a summary."""
     return bool(_topics(tree)) and all(each.has("summary") for each in _topics(tree))
 
 
@@ -39,7 +39,7 @@ def _topics(tree: DocumentNode) -> list[DocumentNode]:
 
 
 def read(document: Document) -> Described:
-    """The topics.
+    """Return the topics.
 
     Errors: `InputError` for a topic twice, and for lines of another kind.
     """

@@ -25,12 +25,12 @@ ELR = "eligible.leader.replicas.version"
 
 
 def is_tree(tree: DocumentNode) -> bool:
-    """Whether a document is one."""
+    """Return True if a document is one."""
     return tree.get("schema").content == SCHEMA
 
 
 def read(document: Document) -> Described:
-    """The topics, the brokers' effective settings, the features and the version.
+    """Return the topics, the brokers' effective settings, the features and the version.
 
     Errors: `InputError` for a document that was changed into something else.
     """
@@ -109,5 +109,5 @@ def _add_features(found: Described, features: DocumentNode, server: str) -> None
 
 
 def _named(level: int) -> str:
-    """The name of a level; one of a later Kafka is called by the last that is known."""
+    """Return the name of a level; one of a later Kafka is called by the last that is known."""
     return LEVELS[min(level, len(LEVELS)) - 1]

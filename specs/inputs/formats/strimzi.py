@@ -14,14 +14,14 @@ NAME = "Strimzi's Kafka and KafkaTopic"
 
 
 def is_tree(tree: DocumentNode) -> bool:
-    """Whether a document is a resource of Strimzi, or a list of resources."""
+    """Return True if a document is a resource of Strimzi, or a list of resources."""
     group, kind = tree.get("apiVersion").content, tree.get("kind").content
     is_list = group == "v1" and kind == "List" and tree.has("items")
     return is_list or (isinstance(group, str) and group.startswith(("kafka.strimzi.io/", "core.strimzi.io/")))
 
 
 def read(document: Document) -> Described:
-    """The topics, and the brokers' settings with the version.
+    """Return the topics, and the brokers' settings with the version.
 
     Errors: `InputError` for a resource that lacks its name, and for mistyped settings.
     """

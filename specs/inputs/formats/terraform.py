@@ -27,12 +27,12 @@ _CONFLUENT = {"min.insync.replicas": "2"}
 
 
 def is_tree(tree: DocumentNode) -> bool:
-    """Whether a document is what `terraform show -json` prints, of a state or of a plan."""
+    """Return True if a document is what `terraform show -json` prints, of a state or of a plan."""
     return tree.has("format_version", "terraform_version") and (tree.has("values") or tree.has("planned_values"))
 
 
 def read(document: Document) -> Described:
-    """The topics.
+    """Return the topics.
 
     Errors: `InputError` for malformed text, and for a decisive value that is an expression.
     """
@@ -81,7 +81,7 @@ def _of_json(tree: DocumentNode) -> Iterator[tuple[str, str, DocumentNode]]:
 
 
 def _of_hcl(document: Document) -> Iterator[tuple[str, str, DocumentNode]]:
-    """The `resource` blocks of a file.
+    """Yield the `resource` blocks of a file.
 
     Errors: `InputError` for what is not HCL, or beyond bounds.
     """
@@ -105,7 +105,7 @@ def _of_hcl(document: Document) -> Iterator[tuple[str, str, DocumentNode]]:
 
 
 def _block(block: Any, name: str) -> tuple[list[str], DocumentNode]:
-    """The words before a block's brace, and its attributes."""
+    """Return the words before a block's brace, and its attributes."""
     words = [_words(each) for each in block.children if getattr(each, "data", "") in ("identifier", "string")]
     body = next(each for each in block.children if getattr(each, "data", "") == "body")
     attributes = [each.children for each in body.children if getattr(each, "data", "") == "attribute"]
@@ -123,7 +123,7 @@ def _table(pairs: list[tuple[Any, Any]], where: str, name: str) -> DocumentNode:
 
 
 def _value(term: Any, where: str, name: str) -> DocumentNode:
-    """A literal as text, an object as a table, and any other expression as a mark that it is one."""
+    """Return a literal as text, an object as a table, and any other expression as a mark that it is one."""
     inner = [each for each in term.children if hasattr(each, "data")]
     kind = inner[0].data if len(inner) == 1 and term.data == "expr_term" else ""
     if kind == "object":
@@ -135,7 +135,7 @@ def _value(term: Any, where: str, name: str) -> DocumentNode:
 
 
 def _words(node: Any) -> str:
-    """The text of an identifier, a literal or a string."""
+    """Return the text of an identifier, a literal or a string."""
     return "".join(str(each) for each in node.scan_values(lambda each: str(each) != '"'))
 
 

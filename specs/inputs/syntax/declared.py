@@ -25,7 +25,7 @@ def asked_topic(name: str, where: str, replication_factor: Setting | None, confi
 
 
 def broker_settings(settings: Settings) -> Settings:
-    """The static settings of brokers.
+    """Return the static settings of brokers.
 
     Errors: `InputError` for a mistyped one.
     """

@@ -32,11 +32,11 @@ class DocumentNode:
 
     @property
     def is_table(self) -> bool:
-        """Whether it has keys."""
+        """True if it has keys."""
         return isinstance(self.content, dict)
 
     def get(self, *keys: str) -> DocumentNode:
-        """The node at a path of keys; an empty one where there is none."""
+        """Return the node at a path of keys; an empty one where there is none."""
         found = self
         for key in keys:
             table = found.content if isinstance(found.content, dict) else {}
@@ -44,11 +44,11 @@ class DocumentNode:
         return found
 
     def has(self, *keys: str) -> bool:
-        """Whether it is a table with all of these keys."""
+        """Return True if it is a table with all of these keys."""
         return isinstance(self.content, dict) and all(key in self.content for key in keys)
 
     def items(self) -> list[tuple[str, DocumentNode]]:
-        """The entries of a table.
+        """Return the entries of a table.
 
         Errors: `InputError` for anything else.
         """
@@ -59,7 +59,7 @@ class DocumentNode:
         return list(self.content.items())
 
     def list(self) -> list[DocumentNode]:
-        """The entries of a list.
+        """Return the entries of a list.
 
         Errors: `InputError` for anything else.
         """
@@ -70,7 +70,7 @@ class DocumentNode:
         return self.content
 
     def text(self, what: str) -> str:
-        """A text, a number or a truth as it was written.
+        """Return a text, a number or a truth as it was written.
 
         Errors: `InputError` for what is missing, a list or a table.
         """
@@ -79,11 +79,11 @@ class DocumentNode:
         return self.content
 
     def setting(self) -> Setting | None:
-        """The text with its place; None where there is none."""
+        """Return the text with its place; None where there is none."""
         return Setting(self.content, self.where) if isinstance(self.content, str) else None
 
     def settings(self) -> Settings:
-        """The scalars below this node by dotted key; `[a.b]` stands for `a.b`, and entries of lists by their number."""
+        """Return the scalars below this node by dotted key; `[a.b]` stands for `a.b`, and entries of lists by their number."""
         return dict(self._flat(""))
 
     def _flat(self, name: str) -> Iterator[tuple[str, Setting]]:
@@ -99,12 +99,12 @@ class DocumentNode:
 
 
 def looks_like_json(text: str) -> bool:
-    """Whether a text begins as a JSON object or list does."""
+    """Return True if a text begins as a JSON object or list does."""
     return text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
 
 
 def parse_json(text: str, name: str) -> DocumentNode:
-    """A JSON document; numbers and truths become text.  A node's place is its path.
+    """Return a JSON document; numbers and truths become text.  A node's place is its path.
 
     Errors: `InputError` for what is no JSON, a key twice in one object, or nesting that is too deep.
     """
@@ -141,12 +141,12 @@ def _tree(found: Any, name: str, path: str, depth: int) -> DocumentNode:
 
 
 def _step(key: str) -> str:
-    """A key as a part of a path, short and printable."""
+    """Return a key as a part of a path, short and printable."""
     return key if key.isprintable() and len(key) <= 60 else quoted(key)
 
 
 def parse_yaml(text: str, name: str) -> list[DocumentNode]:
-    """The documents of a YAML stream.  A node's place is its line.
+    """Return the documents of a YAML stream.  A node's place is its line.
 
     Errors: `InputError` for what is no YAML, a key twice in one table, tags, merge keys, and nesting or aliases beyond bounds.
     """
@@ -178,7 +178,7 @@ class _Builder:
                 yield self.node(next(self.events), 0)
 
     def node(self, event: Any, depth: int) -> DocumentNode:
-        """The node that an event begins."""
+        """Return the node that an event begins."""
         where = f"{self.name} line {event.start_mark.line + 1}"
         before = self.count
         self.spend(1, where)
@@ -196,7 +196,7 @@ class _Builder:
         return found
 
     def content(self, event: Any, where: str, depth: int) -> str | list[DocumentNode] | dict[str, DocumentNode] | None:
-        """What a node that is no alias holds.
+        """Return what a node that is no alias holds.
 
         Errors: `InputError` for a tag that would construct something.
         """
@@ -210,14 +210,14 @@ class _Builder:
         return None if is_empty else str(event.value)
 
     def until(self, end: str, depth: int) -> Iterator[DocumentNode]:
-        """The nodes before the event that ends a list or a table."""
+        """Yield the nodes before the event that ends a list or a table."""
         for event in self.events:
             if _kind(event) == end:
                 return
             yield self.node(event, depth + 1)
 
     def table(self, depth: int) -> dict[str, DocumentNode]:
-        """The entries of a table.
+        """Return the entries of a table.
 
         Errors: `InputError` for a key that is no text, stands twice, or merges another table.
         """

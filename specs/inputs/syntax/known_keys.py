@@ -35,18 +35,18 @@ DECISIVE: dict[str, tuple[str, ...]] = {
 
 @cache
 def names() -> Mapping[str, frozenset[str]]:
-    """The known keys of `producer`, `consumer`, `broker`, `topic`, `librdkafka-producer` and `librdkafka-consumer`."""
+    """Return the known keys of `producer`, `consumer`, `broker`, `topic`, `librdkafka-producer` and `librdkafka-consumer`."""
     document = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     return {kind: frozenset(found) for kind, found in document.items()}
 
 
 def known_to(kind: str) -> frozenset[str]:
-    """The keys that a kind of file may have; clients in the Java client's and in librdkafka's names."""
+    """Return the keys that a kind of file may have; clients in the Java client's and in librdkafka's names."""
     return names()[kind] | names().get(f"librdkafka-{kind}", frozenset())
 
 
 def meant(key: str, kind: str) -> str | None:
-    """The decisive key that an unknown one was probably meant to be."""
+    """Return the decisive key that an unknown one was probably meant to be."""
     plain = re.sub(r"\[\d+\]$", "", key).lower().replace("_", ".").replace("-", ".").strip()
     near = difflib.get_close_matches(plain[:100], DECISIVE[kind], n=1, cutoff=0.75)
     if near:
@@ -55,7 +55,7 @@ def meant(key: str, kind: str) -> str | None:
 
 
 def unknown_keys(settings: Settings, kind: str, keys: Iterable[str] | None = None) -> Settings:
-    """The settings that Kafka does not know in such a file: those of plug-ins, serializers and interceptors.
+    """Return the settings that Kafka does not know in such a file: those of plug-ins, serializers and interceptors.
 
     Errors: `InputError` for one that is nearly, or ends like, a key that an answer depends on.
     """

@@ -34,7 +34,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _key_end(line: str) -> int:
-    """Where the key ends: the first separator that no backslash protects."""
+    """Return where the key ends: the first separator that no backslash protects."""
     position = 0
     while position < len(line) and line[position] not in "=:" + _BLANK:
         position += 2 if line[position] == "\\" else 1
@@ -42,7 +42,7 @@ def _key_end(line: str) -> int:
 
 
 def _unescaped(text: str, where: str) -> str:
-    """The text with its backslash escapes replaced."""
+    """Return the text with its backslash escapes replaced."""
     if "\\" not in text:
         return text
     found: list[str] = []
@@ -68,7 +68,7 @@ def _unescaped(text: str, where: str) -> str:
 
 
 def parse_properties(text: str, name: str) -> Settings:
-    """The settings of a properties text; the last of duplicates wins, as in Java.
+    """Return the settings of a properties text; the last of duplicates wins, as in Java.
 
     Errors: `InputError` for a malformed `\\uXXXX`, the one thing that Java refuses.
     """
@@ -84,7 +84,7 @@ def parse_properties(text: str, name: str) -> Settings:
 
 
 def read_properties(path: Path, option: str) -> Settings:
-    """The settings of a properties file.
+    """Return the settings of a properties file.
 
     Errors: as `read_text` and `parse_properties`.
     """

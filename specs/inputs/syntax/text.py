@@ -16,12 +16,12 @@ _PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"(\xb5/\xfd": "zstd", b"B
 
 
 def shown_name(path: Path) -> str:
-    """What messages call a file."""
+    """Return what messages call a file."""
     return "standard input" if os.fspath(path) == STANDARD_INPUT else os.fspath(path)
 
 
 def read_text(path: Path, option: str, encoding: str = "utf-8") -> str:
-    """The text of a file, or of standard input for `-`; a byte order mark decides over `encoding`.
+    """Return the text of a file, or of standard input for `-`; a byte order mark decides over `encoding`.
 
     Errors: `InputError` for a file that cannot be read, is too large, or is not text.
     """
@@ -51,5 +51,5 @@ def require_one_standard_input(paths: dict[str, list[Path]]) -> None:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text, whatever ends them; only LF, CR and CRLF do (Python's own splitting knows more)."""
+    """Return the lines of a text, whatever ends them; only LF, CR and CRLF do (Python's own splitting knows more)."""
     return _LINE_END.split(text)

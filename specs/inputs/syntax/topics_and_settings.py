@@ -53,12 +53,12 @@ class DescribedPartition:
 
     @property
     def is_in_sync(self) -> bool:
-        """Whether it has a leader, and every replica is in the ISR, listed in one order; most partitions are so."""
+        """True if it has a leader, and every replica is in the ISR, listed in one order; most partitions are so."""
         return self.has_leader and self.isr == self.replicas and not self.is_reassigned
 
     @property
     def is_reassigned(self) -> bool:
-        """Whether a reassignment is in progress."""
+        """True if a reassignment is in progress."""
         return bool(self.adding or self.removing)
 
     @property
@@ -68,7 +68,7 @@ class DescribedPartition:
 
     @property
     def is_offline(self) -> bool:
-        """Whether there is no leader, or none that would still be a replica."""
+        """True if there is no leader, or none that would still be a replica."""
         return not self.is_in_sync and (not self.has_leader or self.outside == len(self.settled))
 
     @property
@@ -210,7 +210,7 @@ def _numbers(ids: tuple[str, ...]) -> tuple[int, ...] | None:
 
 
 def whole_number(text: str, label: str, where: str) -> int:
-    """A number of a partition.
+    """Return a number of a partition.
 
     Errors: `InputError` for anything else.
     """

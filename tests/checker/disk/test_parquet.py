@@ -58,7 +58,7 @@ def asked(directory: Path, query: str) -> list[tuple[Any, ...]]:
 
 
 def worked(system: System, name: str) -> str:
-    return queries.worked(system)[f"{name}.sql"]
+    return queries.worked_queries(system)[f"{name}.sql"]
 
 
 SMALL = ("kip-101", 3, 1, 1, 1)

@@ -14,8 +14,8 @@ import pytest
 
 from neverlost.checker.kafka.cluster import faults
 from neverlost.checker.kafka.cluster.cluster import PREFIX, Cluster, cluster
-from neverlost.checker.kafka.cluster.jars import kafka_home
-from neverlost.checker.kafka.cluster.process import until
+from neverlost.checker.kafka.cluster.jars import find_kafka
+from neverlost.checker.kafka.cluster.process import wait_until
 
 pytestmark = pytest.mark.kafka
 
@@ -52,7 +52,7 @@ def folders() -> set[Path]:
 
 
 def test_two_clusters_side_by_side_and_nothing_is_left() -> None:
-    home = kafka_home(version="3.9")
+    home = find_kafka(version="3.9")
     with cluster(home, brokers=1) as one, cluster(home, brokers=1) as other:
         pids = [node.process.pid for each in (one, other) for node in each.nodes]
         taken = ports(one) + ports(other)
@@ -68,7 +68,7 @@ def test_two_clusters_side_by_side_and_nothing_is_left() -> None:
 
 
 def test_nothing_is_left_after_a_failure() -> None:
-    with pytest.raises(ZeroDivisionError), cluster(kafka_home(version="3.9"), brokers=1) as kafka:
+    with pytest.raises(ZeroDivisionError), cluster(find_kafka(version="3.9"), brokers=1) as kafka:
         pids, taken = [node.process.pid for node in kafka.nodes], ports(kafka)
         raise ZeroDivisionError
     assert not any(is_alive(pid) for pid in pids if pid is not None)
@@ -85,15 +85,15 @@ def test_no_process_outlives_us(ending: signal.Signals) -> None:
         folder, *pids = program.stdout.readline().split()
         program.send_signal(ending)
         program.wait(60)
-    until(lambda: not any(is_alive(int(pid)) for pid in pids), "its processes to end", 20)
+    wait_until(lambda: not any(is_alive(int(pid)) for pid in pids), "its processes to end", 20)
     if ending is signal.SIGKILL:
-        with cluster(kafka_home(version="3.9"), brokers=1):
+        with cluster(find_kafka(version="3.9"), brokers=1):
             pass
     assert Path(folder) not in folders()
 
 
 def test_the_last_replica_standing_loses_what_it_acknowledged() -> None:
-    with cluster(kafka_home(version="3.9")) as kafka:
+    with cluster(find_kafka(version="3.9")) as kafka:
         kafka.create_topic("t", [1, 2, 3], {"min.insync.replicas": "2"})
         assert kafka.produce("t", b"m1").offset == 0
         for follower in (2, 3):
@@ -113,7 +113,7 @@ def test_the_last_replica_standing_loses_what_it_acknowledged() -> None:
 @pytest.mark.parametrize(("version", "ends"), [("3.5", False), ("3.9", True), ("4.2", True), ("4.3", False)])
 def test_a_reassignment_that_is_given_back_ends_or_not(version: str, ends: bool) -> None:
     """As in the model: before 3.8 and since 4.3 a replica that is to be added and to be removed is waited for."""
-    with cluster(kafka_home(version=version)) as kafka:
+    with cluster(find_kafka(version=version)) as kafka:
         kafka.create_topic("t", [1, 2])
         assert kafka.produce("t", b"m1").is_acknowledged
         faults.slow_follower(kafka, 3)

@@ -155,7 +155,7 @@ def test_unknown_records_and_tags_are_passed_over(tmp_path: Path) -> None:
 )
 def test_versions_that_are_none(version: str, says: str) -> None:
     with pytest.raises(InputError) as problem:
-        jars.wanted(version)
+        jars.parse_version(version)
     assert says in str(problem.value)
 
 
@@ -168,19 +168,19 @@ def test_a_minor_version_is_its_newest_patch() -> None:
 def test_the_cache_answers_with_its_newest_patch(tmp_path: Path) -> None:
     for name in ("kafka-3.9.0", "kafka-3.9.2", "kafka-4.0.0", "fetching-x"):
         (tmp_path / name).mkdir()
-    assert jars.cached(tmp_path, (3, 9)) == tmp_path / "kafka-3.9.2"
-    assert jars.cached(tmp_path, (3, 9, 0)) == tmp_path / "kafka-3.9.0"
-    assert jars.cached(tmp_path, (3, 5)) is None
+    assert jars.find_cached(tmp_path, (3, 9)) == tmp_path / "kafka-3.9.2"
+    assert jars.find_cached(tmp_path, (3, 9, 0)) == tmp_path / "kafka-3.9.0"
+    assert jars.find_cached(tmp_path, (3, 5)) is None
 
 
 def test_a_machine_without_maven_or_java_gets_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bare = {"PATH": "", "HOME": str(tmp_path)}
     with pytest.raises(InputError) as problem:
-        jars.fetched("3.9", tmp_path, bare)
+        jars.fetch_home("3.9", tmp_path, bare)
     assert "there is no Maven (mvn) to fetch it: install Maven, or give --kafka-home DIR" in str(problem.value)
     monkeypatch.setattr("neverlost.checker.engine.spark.java._extra_home", lambda: None)
     with pytest.raises(InputError, match="a Kafka broker needs Java 17 or newer, and there is none"):
-        jars.kafka_home(version="3.9", environment=bare)
+        jars.find_kafka(version="3.9", environment=bare)
     assert not list(tmp_path.iterdir()), "nothing is left behind"
 
 
@@ -196,17 +196,17 @@ def test_jars_of_the_cache_are_looked_at_whenever_they_are_used(tmp_path: Path, 
     (tmp_path / "libs").mkdir()
     (tmp_path / "libs" / "kafka_2.13-3.9.2.jar").write_bytes(b"changed since it was fetched")
     monkeypatch.setattr(jars, "java_home", lambda *_, **__: tmp_path)
-    monkeypatch.setattr(jars, "fetched", lambda *_: tmp_path)
+    monkeypatch.setattr(jars, "fetch_home", lambda *_: tmp_path)
     with pytest.raises(InputError, match=r"kafka_2.13-3.9.2.jar' has another SHA-512 than the released one .* --trust-maven"):
-        jars.kafka_home(version="3.9")
-    assert jars.kafka_home(version="3.9", trust=True).version == (3, 9, 2)
-    assert jars.kafka_home(home=str(tmp_path)).version == (3, 9, 2)
+        jars.find_kafka(version="3.9")
+    assert jars.find_kafka(version="3.9", trust=True).version == (3, 9, 2)
+    assert jars.find_kafka(home=str(tmp_path)).version == (3, 9, 2)
     (tmp_path / "libs" / "unknown-1.0.jar").touch()
     (tmp_path / "libs" / "kafka_2.13-3.9.2.jar").unlink()
     with pytest.raises(InputError, match=r"unknown-1\.0\.jar' is not among the known jars"):
-        jars.kafka_home(version="3.9")
+        jars.find_kafka(version="3.9")
 
 
 def test_which_kafka_must_be_said() -> None:
     with pytest.raises(InputError, match="say which Kafka"):
-        jars.kafka_home()
+        jars.find_kafka()

@@ -29,7 +29,7 @@ def system(text: str) -> System:
 def test_cases_are_those_of_the_defining_interpreter() -> None:
     """State by state, without projections or columns."""
     small = system(TWO)
-    found, transitions = cases.cases(cases.reached(small), dict.fromkeys(EVENTS))
+    found, transitions = cases.find_cases(cases.search_reachable(small), dict.fromkeys(EVENTS))
     names = {name: index for index, name in enumerate(slot.name for slot in small.slots)}
 
     def known(state: tuple[int, ...]) -> tuple[object, ...]:
@@ -60,7 +60,7 @@ def test_cases_are_those_of_the_defining_interpreter() -> None:
 
 
 def test_every_supported_version_has_checksums_of_its_own_jars() -> None:
-    known = kafka.supported()
+    known = kafka.supported_versions()
     assert {"3.9", "4.1", "4.3", "4.4"} <= set(known)
     assert all(len(digest) == 128 for digest in kafka.checksums().values())
     for patch in known.values():
@@ -148,14 +148,14 @@ def test_an_interrupted_run_keeps_what_was_compared(ending: str, where: str, tmp
 def test_a_changed_jar_is_refused(tmp_path: Path) -> None:
     cache = tmp_path / "neverlost" / "classes-4.3.1" / "libs"
     cache.mkdir(parents=True)
-    for jar in kafka.of_version("4.3").jars:
+    for jar in kafka.kafka_of_version("4.3").jars:
         (cache / jar.name).symlink_to(jar)
     changed = cache / "kafka-metadata-4.3.1.jar"
     content = changed.read_bytes()
     changed.unlink()
     changed.write_bytes(content + b"\0")
     with pytest.raises(kafka.InputError, match="has another SHA-512 than the released one"):
-        kafka.of_version("4.3", environment={"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/bin"})
+        kafka.kafka_of_version("4.3", environment={"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/bin"})
 
 
 @pytest.mark.kafka
@@ -191,12 +191,12 @@ def test_with_the_stand_in_fix_the_search_closes(tmp_path: Path) -> None:
     ],
 )
 def test_a_free_search_reads_few_keys(arguments: list[str], says: str) -> None:
-    from neverlost.reports.questions.conform.document import bounds
+    from neverlost.reports.questions.conform.document import read_bounds
     from neverlost.specs.errors import InputError
 
     option, value = arguments
     with pytest.raises(InputError, match=says):
-        bounds([value] if option == "--set" else [], [value] if option == "--fix" else [])
+        read_bounds([value] if option == "--set" else [], [value] if option == "--fix" else [])
 
 
 @pytest.mark.parametrize(
@@ -216,8 +216,8 @@ def test_a_free_search_reads_few_keys(arguments: list[str], says: str) -> None:
     ],
 )
 def test_a_change_concerns_the_parts_that_judge_its_files(changed: str, parts: list[str]) -> None:
-    assert sources.concerned(changed.split(), list(PARTS)) == parts
-    assert set(sources.patterns()) == set(PARTS)
+    assert sources.concerned_parts(changed.split(), list(PARTS)) == parts
+    assert set(sources.read_patterns()) == set(PARTS)
 
 
 def test_a_change_that_concerns_no_part_is_an_answer() -> None:
@@ -241,10 +241,13 @@ def test_a_commit_is_built_in_a_folder_of_its_own(tmp_path: Path) -> None:
     git("checkout", "-q", "-b", "mine")
     source.write_text("two")
     git("commit", "-q", "-a", "-m", "two")
-    assert sources.changed_between(tmp_path, "trunk", "mine") == [str(source.relative_to(tmp_path))]
-    with sources.built(tmp_path, "mine") as place:
-        assert [each.name for each in sources.jars(place)] == ["kafka_2.13-9.9.9.jar"]
+    assert sources.changed_files(tmp_path, "trunk", "mine") == [str(source.relative_to(tmp_path))]
+    with sources.build_commit(tmp_path, "mine") as place:
+        assert [each.name for each in sources.find_jars(place)] == ["kafka_2.13-9.9.9.jar"]
         assert (place / source.relative_to(tmp_path)).read_text() == "two"
-    assert not place.exists() and sources.jars(tmp_path) == ()
-    with pytest.raises(InputError, match=r"git worktree in .*invalid reference: nowhere"), sources.built(tmp_path, "nowhere"):
+    assert not place.exists() and sources.find_jars(tmp_path) == ()
+    with (
+        pytest.raises(InputError, match=r"git worktree in .*invalid reference: nowhere"),
+        sources.build_commit(tmp_path, "nowhere"),
+    ):
         pass

@@ -41,7 +41,7 @@ def built(folder: Path, comparison: bytes | None = None, of: str = PARTITION) ->
     """The jars of the release, with one comparison of a class changed so that it lets in what is equal."""
     folder.mkdir()
     changed_jar = "kafka_2.13-" if of == PARTITION else "kafka-metadata-"
-    for jar in kafka.of_version("4.3").jars:
+    for jar in kafka.kafka_of_version("4.3").jars:
         if not jar.name.startswith(changed_jar) or comparison is None:
             (folder / jar.name).symlink_to(jar)
             continue

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from neverlost.checker.kafka.cluster.network import ANSWERS, FETCH, HEARTBEAT, LOOPBACK, Network, frames, listening_socket
-from neverlost.checker.kafka.cluster.process import until
+from neverlost.checker.kafka.cluster.process import wait_until
 
 
 def echo(listener: socket.socket) -> None:
@@ -103,6 +103,6 @@ def test_what_was_held_for_a_client_that_hung_up_goes_nowhere(network: Network) 
         ask(client, FETCH, b"broker-2-fetcher-0")
         assert is_silent(client)
     gate = network.gates[1]
-    until(lambda: not gate.connections, "the connection to end", 20)
+    wait_until(lambda: not gate.connections, "the connection to end", 20)
     network.lift(rule)
     assert not gate.connections

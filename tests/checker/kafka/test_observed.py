@@ -16,12 +16,12 @@ import pytest
 
 from neverlost.checker.kafka.cluster.batches import batches
 from neverlost.checker.kafka.history import metadata_log, printed_log
-from neverlost.checker.kafka.history.gather import gathered
+from neverlost.checker.kafka.history.gather import gather_history
 from neverlost.checker.kafka.history.history import as_lines, read_history
 from neverlost.checker.kafka.observe import starting_model as setting
-from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, judge
-from neverlost.checker.kafka.observe.losses import intervals
-from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN, switched_off
+from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, match_history
+from neverlost.checker.kafka.observe.losses import find_intervals
+from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN, match_without_mechanisms
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.model.kraft.mechanisms import NEWEST, version_text
 from neverlost.model.observed.protocol import OBSERVED
@@ -37,7 +37,7 @@ DATA = ROOT / "tests" / "data" / "observed"
 
 
 def judged(lines: list[Line], **config: Any) -> HistoryVerdict:
-    return judge(setting_of(history(lines, **config), {}))
+    return match_history(setting_of(history(lines, **config), {}))
 
 
 def only(lines: list[Line], **fields: Any) -> Line:
@@ -100,13 +100,13 @@ FALSE: dict[Callable[[list[Line]], None], str] = {
 
 @pytest.mark.parametrize("spoil", FALSE, ids=lambda each: each.__name__)
 def test_a_false_observation_is_refused_and_named(spoil: Callable[[list[Line]], None]) -> None:
-    from neverlost.checker.kafka.observe.history_verdict import described
+    from neverlost.checker.kafka.observe.history_verdict import describe_observation
 
     lines = plain()
     spoil(lines)
     found = judged(lines)
     assert found.refusal is not None
-    assert any(FALSE[spoil] in described(each) for each in found.refusal.seen)
+    assert any(FALSE[spoil] in describe_observation(each) for each in found.refusal.seen)
 
 
 def test_the_nearest_explained_change_comes_first() -> None:
@@ -128,7 +128,7 @@ def moved() -> list[Line]:
 def test_a_reassignment_is_explained_and_safe() -> None:
     found = judged(moved())
     assert found.verdict == "explained"
-    last = intervals(found)[-1]
+    last = find_intervals(found)[-1]
     assert [(each.fewest, each.most, each.lost_by) for each in last.exposures] == [(3, 3, ())]
 
 
@@ -193,7 +193,7 @@ def test_a_reassignment_that_replaces_another_keeps_the_list_that_it_does_not_fi
 def sent_again(lines: list[Line]) -> HistoryVerdict:
     """The same history of a client that may send a record twice."""
     found = history(lines)
-    return judge(setting_of(replace(found, complete=found.complete - {"sent"}), {}))
+    return match_history(setting_of(replace(found, complete=found.complete - {"sent"}), {}))
 
 
 def test_a_client_that_may_send_again_leaves_copies() -> None:
@@ -206,11 +206,11 @@ def test_a_client_that_may_send_again_leaves_copies() -> None:
 
 
 def test_what_was_sent_once_is_as_safe_as_if_no_client_could_send_again() -> None:
-    assert intervals(sent_again(plain())) == intervals(judged(plain()))
+    assert find_intervals(sent_again(plain())) == find_intervals(judged(plain()))
 
 
 def test_what_could_have_been_lost() -> None:
-    found = intervals(judged(plain()))
+    found = find_intervals(judged(plain()))
     alone = next(each for each in found if each.isr == (2,))
     (exposed,) = alone.exposures
     assert ranges(exposed.offsets) == "0-9"
@@ -223,7 +223,7 @@ def test_what_could_have_been_lost() -> None:
 def test_a_loss_is_called_a_loss() -> None:
     lines = [each for each in plain() if each["at"] < 20]
     lines.append({"at": 18, "until": 18.1, "saw": "process", "broker": 2, "state": "lost", "log_end": 8})
-    found = intervals(judged(lines))
+    found = find_intervals(judged(lines))
     lost = [each for each in found[-1].exposures if each.may_be_lost]
     assert [ranges(each.offsets) for each in lost] == ["8-9"]
 
@@ -253,9 +253,9 @@ def test_a_mechanism_that_was_seen_cannot_be_off() -> None:
         {"at": 20, "saw": "broker", "source": "controller", "broker": 1, "state": "registered", "batch": 9},
     ]
     seen = history(lines, **{"kafka.version": "4.1"})
-    found = judge(setting_of(seen, {}))
+    found = match_history(setting_of(seen, {}))
     assert found.verdict == "explained"
-    without = switched_off(seen, {}, found)
+    without = match_without_mechanisms(seen, {}, found)
     assert without["unclean-shutdown-leaves-elr"].startswith("refused at 19.000 s: ")
     assert without["eligible.leader.replicas"].startswith("refused at ")
     assert without["maximal-isr"] == NOT_SHOWN
@@ -267,22 +267,28 @@ def partition_dropped_from_elr() -> Line:
 
 @pytest.mark.parametrize("name", ["kafka-dump-log-3.9.txt", "kafka-dump-log-4.3.txt", "metadata-4.3.log"])
 def test_metadata_logs_are_read(name: str) -> None:
-    found = gathered([str(DATA / name)], [], [], "t", 0)
+    found = gather_history([str(DATA / name)], [], [], "t", 0)
     changes = [(each["partition_epoch"], each["leader"], sorted(each["isr"])) for each in found.of("partition")]
     assert changes == [(0, 1, [1, 2, 3]), (1, 2, [2, 3]), (2, 2, [2]), (3, 2, [2, 3]), (4, 2, [1, 2, 3]), (5, 1, [1, 3])]
     assert found.complete == {"partition", "broker"}
-    assert judge(setting_of(found, {"kafka.version": ("4.3" if "4.3" in name else "3.9", "test")})).verdict == "explained"
+    assert (
+        match_history(setting_of(found, {"kafka.version": ("4.3" if "4.3" in name else "3.9", "test")})).verdict == "explained"
+    )
 
 
 def test_files_of_two_logs_are_not_one() -> None:
     dumps = [str(DATA / f"kafka-dump-log-{version}.txt") for version in ("3.9", "4.3")]
     with pytest.raises(InputError, match="is another record at"):
-        gathered(dumps, [], [], "t", 0)
-    assert gathered([dumps[1], str(DATA / "metadata-4.3.log")], [], [], "t", 0) == gathered([dumps[1]], [], [], "t", 0)
+        gather_history(dumps, [], [], "t", 0)
+    assert gather_history([dumps[1], str(DATA / "metadata-4.3.log")], [], [], "t", 0) == gather_history(
+        [dumps[1]], [], [], "t", 0
+    )
 
 
 def test_the_tool_and_the_file_say_the_same() -> None:
-    printed, raw = (gathered([str(DATA / each)], [], [], "t", 0) for each in ("kafka-dump-log-4.3.txt", "metadata-4.3.log"))
+    printed, raw = (
+        gather_history([str(DATA / each)], [], [], "t", 0) for each in ("kafka-dump-log-4.3.txt", "metadata-4.3.log")
+    )
     assert [(each.at, dict(each.says)) for each in printed.seen] == [(each.at, dict(each.says)) for each in raw.seen]
     assert printed.config == raw.config
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from neverlost.checker.kafka.cluster.jars import kafka_home
+from neverlost.checker.kafka.cluster.jars import find_kafka
 from neverlost.checker.kafka.history.history import History
-from neverlost.checker.kafka.live.live_run import LiveRunPlan, run
-from neverlost.checker.kafka.observe.history_verdict import judge
-from neverlost.checker.kafka.observe.losses import intervals
+from neverlost.checker.kafka.live.live_run import LiveRunPlan, record_run
+from neverlost.checker.kafka.observe.history_verdict import match_history
+from neverlost.checker.kafka.observe.losses import find_intervals
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from tests.support.histories import FALSIFIED
 
@@ -19,20 +19,20 @@ pytestmark = pytest.mark.kafka
 
 @pytest.fixture(scope="module")
 def observed() -> History:
-    return run(
-        kafka_home(version="4.3"), LiveRunPlan(seed=11, seconds=15, faults=("crash", "leader_move", "reassign"), rate=10)
+    return record_run(
+        find_kafka(version="4.3"), LiveRunPlan(seed=11, seconds=15, faults=("crash", "leader_move", "reassign"), rate=10)
     )
 
 
 def test_a_run_is_explained(observed: History) -> None:
-    found = judge(setting_of(observed, {}))
+    found = match_history(setting_of(observed, {}))
     assert found.verdict == "explained", found.refusal
     assert observed.of("acked")
-    assert len(intervals(found)) > 2
+    assert len(find_intervals(found)) > 2
 
 
 @pytest.mark.parametrize("falsify", FALSIFIED, ids=lambda each: each.__name__)
 def test_the_same_run_is_refused_when_it_is_falsified(observed: History, falsify: Callable[[History], History]) -> None:
-    found = judge(setting_of(falsify(observed), {}))
+    found = match_history(setting_of(falsify(observed), {}))
     assert found.refusal is not None
     assert FALSIFIED[falsify] & {each.saw for each in found.refusal.seen}

@@ -10,9 +10,9 @@ import pytest
 
 from neverlost.checker.kafka.history.history import History, read_history
 from neverlost.checker.kafka.observe import starting_model as setting
-from neverlost.checker.kafka.observe.history_verdict import described, judge
-from neverlost.checker.kafka.observe.losses import intervals
-from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN, without
+from neverlost.checker.kafka.observe.history_verdict import describe_observation, match_history
+from neverlost.checker.kafka.observe.losses import find_intervals
+from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN, match_with_keys
 from neverlost.checker.kafka.observe.starting_model import setting_of
 from neverlost.model.observed.protocol import OBSERVED
 from neverlost.model.system import bind
@@ -26,9 +26,9 @@ def recorded() -> History:
 
 
 def test_it_is_explained_and_says_what_was_lost(recorded: History) -> None:
-    found = judge(setting_of(recorded, {}))
+    found = match_history(setting_of(recorded, {}))
     assert found.verdict == "explained"
-    moments = intervals(found)
+    moments = find_intervals(found)
     crash = next(each for each in moments if each.event == "broker 2 crashes, its log cut at 10")
     lost = {ranges(each.offsets): each.may_be_lost for each in crash.exposures}
     assert lost == {"0-4,6-9": False, "10-23": True}
@@ -38,7 +38,7 @@ def test_it_is_explained_and_says_what_was_lost(recorded: History) -> None:
 
 @pytest.mark.parametrize("falsify", FALSIFIED, ids=lambda each: each.__name__)
 def test_it_is_refused_when_it_is_falsified(recorded: History, falsify: Callable[[History], History]) -> None:
-    found = judge(setting_of(falsify(recorded), {}))
+    found = match_history(setting_of(falsify(recorded), {}))
     assert found.refusal is not None
     assert FALSIFIED[falsify] & {each.saw for each in found.refusal.seen}
 
@@ -48,11 +48,11 @@ def test_it_needs_brokers_that_remember_their_high_watermark(recorded: History, 
     monkeypatch.setattr(
         setting, "observed_system", lambda configuration: bind(replace(OBSERVED, actions=forgetful), configuration)
     )
-    found = judge(setting_of(recorded, {}))
+    found = match_history(setting_of(recorded, {}))
     assert found.refusal is not None
-    assert described(found.refusal.seen[-1]) == "the leader of epoch 3 shows high watermark 10"
+    assert describe_observation(found.refusal.seen[-1]) == "the leader of epoch 3 shows high watermark 10"
 
 
 def test_a_mechanism_is_missed_or_is_not_shown(recorded: History) -> None:
-    assert without(recorded, {"eligible.leader.replicas": ("false", "test")}).startswith("refused at 18.6")
-    assert without(recorded, {"mechanism.fenced-replicas-kept-out": ("off", "test")}) == NOT_SHOWN
+    assert match_with_keys(recorded, {"eligible.leader.replicas": ("false", "test")}).startswith("refused at 18.6")
+    assert match_with_keys(recorded, {"mechanism.fenced-replicas-kept-out": ("off", "test")}) == NOT_SHOWN

@@ -20,18 +20,18 @@ from neverlost.checker.engine.outcome import Behaviour
 from neverlost.checker.kafka.cluster import clients
 from neverlost.checker.kafka.cluster.batches import Record
 from neverlost.checker.kafka.cluster.network import ALTER_PARTITION, ANSWERS, FETCH, TrafficRule
-from neverlost.checker.kafka.cluster.process import ClusterError, Java, Process, Unmet, until
+from neverlost.checker.kafka.cluster.process import ClusterError, ConditionNotMet, Java, Process, wait_until
 from neverlost.checker.kafka.cluster.requests import refusal, request
 from neverlost.checker.kafka.reproduce import follow as reproduce
 from neverlost.checker.kafka.reproduce.attempt import Attempt, AttemptOutcome, Divergence, Moment
-from neverlost.checker.kafka.reproduce.death_order import as_sessions_expire
-from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan, plan
-from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, rules
+from neverlost.checker.kafka.reproduce.death_order import order_by_session_expiry
+from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan, plan_stages
+from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, network_rules
 from neverlost.model.snapshot import BrokerView, ClusterSnapshot
 from neverlost.model.system import System
 from neverlost.reports.counterexample.timeline import timeline
 from neverlost.reports.questions.reproduce import evidence
-from neverlost.reports.questions.reproduce.script import script
+from neverlost.reports.questions.reproduce.script import render_script
 from neverlost.specs.errors import InputError
 from neverlost.specs.properties import properties
 from tests.support.modern import explored, system
@@ -51,7 +51,7 @@ def found(model: str, name: str, given: tuple[tuple[str, Any], ...]) -> tuple[Sy
 
 def planned(model: str, name: str = "acked-never-lost", **given: Any) -> ReproductionPlan:
     bound, trace = found(model, name, tuple(given.items()))
-    return plan(bound, properties()[name], trace)
+    return plan_stages(bound, properties()[name], trace)
 
 
 def test_the_last_replica_standing_in_five_stages() -> None:
@@ -97,7 +97,7 @@ def test_a_log_directory_is_taken_out_of_a_broker_that_was_shut_down() -> None:
     made = planned("4.3", rf=2, disk_loss=1, fence=1)
     assert [(each.operation, each.broker) for each in made.stages][-2:] == [("stop-and-take-out", 1), ("start", 1)]
     assert made.directories == 2 and made.stages[-1].target.logs[1] == ()
-    by_hand = script(made)
+    by_hand = render_script(made)
     assert "end 1 TERM\non 1 \"sed -i '/^log.dirs=/s#$DATA,\\?##' server.properties\"" in by_hand
 
 
@@ -105,7 +105,7 @@ def test_a_replica_is_moved_to_another_directory_where_the_controller_is_to_be_n
     made = planned("4.1", rf=2, lossy_crash=1, fence=1)
     (assigned,) = [each for each in made.stages if each.operation == "assign-directory"]
     assert made.directories == 2 and assigned.target.elr == ()
-    assert '"log_dirs": ["any", "\'"$OTHER"\'"]' in script(made)
+    assert '"log_dirs": ["any", "\'"$OTHER"\'"]' in render_script(made)
 
 
 def test_a_broker_learns_one_thing_before_it_must_not_learn_the_next() -> None:
@@ -153,9 +153,9 @@ def test_a_broker_that_ends_does_not_get_at_the_last_what_was_held_back() -> Non
 def test_a_broker_that_is_missed_first_dies_first() -> None:
     """F3: in the model's shortest trace broker 1 dies first, and is missed after broker 2; the steps are put in order."""
     bound, trace = found("4.3", "acked-never-lost", (("rf", 2), ("crash", 1), ("lossy_crash", 1)))
-    ordered = as_sessions_expire(bound, trace)
+    ordered = order_by_session_expiry(bound, trace)
     assert (ordered.states[-1], sorted(ordered.steps)) == (trace.states[-1], sorted(trace.steps))
-    stages = plan(bound, properties()["acked-never-lost"], ordered).stages
+    stages = plan_stages(bound, properties()["acked-never-lost"], ordered).stages
     assert [(stage.operation, stage.broker) for stage in stages] == [
         ("produce", 1),
         ("crash", 2),
@@ -164,7 +164,7 @@ def test_a_broker_that_is_missed_first_dies_first() -> None:
         ("start", 2),
     ]
     assert [stage.target.fenced for stage in stages] == [(), (2,), (1, 2), (2,), ()]
-    assert as_sessions_expire(bound, ordered) == ordered
+    assert order_by_session_expiry(bound, ordered) == ordered
 
 
 def test_an_operator_needs_a_broker_that_runs() -> None:
@@ -197,7 +197,7 @@ def test_a_model_without_an_isr_is_refused(model: str, given: dict[str, Any]) ->
     with pytest.raises(
         InputError, match=f"^a trace of {model} has no ISR to carry out; reproduce traces of kraft and kraft-elr$"
     ):
-        plan(bound, properties()["log-matching"], Behaviour((bound.initial_states()[0][1],), ()))
+        plan_stages(bound, properties()["log-matching"], Behaviour((bound.initial_states()[0][1],), ()))
 
 
 def test_holds_become_rules_of_the_network() -> None:
@@ -206,7 +206,7 @@ def test_holds_become_rules_of_the_network() -> None:
         controllers = dict.fromkeys((101,))
 
     made = planned("3.9", **LAST_STANDING)
-    assert rules(Nodes(), made.stages[1].holds) == {  # type: ignore[arg-type]
+    assert network_rules(Nodes(), made.stages[1].holds) == {  # type: ignore[arg-type]
         *(TrafficRule(one, other, FETCH) for one in (2, 3) for other in (1, 2, 3) if one != other),
         TrafficRule(1, 101, FETCH),
         TrafficRule(1, 101, ALTER_PARTITION, part=ANSWERS),
@@ -214,7 +214,7 @@ def test_holds_become_rules_of_the_network() -> None:
 
 
 def test_the_script_is_shell_and_names_every_step() -> None:
-    text = script(planned("3.9", **LAST_STANDING))
+    text = render_script(planned("3.9", **LAST_STANDING))
     bash = shutil.which("bash")
     assert bash is not None
     subprocess.run([bash, "-n"], input=text, text=True, check=True)
@@ -231,10 +231,12 @@ def test_the_script_is_shell_and_names_every_step() -> None:
 
 
 def test_reassignments_and_changes_of_the_configuration_in_the_script() -> None:
-    thin = script(planned("3.7", "acked-on-min-isr", isr_shrink=1, reassign=1))
+    thin = render_script(planned("3.7", "acked-on-min-isr", isr_shrink=1, reassign=1))
     assert '"replicas": [1, 2]' in thin
     assert "kafka-reassign-partitions.sh" in thin
-    raised = script(planned("4.1", rf=2, min_isr=1, min_isr_change=1, isr_shrink=1, crash=1, on="configuration-before-isr"))
+    raised = render_script(
+        planned("4.1", rf=2, min_isr=1, min_isr_change=1, isr_shrink=1, crash=1, on="configuration-before-isr")
+    )
     assert "--add-config min.insync.replicas=2" in raised
     assert "eligible.leader.replicas.version=1" in raised
 
@@ -247,7 +249,7 @@ def report_of(outcome: AttemptOutcome) -> evidence.ReproductionReport:
     bound, trace = found("3.9", "acked-never-lost", tuple(LAST_STANDING.items()))
     broken = properties()["acked-never-lost"]
     outcome.moments.append(Moment("the beginning", 0.1, scene()))
-    return evidence.ReproductionReport(plan(bound, broken, trace), timeline(bound, broken, trace), outcome, "3.9.1", {})
+    return evidence.ReproductionReport(plan_stages(bound, broken, trace), timeline(bound, broken, trace), outcome, "3.9.1", {})
 
 
 def record(offset: int, value: bytes) -> Record:
@@ -283,7 +285,7 @@ def test_too_few_copies_are_reproduced_though_the_record_is_still_read() -> None
     given = {"isr_shrink": 1, "lossy_crash": 1}
     bound, trace = found("3.9", "acked-on-min-isr", tuple(given.items()))
     broken = properties()["acked-on-min-isr"]
-    made = plan(bound, broken, trace)
+    made = plan_stages(bound, broken, trace)
     crashed = made.stages[-1]
     assert crashed.operation == "crash-lossy"
     assert made.stages[-2].target.logs[crashed.broker] == (1,), "it hits a broker that has the record"
@@ -310,7 +312,7 @@ def test_every_step_seen_but_nothing_lost_is_not_reproduced() -> None:
 
 def test_the_evidence_is_one_folder(tmp_path: Path) -> None:
     said = report_of(AttemptOutcome(acknowledged={1: ("now", 0)}, read=[]))
-    evidence.save(said, "{}", {"broker-1": "a line\n"}, tmp_path)
+    evidence.save_evidence(said, "{}", {"broker-1": "a line\n"}, tmp_path)
     assert sorted(each.relative_to(tmp_path).as_posix() for each in tmp_path.rglob("*") if each.is_file()) == [
         "cluster.svg",
         "logs/broker-1.log",
@@ -344,7 +346,7 @@ class Clients:
 
 def test_a_record_for_an_old_leader_asks_no_other_who_leads(monkeypatch: pytest.MonkeyPatch) -> None:
     library = Clients(2, 1)
-    monkeypatch.setattr(clients, "library", lambda: library)
+    monkeypatch.setattr(clients, "import_client", lambda: library)
     clients.Sending("127.0.0.1:1", "t", b"m1", "1", 1, leader=1)
     first, second = library.made
     assert (first.produced, second.produced) == ([], [b"m1"]), "only the producer that got the answer that 1 leads"
@@ -355,7 +357,7 @@ def test_a_record_for_an_old_leader_asks_no_other_who_leads(monkeypatch: pytest.
 
 def test_a_broker_that_does_not_lead_for_its_clients_gets_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
     library = Clients(2)
-    monkeypatch.setattr(clients, "library", lambda: library)
+    monkeypatch.setattr(clients, "import_client", lambda: library)
     monkeypatch.setattr(clients, "ANSWERING", 0)
     with pytest.raises(ClusterError, match="broker 1 answers clients that broker 2 leads"):
         clients.Sending("127.0.0.1:1", "t", b"m1", "1", 1, leader=1)
@@ -366,10 +368,10 @@ def test_what_does_not_change_any_more_is_not_waited_for(monkeypatch: pytest.Mon
     """As long as differences change there is something to wait for."""
     seen = [["the ISR 1,2"], ["the ISR 1"], ["no broker leads"]]
     monkeypatch.setattr(reproduce, "differences", lambda attempt, target: seen.pop(0) if len(seen) > 1 else seen[0])
-    cluster: Any = SimpleNamespace(wait=until)
+    cluster: Any = SimpleNamespace(wait=wait_until)
     made = planned("3.9", **LAST_STANDING)
     monkeypatch.setattr(reproduce, "STILL", 0)
-    with pytest.raises(Unmet, match="no broker leads") as problem:
+    with pytest.raises(ConditionNotMet, match="no broker leads") as problem:
         reproduce.reach(Attempt(cluster, made, "t", print), made.begin)
     assert problem.value.seconds == 0
     seen[:] = [["the ISR 1,2"], []]
@@ -486,7 +488,7 @@ def test_a_server_that_does_not_shut_down_is_killed_and_its_last_words_are_repor
 
     server = Process(cast(Java, Stubborn()), tmp_path / "broker-2.properties", tmp_path / "log")
     server.start()
-    until(lambda: server.said("waiting"), "it to run", 20)
+    wait_until(lambda: server.said("waiting"), "it to run", 20)
     with pytest.raises(ClusterError, match=r"^broker-2 did not shut down within 1 s: waiting for controlled shutdown$"):
         server.stop(seconds=1)
     assert not server.is_running

@@ -12,12 +12,12 @@ import pytest
 
 from neverlost.checker.kafka.cluster import faults
 from neverlost.checker.kafka.cluster.batches import batches
-from neverlost.checker.kafka.cluster.clients import QUIET, library
+from neverlost.checker.kafka.cluster.clients import QUIET, import_client
 from neverlost.checker.kafka.cluster.cluster import SEGMENT, Cluster, cluster
-from neverlost.checker.kafka.cluster.jars import kafka_home
+from neverlost.checker.kafka.cluster.jars import find_kafka
 from neverlost.checker.kafka.cluster.metadata import LOG, MetadataImage
 from neverlost.checker.kafka.cluster.process import ClusterError
-from neverlost.checker.kafka.cluster.requests import ask, frame_header
+from neverlost.checker.kafka.cluster.requests import frame_header, send_request
 
 pytestmark = pytest.mark.kafka
 
@@ -46,7 +46,7 @@ def end_transaction(address: str, name: str, producer: int, epoch: int, commits:
     """
     asked = f"the end of a transaction of {name}"
     body = struct.pack(">h", len(name.encode())) + name.encode() + struct.pack(">qh?", producer, epoch, commits)
-    answer = ask(address, frame_header(26, 1) + body, asked, seconds)
+    answer = send_request(address, frame_header(26, 1) + body, asked, seconds)
     if not answer:
         raise ClusterError(f"{asked} is not answered: the connection was closed")
     return int(struct.unpack(">h", answer[-2:])[0])
@@ -83,7 +83,7 @@ def test_a_controller_whose_directory_is_empty_takes_acknowledged_data_with_it(v
 
     The two are a majority without the decision, which the third has; the broker that lacks m1 is in the ISR that they know.
     """
-    with cluster(kafka_home(version=version), brokers=2, controllers=3, settings=PATIENT) as kafka:
+    with cluster(find_kafka(version=version), brokers=2, controllers=3, settings=PATIENT) as kafka:
         kafka.create_topic("t", [1, 2], {"min.insync.replicas": "1"})
         active = faults.active_controller(kafka)
         lags, wiped = [each for each in kafka.controllers if each != active]
@@ -112,7 +112,7 @@ def test_a_controller_whose_directory_is_empty_takes_acknowledged_data_with_it(v
 
 def producer(kafka: Cluster) -> Any:
     """A transactional producer that has its epoch."""
-    made = library().Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": NAME, **QUIET})
+    made = import_client().Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": NAME, **QUIET})
     made.init_transactions(60)
     return made
 
@@ -136,7 +136,7 @@ def test_a_late_end_of_a_transaction_commits_the_next_one(version: str) -> None:
     The client speaks version 1 of the protocol, so 4.3 does the same for it (transaction-version-not-raised).  With a new epoch
     the same request is refused.
     """
-    with cluster(kafka_home(version=version), brokers=1, settings=TRANSACTIONS) as kafka:
+    with cluster(find_kafka(version=version), brokers=1, settings=TRANSACTIONS) as kafka:
         kafka.create_topic("t", [1])
         producing = producer(kafka)
         producing.begin_transaction()
@@ -148,7 +148,7 @@ def test_a_late_end_of_a_transaction_commits_the_next_one(version: str) -> None:
         sent(producing, b"m2")
         assert last_producer(kafka) == who, "version 1 keeps the epoch"
         assert end_transaction(kafka.bootstrap, NAME, *who, commits=True) == 0, "the late copy is taken for m2's"
-        with pytest.raises(library().KafkaException):
+        with pytest.raises(import_client().KafkaException):
             producing.abort_transaction(60)
         kafka.wait(lambda: values(kafka) == [b"m1", b"m2"], "a read_committed consumer to read m2, which was never committed")
 

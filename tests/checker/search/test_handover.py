@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, _base, thread
 from contextlib import contextmanager, suppress
-from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection
 from pathlib import Path
 from types import CodeType, FrameType, SimpleNamespace
 from typing import Any, NamedTuple, cast
@@ -22,12 +18,10 @@ import pytest
 from neverlost.checker.engine.compiled import programs
 from neverlost.checker.engine.disk import on_disk_search
 from neverlost.checker.engine.disk.level_tasks import SearchDescription
-from neverlost.checker.engine.engines import memory
 from neverlost.checker.engine.engines.in_memory_shards import InMemoryShardSearch
 from neverlost.checker.engine.engines.memory import MemorySearch
 from neverlost.checker.engine.host.processes import INTERRUPTED
 from neverlost.checker.engine.outcome import Outcome, Verdict
-from neverlost.checker.engine.search import workers
 from neverlost.checker.engine.search.options import Options
 from neverlost.checker.engine.search.visited_states import StateSet
 from neverlost.checker.engine.search.workers import Local
@@ -96,23 +90,6 @@ class Threads:
         return []
 
 
-class Forks:
-    """Processes that start as copies: they begin sooner, and have what was open closed."""
-
-    usual = multiprocessing.get_context("fork")
-    Pipe = usual.Pipe
-
-    def Process(self, target: Callable[..., None], args: tuple[Any, Connection], daemon: bool) -> Any:
-        def alone() -> None:
-            used = {0, 1, 2, args[1].fileno(), cast(int, resource_tracker.getfd())}
-            for each in {*map(int, os.listdir("/proc/self/fd"))} - used:
-                with suppress(OSError):
-                    os.close(each)
-            target(*args)
-
-        return self.usual.Process(target=alone, daemon=daemon)
-
-
 OPTIONS = Options(keep_going=True, workers=2)
 
 
@@ -124,18 +101,6 @@ def to_machine_code(calls: Calls, place: Path) -> Outcome:
             if self.found and isinstance(self.workers, Local):
                 with calls.watched():
                     assert self._compile(self.workers.owned, at_once=True)
-
-    return Search(SYSTEM, guarantees(SYSTEM.model), OPTIONS, None, None).run()
-
-
-def to_processes(calls: Calls, place: Path) -> Outcome:
-    """The same in processes."""
-
-    class Search(MemorySearch):
-        def _share(self) -> None:
-            if self.found and isinstance(self.workers, Local):
-                with calls.watched():
-                    self._spread()
 
     return Search(SYSTEM, guarantees(SYSTEM.model), OPTIONS, None, None).run()
 
@@ -160,15 +125,13 @@ def to_tasks(calls: Calls, place: Path) -> Outcome:
     return found
 
 
-WAYS = (to_machine_code, to_processes, to_tasks)
+WAYS = (to_machine_code, to_tasks)
 SYSTEM = classic("kip-101", 2, 2, 2, 2)
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Machine code is there, and processes are copies."""
-    monkeypatch.setattr(workers, "multiprocessing", SimpleNamespace(get_context=lambda _: Forks()))
-    monkeypatch.setattr(memory, "WORTH_SHARING", 0)
+    """Compiled code is there."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     asked = guarantees(SYSTEM.model)
     text = programs.text_of(SYSTEM, asked, None)

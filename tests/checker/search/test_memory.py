@@ -58,15 +58,6 @@ def test_orbits_sum_to_the_unreduced_count(row: Golden) -> None:
     assert (found.counts.distinct < row.expected["distinct"]) == (row.configuration["replication.factor"] > 1)
 
 
-def test_the_number_of_workers_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neverlost.checker.engine.engines.memory.WORTH_SHARING", 500)
-    row = next(row for row in golden_verdicts() if row.name.startswith("kip-279-3") and "steps" in row.expected)
-    found = [run(row, workers=workers) for workers in (1, 2, 3)]
-    assert len({each.counts for each in found}) == 1
-    assert len({each.findings[0].trace for each in found}) == 1
-    assert found[0].fired == found[1].fired == found[2].fired
-
-
 def test_a_cut_search_is_inconclusive_and_resumes_to_the_same_counts(tmp_path: Path) -> None:
     place = tmp_path / "levels"
     cut = small(state_dir=place, limits=SearchLimits(depth=9))
@@ -86,15 +77,13 @@ def test_a_resumed_search_finds_the_same_counterexample(tmp_path: Path) -> None:
     assert resumed.findings == explore(system, asked).findings
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_spilling_changes_nothing(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
+def test_spilling_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     used = iter([0] * 20 + [10**9] * 3 + [0] * 10**6)
-    monkeypatch.setattr("neverlost.checker.engine.engines.memory.WORTH_SHARING", 500)
     monkeypatch.setattr("neverlost.checker.engine.engines.memory.used_memory", lambda: next(used))
     system = bind(models()["kip-279"], CONFIGURATION)
     asked = [properties()["strong-isr"]]
-    spilled = explore(system, asked, Options(workers=workers, limits=SearchLimits(memory_bytes=10**9), machine_code=False))
-    plain = explore(system, asked, Options(workers=workers))
+    spilled = explore(system, asked, Options(workers=1, limits=SearchLimits(memory_bytes=10**9), machine_code=False))
+    plain = explore(system, asked, Options(workers=1))
     assert spilled.reason is None
     assert spilled.findings == plain.findings and spilled.counts == plain.counts
 
@@ -140,11 +129,3 @@ def test_states_with_equal_mixes_are_distinguished(monkeypatch: pytest.MonkeyPat
     batch = np.array([[1, 2, 1, 3], [5, 5, 5, 5]], np.uint64)
     assert states.add(batch) == 3
     assert states.add(batch) == 0
-
-
-def test_what_does_not_fit_into_a_mailbox_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neverlost.checker.engine.engines.memory.WORTH_SHARING", 500)
-    monkeypatch.setattr("neverlost.checker.engine.search.workers.free_shared_memory", lambda: 0)
-    monkeypatch.setattr("neverlost.checker.engine.search.workers.MAILBOX", 1 << 12)
-    found = small(workers=2)
-    assert found.counts == small(workers=1).counts

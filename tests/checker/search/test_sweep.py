@@ -15,7 +15,7 @@ from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.engine.search.options import Options
 from neverlost.checker.questions.sweep.sweep import EXPLORED, REPLAYED, SAME, Sweep, Sweeper
 from neverlost.model.system import bind
-from neverlost.reports.documents.measurements import differences, overlaid
+from neverlost.reports.documents.measurements import differences, take_measured_values
 from neverlost.specs.configuration.keys import GROWING
 from neverlost.specs.configuration.matrix import Matrix, parse_matrix, read_matrix, shipped
 from neverlost.specs.errors import InputError
@@ -175,7 +175,7 @@ def test_spark_gives_the_same_document(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
     memory, spark = (json.loads((tmp_path / f"{engine}.json").read_text()) for engine in ("memory", "spark"))
     assert (memory["engine"], spark["engine"]) == ("memory", "spark") and len(memory["cells"]) == 16
-    spark = overlaid("result.json", spark, memory)
+    spark = take_measured_values("result.json", spark, memory)
     assert [path for path, _, _ in differences(memory, spark)] == ["engine"]
     spark["cells"][3]["properties"][0]["verdict"] = "inconclusive"
     assert [path for path, _, _ in differences(memory, spark)][1:] == [

@@ -194,7 +194,8 @@ def _trace(asked: str) -> str:
     if found.trace is None:
         raise SystemExit(f"{broken} is {found.verdict} now: neverlost check {asked}")
     lines = [f"{number:2}  {says}" for number, says in enumerate(found.trace.says) if number]
-    return "\n".join([*lines, found.trace.counterexample.timeline.verdict_line])
+    shown = found.trace.counterexample.timeline
+    return "\n".join([*lines, shown.verdict_line] if shown else lines)
 
 
 def known() -> dict[str, dict[str, Any]]:

@@ -23,14 +23,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from neverlost.checker.engine.host.whole_files import write_text
-from neverlost.checker.kafka.cluster.jars import kafka_home
+from neverlost.checker.kafka.cluster.jars import find_kafka
 from neverlost.checker.kafka.history.history import History, read_history, write_history
 from neverlost.checker.kafka.live.faults import fault_names
-from neverlost.checker.kafka.live.live_run import LiveRunPlan, run
-from neverlost.checker.kafka.observe.history_verdict import judge
-from neverlost.checker.kafka.observe.losses import intervals
+from neverlost.checker.kafka.live.live_run import LiveRunPlan, record_run
+from neverlost.checker.kafka.observe.history_verdict import match_history
+from neverlost.checker.kafka.observe.losses import find_intervals
 from neverlost.checker.kafka.observe.starting_model import setting_of
-from neverlost.reports.questions.observe import screen as show
+from neverlost.reports.questions.observe.document import document
 
 FAULTS = "crash,lossy_crash,disk_loss,slow,pause,session_timeout,fence,leader_move,clean_stop,network,controller"
 PATIENCE = 1500
@@ -71,15 +71,15 @@ def attended(function: Callable[..., Found], *arguments: Any) -> Found:
 
 def recorded(version: str, plan: LiveRunPlan, history: Path) -> None:
     """Run the cluster and keep what was seen."""
-    write_history(history, run(kafka_home(version=version), plan))
+    write_history(history, record_run(find_kafka(version=version), plan))
 
 
 def judged(history: Path, losses: bool) -> dict[str, Any]:
     """Hold a kept history against the model, and keep the result beside it."""
     os.nice(10)  # clusters run beside it
-    judgement = judge(setting_of(read_history(history), {}))
-    moments = intervals(judgement) if losses and judgement.verdict != "inconclusive" else []
-    found = show.document(judgement, moments, {})
+    judgement = match_history(setting_of(read_history(history), {}))
+    moments = find_intervals(judgement) if losses and judgement.verdict != "inconclusive" else []
+    found = document(judgement, moments, {})
     write_text(history.with_name("observation.json"), json.dumps(found, indent=1))
     return found
 

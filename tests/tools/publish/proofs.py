@@ -119,8 +119,8 @@ def rows() -> Iterator[Row]:
     for model in ("kraft", "kraft-elr"):
         for goal in ("acked-never-lost", "committed-never-lost"):
             for replicas in (2, 3, 4, 5):
-                given = (("defects", "fixed"), ("min.insync.replicas", 2), ("faults.at_once", replicas - 1), *ANY.items())
-                yield Row(model, goal, replicas, 2 if replicas < 5 else 1, ALL_BUT_ONE, given)
+                limits = (("defects", "fixed"), ("min.insync.replicas", 2), ("faults.at_once", replicas - 1), *ANY.items())
+                yield Row(model, goal, replicas, 2 if replicas < 5 else 1, ALL_BUT_ONE, limits)
     stops = (("faults.kill", "any"), ("faults.leader_move", "any"))
     for goal in ("acked-never-lost", "committed-never-lost"):
         for replicas in (2, 3, 4, 5):
@@ -265,7 +265,7 @@ def not_had() -> Iterator[str]:
 def is_published(row: Row) -> bool:
     """Whether a row is proved as it is now."""
     found = known().get(row.text, {})
-    return found.get("stamp") == row.stamp() and found["verdict"] == "holds"
+    return bool(found.get("stamp") == row.stamp() and found["verdict"] == "holds")
 
 
 def is_asked_again(row: Row) -> bool:

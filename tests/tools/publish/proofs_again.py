@@ -69,7 +69,7 @@ def shared_by(reading: Reading) -> smtlib.SharedDefinitions:
 
 def asked_of_row(number: int, row: tuple[Any, ...]) -> Again:
     """A task's obligations, asked again; where they have quantifiers over the replicas, proved and checked."""
-    reading = reading_of_row(*row)
+    reading: Any = reading_of_row(*row)
     task = reading.tasks()[number]
     if isinstance(reading, ParametricEncoding):
         return asked_with_quantifiers(reading, task)

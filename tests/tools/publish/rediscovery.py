@@ -19,7 +19,7 @@ from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.checker.questions.necessity.necessity import Need, Profile, Variant, VariantVerdict, judged, profiles
 from neverlost.checker.questions.search_questions import SearchQuestion
 from neverlost.model.system import System, bind
-from neverlost.reports.documents.fault_tolerance import budget, fault_words
+from neverlost.reports.documents.fault_tolerance import fault_words, sorted_faults
 from neverlost.specs.cases.case import read_document
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.configuration.input import TableReader
@@ -74,8 +74,8 @@ def read_plan(path: Path = PLAN) -> Plan:
 
 
 def _fix(table: TableReader) -> Fix:
-    texts = [table.text(each) for each in ("id", "fixed", "merged", "names")]
-    found = Fix(*texts, off=table.flat("off"), missing=table.text("missing", ""))
+    texts = {each: table.text(each) for each in ("id", "fixed", "merged", "names")}
+    found = Fix(**texts, off=table.flat("off"), missing=table.text("missing", ""))
     table.end()
     return found
 
@@ -176,7 +176,7 @@ def _row(plan: Plan, fix: Fix, judgement: VariantVerdict | None) -> tuple[str, .
 def _place(keys: Keys) -> str:
     model = "kraft-elr" if keys["eligible.leader.replicas"] else "kraft"
     sizes = f"RF {keys['replication.factor']}, min ISR {keys['min.insync.replicas']}, records {keys['bounds.records']}"
-    faults = budget({key: int(value) for key, value in keys.items() if key.startswith("faults.")})
+    faults = sorted_faults({key: int(value) for key, value in keys.items() if key.startswith("faults.")})
     return f"{model}, {sizes}, {fault_words(faults)}"
 
 

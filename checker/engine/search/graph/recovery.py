@@ -57,7 +57,7 @@ def explore(
 
 @dataclass(frozen=True)
 class _Watch:
-    """Asked before each batch of the graph: raises after a search that was cut short, for a large graph, and at a limit."""
+    """Called before each batch of the graph; raises once a limit is reached, or the graph is too large."""
 
     outcome: Outcome
     options: Options
@@ -84,7 +84,7 @@ class _Watch:
 
 
 def decided(graph: StateGraph, properties: Sequence[Property]) -> list[Finding]:
-    """A finding for every configuration and property."""
+    """Return a finding for every configuration and property."""
     homes = Configurations(graph.system).of(graph.states)
     lost = {each.name: ~graph.reaching(_wanted(graph, each), ~graph.is_fault) for each in properties}
     return [
@@ -100,7 +100,7 @@ def _wanted(graph: StateGraph, asked: Property) -> Chosen:
 
 
 def _finding(graph: StateGraph, asked: Property, cell: int, lost: Chosen) -> Finding:
-    """The first lost state is at the least depth, because numbers grow with it."""
+    """Return the finding of one property; the counterexample ends in the first lost state, which is at the least depth."""
     if not lost.any():
         return Finding(asked, cell, Verdict.HOLDS)
     way = graph.shortest_way(int(np.argmax(lost)))
@@ -120,7 +120,7 @@ class Trap:
 
 
 def trap(system: System, state: State) -> Trap:
-    """What is left from a state on when no further fault happens."""
+    """Return what can still happen after a state if no further fault occurs."""
     inside = pack_rows(system, list(without_faults(system, state)))
     quiet = frozenset(number for number, step in enumerate(system.steps) if not step.action.fault)
     graph = of_levels(system, [inside], only=quiet)

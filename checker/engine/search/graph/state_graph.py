@@ -51,31 +51,30 @@ class StateGraph:
         return int(self.states.shape[1])
 
     def state(self, number: int) -> State:
-        """A state by its number."""
         return unpack_row(self.system, self.states, number)
 
     def depth(self, number: int) -> int:
-        """How many steps a state is from the nearest initial one."""
+        """Return how many steps a state is from the nearest initial one."""
         return int(np.searchsorted(self.bounds, number, side="right")) - 1
 
     @cached_property
     def is_fault(self) -> Chosen:
-        """Per edge: whether the step spends a fault budget."""
+        """Return, for each edge, whether its step is a fault."""
         spends = np.array([step.action.fault is not None for step in self.system.steps], np.bool_)
         return spends[self.steps]
 
     def reaching(self, wanted: Chosen, edges: Chosen | None = None) -> Chosen:
-        """The states from which a wanted one can be reached, in no step or many, along some edges (None: all)."""
+        """Return the states from which a wanted one can be reached along some edges (None: all)."""
         kept = slice(None) if edges is None else edges
         return _spread(wanted, self.targets[kept], self.sources[kept])
 
     def reached(self, start: Chosen, edges: Chosen | None = None) -> Chosen:
-        """The states that can be reached from the chosen ones."""
+        """Return the states that can be reached from the chosen ones along some edges (None: all)."""
         kept = slice(None) if edges is None else edges
         return _spread(start, self.sources[kept], self.targets[kept])
 
     def shortest_way(self, number: int) -> Behaviour:
-        """A shortest behaviour from an initial state: at every step back the smallest predecessor and its lowest step.
+        """Return a shortest behaviour from an initial state: at every step back the smallest predecessor and its lowest step.
 
         Its states are canonical forms where the graph is one of orbits.
         """
@@ -91,7 +90,7 @@ class StateGraph:
         return int(into[np.lexsort((self.steps[into], self.sources[into]))[0]])
 
     def as_networkx(self, among: Chosen | None = None, edges: Chosen | None = None) -> Any:
-        """A `networkx.MultiDiGraph` of the chosen states and of the chosen edges between them (None: all).
+        """Return a `networkx.MultiDiGraph` of the chosen states and of the chosen edges between them (None: all).
 
         A node is a state's number and has its `depth`; an edge has the `step` number and the `action` as text.
         """
@@ -107,7 +106,7 @@ class StateGraph:
         return graph
 
     def components(self, among: Chosen | None = None, edges: Chosen | None = None) -> list[Component]:
-        """The strongly connected components of the chosen states and edges (None: all), by their smallest state."""
+        """Return the strongly connected components of the chosen states and edges (None: all), by their smallest state."""
         kept = np.ones(len(self), np.bool_) if among is None else among
         inside = kept[self.sources] & kept[self.targets] & (True if edges is None else edges)
         sources, targets = self.sources[inside], self.targets[inside]
@@ -121,7 +120,7 @@ class StateGraph:
 
 
 def _spread(found: Chosen, heads: Numbers, tails: Numbers) -> Chosen:
-    """The states that arrows from heads to tails lead to from those that are found already."""
+    """Return the found states and all that arrows lead to from them; an arrow leads from its head to its tail."""
     found = found.copy()
     while True:
         leads = found[heads] & ~found[tails]
@@ -133,7 +132,7 @@ def _spread(found: Chosen, heads: Numbers, tails: Numbers) -> Chosen:
 
 
 def _homes(count: int, sources: Numbers, targets: Numbers) -> NDArray[np.int64]:
-    """The smallest member of each state's component."""
+    """Return, for each state, the smallest member of its component."""
     home = np.arange(count)
     core = _cyclic_part(count, sources, targets)
     graph = nx.DiGraph(zip(sources[core].tolist(), targets[core].tolist(), strict=True))
@@ -166,7 +165,7 @@ class Component:
 
 
 def of_store(system: System, store: Store, notify: Callable[[int], None] = lambda done: None) -> StateGraph:
-    """The graph of a complete search whose levels were kept."""
+    """Return the graph of a complete search whose levels were kept."""
     levels = (np.concatenate(list(store.level(each.depth)), axis=1) for each in store.levels() if each.rows)
     return of_levels(system, levels, bool(store.meta["symmetry"]), notify)
 
@@ -178,7 +177,7 @@ def of_levels(
     notify: Callable[[int], None] = lambda done: None,
     only: frozenset[int] | None = None,
 ) -> StateGraph:
-    """The graph of all reachable states, given as packed levels in any order within each.
+    """Return the graph of all reachable states, given as packed levels in any order within each.
 
     With `only` it is the graph of some steps, and of states that these do not leave.  `notify` gets how many states are
     done before each batch; it may raise to give up.
@@ -197,7 +196,7 @@ def of_levels(
 
 
 def _edges(system: System, known: StateSet, start: int, symmetry: bool, only: frozenset[int] | None) -> Numbers:
-    """Every edge that leaves a batch of states.  Shape: `(3, edges)`: source, target, step."""
+    """Return every edge that leaves a batch of states.  Shape: `(3, edges)`: source, target, step."""
     renamed = Symmetry(system).canonical if symmetry else lambda states: states
     batch = known.slice(start, min(start + BATCH, len(known)))
     edges = [np.empty((3, 0), np.int32)]

@@ -1,1 +1,1 @@
-"""What is compared: settings, cases from reachable states, the calls that bring them about, and the tally of differences."""
+"""What is compared: settings, cases from reachable states, the calls that reproduce them, and the tally of differences."""

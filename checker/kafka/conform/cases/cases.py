@@ -1,4 +1,4 @@
-"""Every distinct decision of the controller in a complete set of reachable states, with all the answers that the model gives.
+"""Finds every distinct decision of the controller in a set of reachable states, with all the answers that the model gives.
 
 A case is what the controller knows when an event comes (leader, ISR, ELR, who is fenced, ...) and the event; states that
 differ in anything else share it.  States with equal knowledge and different answers are different cases, so that nothing
@@ -52,10 +52,8 @@ KNOWS = {
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What the controller holds of one partition and of its brokers; brokers are counted from 0.
-
-    `epochs` is how far the leader of the moment has followed: a value of `leader_knows`.
-    """
+    """What the controller knows of one partition and of its brokers; brokers are counted from 0.  `epochs` says how many
+    epochs the leader has followed, as a value of `leader_knows`."""
 
     leader: int
     isr: frozenset[int]
@@ -69,7 +67,7 @@ class Knowledge:
     min_isr_changed: int = 0
 
     def __str__(self) -> str:
-        """In Kafka's words, brokers counted from 1; what is empty is left out."""
+        """Return it in Kafka's words, brokers counted from 1; what is empty is left out."""
         shown = [f"leader={self.leader + 1 if self.leader >= 0 else -1}"]
         for each in fields(self):
             value = getattr(self, each.name)
@@ -94,12 +92,11 @@ class ConformCase:
     """The ISR that an AlterPartition request names."""
 
     def argument(self, name: str) -> int:
-        """One of the event's arguments."""
         return dict(self.arguments)[name]
 
     @property
     def shown(self) -> str:
-        """The event with brokers counted from 1."""
+        """The event as text, with brokers counted from 1."""
         inside = ", ".join(f"{name}={value + (name not in NUMBERS)}" for name, value in self.arguments)
         return f"{self.event}({inside})"
 
@@ -109,7 +106,7 @@ FENCED_LAST_KNOWN = "4.0 elects the last known leader although it is fenced (KAF
 
 
 def known_of_4_0(case: ConformCase, configuration: Configuration) -> str | None:
-    """Why 4.0 answers otherwise where there is a last known leader and no leader; None where it should not."""
+    """Return why 4.0 answers differently if there is a last known leader and no leader; None if it should not."""
     has_rules_of_4_0 = configuration["eligible.leader.replicas"] and not configuration[LEADERLESS.key]
     is_asked = case.before.leader == NO_REPLICA and case.before.last_known_leader != NO_REPLICA
     return FENCED_LAST_KNOWN if has_rules_of_4_0 and is_asked else None
@@ -120,7 +117,7 @@ LEADERLESS = BY_NAME["last-known-leader-when-leaderless"]
 
 
 @dataclass(frozen=True)
-class Reached:
+class ReachableStates:
     """The states of a complete search and the successors of each."""
 
     system: System
@@ -130,13 +127,12 @@ class Reached:
         return len(self.owned.states)
 
     def batches(self) -> Iterator[Packed]:
-        """The states, some at a time."""
         for start in range(0, len(self), BATCH):
             yield self.owned.states.slice(start, min(start + BATCH, len(self)))
 
 
-def reached(system: System) -> Reached:
-    """Every reachable state, in this process: a case needs the set, not its order."""
+def search_reachable(system: System) -> ReachableStates:
+    """Search every reachable state in this process; the order of states does not matter for cases."""
     found = OwnedStates(system, (), False)
     found.absorb(pack_rows(system, sorted({state for _, state in system.initial_states()})))
     found.close_level()
@@ -144,14 +140,14 @@ def reached(system: System) -> Reached:
         while found.waiting:
             found.expand()
         found.close_level()
-    return Reached(system, found)
+    return ReachableStates(system, found)
 
 
 class Projection:
-    """Some fields of packed states as one number each, and back."""
+    """Packs some fields of states into one number each, and unpacks them."""
 
     def __init__(self, system: System, names: tuple[str, ...], rows: tuple[tuple[str, int], ...] = ()) -> None:
-        """`rows` are rows of fields with two axes: name and first index."""
+        """`rows` are names of fields with two axes, each with an index of the first axis."""
         self.system = system
         self.slots: dict[tuple[str, int], int] = {}
         for name in names:
@@ -165,7 +161,7 @@ class Projection:
             raise ValueError("a projection holds 63 bits")
 
     def of(self, words: Packed) -> NDArray[np.uint64]:
-        """One number for each state."""
+        """Return one number for each state."""
         found = np.zeros(words.shape[1], np.uint64)
         at = 0
         for slot in self.slots.values():
@@ -177,7 +173,7 @@ class Projection:
         return found
 
     def values(self, number: int) -> dict[tuple[str, int], int]:
-        """The fields of a number, by name and index."""
+        """Unpack a number into fields, by name and index."""
         found, at = {}, 0
         for key, slot in self.slots.items():
             place = self.system.slots[slot]
@@ -187,7 +183,7 @@ class Projection:
 
 
 def knowledge(system: System, values: dict[tuple[str, int], int]) -> Knowledge:
-    """What a projection on `CONTROLLER` says."""
+    """Return what a projection on `CONTROLLER` says as `Knowledge`."""
     brokers = range(system.sizes["replica"])
 
     def members(name: str, otherwise: bool) -> frozenset[int]:
@@ -207,8 +203,8 @@ def knowledge(system: System, values: dict[tuple[str, int], int]) -> Knowledge:
     )
 
 
-def cases(found: Reached, events: dict[str, Any]) -> tuple[list[ConformCase], int]:
-    """Every distinct case of the actions named in `events`, and how many transitions they stand for."""
+def find_cases(found: ReachableStates, events: dict[str, Any]) -> tuple[list[ConformCase], int]:
+    """Return every distinct case of the actions named in `events`, and how many transitions these cases stand for."""
     system = found.system
     groups: dict[tuple[str, tuple[tuple[str, int], ...]], list[int]] = {}
     for number, step in enumerate(system.steps):
@@ -233,7 +229,8 @@ def cases(found: Reached, events: dict[str, Any]) -> tuple[list[ConformCase], in
 
 
 def _distinct(before: NDArray[np.uint64], answers: list[tuple[NDArray[np.intp], NDArray[np.uint64]]]) -> set[tuple[int, ...]]:
-    """Distinct rows of (what was known, one column per answer); 0 is no answer, an answer is one more than its number."""
+    """Return the distinct rows of (knowledge before, one column per answer); 0 is no answer, other values are the answer's
+    number plus one."""
     enabled = np.unique(np.concatenate([at for at, _ in answers]))
     table = np.zeros((len(enabled), 1 + len(answers)), np.uint64)
     table[:, 0] = before[enabled]
@@ -262,8 +259,8 @@ def _case(
     return ConformCase(name, event, knowledge(system, values), answers, proposed)
 
 
-def moved(before: Knowledge, after: Knowledge, partition_epochs: int, leader_epochs: int) -> Knowledge:
-    """An answer whose `epochs` says what the leader of before knows after so many changes of each epoch."""
+def follow_epochs(before: Knowledge, after: Knowledge, partition_epochs: int, leader_epochs: int) -> Knowledge:
+    """Return an answer with `epochs` set to what the leader of before knows after so many changes of each epoch."""
     epochs = before.epochs
     if leader_epochs:
         epochs = ELECTED

@@ -1,4 +1,4 @@
-"""What a comparison finds: how much was compared, and every difference in Kafka's own names."""
+"""The results of a comparison: how much was compared, and every difference in Kafka's own names."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from neverlost.checker.kafka.conform.cases.entry_calls import ControllerScript, 
 
 @dataclass(frozen=True)
 class Difference:
-    """One case in which Kafka's class and the model do not do the same.
-
-    `known` names the entry of the list of known differences that explains it, or nothing.  `test` is the case as calls of
-    entry points, and `records` as metadata records, where there are any.
+    """One case in which Kafka's class and the model differ.  `known` names the entry of the list of known differences that
+    explains it, or nothing.  `test` is the case as calls of entry points, and `records` as metadata records, if there are any.
     """
 
     part: str
@@ -30,13 +28,13 @@ class Difference:
 
     @property
     def key(self) -> str:
-        """What makes two runs' differences the same."""
+        """The key by which equal differences of two runs are recognised."""
         return f"{self.part} | {self.setting} | {self.case}"
 
 
 @dataclass
 class Tally:
-    """How much one part of a run compared, and what differs."""
+    """How much one part of a run compared, and the differences."""
 
     part: str
     cases: int = 0
@@ -50,7 +48,7 @@ class Tally:
     """What could not be compared, because this version lacks a class or a method."""
 
     def add(self, other: Tally) -> None:
-        """Take in what another process compared."""
+        """Add what another process compared."""
         self.cases += other.cases
         self.calls += other.calls
         self.transitions += other.transitions
@@ -62,7 +60,7 @@ class Tally:
 
     @property
     def unexplained(self) -> list[Difference]:
-        """Differences that no known entry explains."""
+        """The differences that no known entry explains."""
         return [each for each in self.differences if each.known is None]
 
 
@@ -70,6 +68,6 @@ Answers = dict[tuple[str, str, str], tuple[str, ...]]
 """What a class answers: method, setting and case to every answer."""
 
 
-def shown_set(answers: Iterable[object]) -> tuple[str, ...]:
-    """A set of answers as sorted text."""
+def sorted_texts(answers: Iterable[object]) -> tuple[str, ...]:
+    """Return a set of answers as sorted texts."""
     return tuple(sorted(map(str, answers)))

@@ -1,8 +1,6 @@
-"""A leader's state and an event as calls of Partition's entry points, in the order in which a test of Kafka's would make them.
-
-What `leader` installs field by field is reached here by metadata records, appends, fetches and time alone.  Whether it is, is
-tried on the classes; where it is not, there are no calls.
-"""
+"""Turns a leader's state and an event into calls of Partition's entry points, in the order in which a test of Kafka's would
+make them.  `leader` installs a state field by field; here it is reached by metadata records, appends, fetches and time alone.
+The calls are tried on the classes, and dropped if they do not reach the state."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ LEARN = {
 
 @dataclass(frozen=True)
 class Call:
-    """One call: the name of a method of `Broker` and what it is given; brokers are numbered as in Kafka, from 1."""
+    """One call: a method of `Broker` and its arguments; brokers are numbered as in Kafka, from 1."""
 
     name: str
     arguments: tuple[Any, ...] = ()
@@ -48,14 +46,13 @@ class Script:
 
     @property
     def document(self) -> dict[str, Any]:
-        """It in a result document."""
         calls = [[each.name, *each.arguments] for each in self.calls]
         limits = {"expected": list(self.expected), "most": self.most}
         return {"min_isr": self.min_isr, "replicas": self.replicas, "calls": calls, **limits}
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """The metadata records among the calls, as `kafka-dump-log.sh` shows them."""
+        """The metadata records among the calls, as `kafka-dump-log.sh` prints them."""
         brokers = range(1, self.replicas + 1)
         learned = [each.arguments for each in self.calls if each.name == "learn"]
         return [partition_record(brokers, isr, leader, epoch, version) for leader, isr, epoch, version in learned]
@@ -63,11 +60,9 @@ class Script:
 
 @dataclass(frozen=True)
 class ControllerScript:
-    """Calls of a controller's methods, once for each order of assignment; together they do not give what is `expected`.
-
-    `follows` says how far the leader of before followed the controller's epochs; `without` is no answer, where there is one;
-    `gives` is what is looked at after each: what the controller has `seen`, or the `error` of its answer.
-    """
+    """Calls of a controller's methods, made once for each order of assignment; together they do not give what is `expected`.
+    `follows` says how far the leader of before followed the controller's epochs; `without` is an answer that does not count,
+    if there is one; `gives` is what is read after each call: what the controller has `seen`, or the `error` of its answer."""
 
     brokers: int
     min_isr: int
@@ -81,19 +76,13 @@ class ControllerScript:
 
     @property
     def document(self) -> dict[str, Any]:
-        """It in a result document."""
         return asdict(self)
 
 
 def partition_record(
-    replicas: Sequence[int],
-    isr: Sequence[int],
-    leader: int,
-    leader_epoch: int,
-    partition_epoch: int,
-    **others: Sequence[int],
+    replicas: Sequence[int], isr: Sequence[int], leader: int, leader_epoch: int, partition_epoch: int, **others: Sequence[int]
 ) -> dict[str, Any]:
-    """A PartitionRecord in JSON."""
+    """Return a PartitionRecord as JSON."""
     data = {
         "partitionId": 0,
         "topicId": TOPIC_ID,
@@ -109,8 +98,7 @@ def partition_record(
     return {"type": "PARTITION_RECORD", "version": 2 if "eligibleLeaderReplicas" in data else 1, "data": data}
 
 
-def run(broker: Broker, call: Call) -> None:
-    """Make a call."""
+def make_call(broker: Broker, call: Call) -> None:
     if call.name == "fence":
         broker.fenced = set(call.arguments)
     elif call.name == "answer":
@@ -122,7 +110,7 @@ def run(broker: Broker, call: Call) -> None:
 
 
 def event_calls(event: LeaderEvent) -> Iterator[Call]:
-    """The calls that an event is."""
+    """Yield the calls that make an event happen."""
     if event.name in ("append", "shrink"):
         yield Call(event.name)
     elif "fetch" in event.name:
@@ -143,7 +131,7 @@ def event_calls(event: LeaderEvent) -> Iterator[Call]:
 
 
 def calls_to(state: LeaderState, slow: frozenset[int]) -> Iterator[Call]:
-    """Calls that may lead to a state in which the slow members have not caught up for too long."""
+    """Yield calls that may lead to a state in which the slow members have not caught up for too long."""
     followers = range(1, len(state.fetched))
     slow = slow | ({state.pending} & state.isr)
     if state.epoch_start:
@@ -170,8 +158,8 @@ def _ids(brokers: frozenset[int]) -> tuple[int, ...]:
     return tuple(sorted(each + 1 for each in brokers))
 
 
-def shown(state: LeaderState, acked: frozenset[int] | None) -> str:
-    """What a test reads of a leader."""
+def leader_text(state: LeaderState, acked: frozenset[int] | None) -> str:
+    """Return what a test reads of a leader."""
     isr, waited = (list(_ids(each)) if state.isr else [] for each in (state.isr, state.maximal_isr))
     acks = "" if acked is None else f" acknowledged {sorted(acked)}"
     return f"LEO {state.log_end} HW {state.high_watermark} ISR {isr} maximal ISR {waited}{acks}"

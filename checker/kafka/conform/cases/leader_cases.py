@@ -1,9 +1,7 @@
-"""What a leader knows, the events that can reach it, and what the model says comes of each.
-
-A leader's state is what kafka.cluster.Partition holds of one partition, in the model's terms; the leader is broker 0.  States
-are those that the model reaches, and random legal ones.  An event is put to the model as a step of the ints interpreter from
-a state that differs only in what the event needs (a follower's log, the controller's ISR, ...).
-"""
+"""Cases for a leader: its possible states, the events that can reach it, and the model's answers.  A leader's state is what
+kafka.cluster.Partition holds of one partition, in the model's terms; the leader is broker 0.  States are those that the model
+reaches, and random legal ones.  An event is given to the model as a step of the ints interpreter from a state that differs
+only in what the event needs."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from neverlost.checker.kafka.conform.cases.cases import Projection, Reached
+from neverlost.checker.kafka.conform.cases.cases import Projection, ReachableStates
 from neverlost.model.interpreters.ints import take
 from neverlost.model.kernel import NO_REPLICA, members
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
@@ -46,12 +44,12 @@ class LeaderState:
 
     @property
     def maximal_isr(self) -> frozenset[int]:
-        """The ISR and the change that is asked for."""
+        """The ISR together with the pending change."""
         return self.isr | ({self.pending} - {NO_REPLICA})
 
     @property
     def normal(self) -> LeaderState:
-        """The form in which two states are compared."""
+        """Return the form in which two states are compared."""
         waited = self.maximal_isr - {LEADER}
         fetched = tuple(
             max(offset, self.high_watermark) if follower in waited else 0 for follower, offset in enumerate(self.fetched)
@@ -60,7 +58,7 @@ class LeaderState:
         return replace(self, fetched=fetched, epoch_start=start)
 
     def __str__(self) -> str:
-        """In Kafka's words, brokers counted from 1."""
+        """Return it in Kafka's words, brokers counted from 1."""
         pending = f" pending {self.pending + 1}" if self.pending != NO_REPLICA else ""
         isr = ",".join(str(each + 1) for each in sorted(self.isr))
         fetched = " ".join(f"{each + 1}:{offset}" for each, offset in enumerate(self.fetched) if each != LEADER)
@@ -72,11 +70,8 @@ class LeaderState:
 
 @dataclass(frozen=True, order=True)
 class LeaderEvent:
-    """Something that reaches a leader.
-
-    `follower` and `offset` are of a fetch; `isr` is what a metadata record says; `error` what a refusal says;
-    `slow` who has not caught up for too long.
-    """
+    """An event that reaches a leader.  `follower` and `offset` belong to a fetch; `isr` is that of a metadata record; `error`
+    that of a refusal; `slow` are the followers that have not caught up for too long."""
 
     name: str
     follower: int = NO_REPLICA
@@ -87,7 +82,7 @@ class LeaderEvent:
     slow: frozenset[int] = frozenset()
 
     def __str__(self) -> str:
-        """The event with brokers counted from 1."""
+        """Return the event with brokers counted from 1."""
         parts = []
         if self.follower != NO_REPLICA:
             parts.append(f"of {self.follower + 1} at {self.offset}{', fenced' if self.is_fenced else ''}")
@@ -100,16 +95,13 @@ class LeaderEvent:
 
 @dataclass(frozen=True)
 class LeaderOutcome:
-    """What comes of an event: the leader's state, and the offsets that are then acknowledged to acks=all producers.
-
-    `acked` is None where the event does not look at the high watermark.
-    """
+    """The result of an event: the leader's state, and the offsets that are then acknowledged to acks=all producers.  `acked`
+    is None if the event does not look at the high watermark."""
 
     state: LeaderState
     acked: frozenset[int] | None = None
 
     def __str__(self) -> str:
-        """In Kafka's words."""
         acked = "" if self.acked is None else f" acked offsets [{','.join(map(str, sorted(self.acked)))}]"
         return f"{self.state}{acked}"
 
@@ -126,13 +118,13 @@ RAISING = (
 
 
 def subsets(brokers: range) -> list[frozenset[int]]:
-    """Every ISR that has the leader in it."""
+    """Return every set of brokers that contains the leader."""
     others = [each for each in brokers if each != LEADER]
     return [frozenset({LEADER, *(others[each] for each in members(mask))}) for mask in range(2 ** len(others))]
 
 
 def events(state: LeaderState, records: int) -> Iterator[LeaderEvent]:
-    """Everything that can reach a leader in a state, in any order that Kafka can receive."""
+    """Yield everything that can reach a leader in a state, in any order that Kafka can receive."""
     brokers = range(len(state.fetched))
     followers = [each for each in brokers if each != LEADER]
     if state.log_end < records:
@@ -164,8 +156,8 @@ def events(state: LeaderState, records: int) -> Iterator[LeaderEvent]:
     yield LeaderEvent("record of another leader", isr=frozenset(brokers))
 
 
-def reached_states(found: Reached, min_isr: int) -> set[LeaderState]:
-    """Every distinct state of broker 0 while it believes it is leader."""
+def reached_states(found: ReachableStates, min_isr: int) -> set[LeaderState]:
+    """Return every distinct state of broker 0 while it believes it is leader."""
     system = found.system
     scalars = tuple(each for each in ("leader", "leader_knows", "leader_epoch_start", "leader_epoch_start_offset"))
     named = tuple(each for each in scalars if each in system.places and not _is_frozen(system, each))
@@ -199,11 +191,8 @@ def _leader_state(system: System, values: Mapping[tuple[str, int], int], min_isr
 
 
 def random_states(count: int, seed: int, brokers: int, records: int, min_isr: int, is_strict: bool) -> Iterator[LeaderState]:
-    """Random legal states: the leader is in its ISR and has looked at its high watermark.
-
-    So that is the least offset that it waits for, or where it is strict (KAFKA-15583) anything below while the ISR is smaller
-    than the minimum.
-    """
+    """Yield random legal states: the leader is in its ISR and has looked at its high watermark.  That is the least offset that
+    it waits for, or with `is_strict` (KAFKA-15583) anything below while the ISR is smaller than the minimum."""
     draw = random.Random(seed)
     for _ in range(count):
         log_end = draw.randint(0, records)
@@ -219,7 +208,7 @@ def random_states(count: int, seed: int, brokers: int, records: int, min_isr: in
 
 
 class LeaderModel:
-    """The model's answers for one system whose minimum is that of the states."""
+    """The model's answers for one system, whose min.insync.replicas is that of the states."""
 
     def __init__(self, system: System) -> None:
         self.system = system
@@ -229,13 +218,13 @@ class LeaderModel:
         }
 
     def answers(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
-        """Everything that the model can do when an event comes; more than one thing where it has a choice."""
+        """Return everything that the model can do when an event comes; several outcomes if it has a choice."""
         first = event.name.partition(",")[0]  # what comes late has no effect
         handled: set[LeaderOutcome] = getattr(self, "_" + first.replace(" ", "_"))(state, event)
         return {replace(each, state=each.state.normal) for each in handled}
 
     def _full(self, state: LeaderState, **changes: Any) -> State:
-        """A whole state of the model around what the leader holds; by default the controller holds the same."""
+        """Return a whole state of the model around what the leader holds; by default the controller holds the same."""
         size = self.system.sizes
         brokers, slots = range(size["replica"]), size["offset"]
 
@@ -289,7 +278,7 @@ class LeaderModel:
         return LeaderOutcome(found, acked if raises else None)
 
     def _after(self, state: LeaderState, before: State, name: str, *arguments: int) -> set[LeaderOutcome]:
-        """What a step leads to; the same state where it cannot be taken."""
+        """Return the state after a step; the same state if the step is not possible."""
         after = self._take(before, name, *arguments)
         return {LeaderOutcome(state) if after is None else self._read(after, state, name in RAISING)}
 
@@ -344,7 +333,7 @@ class LeaderModel:
         return self._after(state, before, "broker_apply_leadership", LEADER)
 
     def _record_of_the_same_partition_epoch(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
-        """The record of a change whose answer came first."""
+        """Return the outcome of a metadata record of a change whose answer came first."""
         return self._after(state, self._full(state, record_to_come=True), "leader_replay_own_change", LEADER)
 
     def _older_record(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:

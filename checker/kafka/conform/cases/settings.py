@@ -1,4 +1,5 @@
-"""The configurations whose reachable sets supply the cases; each makes some of the controller's or the leader's rules fire."""
+"""The configurations whose reachable states supply the cases; each makes some of the controller's or the
+leader's rules fire."""
 
 from __future__ import annotations
 
@@ -34,14 +35,14 @@ SHORT = (CONTROLLER[4], "replication.factor=2 min.insync.replicas=2 faults.crash
 
 @dataclass(frozen=True)
 class ConformSetting:
-    """One configuration of a modern model, with the text that names it."""
+    """One configuration of a modern model, and the text that names it."""
 
     text: str
     system: System
 
     @property
     def rules(self) -> str:
-        """What of the configuration the classes themselves see."""
+        """The settings that the classes themselves read."""
         seen = ("min.insync.replicas", "eligible.leader.replicas", "unclean.leader.election.enable")
         return " ".join(f"{each}={str(self.configuration[each]).lower()}" for each in seen)
 
@@ -51,11 +52,9 @@ class ConformSetting:
         return self.system.configurations[0]
 
 
-def setting(kafka: Kafka, text: str) -> ConformSetting:
-    """The setting that `KEY=VALUE KEY=VALUE` means for a version.
-
-    Errors: `InputError` for keys and values that make no sense, and for a model that is not Kafka's of today.
-    """
+def parse_setting(kafka: Kafka, text: str) -> ConformSetting:
+    """Parse `KEY=VALUE KEY=VALUE` as a setting for a version.  Errors: `InputError` for invalid keys and values, and for a
+    model that is not of a modern Kafka."""
     given = read_settings(text.split())
     if "model" not in given:
         given.setdefault("kafka.version", (kafka.minor, "--kafka-version"))
@@ -81,29 +80,26 @@ RANDOM_STATES, SHORT_RANDOM_STATES, SEED = 10_000, 500, 14
 
 
 def leader_settings(kafka: Kafka, short: bool) -> list[ConformSetting]:
-    """The settings whose leaders are compared."""
     return [
-        setting(kafka, f"{text} min.insync.replicas={least} eligible.leader.replicas=false")
+        parse_setting(kafka, f"{text} min.insync.replicas={least} eligible.leader.replicas=false")
         for text in (SHORT_LEADER if short else LEADER)
         for least in range(1, 2 + int(text[len("replication.factor=")]))
     ]
 
 
 def random_settings(kafka: Kafka, short: bool) -> list[tuple[ConformSetting, int]]:
-    """The settings of random leaders, with how many states each has."""
+    """Return the settings for random leader states, each with the number of states."""
     count = SHORT_RANDOM_STATES if short else RANDOM_STATES
     text = "replication.factor=3 bounds.records=4 faults.isr_shrink=1 faults.fence=1 eligible.leader.replicas=false"
-    return [(setting(kafka, f"{text} min.insync.replicas={least}"), -(-count // 3)) for least in (1, 2, 3)]
+    return [(parse_setting(kafka, f"{text} min.insync.replicas={least}"), -(-count // 3)) for least in (1, 2, 3)]
 
 
 def controller_settings(kafka: Kafka, short: bool, requests: bool = False) -> list[ConformSetting]:
-    """The settings whose controller cases are compared: without ELR, and with it where the version has released it.
-
-    `requests`: those that the whole controller is asked, not only the builder.
-    """
+    """Return the settings whose controller cases are compared: without ELR, and with it if the version has released it.
+    `requests`: those for the whole controller, not only for the builder."""
     texts = SHORT[:1] if short and requests else SHORT if short else REQUESTS if requests else CONTROLLER
     return [
-        setting(kafka, f"{text} eligible.leader.replicas={elr}")
+        parse_setting(kafka, f"{text} eligible.leader.replicas={elr}")
         for text in texts
         for elr in (["false", "true"] if kafka.has_released_elr else ["false"])
     ]

@@ -1,1 +1,1 @@
-"""Every behaviour of Kafka's own Partition within bounds, explored without the model."""
+"""Explores every behaviour of Kafka's own Partition and controller within bounds, without the model."""

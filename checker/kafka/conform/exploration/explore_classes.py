@@ -1,7 +1,8 @@
-"""The breadth-first search over Kafka's own classes, one Java process per core.
+"""Explores Kafka's own classes breadth first, with one Java process per core.
 
-Who found a state first expands it, since it holds the saved objects; the parent process decides what is new and evens the
-work out by naming paths, which their receiver runs from the beginning: a state reached so must be the one that was saved.
+The process that first reaches a state expands it, since it holds the saved objects.  The parent process decides which states
+are new, and balances the work by sending paths, which the receiver runs from the beginning; the state reached so must be the
+one that was saved.
 
 Everything that is reported (counts, depth, the trace) is the same for any number of processes.
 """
@@ -37,12 +38,13 @@ State = tuple[int, int]
 
 
 class RestoreError(Exception):
-    """A state that was saved and restored is not the one that its path leads to."""
+    """A saved and restored state differs from the one that its path leads to."""
 
 
 @dataclass
 class ExplorationResult:
-    """What a search found.  `trace`: the events of a shortest counterexample; `left`: states that were not expanded."""
+    """The result of an exploration.  `trace`: the events of a shortest counterexample; `left`: how many states were not
+    expanded."""
 
     kafka: str
     bounds: Bounds
@@ -62,18 +64,18 @@ class ExplorationResult:
 
     @property
     def verdict(self) -> str:
-        """violated, holds (nothing is left), or inconclusive."""
+        """The verdict: violated, holds (nothing is left), or inconclusive."""
         if self.trace is not None:
             return "violated"
         return "inconclusive" if self.left else "holds"
 
 
-def search(
+def explore_classes(
     kafka: Kafka, bounds: Bounds, workers: int, depth: int | None, seconds: float | None, progress: Progress
 ) -> ExplorationResult:
-    """Explore until nothing is new, a loss is found, or a limit is reached; Ctrl-C keeps what there is."""
+    """Explore until no state is new, a loss is found, or a limit is reached; Ctrl-C keeps what was found."""
     found = ExplorationResult(kafka.version, bounds)
-    crew = _Crew(kafka, bounds, workers)
+    crew = _WorkerProcesses(kafka, bounds, workers)
     begun = time.monotonic()
     try:
         _explore(found, crew, depth, begun, seconds, progress)
@@ -86,7 +88,7 @@ def search(
 
 
 def _explore(
-    found: ExplorationResult, crew: _Crew, depth: int | None, begun: float, seconds: float | None, progress: Progress
+    found: ExplorationResult, crew: _WorkerProcesses, depth: int | None, begun: float, seconds: float | None, progress: Progress
 ) -> None:
     first = crew.ask(0, ("first",))
     known: dict[Key, int] = {first: 0}
@@ -100,7 +102,7 @@ def _explore(
         if seconds is not None and time.monotonic() - begun > seconds:
             found.reason = "the time limit was reached"
             return
-        frontier = _level(found, crew, known, parents, frontier)
+        frontier = _expand_level(found, crew, known, parents, frontier)
         found.depth += 1
         found.states, found.left, found.seconds = len(known), len(frontier), time.monotonic() - begun
         found.levels.append(len(frontier))
@@ -111,17 +113,18 @@ def _explore(
             return
         _check_restored(found, crew, parents, frontier)
         if len(frontier) >= SPREAD:
-            frontier = _evened(found, crew, parents, frontier)
+            frontier = _balance(found, crew, parents, frontier)
 
 
-def _level(
-    found: ExplorationResult, crew: _Crew, known: dict[Key, int], parents: list[tuple[int, Event]], frontier: Sequence[State]
+def _expand_level(
+    found: ExplorationResult,
+    crew: _WorkerProcesses,
+    known: dict[Key, int],
+    parents: list[tuple[int, Event]],
+    frontier: Sequence[State],
 ) -> list[State]:
-    """Expand all states of a level: the new ones, each with its first parent, whatever the number of processes."""
-    held: list[list[int]] = [[] for _ in crew.pipes]
-    for number, holder in frontier:
-        held[holder].append(number)
-    results = crew.ask_all([("expand", each) for each in held])
+    """Expand all states of a level; return the new ones, each with its first parent whatever the number of processes."""
+    results = crew.ask_all([("expand", each) for each in _by_holder(crew, frontier)])
     best: dict[Key, tuple[int, int, Event, int, int, bool]] = {}
     for holder, (transitions, reached) in enumerate(results):
         found.transitions += transitions
@@ -144,9 +147,9 @@ def _level(
 
 
 def _check_restored(
-    found: ExplorationResult, crew: _Crew, parents: Sequence[tuple[int, Event]], frontier: Sequence[State]
+    found: ExplorationResult, crew: _WorkerProcesses, parents: Sequence[tuple[int, Event]], frontier: Sequence[State]
 ) -> None:
-    """Run the paths of a few of a level's states again: each must lead to the state that was saved."""
+    """Run the paths of a few of a level's states again; each must lead to the state that was saved."""
     sample = frontier[:: max(1, len(frontier) // SAMPLE)][:SAMPLE]
     for number, holder in sample:
         _require_same(parents, number, *crew.ask(holder, ("compare", number, _path(parents, number))))
@@ -154,7 +157,7 @@ def _check_restored(
 
 
 def _require_same(parents: Sequence[tuple[int, Event]], number: int, saved: Key, walked: Key) -> None:
-    """Errors: `RestoreError` where a restored state is not the one of its path."""
+    """Refuse a restored state that is not the one of its path.  Errors: `RestoreError`."""
     if saved != walked:
         raise RestoreError(f"restored: {saved}; by its path {_path(parents, number)}: {walked}")
 
@@ -167,37 +170,40 @@ def _path(parents: Sequence[tuple[int, Event]], number: int) -> tuple[Event, ...
     return tuple(reversed(steps))
 
 
-def _evened(found: ExplorationResult, crew: _Crew, parents: Sequence[tuple[int, Event]], frontier: list[State]) -> list[State]:
-    """Give states of processes that have too many to those that have too few; each is reached by its path again."""
+def _balance(
+    found: ExplorationResult, crew: _WorkerProcesses, parents: Sequence[tuple[int, Event]], frontier: list[State]
+) -> list[State]:
+    """Move states from processes that have too many to those that have too few, which reach each by its path again."""
     share = -(-len(frontier) // len(crew.pipes))
-    held: list[list[int]] = [[] for _ in crew.pipes]
-    for number, holder in frontier:
-        held[holder].append(number)
+    held = _by_holder(crew, frontier)
     if max(map(len, held)) <= UNEVEN * share:
         return frontier
-    surplus = [(number, holder) for holder, each in enumerate(held) for number in each[share:]]
-    given: list[list[tuple[int, tuple[Event, ...]]]] = [[] for _ in crew.pipes]
-    moved: dict[int, int] = {}
-    sources: dict[int, int] = dict(surplus)
-    for holder, each in enumerate(held):
-        while surplus and len(each) + len(given[holder]) < share:
-            number, _ = surplus.pop()
-            given[holder].append((number, _path(parents, number)))
-            moved[number] = holder
-    keys = crew.ask_all([("reach", each) for each in given])
-    reached = {number: key for some in keys for number, key in some}
-    asked: list[list[int]] = [[] for _ in crew.pipes]
-    for number in moved:
-        asked[sources[number]].append(number)
-    saved = {number: key for some in crew.ask_all([("yield", each) for each in asked]) for number, key in some}
+    surplus = [(number, holder) for holder, numbers in enumerate(held) for number in numbers[share:]]
+    receivers = [holder for holder, numbers in enumerate(held) for _ in range(len(numbers), share)]
+    moves = [(number, sender, receiver) for (number, sender), receiver in zip(reversed(surplus), receivers, strict=False)]
+    paths: list[list[tuple[int, tuple[Event, ...]]]] = [[] for _ in crew.pipes]
+    for number, _, receiver in moves:
+        paths[receiver].append((number, _path(parents, number)))
+    reached = dict(pair for answer in crew.ask_all([("reach", each) for each in paths]) for pair in answer)
+    leaving = _by_holder(crew, [(number, sender) for number, sender, _ in moves])
+    saved = dict(pair for answer in crew.ask_all([("yield", each) for each in leaving]) for pair in answer)
     for number, key in reached.items():
         _require_same(parents, number, saved[number], key)
     found.replayed += len(reached)
-    return [(number, moved.get(number, holder)) for number, holder in frontier]
+    new_holder = {number: receiver for number, _, receiver in moves}
+    return [(number, new_holder.get(number, holder)) for number, holder in frontier]
 
 
-class _Crew:
-    """Processes that each run Kafka's classes; question and answer go through a pipe."""
+def _by_holder(crew: _WorkerProcesses, states: Sequence[State]) -> list[list[int]]:
+    """Return the numbers of states by the process that holds them."""
+    held: list[list[int]] = [[] for _ in crew.pipes]
+    for number, holder in states:
+        held[holder].append(number)
+    return held
+
+
+class _WorkerProcesses:
+    """Processes that each run Kafka's classes; requests and answers go through a pipe."""
 
     def __init__(self, kafka: Kafka, bounds: Bounds, workers: int) -> None:
         context = multiprocessing.get_context("fork")
@@ -227,7 +233,7 @@ class _Crew:
         return value
 
     def close(self) -> None:
-        """End the processes; each removes its log first where it can."""
+        """End the processes; each removes its log first if it can."""
         for pipe, process in zip(self.pipes, self.processes, strict=True):
             with contextlib.suppress(OSError):
                 pipe.send(("end",))
@@ -266,11 +272,12 @@ class _ClassesWorker:
         self.waiting: list[ClassesState] = []
 
     def do_first(self) -> Key:
-        """The identity of the first state."""
+        """Return the identity of the first state."""
         return self.world.key()
 
     def do_expand(self, numbers: Sequence[int]) -> tuple[int, list[tuple[int, int, Event, Key, int, bool]]]:
-        """Transitions, and of each state that was reached: parent, order, event, identity, place and whether a record lacks."""
+        """Return the number of transitions, and for each state that was reached: parent, order, event, identity, index, and
+        whether a replica lacks a record."""
         world, transitions, own = self.world, 0, set()
         found: list[tuple[int, int, Event, Key, int, bool]] = []
         self.waiting = []
@@ -290,13 +297,13 @@ class _ClassesWorker:
         return transitions, found
 
     def do_keep(self, places: dict[int, int]) -> None:
-        """Hold those of the states reached last that are new."""
+        """Store the new ones among the states reached last."""
         for place, number in places.items():
             self.held[number] = self.waiting[place]
         self.waiting = []
 
     def do_compare(self, number: int, path: Sequence[Event]) -> tuple[Key, Key]:
-        """A state's identity as it was saved, and as its path leads to it."""
+        """Return a state's identity as it was saved, and as its path leads to it."""
         saved = self.held[number]
         self.world.restore(saved)
         restored = self.world.key()
@@ -305,7 +312,7 @@ class _ClassesWorker:
         return restored, walked
 
     def do_reach(self, paths: Sequence[tuple[int, tuple[Event, ...]]]) -> list[tuple[int, Key]]:
-        """Hold the states that some paths lead to."""
+        """Run paths and store the states that they lead to."""
         return [(number, self._walked(number, path)) for number, path in paths]
 
     def _walked(self, number: int, path: Sequence[Event]) -> Key:
@@ -316,7 +323,7 @@ class _ClassesWorker:
         return self.world.key()
 
     def do_yield(self, numbers: Sequence[int]) -> list[tuple[int, Key]]:
-        """Let go of some states, and say which they were."""
+        """Drop some states, and return their numbers."""
         found = []
         for number in numbers:
             self.world.restore(self.held.pop(number))
@@ -324,9 +331,9 @@ class _ClassesWorker:
         return found
 
     def do_described(self, path: Sequence[Event]) -> list[str]:
-        """What each event of a path does, in Kafka's words."""
+        """Return what each event of a path does, in Kafka's words."""
         return self.world.described(path)
 
     def do_script(self, path: Sequence[Event]) -> Script:
-        """The calls that a path makes."""
+        """Return the calls that a path makes."""
         return self.world.script(path)

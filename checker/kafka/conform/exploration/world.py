@@ -1,4 +1,4 @@
-"""Kafka's own leader and controller, explored breadth first with no model at all.
+"""The states and events of Kafka's own leader and controller, which are explored breadth first without the model.
 
 The leader is kafka.cluster.Partition with a real log, the controller is ReplicationControlManager; followers are their log
 ends, and a fetch is one step.  In every state, each replica that an election may choose must hold what the leader's high
@@ -8,13 +8,13 @@ and that this one reaches by running their whole path again: their identity must
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from neverlost.checker.kafka.conform.cases.entry_calls import Call, Script
 from neverlost.checker.kafka.conform.java.jvm import call, field_of
-from neverlost.checker.kafka.conform.java.partition import AlterPartitionRequest, Broker, Host, PartitionSnapshot
+from neverlost.checker.kafka.conform.java.partition import AlterPartitionRequest, Broker, Host
 from neverlost.checker.kafka.conform.java.replication_control_manager import Controller, PartitionState
 
 LEADER, FOLLOWERS = 1, (2, 3)
@@ -27,11 +27,9 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Bounds:
-    """What keeps the search finite, and which stand-in fix it has.
-
-    `waits`: how often more than replica.lag.time.max.ms passes.  `skips_known_epoch`: a metadata record whose partition
-    epoch the leader has already is left out, which is a stand-in for a remedy of finding A.
-    """
+    """The bounds of the exploration, and its stand-in fix.  `waits`: how often more than replica.lag.time.max.ms passes.
+    `skips_known_epoch`: a metadata record whose partition epoch the leader has already is skipped, as a stand-in for a remedy
+    of finding A."""
 
     records: int = 2
     waits: int = 1
@@ -49,7 +47,7 @@ class Committed:
 
 @dataclass(frozen=True)
 class ControllerResponse:
-    """The controller's answer to the newest request; `is_delivered`: the leader has it."""
+    """The controller's answer to the newest request; `is_delivered`: the leader has received it."""
 
     error: str
     partition_epoch: int
@@ -58,7 +56,8 @@ class ControllerResponse:
 
 @dataclass(frozen=True)
 class ClassesState:
-    """A state of Kafka's classes: values of the fields that events change, and what stands outside the classes."""
+    """A state of Kafka's classes: the values of the fields that events change, and the messages in flight
+    outside the classes."""
 
     fields: tuple[Any, ...]
     high_watermark: Any
@@ -74,13 +73,13 @@ class ClassesState:
 
 
 class NotedBroker:
-    """A Broker whose calls of entry points are noted."""
+    """A Broker that records the calls of its entry points."""
 
     def __init__(self, broker: Broker, calls: list[Call]) -> None:
         self.broker, self.calls = broker, calls
 
     def __getattr__(self, name: str) -> Any:
-        """The broker's own, noted where it is called."""
+        """Return the broker's own attribute; a method is recorded when it is called."""
         found = getattr(self.broker, name)
         if name not in ENTRY_POINTS:
             return found
@@ -97,7 +96,7 @@ ENTRY_POINTS = ("learn", "append", "fetch", "shrink", "pass_lag", "look_again", 
 
 
 class World:
-    """One leader, one controller, and what is on its way between them."""
+    """One leader, one controller, and the messages between them."""
 
     def __init__(self, bounds: Bounds) -> None:
         self.bounds = bounds
@@ -120,7 +119,7 @@ class World:
         self.broker.learn(LEADER, record.isr, LEADER_EPOCH, record.partition_epoch)
 
     def save(self) -> ClassesState:
-        """The state as it stands."""
+        """Return a copy of the present state."""
         partition, log = self.broker.partition, self.broker.log
         return ClassesState(
             fields=tuple(each.get(partition) for each in self.broker.fields),
@@ -137,7 +136,6 @@ class World:
         )
 
     def restore(self, saved: ClassesState) -> None:
-        """Put a saved state back."""
         partition, log = self.broker.partition, self.broker.log
         self.host.clock.now, self.waits, self.replayed = saved.now, saved.waits, saved.replayed
         self.ends, self.committed = dict(zip(FOLLOWERS, saved.ends, strict=True)), list(saved.committed)
@@ -159,7 +157,7 @@ class World:
         self.broker.requests.clear()
 
     def events(self) -> Iterator[Event]:
-        """What can happen next."""
+        """Yield what can happen next."""
         seen = self.broker.seen()
         if seen.log_end < self.bounds.records:
             yield "append"
@@ -180,39 +178,33 @@ class World:
         yield "look again"
 
     def do(self, event: Event) -> None:
-        """Let one event happen."""
-        broker = self.broker
-        if event == "append":
-            broker.append()
-        elif event.startswith("fetch"):
-            follower = int(event.removeprefix("fetch "))
-            broker.fetch(follower, self.ends[follower])
-            self.ends[follower] = int(broker.log.logEndOffset())
-        elif event == "controller":
-            self._control()
-        elif event == "answer":
-            self._answer()
-        elif event == "record":
-            self.replayed += 1
-            record = self.committed[self.replayed]
-            is_known = record.partition_epoch == int(broker.partition.getPartitionEpoch())
-            if not (self.bounds.skips_known_epoch and is_known):
-                self._learn(record)
-        elif event == "wait":
-            self.waits += 1
-            broker.pass_lag()
-        elif event == "shrink":
-            broker.shrink()
-        elif event == "look again":
-            broker.look_again()
+        """Make one event happen."""
+        if event.startswith("fetch "):
+            self._fetch(int(event.removeprefix("fetch ")))
         else:
-            raise ValueError(event)
+            STEPS[event](self)
+        broker = self.broker
         if broker.requests:
             self.request, self.answer = broker.requests[-1], None
             broker.requests.clear()
 
+    def _fetch(self, follower: int) -> None:
+        self.broker.fetch(follower, self.ends[follower])
+        self.ends[follower] = int(self.broker.log.logEndOffset())
+
+    def _replay_record(self) -> None:
+        self.replayed += 1
+        record = self.committed[self.replayed]
+        is_known = record.partition_epoch == int(self.broker.partition.getPartitionEpoch())
+        if not (self.bounds.skips_known_epoch and is_known):
+            self._learn(record)
+
+    def _wait(self) -> None:
+        self.waits += 1
+        self.broker.pass_lag()
+
     def _control(self) -> None:
-        """The controller handles the request as it stands."""
+        """Let the controller handle the pending request."""
         assert self.request is not None
         self.install()
         error, epoch = self.controller.alter_partition(
@@ -239,7 +231,7 @@ class World:
             self.broker.refuse(request, answer.error)
 
     def key(self) -> Key:
-        """What makes two states the same: epochs count from the newest record down."""
+        """Return the identity of the state, in which epochs count down from the newest record."""
         seen, newest = self.broker.seen(), self.committed[-1].partition_epoch
         caught_up = tuple(self.broker.is_caught_up(each, seen.log_end) for each in FOLLOWERS)
         asked: tuple[Any, ...] | None = None
@@ -265,20 +257,15 @@ class World:
         )
 
     def lacking(self) -> tuple[int, ...]:
-        """Followers that an election may choose and that lack what the high watermark covers."""
+        """Return the followers that an election may choose and that lack a record below the high watermark."""
         high_watermark = int(self.broker.log.highWatermark())
         return tuple(each for each in self.committed[-1].isr if each != LEADER and self.ends[each] < high_watermark)
 
-    def seen(self) -> PartitionSnapshot:
-        """What the leader shows."""
-        return self.broker.seen()
-
     def close(self) -> None:
-        """Remove the log."""
         self.host.close()
 
     def described(self, path: Sequence[Event]) -> list[str]:
-        """What each event of a path does, and what an election makes of it."""
+        """Return what each event of a path does, and what an election then does."""
         self.restore(self.first)
         lines = [f"{'':24}{self._shown()}"]
         for number, event in enumerate(path, start=1):
@@ -290,7 +277,7 @@ class World:
         return lines
 
     def script(self, path: Sequence[Event]) -> Script:
-        """The calls that a path to a loss makes, and how far the high watermark may be at its end."""
+        """Return the calls that a path to a loss makes, and how far the high watermark may be at its end."""
         self.restore(self.first)
         broker, first = self.broker, self.committed[0]
         noted = NotedBroker(broker, [Call("learn", (LEADER, first.isr, LEADER_EPOCH, first.partition_epoch))])
@@ -302,10 +289,22 @@ class World:
         return Script(self.bounds.min_isr, 1 + len(FOLLOWERS), tuple(noted.calls), most=most)
 
     def _shown(self) -> str:
-        seen, newest = self.seen(), self.committed[-1]
+        seen, newest = self.broker.seen(), self.committed[-1]
         return (
             f"leader {LEADER}: {seen.state.removesuffix('PartitionState')} isr={list(seen.isr)} "
             f"maximalIsr={list(seen.maximal_isr)} partitionEpoch={seen.partition_epoch} HW={seen.high_watermark} "
             f"LEO={seen.log_end} | controller: isr={list(newest.isr)} partitionEpoch={newest.partition_epoch} "
             f"| logs end at {self.ends}"
         )
+
+
+STEPS: dict[Event, Callable[[World], object]] = {
+    "append": lambda world: world.broker.append(),
+    "controller": World._control,
+    "answer": World._answer,
+    "record": World._replay_record,
+    "wait": World._wait,
+    "shrink": lambda world: world.broker.shrink(),
+    "look again": lambda world: world.broker.look_again(),
+}
+"""What each event does, beside the fetches of the followers."""

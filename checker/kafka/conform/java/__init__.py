@@ -1,1 +1,2 @@
-"""Kafka's own classes in this process: their jars, the Java that loads them, one controller and one broker made of them."""
+"""Kafka's own classes in this process: their jars, the Java that loads them, and one controller and one broker built from
+them."""

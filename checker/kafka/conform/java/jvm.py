@@ -1,4 +1,4 @@
-"""One Java process with one Kafka version inside this Python process, and calls to its methods whatever their visibility.
+"""Starts Java with one Kafka version inside this Python process, and calls its methods whatever their visibility.
 
 A process has one Java and one version for life: every comparison runs in a child process of its own.
 
@@ -27,17 +27,17 @@ SILENCE = {
 
 
 class MissingClass(Exception):
-    """A class, a method or a field that this version of Kafka does not have (any more)."""
+    """A class, method or field that this version of Kafka does not have."""
 
 
 def require_bridge() -> None:
-    """Errors: `InputError` where the `conform` extra is not installed."""
+    """Refuse to go on without JPype.  Errors: `InputError` if the `conform` extra is not installed."""
     if importlib.util.find_spec("jpype") is None:
         raise InputError("Kafka's classes need the bridge to Java: pip install 'neverlost[conform]'")
 
 
 def start(jars: Iterable[Path], java: Path) -> None:
-    """Start Java with these jars; once in a process."""
+    """Start Java with these jars; only once in a process."""
     import jpype
 
     library = next((java / "lib").rglob("libjvm.so"), java) if (java / "lib").is_dir() else None
@@ -53,10 +53,7 @@ def start(jars: Iterable[Path], java: Path) -> None:
 
 @functools.cache
 def java_class(name: str) -> Any:
-    """A class by its full name.
-
-    Errors: `MissingClass`.
-    """
+    """Return a class by its full name.  Errors: `MissingClass`."""
     import jpype
 
     try:
@@ -66,25 +63,24 @@ def java_class(name: str) -> Any:
 
 
 def kafka_class(name: str) -> Any:
-    """A class of `org.apache.kafka`."""
+    """Return a class of `org.apache.kafka`."""
     return java_class(PACKAGE + name)
 
 
 @functools.cache
 def returns_optional(interface: str, method: str) -> bool:
-    """Whether an interface's method answers with Java's Optional; else with Scala's Option."""
+    """Whether an interface's method returns Java's Optional; else it returns Scala's Option."""
     found = [each for each in java_class(interface).class_.getMethods() if str(each.getName()) == method]
     return bool(found) and str(found[0].getReturnType().getName()) == "java.util.Optional"
 
 
-def maybe(interface: str, method: str, value: Any = None) -> Any:
-    """A value or nothing, as a method of an interface answers in this version."""
+def optional_result(interface: str, method: str, value: Any = None) -> Any:
+    """Wrap a value, or nothing, in the optional type that a method of an interface returns in this version."""
     return optional(value) if returns_optional(interface, method) else option(value)
 
 
 @functools.cache
 def has_class(name: str) -> bool:
-    """Whether there is a class of this name."""
     try:
         java_class(name)
     except MissingClass:
@@ -93,11 +89,8 @@ def has_class(name: str) -> bool:
 
 
 @functools.cache
-def first_of(*names: str) -> str:
-    """The first of some names that is a class here: classes move between versions.
-
-    Errors: `MissingClass`.
-    """
+def first_class(*names: str) -> str:
+    """Return the first of some names that is a class here, since classes move between versions.  Errors: `MissingClass`."""
     found = next((each for each in names if has_class(each)), None)
     if found is None:
         raise MissingClass(f"class {names[0]}")
@@ -105,15 +98,12 @@ def first_of(*names: str) -> str:
 
 
 def constant(name: str, field: str, scala: str) -> Any:
-    """A constant of a Java class, or the Scala object that it was before."""
+    """Return a constant of a Java class, or the Scala object that it was before."""
     return getattr(java_class(scala + "$"), "MODULE$") if has_class(scala + "$") else getattr(java_class(name), field)
 
 
 def proxy(interface: str, implementation: Any) -> Any:
-    """A Python object, or a dictionary of functions, as an instance of a Java interface.
-
-    Errors: `MissingClass`.
-    """
+    """Make a Python object, or a dictionary of functions, an instance of a Java interface.  Errors: `MissingClass`."""
     import jpype
 
     kind = java_class(interface)
@@ -123,19 +113,18 @@ def proxy(interface: str, implementation: Any) -> Any:
 
 
 def integer(value: int) -> Any:
-    """A boxed Integer: in a Java map, a Python int would be looked up as a Long."""
+    """Return a boxed Integer; in a Java map a Python int would be looked up as a Long."""
     return java_class("java.lang.Integer")(value)
 
 
 def int_array(values: Iterable[int]) -> Any:
-    """An int[]."""
     import jpype
 
     return jpype.JArray(jpype.JInt)(list(values))
 
 
 def java_list(values: Iterable[Any]) -> Any:
-    """A java.util.ArrayList; Python ints become Integers."""
+    """Return a java.util.ArrayList; Python ints become Integers."""
     found = java_class("java.util.ArrayList")()
     for each in values:
         found.add(integer(each) if isinstance(each, int) else each)
@@ -143,13 +132,11 @@ def java_list(values: Iterable[Any]) -> Any:
 
 
 def optional(value: Any = None) -> Any:
-    """A java.util.Optional."""
     made = java_class("java.util.Optional")
     return made.empty() if value is None else made.of(value)
 
 
 def option(value: Any = None) -> Any:
-    """A scala.Option."""
     return java_class("scala.Option").apply(value)
 
 
@@ -161,7 +148,7 @@ def _boxed(boxes: Sequence[str | None], values: Sequence[Any]) -> Any:
 
 
 def declared_methods(target: Any, name: str) -> list[Any]:
-    """The methods of an object's class and of those above it that have a name, whatever their visibility."""
+    """Return the methods with a name of an object's class and its superclasses, whatever their visibility."""
     found, at = [], target.getClass()
     while at is not None:
         found += [each for each in at.getDeclaredMethods() if str(each.getName()) == name]
@@ -170,7 +157,6 @@ def declared_methods(target: Any, name: str) -> list[Any]:
 
 
 def has_method(target: Any, name: str) -> bool:
-    """Whether an object has a method."""
     return bool(declared_methods(target, name))
 
 
@@ -178,10 +164,8 @@ _methods: dict[tuple[Any, str, int], tuple[Any, list[str | None]]] = {}
 
 
 def call(target: Any, name: str, *arguments: Any) -> Any:
-    """Call an instance method by name and number of arguments; what it throws is raised.
-
-    Errors: `MissingClass` where there is no such method.
-    """
+    """Call an instance method by name and number of arguments; what it throws is raised.  Errors: `MissingClass` if there is
+    no such method."""
     key = type(target), name, len(arguments)
     if key not in _methods:
         fitting = [each for each in declared_methods(target, name) if each.getParameterCount() == len(arguments)]
@@ -197,10 +181,8 @@ def call(target: Any, name: str, *arguments: Any) -> Any:
 
 
 def call_known(target: Any, name: str, *arguments: Any) -> Any:
-    """Call an instance method with as many of the arguments as this version's takes: what came later stands last.
-
-    Errors: `MissingClass` where there is no such method, or only with more arguments.
-    """
+    """Call an instance method with as many of the arguments as this version's method takes; arguments of later versions come
+    last.  Errors: `MissingClass` if there is no such method, or only with more arguments."""
     counts = [int(each.getParameterCount()) for each in declared_methods(target, name)]
     return call(target, name, *arguments[: max((each for each in counts if each <= len(arguments)), default=len(arguments))])
 
@@ -216,7 +198,7 @@ def call_accepting(target: Any, name: str, argument: Any) -> Any:
 
 @functools.cache
 def constructor(name: str, count: int | None = None) -> tuple[Any, list[str]]:
-    """A class's constructor with so many parameters (None: the one with most), and their types."""
+    """Return a class's constructor with `count` parameters (None: the one with most), and the types of its parameters."""
     made = [each for each in java_class(name).class_.getDeclaredConstructors() if count in (None, each.getParameterCount())]
     if not made:
         raise MissingClass(f"a constructor of {name} with {count} arguments")
@@ -232,21 +214,18 @@ def new(name: str, *arguments: Any) -> Any:
 
 
 def new_from(name: str, by_type: Mapping[str, Any]) -> Any:
-    """Call the constructor with most parameters; each is given what there is for the last word of its type's name."""
+    """Call the constructor with most parameters; each gets the value of `by_type` for the last word of its type's name."""
     return new(name, *[by_type[each.rpartition(".")[2]] for each in constructor(name)[1]])
 
 
-def nothing(kind: str) -> Any:
-    """Java's or Scala's empty value of an optional type."""
+def empty_optional(kind: str) -> Any:
+    """Return Java's or Scala's empty value of an optional type."""
     return optional() if kind == "java.util.Optional" else option()
 
 
 @functools.cache
 def field_of(name: str, field: str) -> Any:
-    """An accessible field of a class or of one above it.
-
-    Errors: `MissingClass`.
-    """
+    """Return an accessible field of a class or a superclass.  Errors: `MissingClass`."""
     at = java_class(name).class_
     while at is not None:
         for each in at.getDeclaredFields():

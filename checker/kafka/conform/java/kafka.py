@@ -1,4 +1,4 @@
-"""Which Kafka judges: the jars of a version, with the checksums of those that were looked at, or a folder that is given."""
+"""Finds the Kafka to compare with: the jars of a version with known checksums, or a given folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from neverlost.checker.engine.spark.java import java_home
 from neverlost.checker.kafka.cluster.checksums import checksums, require_known
-from neverlost.checker.kafka.cluster.jars import CORE, fetched, wanted
+from neverlost.checker.kafka.cluster.jars import CORE, fetch_home, parse_version
 from neverlost.checker.kafka.conform.java import sources
 from neverlost.checker.kafka.conform.java.jvm import require_bridge
 from neverlost.specs.errors import InputError
@@ -25,7 +25,7 @@ class Kafka:
 
     @property
     def minor(self) -> str:
-        """The version as configurations name it."""
+        """The version as X.Y, which configurations use."""
         return ".".join(self.version.split(".")[:2])
 
     @property
@@ -34,21 +34,18 @@ class Kafka:
         return tuple(map(int, self.minor.split("."))) >= (4, 0)
 
 
-def supported() -> dict[str, str]:
-    """The patch that stands for each version: X.Y to X.Y.Z."""
+def supported_versions() -> dict[str, str]:
+    """Return the patch that stands for each version: X.Y to X.Y.Z."""
     found = (CORE.search(name) for name in checksums())
     return {f"{each[1]}.{each[2]}": f"{each[1]}.{each[2]}.{each[3]}" for each in found if each}
 
 
-def of_version(version: str, trust: bool = False, environment: Mapping[str, str] = os.environ) -> Kafka:
-    """A released Kafka, fetched with Maven where it is not in the cache.
-
-    X.Y stands for the patch whose checksums are known; with `trust` for its newest, unchecked.
-
-    Errors: `InputError` for a version that is none or not known, a jar with another checksum, no Java, no Maven, no bridge.
-    """
-    numbers = wanted(version)
-    known = supported()
+def kafka_of_version(version: str, trust: bool = False, environment: Mapping[str, str] = os.environ) -> Kafka:
+    """Return a released Kafka, downloaded with Maven if it is not in the cache.  X.Y stands for the patch with known
+    checksums; with `trust` for the newest one, unchecked.  Errors: `InputError` for an invalid or unknown version, a jar with
+    another checksum, no Java, no Maven, no JPype."""
+    numbers = parse_version(version)
+    known = supported_versions()
     if not trust:
         if version not in known and version not in known.values():
             raise InputError(
@@ -60,19 +57,17 @@ def of_version(version: str, trust: bool = False, environment: Mapping[str, str]
         version = ".".join(map(str, numbers))
     require_bridge()
     java = java_home(environment, needed_by="a comparison with Kafka's classes")
-    jars = tuple(sorted((fetched(version, java, environment, tools=False) / "libs").glob("*.jar")))
+    jars = tuple(sorted((fetch_home(version, java, environment, tools=False) / "libs").glob("*.jar")))
     if not trust:
         require_known(jars)
     return Kafka(_version(jars, version), jars, java)
 
 
-def of_folder(folder: str, environment: Mapping[str, str] = os.environ) -> Kafka:
-    """The jars of a folder, of its `libs`, or of a checkout that Gradle has built, whatever they are: a committer's own build.
-
-    Errors: `InputError` for a folder without Kafka's core jar.
-    """
+def kafka_of_folder(folder: str, environment: Mapping[str, str] = os.environ) -> Kafka:
+    """Return the jars of a folder, of its `libs`, or of a checkout that Gradle has built, without a check: a committer's own
+    build.  Errors: `InputError` for a folder without Kafka's core jar."""
     place = Path(folder).expanduser()
-    jars = tuple(sorted([*place.glob("*.jar"), *place.glob("libs/*.jar")])) or sources.jars(place)
+    jars = tuple(sorted([*place.glob("*.jar"), *place.glob("libs/*.jar")])) or sources.find_jars(place)
     if not any(CORE.search(str(each)) for each in jars):
         raise InputError(
             f"{folder!r} has no kafka_2.13-X.Y.Z.jar, nor has its 'libs' or a build: name a folder with Kafka's jars"

@@ -1,4 +1,4 @@
-"""What the metadata log says of a partition, as the classes of every version take it."""
+"""Builds the metadata log's values of a partition as the classes of every version take them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ ARGUMENTS = (*BROKERS, "Leader", "LeaderRecoveryState", "LeaderEpoch", "Partitio
 
 
 def metadata_version() -> Any:
-    """The newest metadata version that may be used in production."""
+    """Return the newest metadata version that may be used in production."""
     versions = kafka_class("server.common.MetadataVersion")
     return versions.latestProduction() if hasattr(versions, "latestProduction") else versions.latest()
 
 
 def unassigned_directories(count: int) -> list[Any]:
-    """No known directory for each of so many replicas; nothing in a version without directories."""
+    """Return an array of `count` unknown directories; nothing in a version without directories."""
     name = PACKAGE + "common.DirectoryId"
     return [java_class(name).UNASSIGNED] * count if has_class(name) else []
 
 
 def partition_registration(parts: Mapping[str, Any]) -> Any:
-    """A PartitionRegistration; parts that this version does not have (directories, the ELR) are left out."""
+    """Return a PartitionRegistration; parts that this version does not have (directories, the ELR) are left out."""
     recovered = kafka_class("metadata.LeaderRecoveryState").RECOVERED
     parts = {**{each: int_array(()) for each in BROKERS}, "LeaderRecoveryState": recovered, **parts}
     if not has_class(REGISTRATION + "$Builder"):

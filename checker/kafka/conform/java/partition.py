@@ -1,4 +1,4 @@
-"""Kafka's own broker for one partition: kafka.cluster.Partition with a real log; only its neighbours are stand-ins.
+"""Runs Kafka's own broker for one partition: kafka.cluster.Partition with a real log, and stand-ins for its neighbours.
 
 The stand-ins: a clock, a scheduler that runs nothing, what the metadata cache says of the other brokers, and the channel to
 the controller, which keeps each AlterPartition request until it is answered.  Brokers are numbered as in Kafka, from 1.
@@ -21,19 +21,19 @@ from neverlost.checker.kafka.conform.java.jvm import (
     constant,
     constructor,
     declared_methods,
+    empty_optional,
     field_of,
-    first_of,
+    first_class,
     has_class,
     int_array,
     integer,
     java_class,
     kafka_class,
-    maybe,
     new,
     new_from,
-    nothing,
     option,
     optional,
+    optional_result,
     proxy,
 )
 from neverlost.checker.kafka.conform.java.metadata import metadata_version, partition_registration, unassigned_directories
@@ -57,33 +57,34 @@ FIELDS = (
 
 
 class _IdleScheduler:
-    """Kafka's Scheduler, which runs nothing."""
+    """A Kafka Scheduler that runs nothing."""
 
     def isStarted(self) -> bool:
-        """It has nothing to start."""
+        """Return True: there is nothing to start."""
         return True
 
     def startup(self) -> None:
-        """Nothing to start."""
+        """Do nothing."""
 
     def shutdown(self) -> None:
-        """Nothing to stop."""
+        """Do nothing."""
 
     def schedule(self, *arguments: Any) -> None:
-        """Nothing runs."""
+        """Do not run the task."""
 
     def scheduleOnce(self, *arguments: Any) -> None:
-        """Nothing runs."""
+        """Do not run the task."""
 
     def resizeThreadPool(self, size: int) -> None:
-        """There is none."""
+        """Do nothing."""
 
 
 class Host:
     """What the partitions of one broker share: the log directory with its LogManager, and the clock."""
 
     def __init__(self, me: int = 1, min_isr: int = 1, folders: Sequence[str] = ()) -> None:
-        """`folders`: its log directories; by default one, in memory: a log is appended to and truncated thousands of times."""
+        """`folders` are its log directories; by default one in memory, since a log is appended to and truncated thousands of
+        times."""
         self.me, self.clock, self.partitions = me, Clock(STARTED), 0
         self.time = self.clock.java()
         self.held = ExitStack()
@@ -115,7 +116,7 @@ class Host:
             return java_class("java.util.Properties")()
 
         topics = proxy(
-            first_of(PACKAGE + "metadata.ConfigRepository", "kafka.server.metadata.ConfigRepository"),
+            first_class(PACKAGE + "metadata.ConfigRepository", "kafka.server.metadata.ConfigRepository"),
             dict.fromkeys(("config", "topicConfig", "brokerConfig"), nothing),
         )
         made = java_class("kafka.log.LogManager")
@@ -124,8 +125,8 @@ class Host:
         empty = java_class("java.util.HashSet")()
         if not types[1].startswith("java."):
             empty = java_class("scala.jdk.javaapi.CollectionConverters").asScala(java_class("java.util.ArrayList")()).toSeq()
-        statistics = first_of(PACKAGE + "storage.log.metrics.BrokerTopicStats", "kafka.server.BrokerTopicStats")
-        idle = proxy(first_of(PACKAGE + "server.util.Scheduler", "kafka.utils.Scheduler"), _IdleScheduler())
+        statistics = first_class(PACKAGE + "storage.log.metrics.BrokerTopicStats", "kafka.server.BrokerTopicStats")
+        idle = proxy(first_class(PACKAGE + "server.util.Scheduler", "kafka.utils.Scheduler"), _IdleScheduler())
         is_own = types[3].endswith("KafkaScheduler")  # up to 3.3 it must be Kafka's own until the manager is made
         given = [
             configuration,
@@ -142,7 +143,7 @@ class Host:
         return found
 
     def _purgatory(self, name: str) -> Any:
-        made = first_of(PACKAGE + "server.purgatory.DelayedOperationPurgatory", "kafka.server.DelayedOperationPurgatory")
+        made = first_class(PACKAGE + "server.purgatory.DelayedOperationPurgatory", "kafka.server.DelayedOperationPurgatory")
         idle = {"add": lambda _: None, "advanceClock": lambda _: False, "size": lambda: 0, "close": lambda: None}
         timer = proxy(constructor(made)[1][1], {**idle, "shutdown": idle["close"]})
         return new(made, name, timer, self.me, 1000, False, False)
@@ -186,17 +187,15 @@ class AlterPartitionRequest:
 
     @property
     def leader_epoch(self) -> int:
-        """The leader epoch that it names."""
         return int(self.sent.leaderEpoch())
 
     @property
     def partition_epoch(self) -> int:
-        """The partition epoch that it names."""
         return int(self.sent.partitionEpoch())
 
 
 def _ids(found: Any, of: Any = int) -> tuple[int, ...]:
-    """Numbers of a Scala or Java collection, sorted."""
+    """Return the broker ids of a Scala or Java collection, sorted."""
     if isinstance(found, java_class("scala.collection.Iterable")):
         found = java_class("scala.jdk.javaapi.CollectionConverters").asJava(found)
     return tuple(sorted(int(of(each)) for each in found))
@@ -254,7 +253,7 @@ class Broker:
         def alive(broker: int) -> Any:
             epoch = self.epochs.get(int(broker)) if int(broker) not in self.fenced else None
             value = None if epoch is None else java_class("java.lang.Long")(epoch)
-            return maybe(interface, "getAliveBrokerEpoch", value)
+            return optional_result(interface, "getAliveBrokerEpoch", value)
 
         return {
             "getAliveBrokerEpoch": alive,
@@ -277,7 +276,7 @@ class Broker:
     # what the metadata log brings
 
     def learn(self, leader: int, isr: Collection[int], leader_epoch: int, partition_epoch: int) -> None:
-        """A metadata record of the partition is applied, as ReplicaManager.applyDelta does."""
+        """Apply a metadata record of the partition as ReplicaManager.applyDelta does."""
         registration = partition_registration(
             {
                 "Replicas": int_array(self.replicas),
@@ -295,24 +294,26 @@ class Broker:
         call_known(self.partition, what, *known, self._checkpoints(), option(self.topic_id), option())
 
     def _checkpoints(self) -> Any:
-        name = first_of(
+        name = first_class(
             PACKAGE + "storage.internals.checkpoint.OffsetCheckpoints", "kafka.server.checkpoints.OffsetCheckpoints"
         )
-        return proxy(name, {"fetch": lambda *_: maybe(name, "fetch")})
+        return proxy(name, {"fetch": lambda *_: optional_result(name, "fetch")})
 
     # what clients and followers ask
 
     def records(self) -> Any:
-        """A batch of one record."""
-        name = first_of(PACKAGE + "common.record.internal.MemoryRecords", PACKAGE + "common.record.MemoryRecords")
+        """Return a batch of one record."""
+        name = first_class(PACKAGE + "common.record.internal.MemoryRecords", PACKAGE + "common.record.MemoryRecords")
         record = java_class(name.replace("MemoryRecords", "SimpleRecord"))
         content = record(java_class("java.lang.String")("m").getBytes())
-        uncompressed = java_class(first_of(PACKAGE + "common.compress.Compression", PACKAGE + "common.record.CompressionType"))
+        uncompressed = java_class(
+            first_class(PACKAGE + "common.compress.Compression", PACKAGE + "common.record.CompressionType")
+        )
         return java_class(name).withRecords(uncompressed.NONE, content)
 
     def append(self, acks: int = -1) -> str:
-        """A producer's record: the error's name, NONE where it is in the log."""
-        made = java_class(first_of(PACKAGE + "server.common.RequestLocal", "kafka.server.RequestLocal"))
+        """Append a producer's record; return the error's name, NONE if it is in the log."""
+        made = java_class(first_class(PACKAGE + "server.common.RequestLocal", "kafka.server.RequestLocal"))
         local = made.noCaching() if hasattr(made, "noCaching") else made.NoCaching()
         origin = constant(LOG + "AppendOrigin", "CLIENT", "kafka.log.AppendOrigin$Client")
         given = [self.records(), origin, acks, local]
@@ -325,14 +326,14 @@ class Broker:
         return "NONE"
 
     def fetch(self, follower: int, offset: int, last_epoch: int | None = None) -> str:
-        """A follower's fetch: the error's name; DIVERGING_EPOCH is what an answer with a diverging epoch is called here."""
+        """Handle a follower's fetch; return the error's name, or DIVERGING_EPOCH for an answer with a diverging epoch."""
         places = (PACKAGE + "server.storage.log.", LOG, "kafka.server.")
-        made = first_of(*[each + "FetchParams" for each in places])
+        made = first_class(*[each + "FetchParams" for each in places])
         types = constructor(made)[1]
         isolation = constant(made.replace("FetchParams", "FetchIsolation"), "LOG_END", "kafka.server.FetchLogEnd")
         request = [13] if types[0] == "short" else []
         epoch = [self.epochs[follower]] if types.count("long") > 1 else []
-        client = nothing(next(each for each in types if "Option" in each))
+        client = empty_optional(next(each for each in types if "Option" in each))
         shared = [False] * types.count("boolean")
         parameters = new(made, *request, follower, *epoch, 0, 1, 1 << 20, isolation, client, *shared)
         epoch = optional(None if last_epoch is None else integer(last_epoch))
@@ -348,41 +349,39 @@ class Broker:
         return "NONE" if diverging.isEmpty() else "DIVERGING_EPOCH"
 
     def acknowledged(self, offset: int) -> tuple[bool, str]:
-        """What a producer with acks=all gets that waits for `offset` (exclusive)."""
+        """Return what a producer with acks=all gets that waits for `offset` (exclusive)."""
         found = self.partition.checkEnoughReplicasReachOffset(offset)
         return bool(found._1()), str(found._2().name())
 
     def shrink(self) -> None:
-        """The timer that looks for slow followers."""
+        """Fire the timer that looks for slow followers."""
         self.partition.maybeShrinkIsr()
 
     def pass_lag(self) -> None:
-        """More than replica.lag.time.max.ms passes."""
+        """Advance the clock by more than replica.lag.time.max.ms."""
         self.host.clock.now += self.host.lag + 1
 
     def look_again(self) -> None:
-        """The leader looks at its high watermark again, as each append and each new fetch offset makes it do."""
+        """Make the leader recompute its high watermark, as each append and each new fetch offset does."""
         call(self.partition, "maybeIncrementLeaderHW", self.log, self.host.clock.now)
 
     # what the controller answers
 
     def answer(self, request: AlterPartitionRequest, partition_epoch: int) -> None:
-        """The request was applied at this partition epoch."""
+        """Complete a request: it was applied at this partition epoch."""
         request.future.complete(request.sent.withPartitionEpoch(partition_epoch))
 
     def refuse(self, request: AlterPartitionRequest, error: str) -> None:
-        """The request was refused."""
         request.future.completeExceptionally(kafka_class("common.protocol.Errors").valueOf(error).exception())
 
     # reading and installing
 
     @property
     def log(self) -> Any:
-        """The log of the partition."""
         return self.partition.log().get()
 
     def append_to_log(self, leader_epoch: int) -> None:
-        """One more record in the log, and nothing else; while the log is in Scala its method has defaults to fill in."""
+        """Append one record to the log, without the partition; while the log is in Scala its method has defaults to fill in."""
         log, method = self.log, "appendAsLeader"
         counts = {int(each.getParameterCount()) for each in declared_methods(log, method)}
         last = 2 if 2 in counts else min(counts)
@@ -394,18 +393,17 @@ class Broker:
         log = self.log
         method = "truncateFullyAndStartAt"
         kinds = [str(each.getParameterTypes()[-1].getName()) for each in declared_methods(log, method)]
-        call_known(log, method, 0, *[nothing(each) for each in kinds if each != "long"])
+        call_known(log, method, 0, *[empty_optional(each) for each in kinds if each != "long"])
 
     def offset(self, offset: int) -> Any:
-        """An offset as a log and its replicas hold it, in no known segment."""
-        return new(first_of(LOG + "LogOffsetMetadata", "kafka.server.LogOffsetMetadata"), offset, -1, -1)
+        """Return an offset as LogOffsetMetadata without a segment."""
+        return new(first_class(LOG + "LogOffsetMetadata", "kafka.server.LogOffsetMetadata"), offset, -1, -1)
 
     def replica(self, follower: int) -> Any:
-        """What the leader holds of a follower."""
+        """Return what the leader holds of a follower."""
         return self.partition.getReplica(follower).get()
 
     def seen(self) -> PartitionSnapshot:
-        """The partition as it stands."""
         state, log = self.partition.partitionState(), self.log
         remote = []
         for each in self.replicas:

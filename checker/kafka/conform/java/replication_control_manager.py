@@ -1,4 +1,4 @@
-"""Kafka's own controller for one partition: ReplicationControlManager with its helpers; requests go in, records are replayed.
+"""Runs Kafka's own controller for one partition: ReplicationControlManager with its helpers and its records.
 
 Only the clock is a stand-in.  Brokers are numbered as in Kafka, from 1.
 
@@ -20,7 +20,7 @@ from neverlost.checker.kafka.conform.java.jvm import (
     call_known,
     constructor,
     declared_methods,
-    first_of,
+    first_class,
     has_method,
     integer,
     java_class,
@@ -38,7 +38,7 @@ ELR_FEATURE = "eligible.leader.replicas.version"
 
 
 class Clock:
-    """Kafka's Time, which moves only when it is moved.  Units: milliseconds."""
+    """Kafka's Time, which advances only when told to.  Units: milliseconds."""
 
     def __init__(self, now: int = 0) -> None:
         self.now = now
@@ -56,16 +56,16 @@ class Clock:
         self.now += ms
 
     def waitObject(self, *arguments: Any) -> None:
-        """No thread waits."""
+        """Do nothing: no thread waits."""
 
     def java(self) -> Any:
-        """The clock as Kafka takes it."""
+        """The clock as Kafka's Time."""
         return proxy(PACKAGE + "common.utils.Time", self)
 
 
 @functools.cache
 def supported_features() -> Any:
-    """Every feature of this version with its range, unstable ones too."""
+    """Return every feature of this version with its range, unstable ones included."""
     made = kafka_class("controller.QuorumFeatures")
     if hasattr(made, "defaultSupportedFeatureMap"):
         return made.defaultSupportedFeatureMap(True)
@@ -115,7 +115,7 @@ class Controller:
 
     def _build(self, elr: bool) -> None:
         clock = self.clock.java()
-        context = java_class(first_of(*[PACKAGE + each for each in LOG_CONTEXT]))()
+        context = java_class(first_class(*[PACKAGE + each for each in LOG_CONTEXT]))()
         self.snapshots = kafka_class("timeline.SnapshotRegistry")(context)
         self.features = self._features(elr)
         made = new(PACKAGE + "controller.ClusterControlManager$Builder")
@@ -164,7 +164,7 @@ class Controller:
         return found
 
     def _handle_shutdowns(self, made: Any) -> None:
-        """What a registration does to the partitions of an earlier incarnation: a handler of the replication manager."""
+        """Register the handler by which a registration changes the partitions of an earlier incarnation."""
         controls = PACKAGE + "controller.ClusterControlManager$"
         self.distinguishes_clean_shutdowns = has_method(made, "setBrokerShutdownHandler")
         if self.distinguishes_clean_shutdowns:
@@ -191,7 +191,7 @@ class Controller:
         return call(made, "build")
 
     def replay(self, records: Iterable[Any]) -> None:
-        """What the metadata log does with records: each manager takes its own."""
+        """Replay records as the metadata log does; each manager takes its own."""
         for each in records:
             self.offset += 1
             message = each.message()
@@ -219,11 +219,11 @@ class Controller:
     # what brokers ask
 
     def directory(self, broker: int, number: int = 0) -> Any:
-        """A log directory of a broker; it has two."""
+        """Return a log directory of a broker, which has two."""
         return kafka_class("common.Uuid")(77 + number, broker)
 
     def register(self, broker: int, clean: bool) -> None:
-        """A new incarnation registers; `clean`: it presents the epoch of its last registration."""
+        """Register a new incarnation; `clean`: it presents the epoch of its last registration."""
         self.calls.append(("register", broker, clean))
         self.incarnations[broker] = self.incarnations.get(broker, 0) + 1
         data = "common.message.BrokerRegistrationRequestData"
@@ -247,11 +247,11 @@ class Controller:
         self.epochs[broker] = int(self.registration_of(broker).epoch())
 
     def registration_of(self, broker: int) -> Any:
-        """A broker's registration."""
         return call(self.cluster, "brokerRegistrations").get(integer(broker))
 
     def heartbeat(self, broker: int, stop: bool = False, offline: Iterable[Any] = ()) -> Any:
-        """A broker's heartbeat: it unfences the broker, asks for a controlled shutdown, or names directories that failed."""
+        """Handle a broker's heartbeat: it unfences the broker, asks for a controlled shutdown, or names directories that
+        failed."""
         self.calls.append(("heartbeat", broker, stop))
         request = kafka_class("common.message.BrokerHeartbeatRequestData")().setBrokerId(broker)
         request.setBrokerEpoch(self.epochs[broker]).setCurrentMetadataOffset(self.offset)
@@ -262,7 +262,7 @@ class Controller:
         return self._done(call(self.replication, "processBrokerHeartbeat", request, self.offset))
 
     def track(self, broker: int) -> None:
-        """The controller sees a sign of life."""
+        """Note a sign of life of a broker."""
         if has_method(self.cluster, "trackBrokerHeartbeat"):
             call(self.cluster, "trackBrokerHeartbeat", broker, self.epochs[broker])
         else:
@@ -270,7 +270,7 @@ class Controller:
             call(call(self.cluster, "heartbeatManager"), "touch", broker, fenced, self.offset)
 
     def expire(self, *lost: int) -> None:
-        """The sessions of `lost` run out, no others do."""
+        """Let the sessions of the `lost` brokers expire, and no others."""
         self.calls.append(("expire", *lost))
         self.clock.now += SESSION_MS - 1_000
         for each in self.epochs:
@@ -292,7 +292,7 @@ class Controller:
         partition_epoch: int,
         epochs: Mapping[int, int] | None = None,
     ) -> tuple[str, int]:
-        """The leader's AlterPartition: the error's name and the partition epoch of the answer."""
+        """Handle the leader's AlterPartition; return the error's name and the partition epoch of the answer."""
         data = "common.message.AlterPartitionRequestData"
         named = epochs or self.epochs
         stale = [each for each in isr if named[each] != self.epochs[each]]
@@ -312,7 +312,7 @@ class Controller:
         return error_name(answer.errorCode()), int(answer.partitionEpoch())
 
     def assign_directory(self, broker: int, number: int) -> None:
-        """A broker says in which of its directories its replica is."""
+        """Handle a broker's report of the directory that has its replica."""
         self.calls.append(("assign_directory", broker, number))
         data = "common.message.AssignReplicasToDirsRequestData"
         part = kafka_class(data + "$PartitionData")().setPartitionIndex(0)
@@ -328,7 +328,9 @@ class Controller:
         topic = kafka_class(data + "$CreatableTopic")().setName(TOPIC).setNumPartitions(-1).setReplicationFactor(-1)
         assignment = kafka_class(data + "$CreatableReplicaAssignment")().setPartitionIndex(0).setBrokerIds(java_list(brokers))
         topic.assignments().add(assignment)
-        named = java_class(first_of(*[PACKAGE + data + each for each in ("$CreatableTopicConfig", "$CreateableTopicConfig")]))
+        named = java_class(
+            first_class(*[PACKAGE + data + each for each in ("$CreatableTopicConfig", "$CreateableTopicConfig")])
+        )
         config = named().setName("min.insync.replicas").setValue(str(min_isr))
         topic.configs().add(config)
         request = kafka_class(data)()
@@ -341,7 +343,7 @@ class Controller:
         self.topic_id = call(self.replication, "getTopicId", TOPIC)
 
     def elect(self, unclean: bool = False) -> str:
-        """An operator's election: the error's name."""
+        """Handle an operator's election; return the error's name."""
         self.calls.append(("elect", unclean))
         data = "common.message.ElectLeadersRequestData"
         topics = kafka_class(data + "$TopicPartitionsCollection")()
@@ -351,15 +353,15 @@ class Controller:
         return error_name(answer.replicaElectionResults()[0].partitionResult()[0].errorCode())
 
     def balance(self) -> None:
-        """The timer of auto.leader.rebalance.enable."""
+        """Fire the timer of auto.leader.rebalance.enable."""
         self._done(call(self.replication, "maybeBalancePartitionLeaders"))
 
     def elect_unclean(self) -> None:
-        """The timer of unclean elections."""
+        """Fire the timer of unclean elections."""
         self._done(call(self.replication, "maybeElectUncleanLeaders"))
 
     def reassign(self, replicas: Sequence[int] | None) -> str:
-        """An operator's reassignment (None: its cancellation): the error's name."""
+        """Handle an operator's reassignment (None: its cancellation); return the error's name."""
         self.calls.append(("reassign", None if replicas is None else list(replicas)))
         data = "common.message.AlterPartitionReassignmentsRequestData"
         part = kafka_class(data + "$ReassignablePartition")().setPartitionIndex(0)
@@ -372,7 +374,7 @@ class Controller:
         return error_name(answer.responses()[0].partitions()[0].errorCode())
 
     def configure(self, key: str, value: str) -> None:
-        """An operator sets a topic's configuration."""
+        """Set a topic's configuration."""
         self.calls.append(("configure", key, value))
         kind = java_class(PACKAGE + "clients.admin.AlterConfigOp$OpType").SET
         operations = java_class("java.util.HashMap")()
@@ -382,13 +384,11 @@ class Controller:
         self._done(call_known(self.configurations, "incrementalAlterConfigs", changes, False, False))
 
     def unregister(self, broker: int) -> None:
-        """An operator unregisters a broker."""
         self._done(call(self.replication, "unregisterBroker", broker))
 
     # reading and installing
 
     def read(self) -> PartitionState:
-        """The partition as the controller holds it."""
         found = call(self.replication, "getPartition", self.topic_id, 0)
 
         def ids(name: str) -> tuple[int, ...]:
@@ -407,11 +407,10 @@ class Controller:
         )
 
     def fenced(self) -> frozenset[int]:
-        """Who is fenced."""
         return frozenset(each for each in self.epochs if bool(self.registration_of(each).fenced()))
 
     def install(self, wanted: PartitionState, fenced: Collection[int] = ()) -> None:
-        """Put the controller into a state, by the records that a snapshot of it would hold."""
+        """Put the controller into a state, by the records that a snapshot of it would have."""
         self.calls = [("install", *(getattr(wanted, each) for each in INSTALLED), sorted(fenced))]
         record = kafka_class("common.metadata.PartitionRecord")().setTopicId(self.topic_id).setPartitionId(0)
         record.setReplicas(java_list(wanted.replicas)).setIsr(java_list(wanted.isr)).setLeader(wanted.leader)
@@ -433,7 +432,7 @@ class Controller:
                 self.track(each)
 
     def end_sessions(self) -> None:
-        """All sessions run out; it is not noticed before a timer fires."""
+        """Let all sessions expire; the controller notices only when a timer fires."""
         self.clock.now += 2 * SESSION_MS
 
 
@@ -442,5 +441,4 @@ def _topic_kind() -> Any:
 
 
 def error_name(code: int) -> str:
-    """The name of an error code."""
     return str(kafka_class("common.protocol.Errors").forCode(code).name())

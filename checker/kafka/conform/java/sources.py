@@ -1,4 +1,4 @@
-"""Kafka's own sources: which parts a change concerns, and what a checkout builds."""
+"""Kafka's own sources: which parts of the comparison a change concerns, and what a checkout builds."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ LEFT_OUT = ("-sources.jar", "-test.jar", "-javadoc.jar", "-scaladoc.jar")
 
 
 @functools.cache
-def patterns() -> dict[str, tuple[str, ...]]:
-    """By part, the paths that it judges."""
+def read_patterns() -> dict[str, tuple[str, ...]]:
+    """Return for each part the paths of the sources that it compares."""
     listed = tomllib.loads(importlib.resources.files(__package__).joinpath(LIST).read_text())
     found = {part: tuple(paths) for part, paths in listed.items()}
     return found | {part: tuple(path for each in of.split() for path in found[each]) for part, of in ALIKE.items()}
 
 
-def concerned(changed: Iterable[str], parts: Sequence[str]) -> list[str]:
-    """Those of some parts that judge one of the changed files."""
+def concerned_parts(changed: Iterable[str], parts: Sequence[str]) -> list[str]:
+    """Return those of some parts that compare one of the changed files."""
     paths = [each.strip().removeprefix("./") for each in changed if each.strip()]
-    return [part for part in parts if any(fnmatchcase(path, each) for path in paths for each in patterns()[part])]
+    return [part for part in parts if any(fnmatchcase(path, each) for path in paths for each in read_patterns()[part])]
 
 
-def jars(checkout: Path) -> tuple[Path, ...]:
-    """The jars that Gradle has built in a checkout, and those that it has put beside them."""
+def find_jars(checkout: Path) -> tuple[Path, ...]:
+    """Return the jars that Gradle has built in a checkout, and the libraries beside them."""
     built = [*checkout.glob("*/build/libs/*.jar"), *checkout.glob("*/*/build/libs/*.jar")]
     return tuple(sorted(each for each in [*built, *checkout.glob("core/build/dependant-libs-*/*.jar")] if _is_wanted(each)))
 
@@ -48,20 +48,16 @@ def _is_wanted(jar: Path) -> bool:
     return not jar.name.endswith(LEFT_OUT)
 
 
-def changed_between(checkout: Path, base: str, ref: str) -> list[str]:
-    """The files that differ from where `ref` left `base`.
-
-    Errors: `InputError` for a folder that is no repository, and for what is no commit of it.
-    """
+def changed_files(checkout: Path, base: str, ref: str) -> list[str]:
+    """Return the files that differ between `ref` and the commit at which it left `base`.  Errors: `InputError` for a folder
+    that is no repository, and for what is no commit of it."""
     return _git(checkout, "diff", "--name-only", f"{base}...{ref}").splitlines()
 
 
 @contextmanager
-def built(checkout: Path, ref: str) -> Iterator[Path]:
-    """A commit built by Gradle in a folder of its own; the checkout stays as it is.
-
-    Errors: `InputError` for what is no commit, and for one that does not build.
-    """
+def build_commit(checkout: Path, ref: str) -> Iterator[Path]:
+    """Build a commit with Gradle in a temporary work tree while the context is open; the checkout stays as it is.  Errors:
+    `InputError` for what is no commit, and for one that does not build."""
     with scratch.folder("kafka") as folder:
         place = Path(folder, "tree")
         _git(checkout, "worktree", "add", "--detach", str(place), ref)

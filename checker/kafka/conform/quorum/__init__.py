@@ -1,1 +1,1 @@
-"""Kafka's own classes of the controller quorum against the model's voters."""
+"""Compares the model's voters with Kafka's own classes of the controller quorum."""

@@ -1,4 +1,4 @@
-"""What one voter of the quorum does, by Kafka's own classes: QuorumState, its states of an epoch, and LeaderState.
+"""Compares the model's voters with Kafka's own classes: QuorumState, its states of an epoch, and LeaderState.
 
 Every step of the model that is about one voter is done to a QuorumState that stands where the model's voter stands, in the
 order in which KafkaRaftClient does it.  Where the model refuses a vote the class has to refuse it too.  Voters that stand alike
@@ -50,7 +50,7 @@ def _raft(name: str) -> str:
 
 
 class Quorum:
-    """Kafka's classes for a quorum whose controllers are so many."""
+    """Kafka's classes for a quorum of `size` controllers."""
 
     def __init__(self, voters: int) -> None:
         self.listener = jvm.kafka_class("common.network.ListenerName")("CONTROLLER")
@@ -60,11 +60,10 @@ class Quorum:
         self.endpoints = jvm.java_class(_raft("Endpoints")).fromInetSocketAddresses(nowhere)
         self.time = jvm.kafka_class("common.utils.Time").SYSTEM
         self.offset_and_epoch = jvm.java_class(
-            jvm.first_of(_raft("OffsetAndEpoch"), f"{jvm.PACKAGE}server.common.OffsetAndEpoch")
+            jvm.first_class(_raft("OffsetAndEpoch"), f"{jvm.PACKAGE}server.common.OffsetAndEpoch")
         )
 
     def voters(self, members: tuple[int, ...]) -> Any:
-        """A set of voters."""
         addresses = jvm.java_class("java.util.HashMap")()
         for each in members:
             address = jvm.java_class("java.net.InetSocketAddress").createUnresolved("localhost", 9000 + each)
@@ -72,12 +71,12 @@ class Quorum:
         return jvm.java_class(_raft("VoterSet")).fromInetSocketAddresses(self.listener, addresses)
 
     def key(self, voter: int) -> Any:
-        """A voter's key, without a directory id."""
+        """Return a voter's key, without a directory id."""
         made = jvm.java_class(_raft("ReplicaKey"))
         return made.of(voter, made.NO_DIRECTORY_ID)
 
     def filled(self, name: str, known: dict[str, Any]) -> Any:
-        """An object whose constructor is given a value for each type of its parameters; `int` takes its values in turn."""
+        """Construct an object with a known value for each type of its parameters; `int` takes its values in turn."""
         types = jvm.constructor(name)[1]
         numbers = iter(known["int"])
         if METRICS in types:
@@ -87,7 +86,7 @@ class Quorum:
         return jvm.new(name, *values)
 
     def usual(self, type_name: str) -> Any:
-        """A value of a type that does not matter here."""
+        """Return a value of a type that does not matter here."""
         short = type_name.removeprefix(jvm.PACKAGE)
         if short == "common.utils.LogContext":
             return jvm.kafka_class(short)()
@@ -110,7 +109,7 @@ class Quorum:
         return jvm.proxy(type_name, {}) if jvm.java_class(type_name).class_.isInterface() else None
 
     def state_of(self, voter: Voter, end: tuple[int, int]) -> Any:
-        """A QuorumState that was started with what the voter has on disk; a leader's is led to its epoch first."""
+        """Return a QuorumState that was started with what the voter has on disk; a leader's is led to its epoch first."""
         number, epoch, voted, leader, role, members = voter
         if role == LEADER:
             members = tuple(sorted({*members, number}))  # one that was removed was a voter when it was elected
@@ -152,20 +151,20 @@ class Quorum:
         return found
 
     def keep(self, election: Any, _version: Any) -> None:
-        """What a QuorumState writes to disk."""
+        """Store what a QuorumState writes to disk."""
         self.disk = election
 
     def on_disk(self) -> VoterOutcome:
-        """What was written last: epoch, leader, and the vote where no leader is known."""
+        """Return what was written last: epoch, leader, and the vote if no leader is known."""
         leader, voted = int(self.disk.leaderIdOrSentinel()), self.disk.optionalVotedKey()
         return int(self.disk.epoch()), leader, int(voted.get().id()) if leader < 0 and voted.isPresent() else -1
 
     def end(self, end: tuple[int, int]) -> Any:
-        """A log's end as Kafka compares it."""
+        """Return a log's end in the form in which Kafka compares it."""
         return self.offset_and_epoch(end[0], end[1])
 
     def ask_for_votes(self, state: Any) -> None:
-        """What a voter does at a time-out."""
+        """Do what a voter does at a time-out."""
         if jvm.has_method(state, "transitionToProspective"):
             if jvm.call(state, "isCandidate") or jvm.call(state, "isFollower") or jvm.call(state, "isUnattached"):
                 jvm.call(state, "transitionToProspective")
@@ -174,7 +173,7 @@ class Quorum:
         jvm.call(state, "transitionToCandidate")
 
     def lead(self, state: Any, start: int, members: tuple[int, ...]) -> Any:
-        """The LeaderState of a candidate that has won; its epoch starts at an offset."""
+        """Return the LeaderState of a candidate that has won; its epoch starts at an offset."""
         own = int(jvm.call(state, "localIdOrSentinel"))
         for each in [each for each in members if each != own]:
             jvm.call(jvm.call(state, "candidateStateOrThrow"), "recordGrantedVote", each)
@@ -183,11 +182,11 @@ class Quorum:
 
 
 class NotComparedError(Exception):
-    """A step that this version takes in another way."""
+    """This version takes a step in another way, so it is not compared."""
 
 
-def seen(state: Any) -> VoterOutcome:
-    """Epoch, leader, the vote where no leader is known, and whether it is candidate."""
+def read_state(state: Any) -> VoterOutcome:
+    """Return a state's epoch, leader, vote if no leader is known, and whether it is a candidate."""
     epoch, leader = int(jvm.call(state, "epoch")), int(jvm.call(state, "leaderIdOrSentinel"))
     voted = -1
     is_candidate = bool(jvm.call(state, "isCandidate"))
@@ -199,8 +198,8 @@ def seen(state: Any) -> VoterOutcome:
     return epoch, leader, voted, is_candidate
 
 
-def expected(voter: Voter) -> VoterOutcome:
-    """The same of the model's voter."""
+def model_state(voter: Voter) -> VoterOutcome:
+    """Return the same values of the model's voter."""
     _, epoch, voted, leader, role, _ = voter
     return epoch, leader, voted if leader < 0 else -1, role == CANDIDATE
 
@@ -209,13 +208,13 @@ Values = dict[str, Any]
 
 
 def voter_of(values: Values, number: int) -> Voter:
-    """A voter of a model's state."""
+    """Return a voter of a model's state."""
     epoch, voted, leader, role = (values[name][number] for name in ("epoch", "voted_for", "leader", "role"))
     return number, epoch, voted, leader, role, members_of(values, number)
 
 
 def members_of(values: Values, number: int) -> tuple[int, ...]:
-    """The voters by a controller's log."""
+    """Return the voters according to a controller's log."""
     if "voter_set" not in values:
         return tuple(range(len(values["role"])))
     first = first_change_of(values)
@@ -224,26 +223,26 @@ def members_of(values: Values, number: int) -> tuple[int, ...]:
 
 
 def end_of(values: Values, number: int) -> tuple[int, int]:
-    """A log's length and the epoch of its last entry."""
+    """Return a log's length and the epoch of its last entry."""
     log = [each for each in values["log_record"][number] if each]
     return len(log), epoch_of_entry(values, log[-1]) if log else 0
 
 
 class VotersOracle:
-    """What Kafka's classes answer to the model's steps; like questions are asked once."""
+    """The answers of Kafka's classes to the model's steps; equal questions are asked once."""
 
     def __init__(self, quorum: Quorum) -> None:
         self.quorum = quorum
         self.known: dict[Any, VoterOutcome] = {}
 
     def answer(self, question: tuple[Any, ...], ask: Callable[[], VoterOutcome]) -> VoterOutcome:
-        """The answer to a question."""
+        """Return the answer to a question, from the cache if it was asked before."""
         if question not in self.known:
             self.known[question] = ask()
         return self.known[question]
 
     def stop(self, voter: Voter, end: tuple[int, int]) -> VoterOutcome:
-        """What is on disk of a voter that stops: all that it had written before."""
+        """Return what is on disk of a voter that stops: all that it had written before."""
 
         def ask() -> VoterOutcome:
             self.standing(voter, end)
@@ -252,11 +251,10 @@ class VotersOracle:
         return self.answer(("stop", voter, end), ask)
 
     def restart(self, voter: Voter, end: tuple[int, int]) -> VoterOutcome:
-        """Where a voter stands after a restart."""
-        return self.answer(("restart", voter, end), lambda: seen(self.quorum.state_of(voter, end)))
+        return self.answer(("restart", voter, end), lambda: read_state(self.quorum.state_of(voter, end)))
 
     def begin(self, voter: Voter, end: tuple[int, int]) -> VoterOutcome:
-        """Where a voter stands after a time-out."""
+        """Return a voter's state after a time-out."""
 
         def ask() -> VoterOutcome:
             state = self.quorum.state_of(voter, end)
@@ -264,12 +262,12 @@ class VotersOracle:
                 self.quorum.ask_for_votes(state)
             except NotComparedError:
                 return ("not compared",)
-            return seen(state)
+            return read_state(state)
 
         return self.answer(("begin", voter, end), ask)
 
     def vote(self, voter: Voter, end: tuple[int, int], candidate: int, epoch: int, its_end: tuple[int, int]) -> VoterOutcome:
-        """Whether a voter grants a vote, and where it stands then."""
+        """Return whether a voter grants a vote, and its state then."""
 
         def ask() -> VoterOutcome:
             state = self.standing(voter, end)
@@ -282,46 +280,44 @@ class VotersOracle:
             if granted and bool(jvm.call(state, "isUnattachedNotVoted")):
                 name = "unattachedAddVotedState" if more else "transitionToUnattachedVotedState"
                 jvm.call(state, name, epoch, key)
-            return granted, seen(state)
+            return granted, read_state(state)
 
         return self.answer(("vote", voter, end, candidate, epoch, its_end), ask)
 
     def unattached(self, state: Any, epoch: int) -> None:
-        """What a newer epoch does."""
+        """Make a newer epoch known to a state."""
         more = [jvm.java_class("java.util.OptionalInt").empty()] if jvm.has_method(state, "transitionToProspective") else []
         jvm.call(state, "transitionToUnattached", epoch, *more)
 
     def standing(self, voter: Voter, end: tuple[int, int]) -> Any:
-        """A QuorumState where the voter stands, leaders included."""
+        """Return a QuorumState equal to the model's voter, leaders included."""
         state = self.quorum.state_of(voter, end)
         if voter[4] == LEADER:
             self.quorum.lead(state, 0, voter[5])
         return state
 
     def learn(self, voter: Voter, end: tuple[int, int], epoch: int) -> VoterOutcome:
-        """Where a voter stands that learns of a newer epoch."""
+        """Return the state of a voter that learns of a newer epoch."""
 
         def ask() -> VoterOutcome:
             state = self.standing(voter, end)
             self.unattached(state, epoch)
-            return seen(state)
+            return read_state(state)
 
         return self.answer(("learn", voter, end, epoch), ask)
 
     def follow(self, voter: Voter, end: tuple[int, int], epoch: int, leader: int) -> VoterOutcome:
-        """Where a voter stands that learns of a leader."""
-
         def ask() -> VoterOutcome:
             state = self.standing(voter, end)
             jvm.call(state, "transitionToFollower", epoch, leader, self.quorum.endpoints)
-            return seen(state)
+            return read_state(state)
 
         return self.answer(("follow", voter, end, epoch, leader), ask)
 
     def high_watermark(
         self, voter: Voter, start: int, end: int, members: tuple[int, ...], fetched: tuple[int, ...]
     ) -> VoterOutcome:
-        """The high watermark of a leader whose voters are these and whose followers have fetched so far; -1 for none."""
+        """Return the high watermark of a leader with these voters whose followers have fetched so far; -1 for none."""
 
         def ask() -> VoterOutcome:
             leading = self.quorum.lead(self.quorum.state_of(voter, (start, voter[1] - 1)), start, voter[5])
@@ -337,7 +333,7 @@ class VotersOracle:
 
 
 def system(setting: str) -> System:
-    """The model that is judged, with keys written as `KEY=VALUE KEY=VALUE`."""
+    """Return the model that is compared, with keys written as `KEY=VALUE KEY=VALUE`."""
     model = models()["kraft-quorum"]
     voters = [] if "replication.factor" in setting else [f"replication.factor={VOTERS}"]
     given = read_settings([*voters, "bounds.records=1", *setting.split()])
@@ -345,7 +341,7 @@ def system(setting: str) -> System:
 
 
 def reachable(bound: System) -> Iterator[tuple[State, list[tuple[Step, State]]]]:
-    """Every reachable state with its successors."""
+    """Yield every reachable state with its successors."""
     frontier = [state for _, state in bound.initial_states()]
     known = set(frontier)
     while frontier:
@@ -358,35 +354,36 @@ def reachable(bound: System) -> Iterator[tuple[State, list[tuple[Step, State]]]]
                 frontier.append(after)
 
 
-def judged(judge: VotersOracle, values: Values, step: Step, after: Values) -> tuple[VoterOutcome, VoterOutcome] | None:
-    """What Kafka's classes and the model make of a step, where it is about one voter."""
+def compare_step(judge: VotersOracle, values: Values, step: Step, after: Values) -> tuple[VoterOutcome, VoterOutcome] | None:
+    """Return what Kafka's classes and the model make of a step; None if it is not about one voter."""
     name, given = step.action.name, step.arguments
     if name in ("controller_restart", "candidate_begin_epoch"):
         number = given.get("broker", given.get("candidate", 0))
         ask = judge.restart if name == "controller_restart" else judge.begin
-        return ask(voter_of(values, number), end_of(values, number)), expected(voter_of(after, number))
+        return ask(voter_of(values, number), end_of(values, number)), model_state(voter_of(after, number))
     if name == "controller_crash":
         number = given["broker"]
-        return judge.stop(voter_of(values, number), end_of(values, number)), expected(voter_of(after, number))[:3]
+        return judge.stop(voter_of(values, number), end_of(values, number)), model_state(voter_of(after, number))[:3]
     if name == "voter_grant_vote":
         number, other = given["broker"], given["candidate"]
         epoch, end = values["epoch"][other], end_of(values, other)
         voter = voter_of(values, number)
-        return judge.vote(voter, end_of(values, number), other, epoch, end), (True, expected(voter_of(after, number)))
+        return judge.vote(voter, end_of(values, number), other, epoch, end), (True, model_state(voter_of(after, number)))
     if name == "voter_learn_epoch":
         number, epoch = given["broker"], values["epoch"][given["replica"]]
-        return judge.learn(voter_of(values, number), end_of(values, number), epoch), expected(voter_of(after, number))
+        return judge.learn(voter_of(values, number), end_of(values, number), epoch), model_state(voter_of(after, number))
     if name == "voter_follow":
         number, leader = given["broker"], given["leader"]
         found = judge.follow(voter_of(values, number), end_of(values, number), values["epoch"][leader], leader)
-        return found, expected(voter_of(after, number))
+        return found, model_state(voter_of(after, number))
     if name in ("leader_note_fetch", "controller_append", "leader_add_voter", "leader_remove_voter"):
         return _commit(judge, values, given["leader"], after)
     return None
 
 
 def _commit(judge: VotersOracle, values: Values, leader: int, after: Values) -> tuple[VoterOutcome, VoterOutcome]:
-    """The high watermark, which a new leader does not know before an entry of its epoch is on a majority."""
+    """Return Kafka's high watermark and the model's; a new leader does not know it before a majority has an entry of its
+    epoch."""
     records, epoch = len(values["record_epoch"]), values["epoch"][leader]
     log = after["log_record"][leader]
     start, before = log.index(records + epoch), values["high_watermark"][leader]
@@ -396,10 +393,10 @@ def _commit(judge: VotersOracle, values: Values, leader: int, after: Values) -> 
     return (before if mark < 0 else mark,), (after["high_watermark"][leader],)
 
 
-def refused(
+def find_refused_votes(
     judge: VotersOracle, values: Values, granted: set[tuple[int, int]]
 ) -> Iterator[tuple[str, VoterOutcome, VoterOutcome]]:
-    """Votes that a candidate asks for and the model does not grant."""
+    """Yield votes that a candidate requests and the model does not grant."""
     numbers = range(len(values["role"]))
     for other in numbers:
         for number in numbers:
@@ -414,7 +411,7 @@ def refused(
 
 
 def compare(setting: str) -> Tally:
-    """Hold every transition of the model that is about one voter against Kafka's classes."""
+    """Compare every transition of the model that is about one voter with Kafka's classes."""
     tally = Tally(PART)
     try:
         _compare(setting, tally)
@@ -433,11 +430,11 @@ def _compare(setting: str, tally: Tally) -> None:
         for step, after_state in successors:
             if step.action.name == "voter_grant_vote":
                 granted.add((step.arguments["broker"], step.arguments["candidate"]))
-            found = judged(judge, values, step, bound.nested(after_state))
+            found = compare_step(judge, values, step, bound.nested(after_state))
             if found is None or found[0] == ("not compared",):
                 continue
             _note(tally, setting, step.action.name, step.label, *found)
-        for case, kafka, model in refused(judge, values, granted):
+        for case, kafka, model in find_refused_votes(judge, values, granted):
             _note(tally, setting, "refused vote", case, kafka, model)
     tally.cases = tally.calls = len(judge.known)
     tally.seconds = time.monotonic() - begun

@@ -1,1 +1,1 @@
-"""Transactions against Kafka's own classes: what its coordinator metadata and its log answer, and the comparison."""
+"""Compares the model of transactions with Kafka's own coordinator metadata and log."""

@@ -1,4 +1,4 @@
-"""The coordinator and partitions of transactions against Kafka's TransactionMetadata and UnifiedLog (ProducerStateManager).
+"""Compares the model of transactions with Kafka's TransactionMetadata and UnifiedLog (ProducerStateManager).
 
 What decides is little: what the coordinator knows, or what a partition has seen, and the request.  So every combination is put
 to the class and to the model, whether it can be reached or not, which is the comparison in both directions.  Then every
@@ -18,7 +18,7 @@ from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.cases.settings import ConformSetting
 from neverlost.checker.kafka.conform.java.jvm import MissingClass, kafka_class
 from neverlost.checker.kafka.conform.java.kafka import Kafka
-from neverlost.checker.kafka.conform.transactions import kafka_side as classes
+from neverlost.checker.kafka.conform.transactions import kafka_side
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System, bind
 from neverlost.model.transactions import state as known_as
@@ -43,7 +43,7 @@ ATTEMPT, OTHER, PARTITION = 0, 1, 0
 
 
 def settings(kafka: Kafka, short: bool) -> list[ConformSetting]:
-    """The settings of a version: with each transaction version that it has."""
+    """Return the settings of a version: one for each transaction version that it has."""
     minor = tuple(map(int, kafka.minor.split(".")))
     model = next((name for since, name in MODELS if since <= minor), "transactions-3.5")
     versions = (1, 2) if minor >= (4, 0) else (1,)
@@ -56,7 +56,6 @@ def settings(kafka: Kafka, short: bool) -> list[ConformSetting]:
 
 
 def setting(text: str) -> ConformSetting:
-    """A setting of the model of transactions."""
     chosen = choose(read_settings(text.split()))
     return ConformSetting(text, bind(chosen.model, chosen.configuration))
 
@@ -66,7 +65,7 @@ Projected = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class TransactionOutcome:
-    """What happens, and what is known then; nothing where it cannot happen."""
+    """What happens, and what is known then; nothing if it cannot happen."""
 
     outcome: str
     known: Projected = ()
@@ -88,7 +87,7 @@ class TransactionModel:
         self.start = system.initial_states()[0][1]
 
     def made(self, **values: int) -> State:
-        """The initial state with other values; `request_0_1` is `request[0][1]`."""
+        """Return the initial state with other values; `request_0_1` is `request[0][1]`."""
         found = list(self.start)
         for name, value in values.items():
             field, *index = name.split("__")
@@ -96,7 +95,7 @@ class TransactionModel:
         return tuple(found)
 
     def after(self, state: State, *labels: str) -> tuple[str, State] | None:
-        """The first of some steps that is possible, and what it leads to."""
+        """Return the first of some steps that is possible, and the state that it leads to."""
         for each in labels:
             found = ints.take(self.system, state, self.steps[each])
             if found is not None:
@@ -104,7 +103,6 @@ class TransactionModel:
         return None
 
     def value(self, state: State, name: str) -> int:
-        """One element of a state."""
         return state[self.slots[name]]
 
 
@@ -113,15 +111,15 @@ class TransactionModel:
 COORDINATOR = ("init", "bump", "add", "commit", "abort", "time out", "complete")
 
 
-def coordinator_known(asked: TransactionModel, state: State) -> classes.Known:
-    """What the coordinator knows in a state."""
+def coordinator_known(asked: TransactionModel, state: State) -> kafka_side.Known:
     partitions = range(asked.system.sizes["partition"])
     inside = frozenset(each for each in partitions if asked.value(state, f"in_transaction[{each}]"))
     return asked.value(state, "transaction_state"), asked.value(state, "producer_epoch"), inside
 
 
-def coordinator_cases(asked: TransactionModel) -> Iterator[tuple[str, classes.Known]]:
-    """Every event with everything that may be known: a transaction has partitions while it is open or decided."""
+def coordinator_cases(asked: TransactionModel) -> Iterator[tuple[str, kafka_side.Known]]:
+    """Yield every event with everything that the coordinator may know: a transaction has partitions while it is open or
+    decided."""
     partitions = range(asked.system.sizes["partition"])
     subsets = [frozenset(some) for size in range(len(partitions) + 1) for some in combinations(partitions, size)]
     for number, epoch, inside in product(range(known_as.COMPLETE_ABORT + 1), EPOCHS, subsets):
@@ -133,8 +131,7 @@ def coordinator_cases(asked: TransactionModel) -> Iterator[tuple[str, classes.Kn
                 yield event, (number, epoch, inside)
 
 
-def coordinator_model(asked: TransactionModel, event: str, known: classes.Known) -> TransactionOutcome:
-    """What the model's coordinator does."""
+def coordinator_model(asked: TransactionModel, event: str, known: kafka_side.Known) -> TransactionOutcome:
     number, epoch, inside = known
     values = {"transaction_state": number, "producer_epoch": epoch, **{f"in_transaction__{each}": 1 for each in inside}}
     current = {"attempt__0": ATTEMPT + 1, "epoch__0": max(epoch, 0), f"attempt_epoch__{ATTEMPT}": max(epoch, 0)}
@@ -154,14 +151,15 @@ def coordinator_model(asked: TransactionModel, event: str, known: classes.Known)
         "complete": ({}, "coordinator_complete()"),
     }
     if event == "add":
-        return _added(asked, values | current)
+        return _add_partition_outcome(asked, values | current)
     extra, label = of_event[event]
     found = asked.after(asked.made(**values, **extra), label)
     return REFUSED if found is None else TransactionOutcome("done", coordinator_known(asked, found[1]))
 
 
-def _added(asked: TransactionModel, values: dict[str, int]) -> TransactionOutcome:
-    """AddPartitionsToTxn of the client with version 1, of the partition's leader with version 2."""
+def _add_partition_outcome(asked: TransactionModel, values: dict[str, int]) -> TransactionOutcome:
+    """Return the outcome of AddPartitionsToTxn, sent by the client with version 1 and by the partition's leader with version
+    2."""
     in_two = asked.system.configurations[0]["transaction.version"] == "2"
     place = f"{ATTEMPT}__{PARTITION}"
     sends = {"phase__0": OPEN} if not in_two else {f"request__{place}": 1}
@@ -172,9 +170,8 @@ def _added(asked: TransactionModel, values: dict[str, int]) -> TransactionOutcom
     return REFUSED if found is None else TransactionOutcome("done", coordinator_known(asked, found[1]))
 
 
-def coordinator_kafka(version: int, event: str, known: classes.Known) -> TransactionOutcome:
-    """What Kafka's TransactionMetadata does."""
-    transitions: dict[str, Callable[[classes.CoordinatorMetadata], None]] = {
+def coordinator_kafka(version: int, event: str, known: kafka_side.Known) -> TransactionOutcome:
+    transitions: dict[str, Callable[[kafka_side.CoordinatorMetadata], None]] = {
         "init": lambda each: each.init(),
         "bump": lambda each: each.init(known[1]),
         "add": lambda each: each.add(PARTITION),
@@ -183,7 +180,7 @@ def coordinator_kafka(version: int, event: str, known: classes.Known) -> Transac
         "time out": lambda each: each.time_out(),
         "complete": lambda each: each.complete(),
     }
-    found = classes.after(known, version, transitions[event])
+    found = kafka_side.apply_transition(known, version, transitions[event])
     return REFUSED if found is None else TransactionOutcome("done", found)
 
 
@@ -210,7 +207,8 @@ class ProducerView:
 
 
 def partition_cases(coordinators: int) -> Iterator[tuple[ProducerView, Projected]]:
-    """Every request to a partition that has seen anything: record, epoch, approval; or marker, epoch, coordinator, commits."""
+    """Yield every request to a partition with every possible history: record, epoch, approval; or marker, epoch, coordinator,
+    commits."""
     for epoch, has, is_open, coordinator in product(EPOCHS, (NOTHING, BEFORE, ITSELF), (False, True), range(coordinators)):
         if (epoch < 0 and (has != NOTHING or coordinator)) or (is_open and has == NOTHING):
             continue
@@ -224,7 +222,7 @@ def partition_cases(coordinators: int) -> Iterator[tuple[ProducerView, Projected
 
 
 def partition_values(seen: ProducerView) -> dict[str, int]:
-    """A partition's part of a state."""
+    """Return a partition's part of a state."""
     found = {f"partition_epoch__{PARTITION}": seen.epoch, f"partition_coordinator__{PARTITION}": seen.coordinator}
     if seen.has != NOTHING:
         who = ATTEMPT if seen.has == ITSELF else OTHER
@@ -233,7 +231,7 @@ def partition_values(seen: ProducerView) -> dict[str, int]:
 
 
 def partition_known(asked: TransactionModel, state: State, partition: int = PARTITION) -> tuple[int, bool, int]:
-    """What a partition knows in a state, as the class shows it."""
+    """Return what a partition knows in a state, as the class shows it."""
     attempts = range(asked.system.sizes["attempt"])
     is_open = any(asked.value(state, f"undecided[{each}][{partition}]") for each in attempts)
     epoch, coordinator = (asked.value(state, f"partition_{each}[{partition}]") for each in ("epoch", "coordinator"))
@@ -241,7 +239,6 @@ def partition_known(asked: TransactionModel, state: State, partition: int = PART
 
 
 def partition_model(asked: TransactionModel, seen: ProducerView, request: Projected) -> TransactionOutcome:
-    """What the model's partition does."""
     values, place = partition_values(seen), f"{ATTEMPT}__{PARTITION}"
     where = f"(attempt={ATTEMPT}, partition={PARTITION})"
     if request[0] == "record":
@@ -267,7 +264,7 @@ def partition_model(asked: TransactionModel, seen: ProducerView, request: Projec
 
 
 def _ends_nothing(asked: TransactionModel, before: State, request: Projected) -> bool:
-    """Whether a marker that is accepted changes nothing that is looked at: it says what the partition knows already."""
+    """Whether an accepted marker changes nothing that is compared, because the partition knows already what it says."""
     from neverlost.model.interpreters.ints import Ints, IntsView
     from neverlost.model.transactions.partition import takes_marker
 
@@ -275,11 +272,11 @@ def _ends_nothing(asked: TransactionModel, before: State, request: Projected) ->
     return bool(takes_marker(Ints, view, PARTITION, request[1], request[2]))
 
 
-def partition_kafka(log: classes.TransactionalLog, seen: ProducerView, request: Projected) -> TransactionOutcome:
-    """What Kafka's log does, with a producer id that is first brought to where the case begins."""
+def partition_kafka(log: kafka_side.TransactionalLog, seen: ProducerView, request: Projected) -> TransactionOutcome:
+    """Return what Kafka's log does, with a producer id that is first brought to the beginning of the case."""
     log.next_producer()
     if seen.epoch >= 0:
-        _bring(log, seen)
+        _write_history(log, seen)
     if request[0] == "record":
         _, epoch, approval = request
         sequence = 1 if seen.has == BEFORE and epoch == seen.epoch else 0
@@ -297,12 +294,12 @@ def partition_kafka(log: classes.TransactionalLog, seen: ProducerView, request: 
 
 
 def kafka_guard() -> Any:
-    """A guard of a verification that a marker has ended: one that the log does not hold."""
+    """Return a guard of a verification that a marker has ended, which the log no longer holds."""
     return kafka_class("storage.internals.log.VerificationGuard")()
 
 
-def _bring(log: classes.TransactionalLog, seen: ProducerView) -> None:
-    """Write what the partition has seen."""
+def _write_history(log: kafka_side.TransactionalLog, seen: ProducerView) -> None:
+    """Write to the log what the partition has seen."""
     steps = [log.mark(seen.epoch, seen.coordinator, True, 0)]
     if seen.has != NOTHING:
         steps.append(log.append(seen.epoch, 0, log.guard(seen.epoch, 0)))
@@ -316,7 +313,7 @@ def _bring(log: classes.TransactionalLog, seen: ProducerView) -> None:
 
 
 def compare(setting: ConformSetting) -> Tally:
-    """Every combination of a setting, by class and model; then every reachable transition among them."""
+    """Compare every combination of a setting, by class and model; then check that each reachable transition is one of them."""
     begun = time.monotonic()
     asked, tally = TransactionModel(setting.system), Tally("transactions")
     found: dict[Projected, TransactionOutcome] = {}
@@ -346,7 +343,7 @@ def _coordinator(
 def _partition(
     asked: TransactionModel, setting: ConformSetting, tally: Tally, found: dict[Projected, TransactionOutcome]
 ) -> None:
-    log = classes.TransactionalLog(int(setting.configuration["transaction.version"]))
+    log = kafka_side.TransactionalLog(int(setting.configuration["transaction.version"]))
     try:
         for seen, request in partition_cases(1 + setting.system.sizes["moves"]):
             model = found["partition", seen, request] = partition_model(asked, seen, request)
@@ -363,7 +360,7 @@ def _said(request: Projected) -> str:
     return f"{'commit' if request[3] else 'abort'} marker of epoch {request[1]}, coordinator epoch {request[2]}"
 
 
-def _shown(known: classes.Known) -> str:
+def _shown(known: kafka_side.Known) -> str:
     return f"state {known[0]}, epoch {known[1]}, partitions {sorted(known[2])}"
 
 
@@ -388,7 +385,7 @@ EVENTS = {
 def _look_up(
     asked: TransactionModel, setting: ConformSetting, tally: Tally, found: dict[Projected, TransactionOutcome]
 ) -> None:
-    """Every transition of the reachable set that a combination stands for does what that does, or is a difference."""
+    """Compare each reachable transition with its combination's outcome; another one is a difference."""
     compared = {key[0] for key in found}
     if not compared:
         return
@@ -413,7 +410,7 @@ def _look_up(
 def _key(
     asked: TransactionModel, name: str, arguments: dict[str, int], before: State, then: State
 ) -> tuple[Projected | None, Projected]:
-    """The combination that a transition is, and what is known after it."""
+    """Return the combination that a transition is an instance of, and what is known after it."""
     known, attempt, partition = coordinator_known(asked, before), arguments.get("attempt", -1), arguments.get("partition", -1)
     is_output = 0 <= partition < asked.system.sizes["offsets"]
     if name in EVENTS:
@@ -438,7 +435,7 @@ def _key(
 
 
 def _seen(asked: TransactionModel, state: State, attempt: int, partition: int) -> ProducerView:
-    """What a partition has seen, for a request of a transaction (-1: for a marker)."""
+    """Return what a partition has seen, for a request of a transaction (-1: for a marker)."""
     epoch, is_open, coordinator = partition_known(asked, state, partition)
     attempts = range(asked.system.sizes["attempt"])
 

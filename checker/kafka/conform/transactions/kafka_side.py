@@ -1,4 +1,4 @@
-"""Kafka's own coordinator metadata of one transactional.id, and its own log of a partition that a transaction writes to.
+"""Runs Kafka's own metadata of one transactional.id, and its own log of a partition that a transaction writes to.
 
 Source: TransactionMetadata (Scala until 4.0, Java since), UnifiedLog with ProducerStateManager and ProducerAppendInfo.
 """
@@ -13,7 +13,7 @@ from neverlost.checker.kafka.conform.java.jvm import (
     MissingClass,
     call,
     declared_methods,
-    first_of,
+    first_class,
     java_class,
     kafka_class,
     option,
@@ -44,7 +44,7 @@ class CoordinatorMetadata:
     def __init__(self, known: Known, version: int) -> None:
         state, epoch, partitions = known
         self.version = version
-        self.in_java = first_of(JAVA + "TransactionMetadata", SCALA + "TransactionMetadata").startswith(JAVA)
+        self.in_java = first_class(JAVA + "TransactionMetadata", SCALA + "TransactionMetadata").startswith(JAVA)
         given = [self._state(state), self._set(partitions), 0, 0]
         if self.in_java:
             made = java_class(JAVA + "TransactionMetadata")
@@ -70,7 +70,7 @@ class CoordinatorMetadata:
 
     @property
     def known(self) -> Known:
-        """What it holds now."""
+        """Return what it holds now."""
         topics = self.metadata.topicPartitions()
         if not self.in_java:
             topics = java_class("scala.jdk.javaapi.CollectionConverters").asJava(topics)
@@ -78,7 +78,7 @@ class CoordinatorMetadata:
         return int(self.metadata.state().id()), int(self.metadata.producerEpoch()), partitions
 
     def init(self, expected: int | None = None) -> None:
-        """InitProducerId, with the epoch that the producer says it has."""
+        """Handle InitProducerId, with the epoch that the producer says it has."""
         boxed = None if expected is None else java_class("java.lang.Short")(expected)
         found = self.metadata.prepareIncrementProducerEpoch(TIMEOUT, (optional if self.in_java else option)(boxed), 1)
         if not self.in_java:
@@ -88,7 +88,6 @@ class CoordinatorMetadata:
         self.metadata.completeTransitionTo(found)
 
     def add(self, partition: int) -> None:
-        """AddPartitionsToTxn."""
         added = self._set([partition])
         found = (
             self.metadata.prepareAddPartitions(added, 1, self._version())
@@ -98,7 +97,7 @@ class CoordinatorMetadata:
         self.metadata.completeTransitionTo(found)
 
     def end(self, state: int) -> None:
-        """EndTxn: to PrepareCommit or PrepareAbort."""
+        """Handle EndTxn: move to PrepareCommit or PrepareAbort."""
         found = (
             self.metadata.prepareAbortOrCommit(self._state(state), self._version(), NONE, 1, not self._is_ongoing())
             if self.in_java
@@ -110,7 +109,7 @@ class CoordinatorMetadata:
         return self.known[0] == 1
 
     def time_out(self) -> None:
-        """The coordinator's own abort; what TransactionCoordinator.endTransaction does in between is done here too."""
+        """Abort as the coordinator does by itself, including what TransactionCoordinator.endTransaction does in between."""
         fenced = self.metadata.prepareFenceProducerEpoch()
         if self.in_java:
             self.metadata.pendingState(optional())
@@ -126,12 +125,12 @@ class CoordinatorMetadata:
         call(self.metadata, setter, value)
 
     def complete(self) -> None:
-        """Every marker is written."""
+        """Complete the transaction: every marker is written."""
         self.metadata.completeTransitionTo(self.metadata.prepareComplete(1))
 
 
-def after(known: Known, version: int, transition: Callable[[CoordinatorMetadata], None]) -> Known | None:
-    """What the metadata is after a transition; None where the class refuses it."""
+def apply_transition(known: Known, version: int, transition: Callable[[CoordinatorMetadata], None]) -> Known | None:
+    """Return the metadata after a transition; None if the class refuses it."""
     metadata = CoordinatorMetadata(known, version)
     try:
         transition(metadata)
@@ -141,7 +140,7 @@ def after(known: Known, version: int, transition: Callable[[CoordinatorMetadata]
 
 
 class TransactionalLog:
-    """A log on which each case has a producer id of its own; `version` is the transaction version of what is written to it."""
+    """A log on which each case has a producer id of its own; `version` is the transaction version of what is written."""
 
     def __init__(self, version: int) -> None:
         self.version = version
@@ -150,7 +149,7 @@ class TransactionalLog:
         broker.learn(1, [1], 0, 0)
         self.log = broker.log
         self.producer = 0
-        name = first_of(PACKAGE + "common.record.internal.MemoryRecords", PACKAGE + "common.record.MemoryRecords")
+        name = first_class(PACKAGE + "common.record.internal.MemoryRecords", PACKAGE + "common.record.MemoryRecords")
         self.package = name.removesuffix("MemoryRecords")
         self.sentinel = kafka_class("storage.internals.log.VerificationGuard").SENTINEL
         self.calls = 0
@@ -160,11 +159,11 @@ class TransactionalLog:
         self.host.close()
 
     def next_producer(self) -> None:
-        """A producer id that the log has not seen."""
+        """Switch to a producer id that the log has not seen."""
         self.producer += 1
 
     def _tried(self, method: str, *arguments: Any) -> Any:
-        """What the log answers; nothing where it refuses."""
+        """Call a method of the log; return None if it refuses."""
         try:
             return call(self.log, method, *arguments)
         except java_class("java.lang.Exception") as thrown:
@@ -173,13 +172,14 @@ class TransactionalLog:
             return None
 
     def guard(self, epoch: int, sequence: int) -> Any:
-        """What the leader keeps while the coordinator verifies a request; nothing for a request that it refuses at once."""
+        """Return the guard that the leader keeps while the coordinator verifies a request; None for a request that it refuses
+        at once."""
         method = "maybeStartTransactionVerification"
         given = [self.producer, sequence, epoch, self.version == 2]
         return self._tried(method, *given[: int(declared_methods(self.log, method)[0].getParameterCount())])
 
     def append(self, epoch: int, sequence: int, guard: Any = None) -> str:
-        """A record of a transaction: appended, duplicate or refused."""
+        """Append a record of a transaction; return whether it was appended, a duplicate, or refused."""
         content = java_class(self.package + "SimpleRecord")(java_class("java.lang.String")("m").getBytes())
         compression = kafka_class("common.compress.Compression").NONE
         records = java_class(self.package + "MemoryRecords").withTransactionalRecords(
@@ -188,7 +188,7 @@ class TransactionalLog:
         return self._append(records, "CLIENT", self.sentinel if guard is None else guard, -1)
 
     def mark(self, epoch: int, coordinator: int, commits: bool, version: int | None = None) -> str:
-        """A marker: appended or refused."""
+        """Append a marker; return whether it was appended or refused."""
         kind = java_class(self.package + "ControlRecordType")
         marker = java_class(self.package + "EndTransactionMarker")(kind.COMMIT if commits else kind.ABORT, coordinator)
         records = java_class(self.package + "MemoryRecords").withEndTransactionMarker(
@@ -200,7 +200,7 @@ class TransactionalLog:
         self.calls += 1
         before = int(self.log.logEndOffset())
         method = max(declared_methods(self.log, "appendAsLeader"), key=lambda each: int(each.getParameterCount()))
-        local = java_class(first_of(PACKAGE + "server.common.RequestLocal", "kafka.server.RequestLocal"))
+        local = java_class(first_class(PACKAGE + "server.common.RequestLocal", "kafka.server.RequestLocal"))
         given = {
             "MemoryRecords": records,
             "int": 0,
@@ -218,7 +218,7 @@ class TransactionalLog:
 
     @property
     def seen(self) -> tuple[int, bool, int]:
-        """What the log knows of the producer: its epoch, whether it has an open transaction, the coordinator's epoch."""
+        """Return what the log knows of the producer: its epoch, whether it has an open transaction, the coordinator's epoch."""
         entry = call(call(self.log, "producerStateManager"), "lastEntry", self.producer)
         if not entry.isPresent():
             return -1, False, 0
