@@ -62,7 +62,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
         "keep_going",
     ),
     "sweep": ("matrix", "settings", "properties", "baseline"),
-    "prove": ("settings", "config", "method", "depth", "properties", "free", "unbounded", "every_rf", "mine", "without"),
+    "prove": ("settings", "config", "method", "depth", "properties", "free", "unbounded", "every_rf", "without"),
     "observe": (
         "history",
         "settings",
@@ -265,7 +265,7 @@ def _as_json_value(value: Any) -> Any:
 
 PATHS = ("metadata_log", "broker_log", "clients", "rates_files", *FILES)
 FLAGS = (
-    *("certificate", "advise", "agree", "keep_going", "unbounded", "every_rf", "mine", "mechanisms", "losses", "symmetry"),
+    *("certificate", "advise", "agree", "keep_going", "unbounded", "every_rf", "mechanisms", "losses", "symmetry"),
     *("improve", "again"),
 )
 NUMBERS: Mapping[str, type | tuple[type, ...]] = {
