@@ -1,4 +1,4 @@
-"""What must hold: one file per property, each exporting `PROPERTY`; found by listing this folder."""
+"""What must hold: every `Property` in the files of this folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from neverlost.specs.property import Property
 @cache
 def properties() -> dict[str, Property]:
     """Return every property by name, from the files of this folder."""
-    found = [importlib.import_module(f"{__name__}.{each.name}").PROPERTY for each in pkgutil.iter_modules(__path__)]
+    files = [importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__)]
+    found = [value for file in files for value in vars(file).values() if isinstance(value, Property)]
     return {each.name: each for each in sorted(found, key=lambda each: each.name)}
 
 
