@@ -31,12 +31,12 @@ from neverlost.reports.questions.prove import document as describe_proofs
 from neverlost.reports.request.keywords import Limited, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Result, States, verdicts
-from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import Chosen, Given, choose, choose_one, read_given
 from neverlost.specs.configuration.keys import KEYS, is_without_faults
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.properties import chosen_properties, require_fields
 from neverlost.specs.property import RECOVERY, Property
 from neverlost.specs.setting import assumed
 
