@@ -122,7 +122,7 @@ SIZES, MECHANISMS = "model/kraft/sizes.py", "model/kraft/mechanisms.py"
 
 KEEPING: dict[str, Mutant] = {
     "a comment": written("model/kernel.py", "    total: Value = 0\n", "    # how many\n    total: Value = 0  # so far\n"),
-    "a docstring": written("model/kernel.py", '"""Return the smaller of two numbers."""', '"""Return the lesser of two numbers."""'),
+    "a docstring": written("model/kernel.py", "Return the smaller of two numbers.", "Return the lesser of two numbers."),
     "no docstring": written("model/kernel.py", '    """Return the larger of two numbers."""\n', ""),
     "an annotation": written(
         "model/kernel.py", "def count(k: Primitives, conditions: Iterable[Value]) -> Value:", "def count(k, conditions):"

@@ -33,7 +33,7 @@ from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.reports.documents.result import document
 from neverlost.specs.errors import InputError
-from neverlost.specs.properties import guarantees
+from neverlost.specs.properties import guarantees, properties
 from tests.support import modern
 from tests.support.instances import Golden, golden_counts, golden_verdicts
 from tests.support.searches import classic, essence, kraft_matrix
@@ -414,7 +414,7 @@ JAVA_IS_KILLED = """
 import os, signal, sys
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.search.options import Options
-from neverlost.specs.properties import guarantees
+from neverlost.specs.properties import guarantees, properties
 from pyspark import SparkContext
 from tests.support.searches import classic, essence
 
