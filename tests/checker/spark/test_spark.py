@@ -414,7 +414,7 @@ JAVA_IS_KILLED = """
 import os, signal, sys
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.search.options import Options
-from neverlost.specs.properties import guarantees, properties
+from neverlost.specs.properties import guarantees
 from pyspark import SparkContext
 from tests.support.searches import classic, essence
 
