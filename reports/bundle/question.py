@@ -195,6 +195,7 @@ class BundleQuestion:
                 raise unknown("argument", name, (*ARGUMENTS[command], *EFFORT), FILE)
             if not _fits(name, value):
                 raise InputError(f"{name} of {FILE} is {value!r:.60}, which is no value of it")
+        RunOptions(**{name: arguments[name] for name in EFFORT if name in arguments})
         listed = _require(place.get("files"), list, f"files of {FILE}")
         contents = dict(_content(_require(each, dict, f"files of {FILE}"), files) for each in listed)
         commit = place.get("commit")

@@ -5,6 +5,7 @@ place, and the bundle is verified in part only."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from neverlost.checker.engine.compiled.code_cache import compiling_afresh
 from neverlost.checker.engine.evidence import ledger, reachable_states
 from neverlost.checker.engine.host.whole_files import as_json
 from neverlost.checker.engine.outcome import EngineError
+from neverlost.checker.questions.atlas.index import without_answers
 from neverlost.model.system import bind
 from neverlost.reports.bundle import ledger_lines, proof_check, safe_paths, seal
 from neverlost.reports.bundle.question import FILE, BundleQuestion, commit_of_checkout, digest
@@ -23,7 +25,7 @@ from neverlost.reports.bundle.stored_levels import CERTIFICATE
 from neverlost.reports.counterexample.saved import SUFFIX
 from neverlost.reports.documents import measurements
 from neverlost.reports.questions.nines import page as nines_page
-from neverlost.reports.questions.verify import solvers, unverified_claims
+from neverlost.reports.questions.verify import solvers, undecided, unverified_claims
 from neverlost.reports.questions.verify.derive import Derived, derive
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.choose import chosen_of
@@ -34,6 +36,9 @@ from neverlost.specs.strict_json import parsed_json
 
 SECONDS = 60.0
 """How long the searches of a bundle may take before only a part of them is made again."""
+
+HOW = frozenset({"source", "engine", "states", "levels", "fired", "seconds", "peak_memory_bytes"})
+"""The fields that say how an answer was found, and not what it is."""
 
 Document = Mapping[str, Any]
 
@@ -60,7 +65,28 @@ def verify_bundle(directory: str, full: bool = False, seed: int | None = None, s
     """
     files = open_bundle(directory)
     with compiling_afresh():
-        return compare_bundle(files, derive(question_of(files), None if full else seconds), seed, None if full else seconds)
+        own = derive(question_of(files), None if full else seconds)
+        found = compare_bundle(files, own, seed, None if full else seconds)
+        if full and _looks_up(own):
+            _decide_again(own)
+            found.confirmed.append("every answer that was looked up, decided again by search: the same")
+        return found
+
+
+def _looks_up(own: Derived) -> bool:
+    """Return True if an answer of a derived bundle may come from the file of answers."""
+    return own.question.command in undecided.MAIN or b'"engine": "atlas"' in own.files[RESULT]
+
+
+def _decide_again(own: Derived) -> None:
+    """Decide a question without the file of answers.  Errors: `InputError` where a search says something else."""
+    with without_answers():
+        again = derive(own.question).document(RESULT)
+    for path, known, found in measurements.differences(own.document(RESULT), again):
+        if HOW.isdisjoint(re.split(r"[.\[\]]", path)):
+            raise InputError(
+                f"the answers of this installation are wrong: {path} is {_short(known)}; by search {_short(found)}"
+            )
 
 
 def question_of(files: Contents) -> BundleQuestion:
