@@ -66,13 +66,13 @@ def _entries(folder: Path, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the plain files below a folder.  Errors: `InputError` for anything else that is there."""
     try:
         with os.scandir(folder / prefix if prefix else folder) as entries:
-            found = sorted(entries, key=lambda each: each.name)
+            found = sorted((each.name, each.stat(follow_symlinks=False)) for each in entries)
     except OSError as problem:
         raise InputError(f"cannot read {str(folder / prefix)!r}: {problem.strerror}") from None
     if len(found) > MOST_FILES:
         raise _refused(folder, f"more than {MOST_FILES:,} files")
-    for each in found:
-        name, about = f"{prefix}{each.name}", each.stat(follow_symlinks=False)
+    for own, about in found:
+        name = f"{prefix}{own}"
         if not _is_plain(name):
             raise _refused(folder, f"{name!r} is no name of a file that neverlost writes")
         if stat.S_ISDIR(about.st_mode):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import subprocess
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from neverlost.checker.questions.atlas import index
 from neverlost.reports.bundle import seal
 from neverlost.reports.questions.verify import verify
 from neverlost.specs.errors import InputError
-from tests.support import forger
+from tests.support import forger, program
 from tests.support.forger import INDUCTION, KINDS, TABLES, Bundle, Path_
 
 SEED, DRAWN = 36, 40
@@ -58,10 +59,18 @@ def with_interpreted_text(value: Any) -> Iterator[Any]:
         yield from INTERPRETED.values()
 
 
+def with_a_key(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        yield from ({**value, word: each} for word in STATUS_WORDS for each in ("ok", {}, []))
+        for name in [*value][:1]:
+            yield {"not decided": value[name], **{key: each for key, each in value.items() if key != name}}
+
+
 CLASSES: dict[str, Callable[[Any], Iterator[Any]]] = {
     "a reason is stated": with_reason,
     "a status word is inserted": with_status_word,
     "a field of another kind": of_another_kind,
+    "a key is inserted": with_a_key,
     "a text that a tool interprets": with_interpreted_text,
 }
 
@@ -220,5 +229,22 @@ def test_answers_that_are_not_as_they_were_shipped_are_not_looked_up(tmp_path: P
     (tmp_path / index.FILE).write_bytes(content)
     (tmp_path / index.DIGEST).write_text(index.in_package(index.DIGEST).read_text())
     monkeypatch.setattr(index, "in_package", lambda name: tmp_path / name)
-    with pytest.warns(UserWarning, match="not as it was shipped"):
+    with pytest.warns(index.AnswersWarning, match="not as it was shipped"):
         assert index._read_shipped.__wrapped__() is None
+
+
+@pytest.mark.parametrize("name", [b"a\xe2\x80\xaeb.txt", b"c\x07d.txt", b"e\xfff.txt", b"g\nh.txt", b"it's.txt", b"-x.txt"])
+@pytest.mark.parametrize("command", ["check", "tolerance"])
+def test_a_file_of_any_name_gives_a_bundle_that_verifies(command: str, name: bytes, tmp_path: Path) -> None:
+    described = tmp_path / os.fsdecode(name)
+    described.write_text("".join(forger.DESCRIBED.splitlines(keepends=True)[:2]))
+    settings = ["--set", "acks=all", "--set", "metadata.version=3.8-IV0"]
+    limits = ["--set", "faults.lossy_crash=1", "--property", "acked-never-lost"] if command == "check" else []
+    asked = [command, "--describe", str(described), "--kafka-version", "3.8", *settings, *limits]
+    assert program.neverlost(*asked, "--out", str(tmp_path / "out")).returncode in (0, 12)
+    ran = program.neverlost("verify", str(tmp_path / "out"))
+    assert (ran.returncode, ran.stdout.splitlines()[-1]) == (0, "VERIFIED"), ran.stderr
+    written = (tmp_path / "out" / "command.txt").read_bytes()
+    assert written.isascii() and b"\x07" not in written
+    shown = subprocess.run(["bash", "-c", f"printf '%s\\0' {written.decode()}"], capture_output=True, check=True).stdout
+    assert os.fsencode(described) in shown.split(b"\0")

@@ -42,6 +42,10 @@ Answer = tuple[Verdict, int | None]
 """A verdict and the steps of a shortest counterexample, if there is one."""
 
 
+class AnswersWarning(UserWarning):
+    """The file of answers cannot be used."""
+
+
 @dataclass(frozen=True)
 class Atlas:
     """Answers by the identifiers of their questions; `header` is the first line of the file."""
@@ -118,7 +122,8 @@ def _read_shipped() -> Atlas | None:
     if not place.is_file():
         return None
     if not known.is_file() or known.read_text().strip() != hashlib.sha256(place.read_bytes()).hexdigest():
-        warnings.warn(f"{place} is not as it was shipped: nothing is looked up in it; install neverlost again", stacklevel=2)
+        says = f"{place} is not as it was shipped: nothing is looked up in it; install neverlost again"
+        warnings.warn(AnswersWarning(says), stacklevel=2)
         return None
     return read(place)
 
