@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -15,7 +16,7 @@ import pytest
 
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.atlas import index
-from neverlost.reports.bundle import seal
+from neverlost.reports.bundle import safe_paths, seal
 from neverlost.reports.questions.verify import verify
 from neverlost.specs.errors import InputError
 from tests.support import forger, program
@@ -248,3 +249,22 @@ def test_a_file_of_any_name_gives_a_bundle_that_verifies(command: str, name: byt
     assert written.isascii() and b"\x07" not in written
     shown = subprocess.run(["bash", "-c", f"printf '%s\\0' {written.decode()}"], capture_output=True, check=True).stdout
     assert os.fsencode(described) in shown.split(b"\0")
+
+
+@pytest.mark.parametrize("when", ["before it is read", "while the folder is listed"])
+def test_a_file_that_goes_while_a_bundle_is_read_is_named(when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forger.write("check", tmp_path)
+    gone, listed = tmp_path / "bundle" / "report.md", os.scandir
+
+    def list_and_remove(place: Path) -> contextlib.nullcontext[list[os.DirEntry[str]]]:
+        found = list(listed(place))
+        gone.unlink(missing_ok=True)
+        return contextlib.nullcontext(found)
+
+    if when == "before it is read":
+        read = safe_paths._content
+        monkeypatch.setattr(safe_paths, "_content", lambda *given: [gone.unlink(missing_ok=True), read(*given)][-1])
+    else:
+        monkeypatch.setattr(os, "scandir", list_and_remove)
+    with pytest.raises(InputError, match="cannot read"):
+        verify.open_bundle(str(tmp_path / "bundle"))
