@@ -125,7 +125,7 @@ def _complete_cell(
         taken["proofs"] = [one | {field: other[field] for field in OF_A_PROOF} for one, other in pairs]
     taken["verdict"] = str(worst((each["verdict"] for each in properties), reason))
     places = ", ".join(field for field in (*OF_A_SEARCH, "properties") if field in stated)
-    why = f"stated to have been cut short ({reason})" if reason else f"stated {taken['verdict']}"
+    why = f"stated to have been cut short ({reason!r:.80})" if reason else f"stated {taken['verdict']}"
     return derived | taken | {"properties": properties}, [*lines, f"{name}: {places}: {why}; {AGAIN}"]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -43,16 +44,40 @@ HOW = frozenset({"source", "engine", "states", "levels", "fired", "seconds", "pe
 Document = Mapping[str, Any]
 
 
+class OpenStatus(StrEnum):
+    """Why a place of a bundle stays open, which the verifier alone decides: what the bundle says of itself opens nothing."""
+
+    NOT_DECIDED = "not decided here"
+    NOT_CHECKABLE = "not checkable here"
+
+
+@dataclass(frozen=True)
+class OpenPlace:
+    """A place of a bundle that was not checked: it would take longer, or nothing here derives it."""
+
+    status: OpenStatus
+    says: str
+
+
 @dataclass
 class BundleCheck:
-    """What was confirmed and what was not checked, a sentence each."""
+    """What was confirmed, a sentence each, and what was not checked."""
 
     confirmed: list[str] = field(default_factory=list)
-    unchecked: list[str] = field(default_factory=list)
+    open_places: list[OpenPlace] = field(default_factory=list)
+
+    def leave(self, status: OpenStatus, *sentences: str) -> None:
+        """Note places that stay open."""
+        self.open_places += [OpenPlace(status, each) for each in sentences]
+
+    @property
+    def unchecked(self) -> list[str]:
+        """A sentence for each place that was not checked."""
+        return [each.says for each in self.open_places]
 
     @property
     def is_complete(self) -> bool:
-        return not self.unchecked
+        return not self.open_places
 
     @property
     def verdict(self) -> str:
@@ -121,7 +146,7 @@ def compare_bundle(files: Contents, own: Derived, seed: int | None = None, secon
     place and both values."""
     found = BundleCheck()
     result, open_places = unverified_claims.complete(files, own, seed, SECONDS if seconds is None else seconds)
-    found.unchecked += open_places
+    found.leave(OpenStatus.NOT_DECIDED, *open_places)
     documents = {
         RESULT: _require_same(RESULT, files, measurements.take_measured_values(RESULT, result, _parsed(RESULT, files)))
     }
@@ -139,7 +164,7 @@ def compare_bundle(files: Contents, own: Derived, seed: int | None = None, secon
     if obligations := {name: each.decode() for name, each in own.files.items() if name.endswith(solvers.SUFFIX)}:
         confirmed, unchecked = solvers.solve_again(obligations, seconds)
         found.confirmed += confirmed
-        found.unchecked += unchecked
+        found.leave(OpenStatus.NOT_DECIDED, *unchecked)
     _check_manifest(files, result, own.question)
     found.confirmed.append(f"{len(files)} files, none besides; {measurements.SAYS}")
     return found
@@ -217,7 +242,8 @@ def _check_ledger(files: Contents, result: Document, found: BundleCheck) -> dict
     if len(there) > len(others):
         found.confirmed.append(f"{pluralize(len(there) - len(others), 'line')} of the ledger derived from the result again")
     for each in others:
-        found.unchecked.append(f"{ledger.FILE}: of another run into this directory, which nothing in it derives: {each.says}")
+        says = f"{ledger.FILE}: of another run into this directory, which nothing in it derives: {each.says}"
+        found.leave(OpenStatus.NOT_CHECKABLE, says)
     return {ledger.FILE: files[ledger.FILE]}
 
 
@@ -253,7 +279,9 @@ def _check_other_files(files: Contents, own: Derived, documents: dict[str, bytes
     required = {name: content for name, content in own.files.items() if not _is_decided(name) and name not in checked}
     required |= {name: content.encode() for name, content in pages.items()}
     unbuilt = _unbuilt_obligations(files, own, result)
-    found.unchecked += [f"{name}: not built from the model again; {unverified_claims.AGAIN}" for name in unbuilt]
+    found.leave(
+        OpenStatus.NOT_DECIDED, *[f"{each}: not built from the model again; {unverified_claims.AGAIN}" for each in unbuilt]
+    )
     known = checked | required.keys() | rendered.keys() | set(unbuilt)
     wrong = [f"{name} is missing" for name in required if name not in files]
     wrong += [f"nothing gives {name}" for name in files if name not in known]
@@ -263,7 +291,8 @@ def _check_other_files(files: Contents, own: Derived, documents: dict[str, bytes
     other = [name for name in rendered if files.get(name) != rendered[name]]
     if len(rendered) > len(other):
         found.confirmed.append(f"{len(rendered) - len(other)} reports and pictures rendered again, byte for byte the same")
-    found.unchecked += [f"{name}: not what this version renders (neverlost report BUNDLE renders it again)" for name in other]
+    says = "not what this version renders (neverlost report BUNDLE renders it again)"
+    found.leave(OpenStatus.NOT_CHECKABLE, *[f"{name}: {says}" for name in other])
 
 
 def _unbuilt_obligations(files: Contents, own: Derived, result: Document) -> list[str]:
