@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import z3
 
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.outcome import Verdict, replayed
