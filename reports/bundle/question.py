@@ -4,6 +4,7 @@ in a bundle is derived from it, when it is sealed and again by `verify`."""
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shlex
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import neverlost
+from neverlost.checker.engine.host.visible import UNSEEN
 from neverlost.checker.engine.host.whole_files import as_json
 from neverlost.reports.bundle.redaction import redact_names, without_secrets
 from neverlost.reports.request.run_options import RunOptions
@@ -31,7 +33,7 @@ class SecretsWarning(UserWarning):
 
 
 SCHEMA = "neverlost.question/1"
-COMMIT = "[0-9a-f]{40}(-dirty)?"
+COMMIT, HEAD = "[0-9a-f]{40}(-dirty)?", "# branch.oid "
 FILE, FOLDER = "question.json", "question"
 
 COMMANDS = {"plan": "roll"}
@@ -62,7 +64,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
         "keep_going",
     ),
     "sweep": ("matrix", "settings", "properties", "baseline"),
-    "prove": ("settings", "config", "method", "depth", "properties", "free", "unbounded", "every_rf", "mine", "without"),
+    "prove": ("settings", "config", "method", "depth", "properties", "free", "unbounded", "every_rf", "without"),
     "observe": (
         "history",
         "settings",
@@ -104,12 +106,14 @@ def commit_of_checkout() -> str | None:
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None
-    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    command = ["git", "--no-optional-locks", "-C", str(root), "status", "--porcelain=v2", "--branch", "--untracked-files=no"]
     try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False).stdout.strip()
+        said = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False).stdout.splitlines()
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return said if re.fullmatch(COMMIT, said) else None
+    commit = "".join(each.removeprefix(HEAD) for each in said if each.startswith(HEAD))
+    commit += "" if all(each.startswith("#") for each in said) else "-dirty"
+    return commit if re.fullmatch(COMMIT, commit) else None
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,7 @@ class BundleQuestion:
         plain |= plain.pop("files", {})
         for name, value in plain.items():
             words += _option(f"--{SPELLED.get(name, name).replace('_', '-')}", value)
-        return shlex.join(words) + "\n"
+        return " ".join(map(_quote_for_shell, words)) + "\n"
 
     @classmethod
     def of(cls, files: Contents) -> BundleQuestion:
@@ -195,6 +199,7 @@ class BundleQuestion:
                 raise unknown("argument", name, (*ARGUMENTS[command], *EFFORT), FILE)
             if not _fits(name, value):
                 raise InputError(f"{name} of {FILE} is {value!r:.60}, which is no value of it")
+        RunOptions(**{name: arguments[name] for name in EFFORT if name in arguments})
         listed = _require(place.get("files"), list, f"files of {FILE}")
         contents = dict(_content(_require(each, dict, f"files of {FILE}"), files) for each in listed)
         commit = place.get("commit")
@@ -232,6 +237,14 @@ def read_question(
     return BundleQuestion(command, hidden.arguments, again), found
 
 
+def _quote_for_shell(word: str) -> str:
+    """Return a word as a shell reads it; a file name of any bytes is written in printable ones."""
+    if not UNSEEN.search(word):
+        return shlex.quote(word)
+    plain = (chr(each) if 32 <= each < 127 and each not in b"'\\" else f"\\{each:03o}" for each in os.fsencode(word))
+    return f"$'{''.join(plain)}'"
+
+
 def digest(content: bytes) -> str:
     """Return the SHA-256 of bytes, in hexadecimal."""
     return "sha256:" + hashlib.sha256(content).hexdigest()
@@ -265,7 +278,7 @@ def _as_json_value(value: Any) -> Any:
 
 PATHS = ("metadata_log", "broker_log", "clients", "rates_files", *FILES)
 FLAGS = (
-    *("certificate", "advise", "agree", "keep_going", "unbounded", "every_rf", "mine", "mechanisms", "losses", "symmetry"),
+    *("certificate", "advise", "agree", "keep_going", "unbounded", "every_rf", "mechanisms", "losses", "symmetry"),
     *("improve", "again"),
 )
 NUMBERS: Mapping[str, type | tuple[type, ...]] = {

@@ -14,7 +14,9 @@ from neverlost.specs.errors import InputError
 from neverlost.specs.strict_json import parsed_json
 
 MANIFEST = "manifest.json"
-DEEPEST, MOST_FILES, MOST_BYTES = 4, 50_000, 4 << 30
+DEEPEST, MOST_FILES, MOST_BYTES = 4, 50_000, 1 << 30
+
+TOO_LARGE = f"its files are larger than {MOST_BYTES >> 30} GiB"
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,120}")
 """What a file or folder of a bundle may be called."""
@@ -23,7 +25,10 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,120}")
 def read_files(folder: Path) -> Contents:
     """Return every file of a bundle by its name.  Errors: `InputError` for a folder that cannot be read; for links, pipes,
     devices and sockets; for names that a file system may take for another one; for more than is ever written."""
-    names = [name for name, _ in _entries(folder, "")]
+    entries = dict(_entries(folder, ""))
+    if sum(each.st_size for each in entries.values()) > MOST_BYTES:
+        raise _refused(folder, TOO_LARGE)
+    names = list(entries)
     alike = {name.casefold() for name in names}
     if len(alike) < len(names):
         twice = next(name for name in names if sum(name.casefold() == other.casefold() for other in names) > 1)
@@ -61,17 +66,20 @@ def _entries(folder: Path, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the plain files below a folder.  Errors: `InputError` for anything else that is there."""
     try:
         with os.scandir(folder / prefix if prefix else folder) as entries:
-            found = sorted(entries, key=lambda each: each.name)
+            found = sorted((each.name, each.stat(follow_symlinks=False)) for each in entries)
     except OSError as problem:
         raise InputError(f"cannot read {str(folder / prefix)!r}: {problem.strerror}") from None
     if len(found) > MOST_FILES:
         raise _refused(folder, f"more than {MOST_FILES:,} files")
-    for each in found:
-        name, about = f"{prefix}{each.name}", each.stat(follow_symlinks=False)
+    for own, about in found:
+        name = f"{prefix}{own}"
         if not _is_plain(name):
             raise _refused(folder, f"{name!r} is no name of a file that neverlost writes")
         if stat.S_ISDIR(about.st_mode):
-            yield from _entries(folder, f"{name}/")
+            below = list(_entries(folder, f"{name}/"))
+            if not below:
+                raise _refused(folder, f"{name!r} is an empty folder")
+            yield from below
         elif stat.S_ISREG(about.st_mode):
             yield name, about
         else:
@@ -90,7 +98,7 @@ def _content(folder: Path, name: str, most: int) -> bytes:
     except OSError as problem:
         raise InputError(f"cannot read {str(folder / name)!r}: {problem.strerror}") from None
     if len(found) > most:
-        raise _refused(folder, f"its files are larger than {MOST_BYTES >> 30} GiB")
+        raise _refused(folder, TOO_LARGE)
     return found
 
 

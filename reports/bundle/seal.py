@@ -22,7 +22,7 @@ from neverlost.reports.bundle.safe_paths import MANIFEST
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample, SavedCounterexamples
 from neverlost.reports.documents.ledger_file import add_to_ledger
 from neverlost.specs.configuration.choose import PREFIXED
-from neverlost.specs.configuration.input import read_json
+from neverlost.specs.configuration.input import LARGEST_FILE, read_json
 from neverlost.specs.configuration.keys import KEYS, shown
 from neverlost.specs.errors import InputError, misread
 from neverlost.specs.strict_json import parsed_json
@@ -113,15 +113,17 @@ def make_manifest(digests: Mapping[str, str], document: Mapping[str, Any], quest
 
 
 def remove_earlier_bundle(folder: Path) -> None:
-    """Remove an earlier bundle: its manifest first, then its files except the ledger, and unfinished files."""
+    """Remove an earlier bundle: its manifest first, then its files except the ledger, and unfinished files.  A file that is not
+    as the manifest lists it stays: it is somebody else's, or was changed."""
     try:
-        listed = parsed_json((folder / MANIFEST).read_text(encoding="utf-8"), MANIFEST)["files"]
+        with (folder / MANIFEST).open("rb") as stream:
+            listed = parsed_json(stream.read(LARGEST_FILE).decode(), MANIFEST)["files"]
     except (OSError, InputError, ValueError, KeyError, TypeError):
         listed = {}
     (folder / MANIFEST).unlink(missing_ok=True)
-    for name in listed:
+    for name, known in listed.items() if isinstance(listed, dict) else ():
         path = folder / name
-        if name != ledger.FILE and path.is_file() and path.resolve().is_relative_to(folder.resolve()):
+        if name != ledger.FILE and path.resolve() == folder.resolve() / name and path.is_file() and digest(path) == known:
             path.unlink()
     clear_unfinished(folder)
 

@@ -24,7 +24,6 @@ Without = Annotated[
     list[str] | None,
     typer.Option("--without", metavar="ACTION:CLAUSE", help="switch off a guard clause (repeatable)", show_default=False),
 ]
-Mine = Annotated[bool, typer.Option("--mine", help="induction: find the lemmas in small reachable sets")]
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +40,6 @@ def prove(
     free: Free = None,
     unbounded: Unbounded = False,
     every_rf: EveryRf = False,
-    mine: Mine = False,
     without: Without = None,
     out: options.OutDirectory = None,
     redact: options.Redact = False,
@@ -66,7 +64,6 @@ def prove(
             free=free or (),
             unbounded=unbounded,
             every_rf=every_rf,
-            mine=mine,
             without=without or (),
             out=out,
             redact=redact,

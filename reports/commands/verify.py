@@ -35,7 +35,7 @@ def verify(
         out = terminal.console()
         for each in found.confirmed:
             out.print(Text(f"confirmed: {each}"))
-        for each in found.unchecked:
-            out.print(Text(f"NOT CHECKED: {each}", "bold yellow"))
+        for place in found.open:
+            out.print(Text(f"{place.status.upper()}: {place.says}", "bold yellow"))
         out.print(Text(found.verdict.upper(), "bold green" if found.verified else "bold yellow"))
     return exit_status.HOLDS if found.verified else exit_status.INCONCLUSIVE

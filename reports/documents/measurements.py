@@ -7,25 +7,42 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-MEASURED = {
-    "result.json": (
-        "seconds",
-        "peak_memory_bytes",
-        "spark.**",
-        "solver",
-        "seed",
-        "cells.*.seconds",
-        "cells.*.peak_memory_bytes",
-        "searches.*.seconds",
-        "proofs.*.seconds.*",
-    ),
-    "environment.json": ("python", "system", "cores", "packages.*"),
+NUMBER, SPARK = "number", "spark"
+"""What a measured value is, where it is no text: a number that is not negative, or what Spark's jobs decided."""
+
+_VERSION = r"[0-9][0-9A-Za-z.+!]{0,40}"
+
+MEASURED: dict[str, dict[str, str]] = {
+    "result.json": {
+        "seconds": NUMBER,
+        "peak_memory_bytes": NUMBER,
+        "spark.**": SPARK,
+        "solver": rf"(z3|cvc5) {_VERSION}",
+        "seed": NUMBER,
+        "cells.*.seconds": NUMBER,
+        "cells.*.peak_memory_bytes": NUMBER,
+        "searches.*.seconds": NUMBER,
+        "proofs.*.seconds.*": NUMBER,
+    },
+    "environment.json": {
+        "python": _VERSION,
+        "system": r"(Linux|Darwin|Windows|FreeBSD|OpenBSD|NetBSD|SunOS|AIX) [A-Za-z0-9_]{1,20}",
+        "cores": NUMBER,
+        "packages.*": rf"({_VERSION})?",
+    },
 }
-"""Per file the places of measured values; `*` is any name or number, `**` everything below."""
+"""Per file the places of measured values, and what each is: a text matches a pattern, the empty one stands for null; `*` is any
+name or number, `**` everything below."""
 
 SAYS = "times, memory, rates, what a cluster did and the machine are as measured there; nothing derives them"
 
 _TEXT = re.compile(r"[ -~]{0,4000}")
+_MASTER = re.compile(r"[a-z0-9]{1,20}(\[[0-9*,]{1,20}\])?(://[A-Za-z0-9.:,_-]{1,200})?")
+MOST = {"cores": 1 << 16, "seed": 1 << 32}
+"""The largest that a number of a name can be."""
+
+Patterns = list[tuple[list[str], str]]
+"""Places below one place, each with what it is."""
 
 
 def measured_values(document: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
@@ -46,23 +63,22 @@ def _values(value: Any, pattern: list[str]) -> Iterator[Any]:
 
 
 def take_measured_values(name: str, derived: Any, stated: Any) -> Any:
-    """Return the derived document with the stated document's measured values, where these have the right kind."""
-    patterns = [each.split(".") for each in MEASURED.get(name, ())]
+    """Return the derived document with the stated document's measured values, where these are what they should be."""
+    patterns = [(place.split("."), kind) for place, kind in MEASURED.get(name, {}).items()]
     return _overlaid(derived, stated, patterns) if patterns else derived
 
 
-def _overlaid(derived: Any, stated: Any, patterns: list[list[str]]) -> Any:
-    if [] in patterns:
-        return stated if _is_like(derived, stated) else derived
-    if ["**"] in patterns:
-        return stated if is_measurement(stated) else derived
+def _overlaid(derived: Any, stated: Any, patterns: Patterns, name: str = "") -> Any:
+    for pattern, kind in patterns:
+        if pattern in ([], ["**"]):
+            return stated if _is_measured(kind, stated, name) else derived
     if isinstance(derived, Mapping) and isinstance(stated, Mapping):
-        optional = {head for head, *rest in patterns if rest == ["**"]} & stated.keys()
+        optional = {head for (head, *rest), _ in patterns if rest == ["**"] and stated.get("engine") == head} & stated.keys()
         names = _in_place(list(derived), list(stated), optional)
-        return {name: _overlaid(derived.get(name), stated.get(name), _below(patterns, name)) for name in names}
+        return {name: _overlaid(derived.get(name), stated.get(name), _below(patterns, name), name) for name in names}
     if isinstance(derived, list) and isinstance(stated, list) and len(derived) == len(stated):
         pairs = enumerate(zip(derived, stated, strict=True))
-        return [_overlaid(one, other, _below(patterns, str(number))) for number, (one, other) in pairs]
+        return [_overlaid(one, other, _below(patterns, str(number)), name) for number, (one, other) in pairs]
     return derived
 
 
@@ -76,15 +92,24 @@ def _in_place(names: list[str], stated: list[str], optional: set[str]) -> list[s
     return names
 
 
-def _below(patterns: list[list[str]], name: str) -> list[list[str]]:
-    return [rest for head, *rest in patterns if head in ("*", name)]
+def _below(patterns: Patterns, name: str) -> Patterns:
+    return [(rest, kind) for (head, *rest), kind in patterns if head in ("*", name)]
 
 
-def _is_like(derived: Any, stated: Any) -> bool:
-    """Whether a stated value has the same kind as the derived measurement in its place."""
-    if _is_number(derived):
-        return _is_number(stated)
-    return _is_word(stated) and _is_word(derived)
+def _is_measured(kind: str, stated: Any, name: str) -> bool:
+    if kind == SPARK:
+        return _is_spark(stated)
+    if kind == NUMBER:
+        return stated is None or (_is_number(stated) and stated <= MOST.get(name, 1e18))
+    return stated is None or (isinstance(stated, str) and re.fullmatch(kind, stated) is not None)
+
+
+def _is_spark(stated: Any) -> bool:
+    if not isinstance(stated, Mapping) or list(stated) != ["master", "jobs", "levels", "states_in_jobs"]:
+        return False
+    levels, numbers = stated["levels"], (stated["jobs"], stated["states_in_jobs"])
+    is_master = isinstance(stated["master"], str) and _MASTER.fullmatch(stated["master"]) is not None
+    return is_master and isinstance(levels, list) and all(map(_is_number, (*levels, *numbers)))
 
 
 def _is_number(value: Any) -> bool:

@@ -25,9 +25,9 @@ from neverlost.model.interpreters.columns import holds, pack_rows
 from neverlost.model.sentences import beliefs_of, describe, leader_of, metadata_of, names_of, role_of
 from neverlost.model.system import State, System
 from neverlost.reports.page.drawing import canvas, standalone, text
-from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.errors import InputError
+from neverlost.specs.properties import chosen_properties, require_fields
 from neverlost.specs.property import RECOVERY, Property
 
 DRAWN, LISTED = 400, 200_000

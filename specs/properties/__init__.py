@@ -1,22 +1,57 @@
-"""What must hold: one file per property, each exporting `PROPERTY`; found by listing this folder."""
+"""What must hold: every `Property` in the files of this folder, and which of them are asked for."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from neverlost.model.kernel import Model
+from neverlost.model.system import System
+from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.property import Property
 
 
 @cache
 def properties() -> dict[str, Property]:
     """Return every property by name, from the files of this folder."""
-    found = [importlib.import_module(f"{__name__}.{each.name}").PROPERTY for each in pkgutil.iter_modules(__path__)]
+    files = [importlib.import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__)]
+    found = [value for file in files for value in vars(file).values() if isinstance(value, Property)]
     return {each.name: each for each in sorted(found, key=lambda each: each.name)}
 
 
 def guarantees(model: Model) -> list[Property]:
     """Return the properties that a model's protocol is expected to keep."""
     return [properties()[name] for name in model.guarantees]
+
+
+def chosen_properties(model: Model, names: Iterable[str] | None) -> list[Property]:
+    """Return the properties to check; all of the model's guarantees by default.
+
+    Errors: `InputError` for an unknown property.
+    """
+    if not names:
+        return guarantees(model)
+    found = []
+    for name in dict.fromkeys(names):
+        if name not in properties():
+            raise unknown("property", name, properties(), "--property")
+        found.append(properties()[name])
+    return found
+
+
+def defined(system: System, names: Iterable[str]) -> list[str]:
+    """Return those of the named properties that speak of nothing that the system does not have."""
+    return [name for name in names if set(properties()[name].needs) <= set(system.places)]
+
+
+def require_fields(system: System, asked: Sequence[Property]) -> None:
+    """Errors: `InputError` for a property that speaks of something the model does not have."""
+    for each in asked:
+        lacking = [name for name in each.needs if name not in system.places]
+        if lacking:
+            raise InputError(
+                f"property {each.name!r} is not defined for model {system.model.name!r} with this configuration "
+                f"(it needs {', '.join(lacking)}); defined: {', '.join(defined(system, sorted(properties())))}"
+            )

@@ -185,7 +185,7 @@ CHANGING: dict[str, tuple[Mutant, set[str], set[str]]] = {
         {"model kip-320"},
     ),
     "a property": (
-        written("specs/properties/strong_isr.py", "return members_have", "return not members_have"),
+        written("specs/properties/committed_records.py", "member: s.quorum_isr[member]", "member: s.quorum_isr[leader]"),
         {"property strong-isr"},
         {"model kip-320", "property weak-isr"},
     ),

@@ -180,7 +180,6 @@ def steps_by_cell(text: str) -> dict[tuple[object, ...], int | None]:
         ),
         (["--unbounded"], "--unbounded needs --method induction"),
         (["--every-rf"], "--every-rf needs --method induction"),
-        (["--method", "induction", "--every-rf", "--mine"], "drop --every-rf"),
         (["--method", "induction", "--free", "acks"], "--free needs --method bmc"),
         (
             ["--set", "model=kraft", "--without", "leader_append: nothing"],

@@ -153,7 +153,7 @@ def rewritten(files: Files, name: str, change: Callable[[Any], Any]) -> Files:
 
 def written(name: str, document: Any) -> bytes:
     """A document as neverlost writes it."""
-    if name != ledger.FILE:
+    if name != ledger.FILE or not isinstance(document, dict) or not isinstance(document.get("lines"), list):
         return as_json(document).encode()
     lines = ",\n".join(json.dumps(each) for each in document["lines"])
     return f'{{"schema": {json.dumps(document["schema"])}, "lines": [\n{lines}\n]}}\n'.encode()

@@ -1,7 +1,8 @@
 """Machine code that is kept between searches, in files.
 
-It is kept under the digest of its program, the compiler and the processor.  A file or a folder that is a link, or that others
-may have written, is ignored, as is a file that is damaged; deleting any of them costs time only.
+It is kept under the digest of its program, the compiler and the processor, and signed with a secret of the folder: a file
+from elsewhere, or under another name, is ignored.  So is a file or a folder that is a link, or that others may have written,
+and a file that is damaged; deleting any of them costs time only.
 """
 
 from __future__ import annotations
@@ -9,18 +10,21 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import hashlib
+import hmac
 import os
+import secrets
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:  # a compiler begins sooner without
     from neverlost.model.system import System
     from neverlost.specs.property import Property
 
+SECRET = "secret"
 KEPT = 256
 """Files in the folder at most; the oldest go."""
 
@@ -72,10 +76,33 @@ def read(path: Path) -> bytes | None:
     try:
         with opened(path.parent) as place, os.fdopen(os.open(path.name, os.O_RDONLY | PLAIN, dir_fd=place), "rb") as stream:
             require_own(stream.fileno())
-            digest, content = stream.read(64), stream.read()
+            signature, content = stream.read(64), stream.read()
+            is_ours = hmac.compare_digest(signature, _sign(place, path.name, content))
     except OSError:
         return None
-    return content if hashlib.sha256(content).hexdigest().encode() == digest else None
+    return content if is_ours else None
+
+
+def _sign(place: int, name: str, content: bytes) -> bytes:
+    """Return the signature of a file of an open folder. Errors: `OSError` where the secret cannot be read or made."""
+    if SECRET not in os.listdir(place):
+        with _new_file(place) as (stream, temporary):
+            stream.write(secrets.token_bytes(32))
+        with contextlib.suppress(FileExistsError):
+            os.link(temporary, SECRET, src_dir_fd=place, dst_dir_fd=place, follow_symlinks=False)
+        os.unlink(temporary, dir_fd=place)
+    with os.fdopen(os.open(SECRET, os.O_RDONLY | PLAIN, dir_fd=place), "rb") as stream:
+        require_own(stream.fileno())
+        return hmac.new(stream.read(), name.encode() + b"\0" + content, hashlib.sha256).hexdigest().encode()
+
+
+@contextlib.contextmanager
+def _new_file(place: int) -> Iterator[tuple[BinaryIO, str]]:
+    """Yield a new file of an open folder, and its name, which no other thread or process uses."""
+    name = f".machine-code-{os.getpid()}-{threading.get_ident()}"
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | PLAIN, 0o600, dir_fd=place)
+    with os.fdopen(handle, "wb") as stream:
+        yield stream, name
 
 
 def write(path: Path, content: bytes) -> None:
@@ -83,12 +110,15 @@ def write(path: Path, content: bytes) -> None:
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with opened(path.parent) as place:
-            temporary = f".machine-code-{os.getpid()}-{threading.get_ident()}"
-            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | PLAIN, 0o600, dir_fd=place)
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(hashlib.sha256(content).hexdigest().encode() + content)
+            signature = _sign(place, path.name, content)
+            with _new_file(place) as (stream, temporary):
+                stream.write(signature + content)
             os.replace(temporary, path.name, src_dir_fd=place, dst_dir_fd=place)
-            ages = {each: os.stat(each, dir_fd=place, follow_symlinks=False).st_mtime for each in os.listdir(place)}
+            ages = {
+                each: os.stat(each, dir_fd=place, follow_symlinks=False).st_mtime
+                for each in os.listdir(place)
+                if each != SECRET
+            }
             for old in sorted(ages, key=lambda each: ages[each])[:-KEPT]:
                 os.unlink(old, dir_fd=place)
 

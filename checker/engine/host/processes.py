@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from neverlost.checker.engine.host import interrupts
+from neverlost.checker.engine.host.landlock import forbid_writing
 from neverlost.checker.engine.host.resources import OUT_OF_MEMORY, activity
 
 Send = Callable[[Any], None]
@@ -142,6 +143,7 @@ def _shut_in(place: str, pipe: int) -> None:
     os.closerange(pipe + 1, os.sysconf("SC_OPEN_MAX"))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (HOUR, HOUR))
+    forbid_writing()
 
 
 def run(

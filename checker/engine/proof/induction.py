@@ -88,7 +88,6 @@ class Proof:
     texts: tuple[tuple[ProofTask, str], ...] = field(default=(), repr=False)
     solver: str = ""
     seed: int = SEED
-    mined: str | None = None
     leaves: str | None = None
 
     @property

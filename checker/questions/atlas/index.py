@@ -11,9 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+import warnings
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -28,7 +30,7 @@ from neverlost.model.kernel import Model, Sizes
 from neverlost.model.protocols import models
 from neverlost.specs.properties import properties
 
-FILE = "atlas.index"
+FILE, DIGEST = "atlas.index", "atlas.index.sha256"
 
 COVERAGE = "coverage.json"
 """How many of the common questions, by chapter, the shipped atlas decides; it names the index that it was counted of."""
@@ -38,6 +40,10 @@ NONE = 255
 
 Answer = tuple[Verdict, int | None]
 """A verdict and the steps of a shortest counterexample, if there is one."""
+
+
+class AnswersWarning(UserWarning):
+    """The file of answers cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +97,35 @@ def _size_key(name: str, meaning: str, sizes: Sizes) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-@cache
+_left_out = False
+
+
+@contextmanager
+def without_answers() -> Iterator[None]:
+    """In this block, look nothing up: the atlas is as if it were not there."""
+    global _left_out
+    before, _left_out = _left_out, True
+    try:
+        yield
+    finally:
+        _left_out = before
+
+
 def shipped() -> Atlas | None:
-    """Return the atlas in the package, if there is one."""
-    place = in_package(FILE)
-    return read(place) if place.is_file() else None
+    """Return the atlas in the package, if there is one and it has the digest that it was written with."""
+    return None if _left_out else _read_shipped()
+
+
+@cache
+def _read_shipped() -> Atlas | None:
+    place, known = in_package(FILE), in_package(DIGEST)
+    if not place.is_file():
+        return None
+    if not known.is_file() or known.read_text().strip() != hashlib.sha256(place.read_bytes()).hexdigest():
+        says = f"{place} is not as it was shipped: nothing is looked up in it; install neverlost again"
+        warnings.warn(AnswersWarning(says), stacklevel=2)
+        return None
+    return read(place)
 
 
 def in_package(name: str) -> Path:
@@ -131,4 +161,6 @@ def write(rows: Iterable[tuple[str, str, int | None]], header: Mapping[str, Any]
     }
     ids = b"".join(number.to_bytes(8, "little") for number, _, _ in every)
     answers = bytes(verdict for _, verdict, _ in every) + bytes(steps for _, _, steps in every)
-    write_bytes(path, json.dumps({**header, **more}, sort_keys=True).encode() + b"\n" + ids + answers)
+    content = json.dumps({**header, **more}, sort_keys=True).encode() + b"\n" + ids + answers
+    write_bytes(path, content)
+    write_bytes(path.with_name(f"{path.name}.sha256"), hashlib.sha256(content).hexdigest().encode() + b"\n")

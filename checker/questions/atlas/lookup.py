@@ -10,9 +10,8 @@ from neverlost.checker.questions.atlas.index import Answer, Atlas, shipped
 from neverlost.checker.questions.question_id import question_id
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import System, bind
-from neverlost.specs.configuration.asked_properties import defined
 from neverlost.specs.configuration.canonical import canonical, fields_read
-from neverlost.specs.properties import properties
+from neverlost.specs.properties import defined, properties
 from neverlost.specs.property import Property
 
 ENGINE = "atlas"

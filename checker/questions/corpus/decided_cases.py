@@ -13,8 +13,7 @@ from neverlost.checker.questions.search_questions import ExecutionTarget, Search
 from neverlost.model.system import bind
 from neverlost.specs.cases.case import Case
 from neverlost.specs.configuration import choose as configuration
-from neverlost.specs.configuration.asked_properties import require_fields
-from neverlost.specs.properties import properties
+from neverlost.specs.properties import properties, require_fields
 
 MEMORY = ExecutionTarget()
 

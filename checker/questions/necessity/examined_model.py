@@ -20,11 +20,10 @@ from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.specs.cases.necessity_plan import NecessityPlan, plan_of
 from neverlost.specs.configuration import choose as configuration
-from neverlost.specs.configuration.asked_properties import chosen_properties
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.configuration.keys import configuration as complete
 from neverlost.specs.errors import InputError
-from neverlost.specs.properties import guarantees
+from neverlost.specs.properties import chosen_properties, guarantees
 from neverlost.specs.property import Property
 
 

@@ -25,9 +25,9 @@ from neverlost.reports.request.inputs import describe_subject, make_labels, read
 from neverlost.reports.request.keywords import Checking, Resumable, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Result, States, verdicts
-from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import Chosen, choose, read_given, read_settings
 from neverlost.specs.errors import InputError
+from neverlost.specs.properties import chosen_properties, require_fields
 from neverlost.specs.property import Property
 from neverlost.specs.setting import assumed, sources
 
@@ -93,10 +93,9 @@ def check(
         keep_going=request.keep_going or None,
     ).with_effort(request)
     every = select_topics(every, asked.arguments["topics"]) if topics else every
-    labels = make_labels(every)
-    every = [
-        replace(each, differs=label.removeprefix(describe_subject(each))) for each, label in zip(every, labels, strict=True)
-    ]
+    if len(every) > 1:
+        labels = zip(every, make_labels(every), strict=True)
+        every = [replace(each, differs=label.removeprefix(describe_subject(each))) for each, label in labels]
     request.require_apart(out)
     if out is not None:
         writable_directory(out)

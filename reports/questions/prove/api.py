@@ -31,12 +31,12 @@ from neverlost.reports.questions.prove import document as describe_proofs
 from neverlost.reports.request.keywords import Limited, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Result, States, verdicts
-from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import Chosen, Given, choose, choose_one, read_given
 from neverlost.specs.configuration.keys import KEYS, is_without_faults
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.properties import chosen_properties, require_fields
 from neverlost.specs.property import RECOVERY, Property
 from neverlost.specs.setting import assumed
 
@@ -44,8 +44,6 @@ WithoutBounds = type[UnboundedEncoding] | type[ParametricEncoding] | None
 """How a proof reads the system otherwise than within its bounds."""
 
 METHODS = ("bmc", "induction")
-WIDE = 60.0
-"""Seconds for mining in several configurations at once."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,6 @@ def prove(
     free: Sequence[str] = (),
     unbounded: bool = False,
     every_rf: bool = False,
-    mine: bool = False,
     without: Sequence[str] = (),
     out: str | PathLike[str] | None = None,
     redact: bool = False,
@@ -98,14 +95,14 @@ def prove(
     """Decide properties with Z3: `bmc` looks for counterexamples of up to `depth` steps, `induction` proves.
 
     `free` are keys (`KEY` or `KEY=A,B`) whose unsafe values are all found; `unbounded` proves for any number of epochs and
-    records, `every_rf` for every replication factor too; `mine` finds the lemmas; `without` are guard clauses
+    records, `every_rf` for every replication factor too; `without` are guard clauses
     (`action: clause`) to switch off; `progress` is called while a proof by induction goes on.
 
     Errors: `InputError` for bad input, and for options that contradict each other.
     """
     request = RunOptions(**search)
-    require_sense(method, depth, bool(free), unbounded, mine)
-    require_sense_of_every_rf(method, every_rf, mine, out is not None)
+    require_sense(method, depth, bool(free), unbounded)
+    require_sense_of_every_rf(method, every_rf, out is not None)
     if out is not None:
         writable_directory(out)
     properties = None if properties is None else list(properties)
@@ -118,14 +115,13 @@ def prove(
         free=free,
         unbounded=unbounded or None,
         every_rf=every_rf or None,
-        mine=mine or None,
         without=without,
     ).with_effort(request)
     if method == "induction":
         chosen = choose_one(given)
         system = weaken(chosen.system, without)
         reading = ParametricEncoding if every_rf else UnboundedEncoding if unbounded else None
-        proofs = prove_each(system, _asked(system, properties), reading, mine, request, out is not None, progress)
+        proofs = prove_each(system, _asked(system, properties), reading, request, out is not None, progress)
         return _result(describe_proofs.induction_document(proofs) | _assumed(chosen), proofs, asked, out)
     chosen, system, keys = free_cells(given, free)
     system = weaken(system, without)
@@ -191,7 +187,7 @@ def _counterexamples(outcomes: Sequence[Outcome]) -> list[dict[str, Counterexamp
     return known
 
 
-def require_sense(method: str, depth: int, has_free: bool, unbounded: bool, mine: bool) -> None:
+def require_sense(method: str, depth: int, has_free: bool, unbounded: bool) -> None:
     """Refuse options that contradict each other.  Errors: `InputError` for options that contradict each other."""
     if method not in METHODS:
         raise unknown("method", method, METHODS, "--method")
@@ -199,21 +195,17 @@ def require_sense(method: str, depth: int, has_free: bool, unbounded: bool, mine
         raise InputError(f"bad value '{depth}' for --depth: use a number of steps from 0 to 1000")
     if method == "induction" and has_free:
         raise InputError("--free needs --method bmc: a proof by induction speaks about one configuration")
-    if unbounded and mine:
-        raise InputError("--mine finds lemmas within the bounds; drop --unbounded")
-    if method == "bmc" and (unbounded or mine):
-        raise InputError(f"{'--unbounded' if unbounded else '--mine'} needs --method induction")
+    if method == "bmc" and unbounded:
+        raise InputError("--unbounded needs --method induction")
 
 
-def require_sense_of_every_rf(method: str, every_rf: bool, mine: bool, is_kept: bool) -> None:
+def require_sense_of_every_rf(method: str, every_rf: bool, is_kept: bool) -> None:
     """Refuse options with which a proof for every replication factor is not possible.  Errors: `InputError` where a proof for
     every replication factor cannot be had as it is asked for."""
     if not every_rf:
         return
     if method != "induction":
         raise InputError("--every-rf needs --method induction")
-    if mine:
-        raise InputError("--mine finds lemmas for one replication factor; drop --every-rf")
     if is_kept:
         raise InputError("a proof for every replication factor has no bundle: drop --out, or prove one factor")
     if find_spec("cvc5") is None:
@@ -273,7 +265,6 @@ def prove_each(
     system: System,
     goals: Sequence[Property],
     without_bounds: WithoutBounds,
-    mine: bool,
     request: RunOptions,
     with_texts: bool,
     progress: Reporter | None = None,
@@ -289,7 +280,7 @@ def prove_each(
         found.append(
             untried(system, goal, INTERRUPTED)
             if is_over
-            else prove_by_induction(system, goal, without_bounds, mine, request, with_texts, progress)
+            else prove_by_induction(system, goal, without_bounds, request, with_texts, progress)
         )
     return found
 
@@ -298,19 +289,16 @@ def prove_by_induction(
     system: System,
     goal: Property,
     without_bounds: WithoutBounds,
-    mine: bool,
     request: RunOptions,
     with_texts: bool,
     progress: Reporter | None = None,
 ) -> Proof:
-    """Prove a property by induction, with the model's own lemmas or with mined ones."""
-    lemmas, work = lemmas_of(system, goal.name), None
-    if mine:
-        lemmas, work = _mine(system, goal, 600.0 if request.time_limit is None else request.time_limit / 2)
+    """Prove a property by induction, with the model's own lemmas."""
+    lemmas = lemmas_of(system, goal.name)
     if not lemmas:
         alone = f"{goal.says} (by itself: no written lemmas cover this configuration)"
         lemmas = (Lemma("the-property", alone, "it is what is to be proved", lambda k, s: [goal.condition(k, s)]),)
-    proof = by_induction.prove(
+    return by_induction.prove(
         system,
         goal,
         lemmas,
@@ -320,26 +308,3 @@ def prove_by_induction(
         with_texts=with_texts,
         given=without_bounds(system, lemmas, goal) if without_bounds else None,
     )
-    return proof if work is None else replace(proof, mined=work)
-
-
-def _mine(system: System, goal: Property, seconds: float) -> tuple[tuple[Lemma, ...], str]:
-    """Mine lemmas that are true in larger configurations too; if those do not suffice, mine them for this one.  Returns the
-    lemmas and the work done."""
-    from neverlost.checker.engine.proof.mining import mined
-
-    wide = mined(system, goal, seconds=min(WIDE, seconds / 2), also=_neighbours(system))
-    if wide.is_inductive:
-        return wide.lemmas, wide.says
-    alone = mined(system, goal, seconds=seconds)
-    return alone.lemmas, f"{wide.says}; then {alone.says}"
-
-
-def _neighbours(system: System) -> list[System]:
-    """Return systems with each bound of the configuration raised by one; a mined lemma must be true in them too."""
-    model, configuration = system.model, system.configurations[0]
-    return [
-        bind(model, {**configuration, key: configuration[key] + 1}, disabled=system.disabled)
-        for key in model.keys
-        if key.startswith("bounds.")
-    ]

@@ -62,7 +62,6 @@ def _proof(proof: Proof) -> dict[str, Any]:
         "verdict": str(proof.verdict),
         "unbounded": list(proof.unbounded),
         "lemmas": [{"name": each.name, "says": each.says, "why": each.why} for each in proof.lemmas],
-        "mined": proof.mined,
         "obligations": len(proof.answers),
         "open": [
             {"kind": each.task.kind, "step": each.task.label, "goal": each.goal, "answer": each.answer, "reason": each.reason}

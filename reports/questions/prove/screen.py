@@ -64,8 +64,6 @@ def show_proofs(proofs: Sequence[Proof]) -> None:
         times = ", ".join(f"{kind} {proof.seconds_of(kind):.1f} s" for kind in KINDS)
         proved = sum(1 for each in proof.answers if each.answer == "proved")
         out.print(f"{proved} of {len(proof.answers)} obligations proved for {_scope(proof)}: {times}")
-        if proof.mined is not None:
-            out.print(proof.mined)
         for each in proof.lemmas:
             out.print(f"  {each.name}: {each.says}")
         is_calm = is_without_faults(proof.system.configurations[0])

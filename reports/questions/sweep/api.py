@@ -17,11 +17,11 @@ from neverlost.reports.documents import sweep as describe_sweep
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer, PropertyVerdict, Trace, verdicts
-from neverlost.specs.configuration.asked_properties import chosen_properties, require_fields
 from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.keys import GROWING
 from neverlost.specs.configuration.matrix import Matrix, read_matrix
 from neverlost.specs.errors import InputError
+from neverlost.specs.properties import chosen_properties, require_fields
 from neverlost.specs.setting import Sources
 
 

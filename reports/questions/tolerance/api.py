@@ -31,12 +31,12 @@ from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
 from neverlost.specs.configuration import keys
-from neverlost.specs.configuration.asked_properties import chosen_properties, defined, require_fields
 from neverlost.specs.configuration.choose import OURS, Chosen, read_given, read_settings, with_changes
 from neverlost.specs.configuration.power_loss import with_kills
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.inputs import remedies
+from neverlost.specs.properties import chosen_properties, defined, require_fields
 from neverlost.specs.property import SAFETY, Property
 from neverlost.specs.setting import Notice, NoticeKind, assumed, sources
 

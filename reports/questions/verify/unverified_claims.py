@@ -42,9 +42,6 @@ OF_A_SEARCH = ("reason", "verdict", "states", "levels", "fired", "depth", "proof
 OF_A_PROOF = ("verdict", "obligations", "open", "counterexamples")
 """The places of a proof that solvers decide: not of what it is, nor which bounds it has."""
 
-OF_MINING = ("lemmas", "mined")
-"""The places of a proof that are decided where its lemmas are looked for."""
-
 AGAIN = "neverlost verify --full derives it"
 
 
@@ -124,12 +121,11 @@ def _complete_cell(
         if any(one != other for one, other in zip(levels, stated["levels"][field], strict=False)):
             raise InputError(f"{RESULT} is refused: {name} has other levels than those that were derived")
     if "proofs" in derived:
-        fields = OF_A_PROOF + (OF_MINING if own.question.arguments.get("mine") else ())
         pairs = zip(derived["proofs"], stated["proofs"], strict=True)
-        taken["proofs"] = [one | {field: other[field] for field in fields} for one, other in pairs]
+        taken["proofs"] = [one | {field: other[field] for field in OF_A_PROOF} for one, other in pairs]
     taken["verdict"] = str(worst((each["verdict"] for each in properties), reason))
     places = ", ".join(field for field in (*OF_A_SEARCH, "properties") if field in stated)
-    why = f"stated to have been cut short ({reason})" if reason else f"stated {taken['verdict']}"
+    why = f"stated to have been cut short ({reason!r:.80})" if reason else f"stated {taken['verdict']}"
     return derived | taken | {"properties": properties}, [*lines, f"{name}: {places}: {why}; {AGAIN}"]
 
 

@@ -5,8 +5,10 @@ place, and the bundle is verified in part only."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from neverlost.checker.engine.compiled.code_cache import compiling_afresh
 from neverlost.checker.engine.evidence import ledger, reachable_states
 from neverlost.checker.engine.host.whole_files import as_json
 from neverlost.checker.engine.outcome import EngineError
+from neverlost.checker.questions.atlas.index import without_answers
 from neverlost.model.system import bind
 from neverlost.reports.bundle import ledger_lines, proof_check, safe_paths, seal
 from neverlost.reports.bundle.question import FILE, BundleQuestion, commit_of_checkout, digest
@@ -23,7 +26,7 @@ from neverlost.reports.bundle.stored_levels import CERTIFICATE
 from neverlost.reports.counterexample.saved import SUFFIX
 from neverlost.reports.documents import measurements
 from neverlost.reports.questions.nines import page as nines_page
-from neverlost.reports.questions.verify import solvers, unverified_claims
+from neverlost.reports.questions.verify import solvers, undecided, unverified_claims
 from neverlost.reports.questions.verify.derive import Derived, derive
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.choose import chosen_of
@@ -35,19 +38,46 @@ from neverlost.specs.strict_json import parsed_json
 SECONDS = 60.0
 """How long the searches of a bundle may take before only a part of them is made again."""
 
+HOW = frozenset({"source", "engine", "states", "levels", "fired", "seconds", "peak_memory_bytes"})
+"""The fields that say how an answer was found, and not what it is."""
+
 Document = Mapping[str, Any]
+
+
+class OpenStatus(StrEnum):
+    """Why a place of a bundle stays open, which the verifier alone decides: what the bundle says of itself opens nothing."""
+
+    NOT_DECIDED = "not decided here"
+    NOT_CHECKABLE = "not checkable here"
+
+
+@dataclass(frozen=True)
+class OpenPlace:
+    """A place of a bundle that was not checked: it would take longer, or nothing here derives it."""
+
+    status: OpenStatus
+    says: str
 
 
 @dataclass
 class BundleCheck:
-    """What was confirmed and what was not checked, a sentence each."""
+    """What was confirmed, a sentence each, and what was not checked."""
 
     confirmed: list[str] = field(default_factory=list)
-    unchecked: list[str] = field(default_factory=list)
+    open_places: list[OpenPlace] = field(default_factory=list)
+
+    def leave(self, status: OpenStatus, *sentences: str) -> None:
+        """Note places that stay open."""
+        self.open_places += [OpenPlace(status, each) for each in sentences]
+
+    @property
+    def unchecked(self) -> list[str]:
+        """A sentence for each place that was not checked."""
+        return [each.says for each in self.open_places]
 
     @property
     def is_complete(self) -> bool:
-        return not self.unchecked
+        return not self.open_places
 
     @property
     def verdict(self) -> str:
@@ -60,7 +90,28 @@ def verify_bundle(directory: str, full: bool = False, seed: int | None = None, s
     """
     files = open_bundle(directory)
     with compiling_afresh():
-        return compare_bundle(files, derive(question_of(files), None if full else seconds), seed, None if full else seconds)
+        own = derive(question_of(files), None if full else seconds)
+        found = compare_bundle(files, own, seed, None if full else seconds)
+        if full and _looks_up(own):
+            _decide_again(own)
+            found.confirmed.append("every answer that was looked up, decided again by search: the same")
+        return found
+
+
+def _looks_up(own: Derived) -> bool:
+    """Return True if an answer of a derived bundle may come from the file of answers."""
+    return own.question.command in undecided.MAIN or b'"engine": "atlas"' in own.files[RESULT]
+
+
+def _decide_again(own: Derived) -> None:
+    """Decide a question without the file of answers.  Errors: `InputError` where a search says something else."""
+    with without_answers():
+        again = derive(own.question).document(RESULT)
+    for path, known, found in measurements.differences(own.document(RESULT), again):
+        if HOW.isdisjoint(re.split(r"[.\[\]]", path)):
+            raise InputError(
+                f"the answers of this installation are wrong: {path} is {_short(known)}; by search {_short(found)}"
+            )
 
 
 def question_of(files: Contents) -> BundleQuestion:
@@ -95,7 +146,7 @@ def compare_bundle(files: Contents, own: Derived, seed: int | None = None, secon
     place and both values."""
     found = BundleCheck()
     result, open_places = unverified_claims.complete(files, own, seed, SECONDS if seconds is None else seconds)
-    found.unchecked += open_places
+    found.leave(OpenStatus.NOT_DECIDED, *open_places)
     documents = {
         RESULT: _require_same(RESULT, files, measurements.take_measured_values(RESULT, result, _parsed(RESULT, files)))
     }
@@ -113,7 +164,7 @@ def compare_bundle(files: Contents, own: Derived, seed: int | None = None, secon
     if obligations := {name: each.decode() for name, each in own.files.items() if name.endswith(solvers.SUFFIX)}:
         confirmed, unchecked = solvers.solve_again(obligations, seconds)
         found.confirmed += confirmed
-        found.unchecked += unchecked
+        found.leave(OpenStatus.NOT_DECIDED, *unchecked)
     _check_manifest(files, result, own.question)
     found.confirmed.append(f"{len(files)} files, none besides; {measurements.SAYS}")
     return found
@@ -191,7 +242,8 @@ def _check_ledger(files: Contents, result: Document, found: BundleCheck) -> dict
     if len(there) > len(others):
         found.confirmed.append(f"{pluralize(len(there) - len(others), 'line')} of the ledger derived from the result again")
     for each in others:
-        found.unchecked.append(f"{ledger.FILE}: of another run into this directory, which nothing in it derives: {each.says}")
+        says = f"{ledger.FILE}: of another run into this directory, which nothing in it derives: {each.says}"
+        found.leave(OpenStatus.NOT_CHECKABLE, says)
     return {ledger.FILE: files[ledger.FILE]}
 
 
@@ -227,7 +279,9 @@ def _check_other_files(files: Contents, own: Derived, documents: dict[str, bytes
     required = {name: content for name, content in own.files.items() if not _is_decided(name) and name not in checked}
     required |= {name: content.encode() for name, content in pages.items()}
     unbuilt = _unbuilt_obligations(files, own, result)
-    found.unchecked += [f"{name}: not built from the model again; {unverified_claims.AGAIN}" for name in unbuilt]
+    found.leave(
+        OpenStatus.NOT_DECIDED, *[f"{each}: not built from the model again; {unverified_claims.AGAIN}" for each in unbuilt]
+    )
     known = checked | required.keys() | rendered.keys() | set(unbuilt)
     wrong = [f"{name} is missing" for name in required if name not in files]
     wrong += [f"nothing gives {name}" for name in files if name not in known]
@@ -237,7 +291,8 @@ def _check_other_files(files: Contents, own: Derived, documents: dict[str, bytes
     other = [name for name in rendered if files.get(name) != rendered[name]]
     if len(rendered) > len(other):
         found.confirmed.append(f"{len(rendered) - len(other)} reports and pictures rendered again, byte for byte the same")
-    found.unchecked += [f"{name}: not what this version renders (neverlost report BUNDLE renders it again)" for name in other]
+    says = "not what this version renders (neverlost report BUNDLE renders it again)"
+    found.leave(OpenStatus.NOT_CHECKABLE, *[f"{name}: {says}" for name in other])
 
 
 def _unbuilt_obligations(files: Contents, own: Derived, result: Document) -> list[str]:

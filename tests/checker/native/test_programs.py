@@ -12,7 +12,7 @@ import pytest
 import neverlost
 from neverlost.checker.engine.compiled import code_cache as kept
 from neverlost.checker.engine.compiled import programs
-from neverlost.checker.engine.compiled.code_cache import folder, read, write
+from neverlost.checker.engine.compiled.code_cache import SECRET, folder, read, write
 from neverlost.checker.engine.compiled.compiled_search import CompiledSearch
 from neverlost.checker.engine.compiled.programs import Programs, text_of
 from neverlost.checker.engine.engines import memory
@@ -49,7 +49,7 @@ def test_fast_code_is_made_beside_the_search_and_used_by_the_next(system: System
     expected = first_successors(plain)
     plain.close()
     assert first_successors(improved(system)) == expected
-    assert len(list(folder().iterdir())) == 2
+    assert len([each for each in folder().iterdir() if each.name != SECRET]) == 2
     again = Programs(system, ())
     assert again._compiler is None and first_successors(again) == expected
 
@@ -66,7 +66,7 @@ def test_one_process_at_a_time_makes_a_program_and_others_use_it(system: System,
     assert second._compiler.wait() == 0 and second.improve()
     assert third.improve() and not third.improve() and third._compiler is None
     assert first_successors(second) == first_successors(third) == expected
-    assert len(list(folder().iterdir())) == 2, "no lock is left"
+    assert len([each for each in folder().iterdir() if each.name != SECRET]) == 2, "no lock is left"
 
 
 def test_a_search_asks_soon_for_what_an_earlier_one_left(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,6 +101,18 @@ def test_code_that_others_may_have_written_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "code").chmod(0o666)
     assert read(tmp_path / "code") is None
     assert read(tmp_path / "none") is None
+
+
+def test_code_of_another_cache_or_under_another_name_is_ignored(tmp_path: Path) -> None:
+    for place in ("ours", "theirs"):
+        write(tmp_path / place / "code", place.encode())
+    ours, theirs = tmp_path / "ours" / "code", tmp_path / "theirs" / "code"
+    assert (read(ours), read(theirs)) == (b"ours", b"theirs")
+    ours.with_name("other").write_bytes(ours.read_bytes())
+    assert read(ours.with_name("other")) is None
+    ours.write_bytes(theirs.read_bytes())
+    assert read(ours) is None
+    assert (tmp_path / "ours" / SECRET).stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize(
@@ -171,7 +183,7 @@ def test_only_so_many_files_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setattr(kept, "KEPT", 3)
     for number in range(6):
         write(tmp_path / str(number), b"abc")
-    assert len(list(tmp_path.iterdir())) == 3 and (tmp_path / "5").exists()
+    assert {each.name for each in tmp_path.iterdir()} == {SECRET, "3", "4", "5"}
 
 
 def test_another_property_or_configuration_is_another_program(system: System) -> None:

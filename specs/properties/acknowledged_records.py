@@ -1,0 +1,209 @@
+"""What an acknowledgement promises: the record stays, on enough replicas, can be read, and takes effect once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neverlost.model.kernel import Value, count, implies
+from neverlost.model.kraft.broker.log import holds_record, offsets
+from neverlost.model.kraft.state import ELECTED, everyone, minimum_isr
+from neverlost.specs.property import Property
+
+
+def acked_never_lost(k: Any, s: Any) -> Value:
+    """Once the current leader has applied its leadership, its log holds every acknowledged record."""
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(s.leader == leader, s.leader_knows != ELECTED, s.ghost_acked[record]),
+                holds_record(k, s, leader, record),
+            )
+            for leader in everyone(s)
+            for record in range(s.sizes.record)
+        ]
+    )
+
+
+ACKED_NEVER_LOST = Property(
+    name="acked-never-lost",
+    says="the current leader, once it has applied its leadership, has every acknowledged record",
+    failure="loses acknowledged records",
+    condition=acked_never_lost,
+    needs=("ghost_acked", "leader_knows", "log_record"),
+    violated_by="kraft",
+    source="kafka-scenarios P-ACK",
+)
+
+
+def no_global_loss(k: Any, s: Any) -> Value:
+    """Dead brokers count: their disks may come back."""
+    return k.all_of(
+        *[
+            implies(k, s.ghost_acked[record], k.any_of(*[holds_record(k, s, each, record) for each in everyone(s)]))
+            for record in range(s.sizes.record)
+        ]
+    )
+
+
+NO_GLOBAL_LOSS = Property(
+    name="no-global-loss",
+    says="every acknowledged record is in the log of at least one replica, running or not",
+    failure="loses acknowledged records on every disk",
+    condition=no_global_loss,
+    needs=(
+        "ghost_acked",
+        "log_record",
+    ),
+    violated_by="kraft",
+    source="P-GLOBAL; NoCommittedRecordLostGlobally of the published specifications",
+)
+
+
+def acked_on_min_isr(k: Any, s: Any) -> Value:
+    """Disks of dead brokers count, and the minimum is at most the number of replicas.
+
+    Ask it with budgets without lossy crashes: those destroy copies by definition.
+    """
+    return k.all_of(
+        *[
+            implies(
+                k,
+                s.ghost_acked[record],
+                count(k, [holds_record(k, s, each, record) for each in everyone(s)]) >= minimum_isr(k, s),
+            )
+            for record in range(s.sizes.record)
+        ]
+    )
+
+
+ACKED_ON_MIN_ISR = Property(
+    name="acked-on-min-isr",
+    says="every acknowledged record is in the logs of min.insync.replicas replicas, running or not",
+    failure="has acknowledged records on too few disks",
+    condition=acked_on_min_isr,
+    needs=("ghost_acked", "log_record", "min_isr"),
+    violated_by="kraft",
+    source="P-DUR; holds with acks=all until a copy is destroyed or a reassignment drops it",
+)
+
+
+def acked_visible(k: Any, s: Any) -> Value:
+    """Read your own write: each acknowledged record is below the current leader's high watermark."""
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(s.leader == leader, s.leader_knows != ELECTED, s.ghost_acked[record]),
+                k.any_of(
+                    *[
+                        k.all_of(s.log_record[leader][offset] == record + 1, s.high_watermark[leader] > offset)
+                        for offset in offsets(s)
+                    ]
+                ),
+            )
+            for leader in everyone(s)
+            for record in range(s.sizes.record)
+        ]
+    )
+
+
+ACKED_VISIBLE = Property(
+    name="acked-visible",
+    says="every acknowledged record is below the current leader's high watermark",
+    failure="hides acknowledged records from readers",
+    condition=acked_visible,
+    needs=("ghost_acked", "high_watermark", "leader_knows", "log_record"),
+    violated_by="kraft",
+    source="read your own write (scenario acks-minisr-acked-invisible); holds with acks=all as long as leadership stays",
+)
+
+
+def no_duplicates(k: Any, s: Any) -> Value:
+    """Return a record that the producer sent again is appended once."""
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(s.leader == leader, s.leader_knows != ELECTED),
+                count(k, [s.log_record[leader][offset] == record + 1 for offset in offsets(s)]) <= 1,
+            )
+            for leader in everyone(s)
+            for record in range(s.sizes.record)
+        ]
+    )
+
+
+NO_DUPLICATES = Property(
+    name="no-duplicates",
+    says="the log of the current leader, once it has applied its leadership, has no record twice",
+    failure="writes a record twice",
+    condition=no_duplicates,
+    needs=(
+        "leader_knows",
+        "log_record",
+    ),
+    violated_by="kraft",
+    source="P-DUP; KIP-98",
+)
+
+
+def exactly_once(k: Any, s: Any) -> Value:
+    """Return what an acknowledgement promises with idempotence: the record is there, once."""
+    return k.all_of(acked_never_lost(k, s), no_duplicates(k, s))
+
+
+EXACTLY_ONCE = Property(
+    name="exactly-once",
+    says="the current leader, once it has applied its leadership, has every acknowledged record, and no record twice",
+    failure="loses acknowledged records or writes a record twice",
+    condition=exactly_once,
+    needs=("ghost_acked", "leader_knows", "log_record"),
+    violated_by="kraft",
+    source="P-ACK and P-DUP; KIP-98",
+)
+
+
+def at_least_once(k: Any, s: Any) -> Value:
+    """Otherwise a consumer that continues after a crash skips a record for good."""
+    return k.all_of(
+        *[
+            implies(
+                k,
+                s.consumer_committed > offset,
+                k.any_of(s.ghost_processed[offset] > 0, k.all_of(s.consumer_holds_record, s.consumer_position == offset + 1)),
+            )
+            for offset in offsets(s)
+        ]
+    )
+
+
+AT_LEAST_ONCE = Property(
+    name="at-least-once",
+    says="every record below the committed offset of the consumer has been processed, or is in its hands",
+    failure="skips a record",
+    condition=at_least_once,
+    needs=(
+        "consumer_committed",
+        "consumer_holds_record",
+        "ghost_processed",
+    ),
+    violated_by="kraft",
+    source="P-PROC",
+)
+
+
+def at_most_once(k: Any, s: Any) -> Value:
+    """Two stands for more than once."""
+    return k.all_of(*[s.ghost_processed[offset] <= 1 for offset in offsets(s)])
+
+
+AT_MOST_ONCE = Property(
+    name="at-most-once",
+    says="no record is processed more than once",
+    failure="processes a record twice",
+    condition=at_most_once,
+    needs=("ghost_processed",),
+    violated_by="kraft",
+    source="P-PROC",
+)

@@ -1,0 +1,256 @@
+"""What is committed stays: every later leader has it, logs agree, and a consumer reads it again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neverlost.model.classic.log import members_have_committed_log
+from neverlost.model.kernel import Value, implies
+from neverlost.model.kraft.broker.leader import leads
+from neverlost.model.kraft.broker.log import EMPTY, offsets
+from neverlost.model.kraft.state import ELECTED, everyone
+from neverlost.specs.property import Property
+
+
+def committed_never_lost(k: Any, s: Any) -> Value:
+    """Once the current leader has applied its leadership, its log holds every committed record at its offset."""
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(s.leader == leader, s.leader_knows != ELECTED, s.ghost_committed[offset] != EMPTY),
+                s.log_record[leader][offset] == s.ghost_committed[offset],
+            )
+            for leader in everyone(s)
+            for offset in offsets(s)
+        ]
+    )
+
+
+COMMITTED_NEVER_LOST = Property(
+    name="committed-never-lost",
+    says="a record that was below the high watermark of the leader of its time is in the log of every later leader",
+    failure="loses committed records",
+    condition=committed_never_lost,
+    needs=("ghost_committed", "leader_knows", "log_record"),
+    violated_by="kraft",
+    source="kafka-scenarios P-VIS",
+)
+
+
+def leader_completeness(k: Any, s: Any) -> Value:
+    """Stronger than committed-never-lost: it does not wait until the leader has applied its leadership."""
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(s.leader == leader, s.is_running[leader], s.ghost_committed[offset] != EMPTY),
+                s.log_record[leader][offset] == s.ghost_committed[offset],
+            )
+            for leader in everyone(s)
+            for offset in offsets(s)
+        ]
+    )
+
+
+LEADER_COMPLETENESS = Property(
+    name="leader-completeness",
+    says="the elected leader, if it is running, has every committed record at its offset",
+    condition=leader_completeness,
+    needs=(
+        "ghost_committed",
+        "is_running",
+        "leader",
+        "log_record",
+    ),
+    violated_by="kraft",
+    source="LeaderCompleteness of the published specifications",
+)
+
+
+def candidate_completeness(k: Any, s: Any) -> Value:
+    """Electable: a replica in the ISR, or in the ELR while the ISR is empty."""
+
+    def is_candidate(replica: int) -> Value:
+        is_replica = s.is_replica[replica] if s.sizes.reassignment else True
+        in_isr = s.isr[replica]
+        in_elr = k.all_of(s.elr[replica], k.not_(k.any_of(*s.isr))) if s.sizes.elr else False
+        return k.all_of(is_replica, k.any_of(in_isr, in_elr))
+
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(
+                    is_candidate(replica),
+                    s.is_running[replica],
+                    k.not_(s.is_fenced[replica]),
+                    s.ghost_committed[offset] != EMPTY,
+                ),
+                s.log_record[replica][offset] == s.ghost_committed[offset],
+            )
+            for replica in everyone(s)
+            for offset in offsets(s)
+        ]
+    )
+
+
+CANDIDATE_COMPLETENESS = Property(
+    name="candidate-completeness",
+    says="every electable replica that is running and registered has every committed record at its offset",
+    condition=candidate_completeness,
+    needs=(
+        "ghost_committed",
+        "is_fenced",
+        "isr",
+        "log_record",
+    ),
+    violated_by="kraft",
+    source="P-CAND; LeaderCandidateCompleteness of the published specifications",
+)
+
+
+def log_matching(k: Any, s: Any) -> Value:
+    """Source: kafka-scenarios P-LOG."""
+    everyone = range(s.sizes.replica)
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(s.high_watermark[one] > offset, s.high_watermark[other] > offset),
+                s.log_record[one][offset] == s.log_record[other][offset],
+            )
+            for one in everyone
+            for other in everyone
+            if one < other
+            for offset in range(s.sizes.offset)
+        ]
+    )
+
+
+LOG_MATCHING = Property(
+    name="log-matching",
+    says="two replicas agree at every offset below both high watermarks",
+    failure="lets logs differ below the high watermark",
+    condition=log_matching,
+    needs=("high_watermark", "log_record"),
+    violated_by="truncate-to-hw",
+    source="kafka-scenarios P-LOG",
+)
+
+
+def logs_identical(k: Any, s: Any) -> Value:
+    """Logs may differ in length only."""
+    return k.all_of(
+        *[
+            k.any_of(
+                s.log_record[one][offset] == EMPTY,
+                s.log_record[other][offset] == EMPTY,
+                s.log_record[one][offset] == s.log_record[other][offset],
+            )
+            for one in everyone(s)
+            for other in everyone(s)
+            if one < other
+            for offset in range(s.sizes.offset)
+        ]
+    )
+
+
+LOGS_IDENTICAL = Property(
+    name="logs-identical",
+    says="two replicas never have different records at one offset, not even above the high watermark",
+    condition=logs_identical,
+    needs=("is_running", "log_record"),
+    violated_by="kraft",
+    source="a common claim; true below the high watermark only (log-matching)",
+)
+
+
+def read_stability(k: Any, s: Any) -> Value:
+    """Below the high watermark every leader serves what was served first at that offset."""
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(leads(s, leader), s.high_watermark[leader] > offset, s.ghost_committed[offset] != EMPTY),
+                s.log_record[leader][offset] == s.ghost_committed[offset],
+            )
+            for leader in everyone(s)
+            for offset in offsets(s)
+        ]
+    )
+
+
+READ_STABILITY = Property(
+    name="read-stability",
+    says="a consumer that reads an offset again, from any broker that believes it is leader, gets the same record",
+    failure="shows readers another record at the same offset",
+    condition=read_stability,
+    needs=(
+        "follows",
+        "ghost_committed",
+        "high_watermark",
+        "log_record",
+    ),
+    violated_by="kraft",
+    source="P-VIS; ConsistentRead of the published specifications",
+)
+
+
+def hw_monotonic(k: Any, s: Any) -> Value:
+    """Return a new leader starts with the high watermark that it had as a follower."""
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(s.leader == leader, s.leader_knows != ELECTED, s.ghost_committed[offset] != EMPTY),
+                s.high_watermark[leader] > offset,
+            )
+            for leader in everyone(s)
+            for offset in offsets(s)
+        ]
+    )
+
+
+HW_MONOTONIC = Property(
+    name="hw-monotonic",
+    says="the current leader, once it has applied its leadership, has no lower high watermark than an earlier leader has shown",
+    condition=hw_monotonic,
+    needs=(
+        "ghost_committed",
+        "high_watermark",
+        "leader_knows",
+    ),
+    violated_by="kraft",
+    source="P-LHW, KIP-207: known not to hold at a new leader; ListOffsets waits for it since 2.2",
+)
+
+
+def strong_isr(k: Any, s: Any) -> Value:
+    """Source: KafkaReplication.tla, StrongIsr."""
+    return members_have_committed_log(k, s, lambda leader, member: s.quorum_isr[member])
+
+
+STRONG_ISR = Property(
+    name="strong-isr",
+    says="every member of the quorum's ISR has any presumed leader's log up to its high watermark",
+    condition=strong_isr,
+    needs=("leader", "high_watermark", "quorum_isr", "log_end_offset", "log_record", "log_epoch"),
+    violated_by="truncate-to-hw",
+    source="KafkaReplication.tla StrongIsr",
+)
+
+
+def weak_isr(k: Any, s: Any) -> Value:
+    """Source: KafkaReplication.tla, WeakIsr."""
+    return members_have_committed_log(k, s, lambda leader, member: s.isr[leader][member])
+
+
+WEAK_ISR = Property(
+    name="weak-isr",
+    says="every member of a presumed leader's ISR has the leader's log up to its high watermark",
+    condition=weak_isr,
+    needs=("leader", "high_watermark", "isr", "log_end_offset", "log_record", "log_epoch"),
+    violated_by="truncate-to-hw",
+    source="KafkaReplication.tla WeakIsr",
+)
