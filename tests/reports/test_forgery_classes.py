@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -268,3 +269,18 @@ def test_a_file_that_goes_while_a_bundle_is_read_is_named(when: str, tmp_path: P
         monkeypatch.setattr(os, "scandir", list_and_remove)
     with pytest.raises(InputError, match="cannot read"):
         verify.open_bundle(str(tmp_path / "bundle"))
+
+
+def test_a_file_of_an_unknown_name_is_refused_before_anything_is_derived(tmp_path: Path) -> None:
+    forger.write("check", tmp_path)
+    files = dict(verify.open_bundle(str(tmp_path / "bundle")))
+    for name in ("hashlib.py", "extra.smt2", "obligations/extra.smt2", "extra.json", "notes.txt", "sub/extra.svg"):
+        forged = forger.sealed(files, **{name: b"extra"})
+        (tmp_path / "bundle" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "bundle" / name).write_bytes(b"extra")
+        (tmp_path / "bundle" / "manifest.json").write_bytes(forged["manifest.json"])
+        with pytest.raises(InputError, match=f"{re.escape(name)} is no file of a bundle"):
+            verify.open_bundle(str(tmp_path / "bundle"))
+        (tmp_path / "bundle" / name).unlink()
+        if "/" in name:
+            (tmp_path / "bundle" / name).parent.rmdir()

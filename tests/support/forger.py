@@ -153,9 +153,9 @@ def rewritten(files: Files, name: str, change: Callable[[Any], Any]) -> Files:
 
 def written(name: str, document: Any) -> bytes:
     """A document as neverlost writes it."""
-    if name != ledger.FILE or not isinstance(document, dict) or not isinstance(document.get("lines"), list):
+    if name != ledger.FILE or not isinstance(document, dict) or document.keys() != {"schema", "lines"}:
         return as_json(document).encode()
-    lines = ",\n".join(json.dumps(each) for each in document["lines"])
+    lines = ",\n".join(json.dumps(each) for each in document["lines"] or ())
     return f'{{"schema": {json.dumps(document["schema"])}, "lines": [\n{lines}\n]}}\n'.encode()
 
 

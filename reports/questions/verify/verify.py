@@ -41,6 +41,14 @@ SECONDS = 60.0
 HOW = frozenset({"source", "engine", "states", "levels", "fired", "seconds", "peak_memory_bytes"})
 """The fields that say how an answer was found, and not what it is."""
 
+NAMES = re.compile(
+    r"(question|result|environment|manifest|ledger)\.json|command\.txt|config\.toml|reachable\.xz|history\.jsonl"
+    r"|question/[0-9]{2,4}|obligations/[a-z-]{1,60}/([0-9]{3,5}-[a-z-]{1,40}\.smt2|obligations\.json)"
+    r"|(traces/)?([0-9]{2,5}-)?[a-z-]{1,60}\.(itf\.json|svg|mmd)|(report|summary|nines)\.(md|html)"
+    r"|verdicts\.csv|changes\.sh|annotations\.log|junit\.xml|results\.sarif"
+)
+"""What a file of some bundle may be called: any other is refused before anything is derived."""
+
 Document = Mapping[str, Any]
 
 
@@ -136,6 +144,7 @@ def open_bundle(directory: str) -> Contents:
     wrong = [f"{name} was removed" for name in listed if name not in files]
     wrong += [f"{name} was added" for name in files if name not in listed and name != MANIFEST]
     wrong += [f"{name} was altered" for name, known in listed.items() if name in files and digest(files[name]) != known]
+    wrong += [f"{name} is no file of a bundle" for name in files if not NAMES.fullmatch(name)]
     if wrong:
         raise InputError(f"bundle {directory!r} is refused: " + "; ".join(wrong))
     return files
