@@ -120,6 +120,35 @@ DEFECTS = (
         "a replica joins the ISR after a restart in which it lost the records for which it was proposed",
     ),
     Defect(
+        "late-bytes-of-newer-epoch",
+        "KAFKA-18723",
+        "newer-epochs-dropped",
+        (2, 7),
+        "a fetch response is read from the log when it is sent, and brings records that a later leader has put there",
+    ),
+    Defect(
+        "late-bytes-of-older-epoch",
+        NOT_REPORTED,
+        "older-epochs-dropped",
+        (2, 7),
+        "a fetch response is read from the log when it is sent, and brings records of an older leader that stand there again",
+    ),
+    Defect(
+        "acknowledged-by-offset",
+        NOT_REPORTED,
+        "acknowledged-in-epoch-of-append",
+        FIRST,
+        "a request that stands still while its broker follows and leads again is answered, though its record was truncated",
+    ),
+    Defect(
+        "unregistered-fetch-skips-epoch",
+        NOT_REPORTED,
+        "unregistered-fetch-refused",
+        (3, 5),
+        "a broker that fetches before it has registered is proposed for the ISR without an epoch, and joins after a restart "
+        "in which it lost the records for which it was proposed",
+    ),
+    Defect(
         "high-watermark-before-truncation",
         "KAFKA-14704",
         "truncation-before-high-watermark",

@@ -213,6 +213,12 @@ MECHANISMS: tuple[Mechanism, ...] = (
         is_structural=True,
     ),
     Mechanism(
+        "newer-epochs-dropped",
+        (3, 9),
+        "KAFKA-18723 (3.9.1, 4.0.0), UnifiedLog.append as follower",
+        "a follower drops the records of a fetch response whose epoch is newer than that of its fetch",
+    ),
+    Mechanism(
         "last-known-leader-election",
         (4, 0),
         "KIP-966, PartitionChangeBuilder.canElectLastKnownLeader",
@@ -241,6 +247,28 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (4, 3),
         "ReplicationControlManager.handleAssignReplicasToDirs (PR 20716)",
         "assigning a replica to a log directory does not clear the ELR (only with ELR)",
+    ),
+    Mechanism(
+        "older-epochs-dropped",
+        None,
+        "not in Kafka: UnifiedLog.append as follower looks for newer epochs only",
+        "a follower drops the records of a fetch response whose epoch is older than that of its own last record",
+    ),
+    Mechanism(
+        "acknowledged-in-epoch-of-append",
+        None,
+        "not in Kafka: ProducePartitionStatus keeps an offset and no epoch; Partition.checkEnoughReplicasReachOffset asks "
+        "whether the broker leads now and its high watermark has reached that offset",
+        "a produce request is answered by the leader epoch in which its record was appended, not by the record's offset alone",
+        is_structural=True,
+    ),
+    Mechanism(
+        "unregistered-fetch-refused",
+        None,
+        "not in Kafka: BrokerServer.startup fetches before it registers, RemoteLeaderEndPoint.buildFetch then names epoch -1, "
+        "and Partition.isBrokerEpochIsrEligible and ReplicationControlManager.ineligibleReplicasForIsr let -1 pass",
+        "a broker that has not registered yet is proposed for no ISR: its fetch names no broker epoch",
+        is_structural=True,
     ),
     Mechanism(
         "missing-directory-is-unclean",

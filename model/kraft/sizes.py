@@ -9,7 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from neverlost.model.faults import CLEAN_STOP, CRASH, FAULTS, MIN_ISR_CHANGE, OF_RACKS
+from neverlost.model.faults import (
+    CLEAN_STOP,
+    CRASH,
+    FAULTS,
+    FENCE,
+    LEADER_MOVE,
+    MIN_ISR_CHANGE,
+    OF_RACKS,
+    OUT,
+    REASSIGN,
+    UNCLEAN_ELECTION,
+)
 from neverlost.model.kernel import NO_REPLICA, Configuration, Primitives, Sizes, Value
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.limits import Limits, can_happen, is_counted, limits_of, payer
@@ -69,13 +80,16 @@ class KraftSizes(Sizes):
     truncates_when_removed: bool
     truncates_in_later_epoch: bool
     has_ranks: bool
+    fetches_unregistered: bool
+    requests_stall: bool
+    late_bytes: bool
 
     is_impaired = staticmethod(is_impaired)
 
     @property
     def highest_rank(self) -> int:
         """The largest leader epoch that is a rank: 0, the controller's, each leader's, each record's, and what a step adds."""
-        return 1 + self.replica + self.record + MOST_EPOCHS_OF_A_STEP
+        return 1 + self.replica * (1 + self.late_bytes) + self.record + MOST_EPOCHS_OF_A_STEP
 
     @property
     def compares_logs(self) -> bool:
@@ -96,6 +110,21 @@ class KraftSizes(Sizes):
     def bounce(self) -> int:
         """Brokers that may restart unnoticed."""
         return 0 if self.detects_bounces else self.replica
+
+    @property
+    def late_follower(self) -> int:
+        """Followers to which a response may be sent after its leader was deposed."""
+        return self.replica if self.late_bytes else 0
+
+    @property
+    def stalling(self) -> int:
+        """Brokers on which a produce request may wait while they follow and lead again."""
+        return self.replica if self.requests_stall else 0
+
+    @property
+    def unregistered(self) -> int:
+        """Brokers that may fetch before they have registered."""
+        return self.replica if self.fetches_unregistered else 0
 
     @property
     def target(self) -> int:
@@ -188,6 +217,61 @@ def has_racks(configuration: Configuration) -> bool:
     return any(configuration[each.key] for each in OF_RACKS)
 
 
+def is_deposed_alive(configuration: Configuration) -> bool:
+    """Whether some fault ends a leadership while the broker goes on running."""
+    return any(can_happen(configuration, each) for each in (LEADER_MOVE, FENCE, OUT, REASSIGN, UNCLEAN_ELECTION))
+
+
+def _replicas(configuration: Configuration) -> int:
+    """Replicas at most: a reassignment has one more for a while."""
+    return int(configuration["replication.factor"]) + bool(configuration["faults.reassign"])
+
+
+RECORDS_OF_LATE_BYTES = 4
+"""Two logs of two records that share none."""
+
+
+def has_late_bytes(configuration: Configuration) -> bool:
+    """Whether a late response may bring other records than it was read for, in a question with enough records.
+
+    The follower that takes it, the leader that sends it and the one that the sender follows by then are three.
+    """
+    is_dropped = all(is_on(configuration, each) for each in ("newer-epochs-dropped", "older-epochs-dropped"))
+    is_known = truncation(configuration) == ON_FETCH and is_on(configuration, "fenced-fetch")
+    return is_known and _replicas(configuration) > 2 and not is_dropped
+
+
+def _late_bytes(configuration: Configuration) -> bool:
+    is_shown = configuration["bounds.records"] >= RECORDS_OF_LATE_BYTES and is_deposed_alive(configuration)
+    return is_shown and has_late_bytes(configuration)
+
+
+RECORDS_OF_STALLED_REQUESTS = 2
+"""One that is truncated, and one that stands at its offset since."""
+
+
+def has_stalled_requests(configuration: Configuration) -> bool:
+    """Whether a produce request may outlast the leadership of its record, in a question with enough records."""
+    waits = configuration["acks"] == "all" and _replicas(configuration) > 1
+    return waits and not is_on(configuration, "acknowledged-in-epoch-of-append")
+
+
+def _requests_stall(configuration: Configuration) -> bool:
+    is_shown = configuration["bounds.records"] >= RECORDS_OF_STALLED_REQUESTS and is_deposed_alive(configuration)
+    return is_shown and has_stalled_requests(configuration)
+
+
+def _fetches_unregistered(configuration: Configuration) -> bool:
+    """Whether a fetch of a broker that has not registered passes where a registered one's epoch is compared (KIP-903).
+
+    What a broker has when it is proposed, it has when it joins, unless a fault takes it: without one, this is left out.
+    """
+    guards = ("broker-epoch-in-isr", "bounce-detection", "fenced-fetch", "alter-partition")
+    is_compared = all(is_on(configuration, each) for each in guards) and not is_on(configuration, "unregistered-fetch-refused")
+    loses = any(each.loses_data and can_happen(configuration, each) for each in FAULTS)
+    return is_compared and _replicas(configuration) > 1 and loses
+
+
 Kind = TypeVar("Kind", bound=KraftSizes)
 
 
@@ -196,7 +280,8 @@ def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
     records, replicas = configuration["bounds.records"], configuration["replication.factor"]
     growing, retries = bool(configuration["faults.reassign"]), configuration["faults.producer_retry"]
     on_fetch = truncation(configuration) == ON_FETCH
-    has_epochs = truncation(configuration) == BY_EPOCH or configuration["election.policy"] == "longest-log"
+    by_epoch = truncation(configuration) == BY_EPOCH or configuration["election.policy"] == "longest-log"
+    has_epochs = by_epoch or _late_bytes(configuration)
     return kind(
         replica=replicas + growing,
         first_replicas=replicas,
@@ -218,6 +303,9 @@ def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
         truncates_when_removed=on_fetch and not is_on(configuration, "removed-partition-not-truncated"),
         truncates_in_later_epoch=on_fetch and not is_on(configuration, "response-of-older-epoch-ignored"),
         epochs=has_epochs,
+        fetches_unregistered=_fetches_unregistered(configuration),
+        requests_stall=_requests_stall(configuration),
+        late_bytes=_late_bytes(configuration),
         has_ranks=has_epochs and not all(is_counted(configuration, each) for each in FAULTS),
     )
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from neverlost.model import limits
 from neverlost.model.faults import CONSUMER_CRASH, FAULTS, PRODUCER_RETRY
-from neverlost.model.kernel import Configuration, Field, Primitives, Value, count, flag, number, replica_id, smaller
+from neverlost.model.kernel import NO_REPLICA, Configuration, Field, Primitives, Value, count, flag, number, replica_id, smaller
 from neverlost.model.kraft import mechanisms
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.sizes import ON_FETCH, KraftSizes, has_racks, sizes, truncation
@@ -182,10 +182,13 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
         number("fetch_offset", 0, slots, "replica", "replica"),
         number("leader_epoch_start_offset", 0, slots),
         flag("request_outdated"),
+        *([flag("request_names_no_epoch")] if size.fetches_unregistered else []),
         flag("record_to_come"),
+        *_stalled_fields(size),
         *_config_fields(size),
         *_late_response_fields(size),
         *(_epoch_fields(highest_epoch(configuration)) if size.epochs else []),
+        *(_late_bytes_fields(size, highest_epoch(configuration)) if size.late_bytes else []),
         # clients and ghosts
         number("next_record", 0, records),
         flag("ghost_acked", "record"),
@@ -211,6 +214,23 @@ def _config_fields(size: KraftSizes) -> list[Field]:
     highest = size.first_replicas
     known = number("min_isr_known", UNCHANGED, highest, "replica")
     return [number("min_isr_changed", UNCHANGED, highest), known, flag("configuration_to_come", "replica")]
+
+
+def _late_bytes_fields(size: KraftSizes, highest: int) -> list[Field]:
+    """Which deposed leader may still send a follower the response to its fetch, and the leader epoch of that fetch."""
+    return [replica_id("late_sender", size.replica, "replica"), number("late_epoch", 0, highest, "replica")]
+
+
+def _stalled_fields(size: KraftSizes) -> list[Field]:
+    """The broker on which a produce request stands still, the request's record and where that was appended."""
+    if not size.requests_stall:
+        return []
+    highest = max(size.offset - 1, 0)
+    return [
+        replica_id("stalled_on", size.replica),
+        number("stalled_record", 0, size.record),
+        number("stalled_offset", 0, highest),
+    ]
 
 
 def _late_response_fields(size: KraftSizes) -> list[Field]:
@@ -254,10 +274,17 @@ def _roles(configuration: Configuration, order: tuple[int, ...]) -> tuple[int, f
 def settle(k: Primitives, s: View) -> None:
     """Effect, after every step: what limits of faults need; leader epochs become ranks where faults are not counted."""
     limits.settle(k, s)
+    if s.sizes.fetches_unregistered:
+        asked = [k.all_of(s.leader == each, s.pending[each] != NO_REPLICA) for each in everyone(s)]
+        is_open = k.all_of(s.leader_knows == UP_TO_DATE, k.any_of(*asked))
+        s.request_names_no_epoch = k.all_of(s.request_names_no_epoch, is_open)
     if not s.sizes.has_ranks:
         return
-    found = ranks(k, [s.leader_epoch, *s.led_epoch, *s.record_epoch], s.sizes.highest_rank)
+    late = list(s.late_epoch) if s.sizes.late_bytes else []
+    found = ranks(k, [s.leader_epoch, *s.led_epoch, *s.record_epoch, *late], s.sizes.highest_rank)
     s.leader_epoch = found[0]
+    for broker, epoch in enumerate(found[1 + s.sizes.replica + s.sizes.record :]):
+        s.late_epoch[broker] = epoch
     for broker in everyone(s):
         s.led_epoch[broker] = found[1 + broker]
     for record in range(s.sizes.record):
@@ -284,5 +311,7 @@ def started(configuration: Configuration, leader: int, isr: Set[int], elr: Set[i
         "follows": [leader] * replicas + [-1] * spare,
         "leader_isr": [[each == leader and member for member in members] for each in range(replicas + spare)],
         "pending": -1,
+        "stalled_on": -1,
+        "late_sender": -1,
         **left(configuration, FAULTS),
     }

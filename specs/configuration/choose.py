@@ -9,7 +9,14 @@ from typing import Any
 
 from neverlost.model.faults import DATA_LOSS, KILL, LOSSY_CRASH
 from neverlost.model.kernel import Configuration, Model
-from neverlost.model.kraft.mechanisms import NEWEST, mechanisms_of, model_of, parsed, version_text
+from neverlost.model.kraft.mechanisms import BY_NAME, NEWEST, mechanisms_of, model_of, parsed, version_text
+from neverlost.model.kraft.sizes import (
+    RECORDS_OF_LATE_BYTES,
+    RECORDS_OF_STALLED_REQUESTS,
+    has_late_bytes,
+    has_stalled_requests,
+    is_deposed_alive,
+)
 from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration import keys
@@ -250,7 +257,29 @@ def _completed(model: Model, given: Given, offered: Mapping[str, Setting], subje
     answered = {key: str(keys.shown(value)) for key, value in asked.items() if value != configuration[key]}
     for key, value in answered.items():
         settings[key] = Setting(value, f"{FLUSH}=1", Origin.ASSUMED if key == KILL.key else Origin.DEFAULT)
-    return Chosen(model, asked, subjects, settings=settings, notices=_of_kills(configuration, answered, subjects))
+    notices = _of_kills(configuration, answered, subjects)
+    found = Chosen(model, asked, subjects, settings=settings, notices=notices)
+    return say_what_takes_more_records(found) if ACKNOWLEDGED_BY_OFFSET in asked and is_deposed_alive(asked) else found
+
+
+def say_what_takes_more_records(chosen: Chosen) -> Chosen:
+    """Return a choice with a notice of each known defect that the question has too few records to show."""
+    asked = chosen.configuration
+    if ACKNOWLEDGED_BY_OFFSET not in asked:
+        return chosen
+    needs = (
+        (has_stalled_requests, RECORDS_OF_STALLED_REQUESTS, "no produce request is answered by its offset alone"),
+        (has_late_bytes, RECORDS_OF_LATE_BYTES, "no late fetch response brings records of another leader epoch"),
+    )
+    few = [(says, least) for is_there, least, says in needs if asked["bounds.records"] < least and is_there(asked)]
+    notices = [
+        Notice(NoticeKind.ASSUMED, f"{says}, which takes {least} records", "", f"set bounds.records={least}", chosen.subjects)
+        for says, least in few
+    ]
+    return replace(chosen, notices=tuple(dict.fromkeys((*chosen.notices, *notices))))
+
+
+ACKNOWLEDGED_BY_OFFSET = BY_NAME["acknowledged-in-epoch-of-append"].key
 
 
 def _of_kills(configuration: Configuration, answered: Mapping[str, str], subjects: tuple[str, ...]) -> tuple[Notice, ...]:

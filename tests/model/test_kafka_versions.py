@@ -24,6 +24,8 @@ WIPED = {"isr_shrink": 1, "disk_loss": 1, "leader_move": 1}
 LAST_REPLICA = {"isr_shrink": 2, "lossy_crash": 1}
 ASKED = "min.insync.replicas"
 THREE_RACKS = {"racks": "a,b,c", "rack_loss": 1, "isr_shrink": 1}
+BY_EPOCH = {"on": "acknowledged-in-epoch-of-append"}
+"""The case is about another rule than the offset by which a produce request is answered (the defect of that name)."""
 NO_LATE_RECORD = {"on": "equal-epoch-record-skipped"}
 """The case is about another rule than the record that a leader replays after its answer (the defect of that name)."""
 
@@ -44,7 +46,8 @@ NO_LATE_RECORD = {"on": "equal-epoch-record-skipped"}
         ("leso-isr-expansion", "2.1", ACKED, "holds", LATE_JOINER),
         ("leso-isr-expansion", "4.0", ACKED, "violated", LATE_JOINER | {"off": "leader-epoch-start"}),
         ("diverging-fetch-advances-hw", "2.7", ACKED, "violated", DIVERGING),
-        ("diverging-fetch-advances-hw", "3.0", ACKED, "holds", DIVERGING),
+        ("diverging-fetch-advances-hw", "3.0", ACKED, "holds", DIVERGING | BY_EPOCH),
+        ("acknowledged-by-offset", "3.0", ACKED, "violated", DIVERGING),
         ("follower-exposes-uncommitted", "3.4", LOGS, "violated", {"records": 2, "leader_move": 1, "isr_shrink": 1}),
         ("follower-exposes-uncommitted", "3.5", LOGS, "holds", {"records": 2, "leader_move": 1, "isr_shrink": 1}),
         ("no-maximal-isr", "4.0", ACKED, "violated", {"isr_shrink": 1, "crash": 1, "off": "maximal-isr"}),

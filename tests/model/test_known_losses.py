@@ -38,6 +38,8 @@ TWO = {"rf": 2, "min_isr": 2, "fence": 1}
         ("4.2", 9, TWO | {"lossy_crash": 1}),
         ("2.7", 11, {"rf": 2, "leader_move": 2, "on": OTHERS_OF_OLD}),
         ("3.8", 16, {"rf": 2, "leader_move": 4, "on": OTHERS_OF_OLD}),
+        ("4.4", 13, {"rf": 2, "records": 2, "leader_move": 2}),
+        ("3.8", 17, {"records": 4, "leader_move": 2, "on": "acknowledged-in-epoch-of-append"}),
     ],
 )
 def test_a_known_defect_loses_a_record_and_its_fix_does_not(model: str, steps: int, given: dict[str, Any]) -> None:

@@ -172,6 +172,7 @@ def test_every_action_fires() -> None:
         ("kraft", {"rf": 1, "reassign": 1, "crash": 1, "unclean_election": 1}),
         ("2.1", {"rf": 2, "crash": 1}),
         ("2.7", {"rf": 2, "min_isr": 1, "records": 2, "leader_move": 1, "isr_shrink": 1, "min_isr_change": 1}),
+        ("3.8", {"records": 4, "leader_move": 2}),
     ):
         fired |= set(explored(system(model, **given), "acked-never-lost").fired)
     assert fired == {each.name for each in system("kraft").model.actions}
@@ -185,7 +186,7 @@ def test_a_clause_that_is_switched_off_breaks_the_epochs() -> None:
 
 def test_one_search_decides_configurations_with_different_budgets() -> None:
     cells = [{"isr_shrink": 0, "lossy_crash": 1}, {"isr_shrink": 2, "lossy_crash": 0}, {"isr_shrink": 2, "lossy_crash": 1}]
-    alone = [system("kraft", **each) for each in cells]
+    alone = [system("kraft", **each, on="unregistered-fetch-refused") for each in cells]
     together = bind(alone[0].model, *[each.configurations[0] for each in alone])
     asked = [properties()[ACKED]]
     found = explore(together, asked, Options(every_configuration=True, workers=1))

@@ -106,7 +106,7 @@ def test_a_table_counts_a_broker_without_power_with_those_that_lose_data() -> No
 def test_the_atlas_serves_no_row_without_the_kills() -> None:
     """It has the rows of flushed topics that lose disks only; no table asks for those."""
     atlas, asked = shipped(), [properties()["acked-never-lost"]]
-    found = choose(read_settings([*FLUSHED, "replication.factor=3"]))
+    found = choose(read_settings([*FLUSHED, "replication.factor=3", "defects=fixed"]))
     table = Tolerance(found.model, found.configuration, {}, {})
     assert atlas is not None and lookup.answers(atlas, found.model, table.asked(FaultBudget(0, 3)), asked) is not None
     for spot in (each for each in fault_budgets(3) if each.losing):

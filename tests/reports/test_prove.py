@@ -101,7 +101,7 @@ def test_a_protocol_without_a_needed_clause_is_refuted_by_a_real_behaviour(metho
     assert neverlost("verify", str(tmp_path)).returncode == 0
 
 
-KRAFT = ["model=kraft", "faults.lossy_crash=1", "bounds.records=1"]
+KRAFT = ["model=kraft", "faults.lossy_crash=1", "bounds.records=1", "defects=fixed"]
 FREE = ["--free", "acks", "--free", "unclean.leader.election.enable", "--free", "flush.messages", "--depth", "5"]
 
 

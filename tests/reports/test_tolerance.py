@@ -269,7 +269,7 @@ def test_five_replicas_as_designed_are_looked_up(min_isr: int) -> None:
 def test_what_the_atlas_gave_up_is_no_loss_but_where_less_is_one() -> None:
     """What the atlas has searched up to a number of states; and that what a smaller spot loses is lost."""
     given = {"kafka.version": "4.3", "replication.factor": 4, "min.insync.replicas": 4, "defects": "shipped"}
-    given |= {"eligible.leader.replicas": "true"}
+    given |= {"eligible.leader.replicas": "true", "mechanism.unregistered-fetch-refused": "on"}
     found = neverlost.tolerance(given)
     (shipped,) = found.tables
     assert found.verdict == "inconclusive" and not describe.is_decided(shipped)

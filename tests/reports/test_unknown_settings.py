@@ -22,7 +22,12 @@ FEATURES = (
     "FinalizedVersionLevel: {}\tEpoch: 7\n"
 )
 ACKED = ("--property", "acked-never-lost")
-NOT_MONOTONE = ("--set", "faults.data_loss=any:1", "--set", "acks=all", "--set", "bounds.records=1", *ACKED, "--no-advise")
+REGISTERED = ("--set", "mechanism.unregistered-fetch-refused=on")
+"""Without the defect that has the loss of `NOT_MONOTONE` at every metadata.version."""
+NOT_MONOTONE = (
+    *("--set", "faults.data_loss=any:1", "--set", "acks=all", "--set", "bounds.records=1", *REGISTERED),
+    *(*ACKED, "--no-advise"),
+)
 
 
 @pytest.fixture

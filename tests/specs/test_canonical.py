@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.search.options import Options
 from neverlost.model.system import bind
 from neverlost.specs.configuration import canonical as canonicals
 from neverlost.specs.configuration.canonical import fields_read
-from neverlost.specs.configuration.choose import choose
+from neverlost.specs.configuration.choose import choose, read_settings
 from neverlost.specs.properties import properties
 
 ASKED = [properties()["acked-never-lost"], properties()["stays-writable"]]
@@ -54,3 +56,14 @@ def test_a_canonical_configuration_has_the_same_states() -> None:
         ]
         assert found[0].counts == found[1].counts and found[0].verdict is found[1].verdict
     assert "min_isr" in fields_read(bind(model, configuration), ASKED)
+
+
+@pytest.mark.parametrize(
+    ("records", "defects", "missing"),
+    [("1", "shipped", ["2 records", "4 records"]), ("2", "shipped", ["4 records"]), ("4", "shipped", []), ("1", "fixed", [])],
+)
+def test_a_question_with_too_few_records_says_what_they_cannot_show(records: str, defects: str, missing: list[str]) -> None:
+    given = {"kafka.version": "4.3", "eligible.leader.replicas": "false", "acks": "all", "faults.leader_move": "1"}
+    found = choose(read_settings({**given, "bounds.records": records, "defects": defects})).notices
+    assert [each.says.rpartition("takes ")[2] for each in found] == missing
+    assert choose(read_settings({**given, "bounds.records": records, "faults.leader_move": "0"})).notices == ()

@@ -21,8 +21,15 @@ DONE = {
 }
 """What is done to a cluster, by the model's action, where no fault declares it (`Fault.done`) or it is done in another way."""
 
-NOT_YET = ("broker_create_log_anew",)
-"""Actions of a fault that cannot be done yet."""
+NOT_YET = (
+    "broker_create_log_anew",
+    "broker_crash_unregistered",
+    "broker_follow_unregistered",
+    "follower_take_late_bytes",
+    "leader_answer_stalled_request",
+    "leader_stall_request",
+)
+"""Actions that cannot be done yet."""
 
 DIRECTORIES = ("stop-and-take-out", "assign-directory")
 """These need brokers with several log directories."""

@@ -11,14 +11,19 @@ from __future__ import annotations
 
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different, implies, larger, smaller
 from neverlost.model.kraft.broker.high_watermark import is_waited_for
-from neverlost.model.kraft.broker.leader import is_answered, logs_agree
+from neverlost.model.kraft.broker.leader import forget_late_response, is_answered, logs_agree
 from neverlost.model.kraft.broker.log import (
+    EMPTY,
+    agreed_end,
     common_end,
     copy_next,
     end_for_last_epoch,
+    epoch_of,
     has_beyond,
     has_unknown_epoch,
+    last_epoch,
     log_end,
+    offsets,
     truncate_to,
     truncate_to_common,
 )
@@ -59,7 +64,9 @@ def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Cla
     """
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     yield "bound: logs diverge", k.not_(logs_agree(k, s, follower, leader))
-    if s.sizes.compares_logs:
+    if s.sizes.late_bytes:
+        truncate_to(k, s, follower, agreed_end(k, s, follower, leader))
+    elif s.sizes.compares_logs:
         truncate_to_common(k, s, follower, leader)
     else:
         truncate_to(k, s, follower, log_end(k, s, leader))
@@ -129,6 +136,33 @@ def follower_drop_late_response(k: Primitives, s: View, follower: int) -> Clause
     forget_response(k, s, follower)
 
 
+@action(
+    follower="late_follower",
+    leader="replica",
+    where=different,
+    says="broker {follower} receives a fetch response that {leader} sends after its leadership",
+)
+def follower_take_late_bytes(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
+    """A response is a slice of the segment's file, and its bytes are read when the network thread sends them.
+
+    By then the deposed leader may have truncated and copied another log; the follower, which has not learned of a new leader,
+    appends what stands at its log end now.  Records of one size: others leave a batch that is not well formed.
+
+    Source: FileRecords.writeTo, UnifiedLog.append (KAFKA-18723), AbstractFetcherThread.processFetchRequest.
+    """
+    yield "on its way", s.late_sender[follower] == leader
+    yield "bound: brings something", has_beyond(k, s, leader, follower)
+    brought: Value = -1
+    for offset in reversed(offsets(s)):
+        is_end = s.log_record[follower][offset] == EMPTY
+        brought = k.ite(is_end, epoch_of(k, s, s.log_record[leader][offset]), brought)
+    newer, older = brought > s.late_epoch[follower], brought < last_epoch(k, s, follower)
+    yield "of no newer epoch", k.not_(k.all_of(s.newer_epochs_dropped, newer))
+    yield "of no older epoch", k.not_(k.all_of(s.older_epochs_dropped, older))
+    copy_next(k, s, leader, follower)
+    forget_late_response(k, s, follower)
+
+
 def forget_response(k: Primitives, s: View, broker: int, when: Value = True) -> None:
     """Effect: no diverging response is on its way to a broker."""
     if s.sizes.late_responses:
@@ -167,4 +201,5 @@ FOLLOWER_ACTIONS = (
     leader_send_diverging_response,
     follower_truncate_late,
     follower_drop_late_response,
+    follower_take_late_bytes,
 )

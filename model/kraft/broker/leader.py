@@ -8,8 +8,8 @@ from __future__ import annotations
 from neverlost.model.faults import PRODUCER_RETRY
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different, larger
 from neverlost.model.kraft.broker.high_watermark import acknowledge, is_waited_for, raise_high_watermark, settle_epoch_start
-from neverlost.model.kraft.broker.log import append, has_room, is_prefix, log_end, offsets
-from neverlost.model.kraft.state import ACKS, UP_TO_DATE, everyone, is_isr_big_enough, others
+from neverlost.model.kraft.broker.log import EMPTY, agreed_end, append, has_beyond, has_room, is_prefix, log_end, offsets
+from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE, everyone, is_isr_big_enough, others
 from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.system import View
 
@@ -29,6 +29,8 @@ def is_answered(k: Primitives, s: View, follower: int, leader: int) -> Value:
 
 def logs_agree(k: Primitives, s: View, follower: int, leader: int) -> Value:
     """Return True if a leader finds nothing wrong with a fetch: without a look at the epochs, that it is not beyond its log."""
+    if s.sizes.late_bytes:
+        return agreed_end(k, s, follower, leader) == log_end(k, s, follower)
     if s.sizes.compares_logs:
         return is_prefix(k, s, follower, leader)
     return log_end(k, s, follower) <= log_end(k, s, leader)
@@ -39,9 +41,27 @@ def is_up_to_date_leader(k: Primitives, s: View, broker: int) -> Value:
     return k.all_of(s.leader == broker, s.leader_knows == UP_TO_DATE)
 
 
+def note_late_responses(k: Primitives, s: View, leader: int, when: Value) -> None:
+    """Effect: responses of a leader that is deposed may still be sent, to followers that lacked something."""
+    if not s.sizes.late_bytes:
+        return
+    for each in others(s, leader):
+        asks = k.all_of(when, s.follows[each] == leader, has_beyond(k, s, leader, each), logs_agree(k, s, each, leader))
+        s.late_sender[each] = k.ite(asks, leader, s.late_sender[each])
+        s.late_epoch[each] = k.ite(asks, s.led_epoch[leader], s.late_epoch[each])
+
+
+def forget_late_response(k: Primitives, s: View, follower: int, when: Value = True) -> None:
+    """Effect: no deposed leader sends a broker anything more that it would take."""
+    if s.sizes.late_bytes:
+        s.late_sender[follower] = k.ite(when, NO_REPLICA, s.late_sender[follower])
+        s.late_epoch[follower] = k.ite(when, 0, s.late_epoch[follower])
+
+
 def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -> None:
     """Effect: drop what a leader keeps in memory, and leave its followers without a leader that would answer."""
     s.pending[broker] = k.ite(when, NO_REPLICA, s.pending[broker])
+    note_late_responses(k, s, broker, when)
     for each in everyone(s):
         s.leader_isr[broker][each] = k.all_of(k.not_(when), s.leader_isr[broker][each])
         s.fetch_offset[broker][each] = k.ite(when, 0, s.fetch_offset[broker][each])
@@ -155,9 +175,47 @@ def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Cla
     settle_epoch_start(k, s, leader)
 
 
+@action(leader="stalling", offset="offset", says="a request thread of {leader} stands still before it waits for the followers")
+def leader_stall_request(k: Primitives, s: View, leader: int, offset: int) -> Clauses:
+    """A record is appended; its request, which has other partitions to append to, is in no purgatory yet.
+
+    Only there would it be answered when the broker becomes a follower.
+
+    Source: ReplicaManager.appendRecords (the loop of appendToLocalLog, then delayedProducePurgatory.tryCompleteElseWatch).
+    """
+    yield "believes it is leader", leads(s, leader)
+    yield "bound: deposed and has not noticed", k.any_of(s.leader != leader, s.leader_knows == ELECTED)
+    yield "bound: no other request stands still", s.stalled_on == NO_REPLICA
+    record = s.log_record[leader][offset]
+    yield "appended here", record != EMPTY
+    acked = [k.all_of(record == each + 1, s.ghost_acked[each]) for each in range(s.sizes.record)]
+    yield "not answered yet", k.not_(k.any_of(*acked))
+    s.stalled_on = leader
+    s.stalled_record = record
+    s.stalled_offset = offset
+
+
+@action(leader="stalling", says="a request that stood still on {leader} is answered with success")
+def leader_answer_stalled_request(k: Primitives, s: View, leader: int) -> Clauses:
+    """By the record's offset: the broker leads now and its high watermark is beyond it, whatever stands there since.
+
+    Source: Partition.checkEnoughReplicasReachOffset, DelayedProduce.tryComplete, ProducePartitionStatus.
+    """
+    yield "stands still here", s.stalled_on == leader
+    yield "believes it is leader", leads(s, leader)
+    yield "high watermark is beyond its offset", s.high_watermark[leader] > s.stalled_offset
+    yield "enough in-sync replicas", accepts_writes(k, s, leader)
+    acknowledge(k, s, s.stalled_record, True)
+    s.stalled_on = NO_REPLICA
+    s.stalled_record = EMPTY
+    s.stalled_offset = 0
+
+
 LEADER_ACTIONS = (
     leader_append,
     leader_append_retry,
     producer_send_lost_in_transit,
     leader_note_fetch,
+    leader_stall_request,
+    leader_answer_stalled_request,
 )

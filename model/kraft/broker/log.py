@@ -64,6 +64,23 @@ def copy_next(k: Primitives, s: View, source: int, target: int) -> None:
     _put_at_end(k, s, target, list(s.log_record[source]))
 
 
+def agreed_end(k: Primitives, s: View, follower: int, leader: int) -> Value:
+    """The longest beginning of a follower's log with which a leader finds nothing wrong, by the epoch of its last record alone.
+
+    The leader has records of that epoch, or leads in it, and they reach as far (FetchResponse.divergingEpoch,
+    LeaderEpochFileCache.endOffsetFor).
+    """
+    found: Value = 0
+    for offset in offsets(s):
+        here = s.log_record[follower][offset]
+        epoch = epoch_of(k, s, here)
+        contents = [s.log_record[leader][each] for each in offsets(s)]
+        is_known = k.any_of(epoch == s.led_epoch[leader], *[epoch_of(k, s, each) == epoch for each in contents])
+        end = count(k, [k.all_of(each != EMPTY, epoch_of(k, s, each) <= epoch) for each in contents])
+        found = k.ite(k.all_of(here != EMPTY, is_known, end > offset), offset + 1, found)
+    return found
+
+
 def truncate_to_common(k: Primitives, s: View, replica: int, other: int) -> None:
     """Effect: drop what follows the last entry that both logs share."""
     shared: Value = True

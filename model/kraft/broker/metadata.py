@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different
 from neverlost.model.kraft.broker.follower import forget_response, truncate_before_fetching
-from neverlost.model.kraft.broker.leader import adopt_isr, drop_pending, forget_leadership, leads
+from neverlost.model.kraft.broker.leader import adopt_isr, drop_pending, forget_late_response, forget_leadership, leads
 from neverlost.model.kraft.broker.log import log_end
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE, everyone
 from neverlost.model.system import View
@@ -29,6 +29,7 @@ def broker_apply_leadership(k: Primitives, s: View, broker: int) -> Clauses:
     again = k.all_of(leads(s, broker), k.not_(s.reelection_forgets_offsets))
     known = [k.ite(again, offset, 0) for offset in s.fetch_offset[broker]]
     forget_leadership(k, s, broker)
+    forget_late_response(k, s, broker)
     for each in everyone(s):
         s.fetch_offset[broker][each] = known[each]
     s.follows[broker] = broker
@@ -165,6 +166,7 @@ def broker_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
         s.is_stale[broker] = False
     begin_publication(k, s, broker)
     forget_leadership(k, s, broker, leads(s, broker))
+    forget_late_response(k, s, broker)
     s.follows[broker] = leader
     if s.sizes.late_responses:
         forget_response(k, s, broker, k.all_of(not s.sizes.truncates_in_later_epoch, s.diverging_sender[broker] == leader))

@@ -71,6 +71,8 @@ def leader_ask_to_expand_isr(k: Primitives, s: View, leader: int, follower: int)
     yield "follower is not fenced", k.not_(is_kept_out(k, s, follower))
     s.fetch_offset[leader][follower] = end
     yield from ask(k, s, leader, follower)
+    if s.sizes.fetches_unregistered:
+        s.request_names_no_epoch = k.not_(s.is_running[follower])
 
 
 @action(

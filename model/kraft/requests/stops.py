@@ -6,9 +6,9 @@ Source: BrokerLifecycleManager, BrokerServer.shutdown, ClusterControlManager.reg
 from __future__ import annotations
 
 from neverlost.model.faults import CLEAN_STOP, DISK_LOSS, KILL, LOSSY_CRASH, RACK_LOSS, Fault
-from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action, different
 from neverlost.model.kraft.broker.follower import forget_response
-from neverlost.model.kraft.broker.leader import forget_leadership
+from neverlost.model.kraft.broker.leader import forget_late_response, forget_leadership
 from neverlost.model.kraft.broker.log import EMPTY, truncate_to
 from neverlost.model.kraft.controller.fencing import fence, is_not_elected, register
 from neverlost.model.kraft.state import ELECTED, UNCHANGED, UP_TO_DATE, everyone
@@ -23,6 +23,10 @@ def stop(k: Primitives, s: View, broker: int) -> None:
         s.min_isr_known[broker] = UNCHANGED
         s.configuration_to_come[broker] = False
     forget_leadership(k, s, broker)
+    forget_late_response(k, s, broker)
+    if s.sizes.late_bytes:
+        for each in everyone(s):
+            forget_late_response(k, s, each, s.late_sender[each] == broker)
     s.follows[broker] = NO_REPLICA
     forget_response(k, s, broker)
     s.high_watermark[broker] = 0
@@ -31,6 +35,11 @@ def stop(k: Primitives, s: View, broker: int) -> None:
     s.leader_epoch_start_offset = k.ite(led, 0, s.leader_epoch_start_offset)
     s.request_outdated = k.all_of(k.not_(led), s.request_outdated)
     s.record_to_come = k.all_of(k.not_(led), s.record_to_come)
+    if s.sizes.requests_stall:
+        stood = s.stalled_on == broker
+        s.stalled_on = k.ite(stood, NO_REPLICA, s.stalled_on)
+        s.stalled_record = k.ite(stood, 0, s.stalled_record)
+        s.stalled_offset = k.ite(stood, 0, s.stalled_offset)
     if not s.sizes.fenced_fetch:
         s.is_stale[broker] = False
 
@@ -39,7 +48,13 @@ def start(k: Primitives, s: View, broker: int) -> None:
     """Effect: the broker runs, and is a new incarnation to the leader that asked to admit the old one."""
     open_logs(s, broker)
     asked = [k.all_of(s.leader == each, s.leader_knows == UP_TO_DATE, s.pending[each] == broker) for each in everyone(s)]
-    s.request_outdated = k.all_of(s.broker_epoch_in_isr, k.any_of(s.request_outdated, *asked))
+    outdated = k.any_of(s.request_outdated, *asked)
+    if s.sizes.fetches_unregistered:
+        s.follows[broker] = NO_REPLICA
+        s.high_watermark[broker] = 0
+        forget_response(k, s, broker)
+        outdated = k.all_of(outdated, k.not_(s.request_names_no_epoch))
+    s.request_outdated = k.all_of(s.broker_epoch_in_isr, outdated)
 
 
 def open_logs(s: View, broker: int) -> None:
@@ -125,6 +140,49 @@ def rack_lose_power(k: Primitives, s: View, rack: int, kept: int) -> Clauses:
         lost = k.all_of(s.is_running[each], k.not_(s.flushes_each_record))
         truncate_to(k, s, each, k.ite(lost, kept, s.sizes.offset))
         stop(k, s, each)
+
+
+@action(
+    broker="unregistered",
+    leader="replica",
+    where=different,
+    says="broker {broker}, started and not yet registered, follows {leader}",
+)
+def broker_follow_unregistered(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
+    """A process that starts within its old session fetches before it can register, and its fetch names no broker epoch.
+
+    The leader takes it for the old incarnation, which has not been missed yet, and proposes it for the ISR without an epoch;
+    whatever incarnation is registered when the request arrives is let in.  Of a member of the ISR the leader proposes nothing.
+
+    Source: BrokerServer.startup, RemoteLeaderEndPoint.buildFetch, Replica.updateFetchStateOrThrow,
+    Partition.isBrokerEpochIsrEligible, ReplicationControlManager.ineligibleReplicasForIsr.
+    """
+    yield "process has not registered", k.not_(s.is_running[broker])
+    yield "old session lasts", k.not_(s.is_fenced[broker])
+    yield "elected", s.leader == leader
+    yield "leadership is applied", s.leader_knows != ELECTED
+    yield "bound: not yet following", s.follows[broker] != leader
+    yield "bound: outside the ISR", k.not_(s.isr[broker])
+    if s.sizes.reassignment:
+        yield "a replica", s.is_replica[broker]
+    s.follows[broker] = leader
+
+
+@action(
+    broker="unregistered",
+    kept="offset",
+    says="broker {broker}, which has not registered, loses power and unflushed data",
+    fault="lossy_crash",
+)
+def broker_crash_unregistered(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
+    """What it has fetched before it registered goes, while the request that names it is on its way."""
+    yield from fault_enabled(k, s, LOSSY_CRASH, broker)
+    yield "process has not registered", k.all_of(k.not_(s.is_running[broker]), s.follows[broker] != NO_REPLICA)
+    yield "records are not flushed one by one", k.not_(s.flushes_each_record)
+    yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
+    record_fault(s, LOSSY_CRASH, broker)
+    truncate_to(k, s, broker, kept)
+    stop(k, s, broker)
 
 
 @action(broker="replica", outcome="outcome", says="broker {broker} starts and registers")
@@ -246,4 +304,6 @@ STOP_ACTIONS = (
     broker_bounce,
     broker_create_log_anew,
     broker_fail_to_start,
+    broker_follow_unregistered,
+    broker_crash_unregistered,
 )

@@ -228,7 +228,7 @@ def free_cells(given: Given, free: Sequence[str]) -> tuple[Chosen, System, list[
     try:
         system.initial_states()
     except ModelError as problem:
-        raise InputError(f"these keys cannot be left free together: {problem}") from None
+        raise InputError(f"these keys cannot be left free together, for {problem}: give one of them a value") from None
     return chosen, system, list(ranges)
 
 

@@ -31,7 +31,14 @@ from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
 from neverlost.specs.configuration import keys
-from neverlost.specs.configuration.choose import OURS, Chosen, read_given, read_settings, with_changes
+from neverlost.specs.configuration.choose import (
+    OURS,
+    Chosen,
+    read_given,
+    read_settings,
+    say_what_takes_more_records,
+    with_changes,
+)
 from neverlost.specs.configuration.power_loss import with_kills
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, unknown
@@ -171,7 +178,7 @@ def read_subjects(
     for each in merge_equal(every):
         if "defects" not in given and "defects" in each.model.keys:
             yield with_changes(each, {"defects": "fixed"})
-        yield warn_if_one_record_hides_losses(each)
+        yield say_what_takes_more_records(warn_if_one_record_hides_losses(each))
 
 
 DIVERGING = BY_NAME["diverging-fetch-ignored"].key

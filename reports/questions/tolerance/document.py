@@ -12,6 +12,7 @@ from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import ATLAS, LEFT_OUT, CellVerdict, Tolerance
 from neverlost.model.faults import FAULTS, OUT
 from neverlost.model.kernel import Configuration
+from neverlost.model.kraft.mechanisms import Mechanism
 from neverlost.model.limits import AT_ONCE
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.reports.wording.table_words import LOST, OK, QUORUM, STOPS, UNDECIDED
@@ -249,11 +250,17 @@ def defects_read(found: Tolerance) -> list[str]:
 
 
 def defects_that_matter(found: Tolerance) -> list[Defect]:
-    """Return the known defects of a table's configuration whose mechanism some action of its states depends on."""
-    ends = min(found.entries), max(found.entries)
-    read = frozenset().union(*(read_by_questions(found.model, found.asked(each)) for each in ends))
+    """Return the known defects of a table's configuration that some action or the layout of its states depends on."""
+    ends = [found.asked(each) for each in (min(found.entries), max(found.entries))]
+    read = frozenset().union(*(read_by_questions(found.model, each) for each in ends))
+    sizes = found.model.sizes
+
+    def matters(mechanism: Mechanism) -> bool:
+        is_read = mechanism.flag in read and not mechanism.is_structural
+        return is_read or any(sizes(each) != sizes({**each, mechanism.key: True}) for each in ends)
+
     present = (each for each in DEFECTS if found.configuration.get(each.mechanism.key) is False)
-    return [each for each in present if each.mechanism.is_structural or each.mechanism.flag in read]
+    return [each for each in present if matters(each.mechanism)]
 
 
 def changes(name: str, found: Tolerance, other: Tolerance) -> str:

@@ -55,7 +55,7 @@ MUTANTS: dict[str, tuple[Caught, str, str]] = {
     "what is mixed is not unmixed": (tables, r"(= sub i64 %a\.\d+), %a\.\d+$", r"\1, 0"),
     "replicas that are alike are ranked": (orbits, r"icmp ult (i64 %o\.\d+, %o\.\d+)$", r"icmp ule \1"),
     "the largest image": (orbits, r"icmp ult (i64 %\S+, %best\.0)", r"icmp ugt \1"),
-    "the first word decides alone": (orbits, r"icmp ult (i64 %\S+, %best\.1)", r"icmp ugt \1"),
+    "the first word decides alone": (orbits, r"icmp ult (i64 %\S+, %best\.[1-9])", r"icmp ugt \1"),
     "the last permutation is not tried": (orbits, r"(%another = icmp ult i64) %t\.next", r"\1 %following"),
     "every orbit is as large": (orbits, r"%times\.next = select i1 %\S+, i64 1, i64 %\S+", "%times.next = add i64 %times, 1"),
     "what stays is moved": (orbits, r"(= and i64 %o\.\d+), \d{6,}", r"\1, 0"),

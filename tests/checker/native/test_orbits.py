@@ -57,7 +57,7 @@ def renamed(system: System, state: State, order: tuple[int, ...]) -> State:
 def test_one_canonical_form_for_each_orbit(name: str) -> None:
     system, chance = SYSTEMS[name](), random.Random(18)
     symmetry, orders = Symmetry(system), [*permutations(range(system.sizes["replica"]))]
-    orbits = [[renamed(system, state, order) for order in orders] for state in (drawn(system, chance) for _ in range(40))]
+    orbits = [[renamed(system, state, order) for order in orders] for state in (drawn(system, chance) for _ in range(160))]
     states = pack_rows(system, [state for orbit in orbits for state in orbit])
     found = symmetry.canonical(states).T.reshape(len(orbits), len(orders), system.words)
     for orbit, forms in zip(orbits, found, strict=True):
