@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
+ROOT = Path(__file__).parents[2]
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -124,7 +125,9 @@ def accessible(browser: Browser, report: Path) -> None:
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     place = tmp_path_factory.mktemp("pages")
-    assert neverlost("sweep", "small", "--out", str(place / "sweep")).returncode == 0
+    matrix = place / "small.toml"
+    matrix.write_text('defects = "fixed"\n' + (ROOT / "specs" / "matrices" / "small.toml").read_text())
+    assert neverlost("sweep", str(matrix), "--out", str(place / "sweep")).returncode == 0
     asked = ("model=truncate-to-hw", "replication.factor=2", "bounds.records=1", "bounds.max_leader_epoch=1")
     settings = [part for each in asked for part in ("--set", each)]
     assert neverlost("check", *settings, "--continue", "--out", str(place / "check")).returncode == 12
