@@ -15,6 +15,7 @@ COMMANDS = (
     "roll",
     "nines",
     "explore",
+    "export",
     "sweep",
     "prove",
     "scenarios",

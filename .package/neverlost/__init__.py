@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from neverlost.reports.questions.check.api import check, explore
+    from neverlost.reports.questions.export.api import Export, export_tla
     from neverlost.reports.questions.nines.api import NinesResult, nines
     from neverlost.reports.questions.prove.api import ProofResult, prove
     from neverlost.reports.questions.replay.api import Replay, replay
@@ -28,6 +29,7 @@ __version__: str
 
 __all__ = [
     "Answer",
+    "Export",
     "InputError",
     "KafkaFilesWarning",
     "NinesResult",
@@ -43,6 +45,7 @@ __all__ = [
     "Verification",
     "check",
     "explore",
+    "export_tla",
     "nines",
     "observe",
     "prove",
@@ -56,6 +59,7 @@ __all__ = [
 HOMES = {
     "neverlost.reports.questions.verify.api": ("Verification", "verify"),
     "neverlost.reports.questions.check.api": ("check", "explore"),
+    "neverlost.reports.questions.export.api": ("Export", "export_tla"),
     "neverlost.reports.request.inputs": ("KafkaFilesWarning",),
     "neverlost.reports.questions.observe.api": ("Observation", "observe"),
     "neverlost.reports.questions.nines.api": ("NinesResult", "nines"),

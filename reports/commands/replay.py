@@ -15,7 +15,10 @@ def register(app: typer.Typer) -> None:
 
 
 def replay(
-    trace: Annotated[str, typer.Argument(metavar="TRACE.itf.json", help="a saved counterexample")],
+    trace: Annotated[str, typer.Argument(metavar="TRACE", help="a saved counterexample (.itf.json), or what TLC printed")],
+    tla: Annotated[
+        str | None, typer.Option("--tla", metavar="DIR", help="the directory of neverlost export (default: that of TRACE)")
+    ] = None,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
@@ -30,7 +33,7 @@ def replay(
     from neverlost.specs.property import RECOVERY, SAFETY
 
     output = Output(json, quiet=quiet)
-    result = neverlost.replay(trace)
+    result = neverlost.replay(trace, tla=tla)
     output.deliver(result.document)
     if output.is_read:
         found, console = result.counterexample, terminal.console()

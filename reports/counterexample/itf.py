@@ -39,16 +39,12 @@ def to_itf(system: System, finding: Finding, brokers: Brokers | None = None) -> 
     names = [each.name for each in system.fields if not each.frozen]
     constants = _configured(system)
     labels = [INITIAL, *(system.steps[number].label for number in trace.steps)]
-    configuration = system.configurations[finding.configuration]
     document: dict[str, Any] = {
         "#meta": {
             "format": "ITF",
             "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
             "neverlost": {
-                "schema": FORMAT,
-                "model": system.model.name,
-                "config": {name: shown(value) for name, value in configuration.items()},
-                "disabled": sorted(list(each) for each in system.disabled),
+                **describe_system(system, finding.configuration),
                 "constants": constants,
                 "property": finding.property.name,
                 "says": sentences(system, trace.states, trace.steps, broker_names(brokers or {})),
@@ -67,6 +63,16 @@ def to_itf(system: System, finding: Finding, brokers: Brokers | None = None) -> 
     return document
 
 
+def describe_system(system: System, configuration: int = 0) -> dict[str, Any]:
+    """Return what `system_of` makes the same system of."""
+    return {
+        "schema": FORMAT,
+        "model": system.model.name,
+        "config": {name: shown(value) for name, value in system.configurations[configuration].items()},
+        "disabled": sorted(list(each) for each in system.disabled),
+    }
+
+
 def checksum(document: dict[str, Any]) -> str:
     """Return a digest of everything in a trace document other than the digest itself."""
     about = {name: value for name, value in document["#meta"]["neverlost"].items() if name != "checksum"}
@@ -82,18 +88,18 @@ def read_itf(path: Path | str) -> tuple[System, Property, Behaviour, Brokers]:
     document = read_json(path)
     try:
         about = document["#meta"]["neverlost"]
-        system = _system(about, str(path))
+        system = system_of(about, str(path))
         broken = properties()[about["property"]]
         entries = document["states"]
         _require_this_layout(document["vars"], system, str(path))
         configured = _configured(system)
-        states = [_state(system, configured | entry, number, str(path)) for number, entry in enumerate(entries)]
+        states = [read_state(system, configured | entry, number, str(path)) for number, entry in enumerate(entries)]
         labels = [entry["action"] for entry in entries[1:]]
     except (KeyError, TypeError, AttributeError, ValueError, IndexError, ModelError) as problem:
         raise InputError(f"{str(path)!r} is not a trace of ours: {misread(problem)}") from None
     if not states:
         raise InputError(f"{str(path)!r} has no states")
-    steps = _replayed(system, states, labels, str(path))
+    steps = re_execute(system, states, labels, str(path))
     if not breaks(system, states[-1], broken):
         raise InputError(f"{str(path)!r} ends in a state that does not break {broken.name}")
     if about.get("checksum") != checksum(document):
@@ -110,7 +116,8 @@ def _brokers(system: System, listed: Any, where: str) -> Brokers:
     return {name: tuple(each) for name, each in listed.items()}
 
 
-def _system(about: dict[str, Any], where: str) -> System:
+def system_of(about: dict[str, Any], where: str) -> System:
+    """Return the system that a document describes.  Errors: `InputError` for another schema, or settings that are none."""
     if about.get("schema") != FORMAT:
         raise InputError(f"{where!r} has schema {about.get('schema')!r}; this version reads {FORMAT!r}")
     given = {str(name): (value, where) for name, value in about["config"].items()}
@@ -136,7 +143,8 @@ def _configured(system: System) -> dict[str, Any]:
     return {each.name: nested[each.name] for each in system.fields if each.frozen}
 
 
-def _state(system: System, entry: dict[str, Any], number: int, where: str) -> State:
+def read_state(system: System, entry: Mapping[str, Any], number: int, where: str) -> State:
+    """Return a state from values by field.  Errors: `InputError` with the field that is missing or has no such value."""
     flat: list[int] = []
     for declared in system.fields:
         shape = system.places[declared.name][1]
@@ -162,7 +170,8 @@ def _flatten(value: Any, shape: tuple[int, ...], is_flag: bool, flat: list[int],
         _flatten(each, shape[1:], is_flag, flat, where)
 
 
-def _replayed(system: System, states: list[State], labels: list[Any], where: str) -> tuple[int, ...]:
+def re_execute(system: System, states: list[State], labels: list[Any], where: str) -> tuple[int, ...]:
+    """Return the numbers of the steps that lead through the states.  Errors: `InputError` with the first that does not."""
     if states[0] not in {state for _, state in system.initial_states()}:
         raise InputError(f"state 0 of {where!r} is not an initial state: {_nearest(system, states[0])}")
     numbers = {step.label: number for number, step in enumerate(system.steps)}

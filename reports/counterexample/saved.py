@@ -10,7 +10,7 @@ from typing import Any
 
 from neverlost.checker.engine.outcome import Behaviour, Finding, Verdict
 from neverlost.model.system import System
-from neverlost.reports.counterexample import mermaid, space_time
+from neverlost.reports.counterexample import mermaid, space_time, tlc
 from neverlost.reports.counterexample.itf import read_itf, to_itf
 from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.specs.configuration.choose import broker_names
@@ -35,6 +35,11 @@ class Counterexample:
         """Read and re-execute a saved counterexample.  Errors: as `read_itf`."""
         system, broken, trace, brokers = read_itf(path)
         return cls(system, broken, trace, brokers=brokers)
+
+    @classmethod
+    def read_tlc(cls, path: Path, folder: Path) -> Counterexample:
+        """Read and re-execute a behaviour that TLC printed of a module in `folder`.  Errors: as `tlc.read_tlc`."""
+        return cls(*tlc.read_tlc(path, folder))
 
     @property
     def names(self) -> tuple[str, ...]:

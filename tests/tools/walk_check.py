@@ -18,7 +18,7 @@ from neverlost.reports.questions.check.api import check
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("model", "specs", "checker", "reports")
 BOXES = ("model/", "checker/engine/")
-SETTINGS = ["kafka.version=3.9", "min.insync.replicas=2", "faults.lossy_crash=1", "bounds.records=1"]
+SETTINGS = ["kafka.version=3.9", "replication.factor=2", "min.insync.replicas=2", "faults.lossy_crash=1", "bounds.records=1"]
 
 
 @dataclass

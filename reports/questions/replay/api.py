@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from neverlost.reports.counterexample.saved import Counterexample
+from neverlost.reports.counterexample.tlc import is_tlc_output
 from neverlost.reports.documents.result import SCHEMA
 from neverlost.reports.results.results import Answer, PropertyVerdict, Trace, verdicts
 
@@ -29,10 +31,15 @@ class Replay(Answer):
         return [{"model": self.model, "property": each.name, "steps": each.steps} for each in self.properties]
 
 
-def replay(trace: str | PathLike[str]) -> Replay:
-    """Re-execute a saved counterexample (`.itf.json`).  Errors: `InputError` where a step is not enabled or leads elsewhere,
-    and where the last state breaks nothing."""
-    found = Counterexample.read(str(trace))
+def replay(trace: str | PathLike[str], *, tla: str | PathLike[str] | None = None) -> Replay:
+    """Re-execute a saved counterexample (`.itf.json`), or one that TLC printed of an exported module.
+
+    `tla` is the directory of the module; by default that of the file.  Errors: `InputError` where a step is not enabled or
+    leads elsewhere, and where the last state breaks nothing.
+    """
+    path = Path(trace)
+    is_of_tlc = tla is not None or (path.is_file() and is_tlc_output(path))
+    found = Counterexample.read_tlc(path, Path(tla or path.parent)) if is_of_tlc else Counterexample.read(str(trace))
     name, steps = found.broken.name, found.trace.steps
     entry: dict[str, Any] = {
         "name": name,

@@ -242,6 +242,7 @@ def test_every_behaviour_of_the_model_is_explained(name: str, seed: int) -> None
     assert sum(each["saw"] == "partition" for each in walk.lines) > 1
 
 
+@pytest.mark.slow
 def test_a_mechanism_that_was_seen_cannot_be_off() -> None:
     lines = plain()
     lines[-15:] = []

@@ -66,6 +66,7 @@ def terms_are_ranks(k: Any, s: Any) -> list[Value]:
     return [k.any_of(s.newest_term < each, *[value == each for value in values]) for each in range(1, s.sizes.term)]
 
 
+@pytest.mark.slow
 def test_what_only_the_renumbering_brings_about_is_proved_as_a_whole() -> None:
     bound = majority(2, 1)
     lemma = Lemma("terms-are-ranks", "no term is left out", "terms are ranks", terms_are_ranks)
@@ -75,6 +76,7 @@ def test_what_only_the_renumbering_brings_about_is_proved_as_a_whole() -> None:
     assert is_open(whole) == [] and len(whole.answers) < len(apart.answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["reversed", "one too many", "two the same"])
 def test_wrong_ranks_prove_nothing(wrong: str) -> None:
     bound = majority(2, 1)

@@ -34,6 +34,7 @@ def proof_of_two() -> Proof:
     return unbounded(kip_320(2, 2, 1), lemmas(), with_texts=True)
 
 
+@pytest.mark.slow
 def test_strong_isr_is_proved_for_any_number_of_epochs_and_records() -> None:
     found = proof_of_two()
     assert [f"{each.task.label}: {each.goal} {each.reason}" for each in found.open] == []
@@ -59,6 +60,7 @@ def test_the_proof_without_bounds_fails_without_a_lemma(name: str) -> None:
     assert any(each.answer == "refuted" for each in found.open)
 
 
+@pytest.mark.slow
 def test_the_proof_without_bounds_fails_for_a_mutant() -> None:
     system = kip_320(2, 2, 1, disabled=[("leader_advance_high_watermark", "ISR has the record")])
     found = unbounded(system, lemmas(), until_refuted=True)

@@ -120,6 +120,7 @@ def is_proved(weakened: System, action: str) -> bool:
     return all(each.answer == "proved" for each in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [0, *[pytest.param(each, marks=pytest.mark.slow) for each in range(1, 6)]])
 def test_a_guard_clause_less_is_never_proved_where_the_search_finds_a_loss(part: int) -> None:
     """Every clause of every action, one at a time: the proof of a weakened system is worth something only if it can fail."""

@@ -99,6 +99,7 @@ def connect_server(tmp_path: Path) -> Iterator[str]:
                 os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_an_oracle_row_through_spark_connect(connect_server: str, tmp_path: Path) -> None:
     command = driver(connect_server, "kip-320", SETTINGS, tmp_path / "levels", *ON_SPARK)
     ran = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)

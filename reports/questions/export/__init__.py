@@ -1,0 +1,1 @@
+"""Exporting a bound model for the tools of others."""
