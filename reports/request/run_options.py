@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
@@ -32,6 +33,10 @@ class RunOptions:
     keep_going: bool = False
     master: str | None = None
     spark_conf: Sequence[str] | None = None
+    seconds_each: float | None = None
+    """The most that one search may take, within the time of all."""
+    started: float = field(default_factory=time.monotonic, repr=False, compare=False)
+    """When the time of all began, by `time.monotonic()`."""
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
@@ -60,8 +65,11 @@ class RunOptions:
         return memory_size(self.memory_limit)
 
     def options(self) -> Options:
+        """Return the options of the next search; all searches together have the time limit."""
+        seconds = min((each for each in (self.time_limit, self.seconds_each) if each is not None), default=None)
+        until = None if self.time_limit is None else self.started + self.time_limit
         return Options(
-            limits=SearchLimits(self.time_limit, self.memory_bytes),
+            limits=SearchLimits(seconds, self.memory_bytes, until=until),
             workers=self.workers,
             symmetry=bool(self.symmetry),
             keep_going=self.keep_going,

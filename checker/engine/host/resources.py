@@ -98,6 +98,16 @@ def allowed_memory() -> int:
     return min(found)
 
 
+@cache
+def free_memory_at_start() -> int:
+    """Return what was free on the machine when this was first asked, or less where a container allows less.  Units: bytes."""
+    with suppress(OSError, StopIteration, ValueError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free = next(line for line in lines if line.startswith("MemAvailable:"))
+        return min(int(free.split()[1]) << 10, allowed_memory())
+    return allowed_memory()
+
+
 def _groups() -> Iterator[Path]:
     """Yield the files with the limits of this process's control groups: in a container they are at the root."""
     try:

@@ -9,7 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from neverlost.checker.engine.host.processes import INTERRUPTED
-from neverlost.checker.engine.host.resources import OUT_OF_MEMORY, allowed_memory, classify_exhaustion, peak_memory, used_memory
+from neverlost.checker.engine.host.resources import (
+    OUT_OF_MEMORY,
+    classify_exhaustion,
+    free_memory_at_start,
+    peak_memory,
+    used_memory,
+)
 from neverlost.checker.engine.outcome import Behaviour, Counts, EngineError, Finding, Outcome, Verdict, replayed
 from neverlost.checker.engine.reached_states_system import beginning
 from neverlost.checker.engine.search.level_report import LevelReport, Violations
@@ -20,7 +26,7 @@ from neverlost.checker.engine.search.workers import Local, Workers
 from neverlost.model.system import System, Words
 from neverlost.specs.property import Property
 
-MOST_OF_MEMORY = 0.8
+MOST_OF_MEMORY = 0.75
 """The part of the allowed memory that a search without a limit of its own may use: the system kills who uses all of it."""
 
 
@@ -120,16 +126,17 @@ class LevelSearch:
 
     def _limit(self) -> str | None:
         limits = self.options.limits
-        if limits.seconds is not None and time.monotonic() - self.started > limits.seconds:
-            return f"the time limit of {limits.seconds:g} s was reached"
+        if limits.are_passed(self.started):
+            return limits.too_little_time
         if limits.depth is not None and self.levels > limits.depth:
             return f"the depth limit of {limits.depth} levels was reached"
         if limits.states is not None and self.growth and self.growth[-1][1] > limits.states:
             return limits.too_many_states
         if limits.memory_bytes is not None and used_memory() > limits.memory_bytes:
             return limits.too_little_memory
-        if limits.memory_bytes is None and used_memory() > MOST_OF_MEMORY * allowed_memory():
-            return f"{OUT_OF_MEMORY}: most of the {allowed_memory() >> 20:,} MiB that are allowed here is used"
+        if limits.memory_bytes is None and used_memory() > MOST_OF_MEMORY * free_memory_at_start():
+            free = f"{free_memory_at_start() >> 20:,} MiB that were free at the start"
+            return f"{OUT_OF_MEMORY}: three quarters of the {free} are used; --memory-limit SIZE allows more, and uses the disk"
         return None
 
     def _report_progress(self) -> None:

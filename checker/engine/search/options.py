@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -44,13 +45,26 @@ class Engine(Protocol):
 class SearchLimits:
     """What cuts a search short.  Units: seconds, bytes, levels; None is no limit.
 
-    With more than so many distinct `states` no level is begun, which is the same wherever it is searched.
+    `until` is when the time of a whole command ends, by `time.monotonic()`.  With more than so many distinct `states` no level
+    is begun, which is the same wherever it is searched.
     """
 
     seconds: float | None = None
     memory_bytes: int | None = None
     depth: int | None = None
     states: int | None = None
+    until: float | None = None
+
+    def are_passed(self, started: float) -> bool:
+        """Return True if the time of a search that started then is over."""
+        now = time.monotonic()
+        is_late = self.seconds is not None and now - started > self.seconds
+        return is_late or (self.until is not None and now > self.until)
+
+    @property
+    def too_little_time(self) -> str:
+        """What is said where the limit of time was reached."""
+        return f"the time limit of {self.seconds:g} s was reached"
 
     def after(self, seconds: float) -> SearchLimits:
         """Return what is left after so much time."""

@@ -11,12 +11,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.host import interrupts
 from neverlost.checker.engine.outcome import Behaviour, Counts, Finding, Outcome, Verdict, breaks, followed, same_steps, worst
-from neverlost.checker.engine.search.options import Options, Reporter
+from neverlost.checker.engine.search.options import Options, Reporter, SearchLimits
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.limits import encoded
 from neverlost.model.system import System, bind
@@ -197,10 +198,10 @@ class Sweeper:
 
     def _search(self, chosen: list[int], asked: list[Property], started: float) -> None:
         model = self.cells[chosen[0]][0]
-        options = replace(self.options, every_configuration=True, limits=self._limits(started))
-        if options.limits.seconds == 0:
+        if self.options.limits.are_passed(started):
             self._give_up(chosen, asked)
             return
+        options = replace(self.options, every_configuration=True, limits=self._limits(started))
         system = bind(model, *[self.cells[cell][1] for cell in chosen])
         outcome = explore(system, asked, options, self.reporter, self.engine)
         self._note(chosen, outcome)
@@ -218,11 +219,12 @@ class Sweeper:
         if outcome.reason == "interrupted":
             self.options = self.options.out_of_time()
 
-    def _limits(self, started: float) -> Any:
+    def _limits(self, started: float) -> SearchLimits:
+        """Return the limits of the next search: the time of all began at `started`."""
         limits = self.options.limits
         if limits.seconds is None:
             return limits
-        return replace(limits, seconds=max(0.0, limits.seconds - (time.monotonic() - started)))
+        return replace(limits, until=min(started + limits.seconds, limits.until or inf))
 
     def _give_up(self, chosen: list[int], asked: list[Property]) -> None:
         for cell in chosen:

@@ -174,7 +174,7 @@ def _find_remedies(
     progress: Reporter | None,
 ) -> dict[int, Remedy]:
     """Find the remedies of the violated configurations, by number."""
-    short = replace(request, time_limit=min(request.time_limit or SECONDS_EACH, SECONDS_EACH), state_dir=None, resume=False)
+    short = replace(request, seconds_each=SECONDS_EACH, state_dir=None, resume=False)
 
     def decide(chosen: Chosen, asked: Sequence[Property]) -> Outcome:
         known = lookup.outcome(chosen.system, asked)

@@ -26,8 +26,7 @@ MOST_REPLICAS = 3
 def changes(judged: ConfigurationNines, known: NinesBounds) -> list[dict[str, Any]]:
     """Return every change with the bound after it and its cost, the best bound first."""
     name, rates = next(iter(known.rates.items()))
-    limit = min(known.request.time_limit or SECONDS_EACH, SECONDS_EACH)
-    quick = NinesBounds({name: rates}, replace(known.request, time_limit=limit), known.progress, known.atlas)
+    quick = NinesBounds({name: rates}, replace(known.request, seconds_each=SECONDS_EACH), known.progress, known.atlas)
     found = []
     for each in neighbours(judged.chosen):
         if remedies.is_possible(judged.chosen, each):

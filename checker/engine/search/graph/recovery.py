@@ -74,8 +74,8 @@ class _Watch:
                 f"recovery needs the graph of all {counts.generated:,} steps, and at most {MOST_STEPS:,} are kept;"
                 " lower a budget or a bound"
             )
-        if limits.seconds is not None and spent > limits.seconds:
-            raise ResourceExhausted(f"the time limit of {limits.seconds:g} s was reached")
+        if limits.are_passed(self.started):
+            raise ResourceExhausted(limits.too_little_time)
         if limits.memory_bytes is not None and used > limits.memory_bytes:
             raise ResourceExhausted(f"the memory limit of {limits.memory_bytes} bytes was reached")
         if self.reporter is not None:

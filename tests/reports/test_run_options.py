@@ -1,0 +1,31 @@
+"""The time limit of a command is that of all its searches together."""
+
+from __future__ import annotations
+
+import time
+
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.tolerance.tolerance import tolerance
+from neverlost.reports.request.run_options import RunOptions
+from neverlost.specs.configuration.choose import choose, read_settings
+from neverlost.specs.properties import properties
+
+ASKED = [properties()["acked-never-lost"]]
+SETTINGS = {"model": "kraft", "replication.factor": 2, "min.insync.replicas": 2, "bounds.records": 1}
+
+
+def test_a_search_that_begins_after_the_time_of_the_command_is_given_up() -> None:
+    chosen = choose(read_settings(SETTINGS))
+    late = RunOptions(time_limit=5, started=time.monotonic() - 6)
+    early = RunOptions(time_limit=500)
+    found = [tolerance(chosen.model, chosen.configuration, ASKED, each.options()) for each in (late, early)]
+    verdicts = [{one.verdict for row in each.entries.values() for one in row} for each in found]
+    assert verdicts[0] == {Verdict.INCONCLUSIVE} and Verdict.INCONCLUSIVE not in verdicts[1]
+
+
+def test_a_search_has_its_own_limit_within_that_of_the_command() -> None:
+    now = time.monotonic()
+    limits = RunOptions(time_limit=60, seconds_each=10, started=now).options().limits
+    assert limits.too_little_time == "the time limit of 10 s was reached" and limits.until == now + 60
+    assert not limits.are_passed(now - 5) and limits.are_passed(now - 20)
+    assert RunOptions(seconds_each=10, started=now - 100).options().limits.until is None
