@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from neverlost.reports.questions.nines.api import NinesResult, nines
     from neverlost.reports.questions.prove.api import ProofResult, prove
     from neverlost.reports.questions.replay.api import Replay, replay
+    from neverlost.reports.questions.roll.api import RollResult, roll
     from neverlost.reports.questions.sweep.api import SweepResult, sweep
     from neverlost.reports.questions.tolerance.api import ToleranceResult, tolerance
     from neverlost.reports.questions.verify.api import Verification, verify
@@ -38,6 +39,7 @@ __all__ = [
     "PropertyVerdict",
     "Replay",
     "Result",
+    "RollResult",
     "States",
     "SweepResult",
     "ToleranceResult",
@@ -50,6 +52,7 @@ __all__ = [
     "observe",
     "prove",
     "replay",
+    "roll",
     "running_cluster",
     "sweep",
     "tolerance",
@@ -67,6 +70,7 @@ HOMES = {
     "neverlost.reports.questions.prove.api": ("ProofResult", "prove"),
     "neverlost.reports.results.results": ("Answer", "PropertyVerdict", "Result", "States", "Trace"),
     "neverlost.specs.errors": ("InputError",),
+    "neverlost.reports.questions.roll.api": ("RollResult", "roll"),
     "neverlost.reports.questions.sweep.api": ("SweepResult", "sweep"),
     "neverlost.reports.questions.tolerance.api": ("ToleranceResult", "tolerance"),
     "neverlost.reports.questions.replay.api": ("Replay", "replay"),

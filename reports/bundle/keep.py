@@ -8,6 +8,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from neverlost.checker.engine.host.whole_files import writable_directory
+from neverlost.reports.request.keywords import ClusterKeywords
 from neverlost.specs.configuration.input import keeping
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ def writes_bundle(report: TableReport | None = None) -> Callable[[Callable[Asked
     def decorate(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
         @wraps(function)
         def asked(*positional: Asked.args, **named: Asked.kwargs) -> Found:
+            read = {name: named.pop(name) for name in ClusterKeywords.__annotations__ if name in named}
+            if read:
+                named["files"] = {**(named.get("files") or {}), **read}  # type: ignore[dict-item]
             given = signature(function).bind(*positional, **named)
             out = given.arguments.get("out")
             if out is not None:

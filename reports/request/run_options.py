@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from neverlost.checker.engine.engines.explore import ENGINES
 from neverlost.checker.engine.search.options import Options, SearchLimits
@@ -37,6 +38,11 @@ class RunOptions:
     """The most that one search may take, within the time of all."""
     started: float = field(default_factory=time.monotonic, repr=False, compare=False)
     """When the time of all began, by `time.monotonic()`."""
+
+    def __new__(cls, *_: Any, **named: Any) -> RunOptions:
+        for name in named.keys() - cls.__dataclass_fields__.keys():
+            raise unknown("argument", name, [each for each in cls.__dataclass_fields__ if each != "started"], "the call")
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:

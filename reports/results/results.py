@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from neverlost.specs.configuration.choose import Chosen
 
 Document = Mapping[str, Any]
+REPR_VERDICTS = 4
+"""How many verdicts the text of a result lists."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trace:
     """A counterexample, step by step."""
 
@@ -58,11 +60,18 @@ class Trace:
         return self.counterexample.itf
 
     def table(self) -> Any:
-        """Return a row per state, as a pandas or Arrow table."""
-        from neverlost.reports.results.table import table
+        """Return a row per state, as an Arrow table."""
+        from neverlost.reports.results.table import make_table
 
         rows = zip(("", *self.steps), self.says, self.states, strict=True)
-        return table([{"step": step, "says": says, **state} for step, says, state in rows])
+        return make_table([{"step": step, "says": says, **state} for step, says, state in rows])
+
+    def to_pandas(self) -> Any:
+        """Return the table as a `pandas.DataFrame`.  Errors: `ImportError` where pandas is not installed."""
+        return self.table().to_pandas()
+
+    def __repr__(self) -> str:
+        return f"<Trace: {self.broken} of {self.model} is violated after {len(self.steps)} steps>"
 
     def _repr_html_(self) -> str:
         listed = "".join(f"<li>{escape(each)}</li>" for each in self.says[1:])
@@ -115,11 +124,20 @@ class Answer:
         """Return the rows of the table."""
         return [dict(self.document)]
 
-    def table(self) -> Any:
-        """Return a pandas table if pandas is installed, else an Arrow table."""
-        from neverlost.reports.results.table import table
+    @property
+    def holds(self) -> bool:
+        """True if everything that was asked holds; a search that was cut short does not say so."""
+        return bool(getattr(self, "verdict", None) == "holds")
 
-        return table(self.rows())
+    def table(self) -> Any:
+        """Return the rows as an Arrow table; numbers by kind, such as those of faults, are a column for each kind."""
+        from neverlost.reports.results.table import make_table
+
+        return make_table(self.rows())
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a `pandas.DataFrame`.  Errors: `ImportError` where pandas is not installed."""
+        return self.table().to_pandas()
 
     def _repr_html_(self) -> str:
         rows = self.rows()
@@ -137,7 +155,7 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result(Answer):
     """The verdict on one configuration; with several, `cells` has a result for each and `verdict` is the worst of them."""
 
@@ -183,6 +201,15 @@ class Result(Answer):
         found = [each.trace for one in (self, *self.cells) for each in one.properties if each.trace is not None]
         return min(found, key=lambda each: len(each.steps), default=None)
 
+    def __repr__(self) -> str:
+        verdicts = [f"{each.name} {each.verdict}" for one in self.configurations for each in one.properties]
+        counted = [
+            *verdicts[:REPR_VERDICTS],
+            *([f"{len(verdicts) - REPR_VERDICTS} more"] if len(verdicts) > REPR_VERDICTS else []),
+        ]
+        about = [self.model or f"{len(self.cells)} configurations", *([f"not decided: {self.reason}"] if self.reason else [])]
+        return f"<{type(self).__name__} {str(self.verdict).upper()}: {', '.join(counted)} ({', '.join(about)})>"
+
     @property
     def configurations(self) -> tuple[Result, ...]:
         """The cells, or this result alone."""
@@ -226,6 +253,13 @@ class Result(Answer):
             for one in self.configurations
             for each in one.properties
         ]
+
+    def cite(self) -> str:
+        """Return each verdict as a sentence to cite: property, configuration, bounds, counts, version and id."""
+        from neverlost.reports.page.render import cite
+
+        cells = [each.document for each in self.configurations]
+        return "\n".join(cite(cell, entry, self.document) for cell in cells for entry in cell["properties"])
 
 
 def verdicts(listed: Sequence[Document], counterexamples: Mapping[str, Counterexample]) -> tuple[PropertyVerdict, ...]:

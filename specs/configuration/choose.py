@@ -34,6 +34,7 @@ from neverlost.specs.configuration.version_defaults import (
     open_elr,
     parse_version,
     shown,
+    without_scala,
 )
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, unknown
@@ -125,7 +126,9 @@ def read_settings(settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
     if isinstance(settings, Mapping):
         return {name: (list(value) if isinstance(value, tuple) else value, "settings") for name, value in settings.items()}
     found: Given = {}
-    for setting in settings or ():
+    for setting in [settings] if isinstance(settings, str) else settings or ():
+        if not isinstance(setting, str):
+            raise InputError(f"bad setting {setting!r}: write a dictionary, or texts KEY=VALUE")
         name, equals, value = (each.strip() for each in setting.partition("="))
         if not equals or not name:
             raise InputError(f"bad --set {setting!r}: write KEY=VALUE")
@@ -159,7 +162,7 @@ def choose(
     if stated is not None and name is not None:
         raise InputError(f"give model or kafka.version, not both ({name!r} and {stated[0]!r})")
     if name is None:
-        version = _setting(str(stated[0]), stated, None) if stated is not None else own or ASSUMED_VERSION
+        version = _setting(_text_of_version(*stated), stated, None) if stated is not None else own or ASSUMED_VERSION
         return _of_version(version, given, subjects, offered)
     offered.pop(METADATA, None)
     if METADATA in given:
@@ -236,8 +239,16 @@ def elr_is_open_in(given: Mapping[str, tuple[Any, str]]) -> Version | None:
     if "model" in given or ELR in given:
         return None
     text, where = given.get(VERSION, (ASSUMED_VERSION.value, ""))
-    version = parse_version(str(text), _place_of_version(where))
+    version = parse_version(_text_of_version(text, where), _place_of_version(where))
     return version if version >= ELR_BY_DEFAULT else None
+
+
+def _text_of_version(value: Any, where: str) -> str:
+    """Return a version as text.  Errors: `InputError` for a number, of which 4.1 and 4.10 would be the same one."""
+    if isinstance(value, int | float):
+        place = _place_of_version(where)
+        raise InputError(f'{place} is the number {value}, of which 4.1 and 4.10 are the same: write it in quotes, "{value}"')
+    return without_scala(str(value))
 
 
 def _place_of_version(where: str) -> str:

@@ -80,21 +80,45 @@ def shown(version: Version) -> str:
     return ".".join(map(str, version))
 
 
+_OF_SCALA = re.compile(r"^(kafka_)?2\.1[0-3]-")
+"""What stands before Kafka's version in the name of its archive: the version of Scala."""
+
+
+def without_scala(text: str) -> str:
+    """Return the version of Kafka in the name of its archive, such as 3.9.0 of `2.13-3.9.0`."""
+    return _OF_SCALA.sub("", text.strip())
+
+
+def of_confluent_platform(version: Version) -> Version | None:
+    """Return the Kafka that a version of Confluent Platform carries; None for other numbers.
+
+    Source: Confluent's table of supported versions and interoperability (5.0 is 2.0, 6.0 is 2.6, 7.0 is 3.0, 8.0 is 4.0).
+    """
+    major, minor = version[:2]
+    carried = {5: (2, minor), 6: (2, 6 + minor), 7: (3, minor), 8: (4, minor)}.get(major)
+    return carried if carried in RELEASES else None
+
+
 def parse_version(text: str, where: str = "--kafka-version") -> Version:
     """`3.9` or `3.0.1` as numbers; `0.8` names a line by its first two numbers.
 
     Errors: `InputError` for another form, or a version that Kafka never had.
     """
-    if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,2}){1,3}", text.strip()):
+    number = without_scala(text)
+    if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,2}){1,3}", number):
         raise InputError(f"bad value {quoted(text)} for {where}: use a version such as 3.9 or 3.0.1")
-    version = tuple(map(int, text.strip().split(".")))
+    version = tuple(map(int, number.split(".")))
     length = 3 if version[0] == 0 else 2
     line, patch = version[:length], version[length:]
     if version[0] == 0 and len(version) == 2 and any(each[:2] == version for each in RELEASES):
         return version
     last = RELEASES.get(line)
+    carried = None if last is not None else of_confluent_platform(version)
+    if carried is not None:
+        says = f"Confluent Platform {shown(version[:2])} is Kafka {shown(carried)}"
+        raise InputError(f"there is no Kafka {number} ({where}); {says}: give {shown(carried)}")
     if last is None or len(patch) > 1 or (patch and patch[0] > last and line < MAINTAINED):
-        raise InputError(f"there is no Kafka {text.strip()} ({where}); did you mean {shown(_nearest(version))!r}? {_BETWEEN}")
+        raise InputError(f"there is no Kafka {number} ({where}); did you mean {shown(_nearest(version))!r}? {_BETWEEN}")
     return version
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from neverlost.model.kernel import Configuration
 from neverlost.specs.configuration.choose import VERSION, Chosen, Given, choose, choose_each
+from neverlost.specs.configuration.version_defaults import without_scala
 from neverlost.specs.errors import InputError
 from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, of_kind
 
@@ -48,6 +49,7 @@ def _with_version(given: Given, version: str | None) -> Given:
     """
     if version is None:
         return given
+    version = without_scala(version)
     value, where = given.get(VERSION, (version, ""))
     if str(value) != version:
         raise InputError(f"{VERSION} is {value} in {where} and {version} in --kafka-version; give the version that runs")

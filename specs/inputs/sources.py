@@ -18,6 +18,7 @@ from neverlost.specs.configuration.version_defaults import (
     ELR,
     ELR_BY_DEFAULT,
     ELR_IS_OPEN,
+    FIRST_WITH_ELR,
     LAST_WITH_ZOOKEEPER,
     Version,
     canonical,
@@ -76,7 +77,12 @@ NOT_MODELLED = {
     "flush.ms": "time is not modelled: what is flushed after a while counts as not flushed",
     "log.flush.interval.ms": "time is not modelled: what is flushed after a while counts as not flushed",
     "remote.storage.enable": "tiered storage is not modelled",
+    "replica.lag.time.max.ms": "time is not modelled: a follower may fall behind at any moment (faults.isr_shrink, faults.out)",
+    "auto.leader.rebalance.enable": "leaders move at any moment, as often as faults.leader_move allows",
+    "controlled.shutdown.enable": "false makes each stop a kill: ask with faults.kill, not with faults.clean_stop",
 }
+SILENT = {"controlled.shutdown.enable": ("true",)}
+"""Values of which nothing is said, where they are not those that switch a setting off."""
 
 
 @dataclass(frozen=True)
@@ -332,6 +338,11 @@ def _known_elr(described: Described, version: Version | None, default: Settings,
     """
     listed = (each.where for topic in described.topics.values() for each in topic.partitions.values() if each.elr)
     where = next(listed, None)
+    if where and version is not None and version < FIRST_WITH_ELR:
+        raise InputError(
+            f"{where} lists eligible leader replicas (Elr), which Kafka {shown(version)} does not have; "
+            "give the version that runs"
+        )
     if where:
         return (Setting("true", where),)
     if described.elr:
@@ -344,5 +355,5 @@ def not_modelled(settings: Settings, topics: tuple[str, ...] = ()) -> list[Notic
     return [
         Notice(NoticeKind.NOT_MODELLED, f"{key}={settings[key].value.strip()}: {says}", settings[key].where, "", topics)
         for key, says in NOT_MODELLED.items()
-        if key in settings and settings[key].value.strip() not in ("false", "null", str(2**63 - 1))
+        if key in settings and settings[key].value.strip() not in SILENT.get(key, ("false", "null", str(2**63 - 1)))
     ]

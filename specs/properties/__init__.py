@@ -33,7 +33,7 @@ def chosen_properties(model: Model, names: Iterable[str] | None) -> list[Propert
     """
     if not names:
         return guarantees(model)
-    found = []
+    names, found = [names] if isinstance(names, str) else names, []
     for name in dict.fromkeys(names):
         if name not in properties():
             raise unknown("property", name, properties(), "--property")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import neverlost
-from neverlost.reports.results.table import table
+from neverlost.reports.results.table import make_table
 from tests.support.program import ROOT, document
 from tests.support.program import neverlost as program
 
@@ -84,36 +84,57 @@ def test_texts_are_as_on_the_command_line(losing: neverlost.Result) -> None:
     assert again.id == losing.id
 
 
-class Missing:
-    """Some packages are not installed."""
-
-    def __init__(self, names: set[str]) -> None:
-        self.names = names
-
-    def find_spec(self, name: str, *_: Any) -> None:
-        if name in self.names:
-            raise ModuleNotFoundError(name)
-
-
-def test_tables_and_html(losing: neverlost.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_and_html(losing: neverlost.Result) -> None:
     assert losing.trace is not None
     assert "<table>" in losing._repr_html_() and "<svg" in losing._repr_html_() and "<svg" in losing.trace._repr_html_()
-    gone = {"pandas"}
-    monkeypatch.setattr(sys, "meta_path", [Missing(gone), *sys.meta_path])
-    monkeypatch.delitem(sys.modules, "pandas", raising=False)
     arrow, states = losing.table(), losing.trace.table()
     assert arrow.column("property").to_pylist() == ["acked-never-lost"] and arrow.column("acks").to_pylist() == ["1"]
     assert states.num_rows == len(losing.trace.states)
-    gone.add("pyarrow")
-    monkeypatch.delitem(sys.modules, "pyarrow")
-    with pytest.raises(ImportError, match=r"^a table needs pandas or pyarrow: pip install pandas$"):
-        table([{"one": 1}])
+    assert sum(arrow.column(f"faults.{kind}").to_pylist()[0] for kind in losing.properties[0].faults) > 0
 
 
-def test_with_pandas_a_table_is_its_own(losing: neverlost.Result) -> None:
-    pandas = pytest.importorskip("pandas", reason="the spark extra brings pandas")
-    found = losing.table()
-    assert isinstance(found, pandas.DataFrame) and list(found["verdict"]) == ["violated"]
+def test_a_table_is_arrow_whatever_is_installed(losing: neverlost.Result) -> None:
+    assert type(losing.table()).__module__.startswith("pyarrow")
+    frame = losing.to_pandas()
+    assert type(frame).__name__ == "DataFrame" and list(frame["verdict"]) == ["violated"]
+
+
+def test_a_column_of_numbers_and_words_is_of_words() -> None:
+    table = make_table([{"limit": 1, "faults": {"kill": 2}}, {"limit": "any", "racks": ["a", "b"]}])
+    assert table.to_pydict() == {"limit": ["1", "any"], "faults.kill": [2, None], "racks": [None, '["a", "b"]']}
+
+
+def test_a_result_says_its_answer(losing: neverlost.Result) -> None:
+    assert not losing.holds and "VIOLATED: acked-never-lost violated" in repr(losing) and len(repr(losing)) < 300
+    assert losing.trace is not None and f"after {len(losing.trace.steps)} steps" in repr(losing.trace)
+    assert losing.cite().startswith("acked-never-lost is violated in ") and str(losing.id) in losing.cite()
+
+
+@pytest.mark.parametrize(
+    ("given", "named", "says"),
+    [
+        ({}, {"foo": 1}, "unknown argument 'foo' in the call"),
+        ([("acks", "1")], {}, r"bad setting \('acks', '1'\): write a dictionary, or texts KEY=VALUE"),
+        ({"kafka.version": 4.10}, {}, 'the number 4.1, of which 4.1 and 4.10 are the same: write it in quotes, "4.1"'),
+        ("model=kraft", {"properties": "acked-never"}, "unknown property 'acked-never'.*did you mean 'acked-never-lost'"),
+    ],
+)
+def test_wrong_arguments_are_input_errors(given: Any, named: dict[str, Any], says: str) -> None:
+    with pytest.raises(neverlost.InputError, match=says):
+        neverlost.check(given, **named)
+
+
+def test_files_of_a_cluster_are_arguments_of_every_question(tmp_path: Path) -> None:
+    described = tmp_path / "topics.txt"
+    described.write_text(
+        "Topic: orders\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=1\n"
+        "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\n"
+    )
+    settings = {"acks": "all", "metadata.version": "3.9-IV0", "defects": "fixed"}
+    plain = neverlost.roll(settings, kafka_version="3.9", describe=str(described))
+    listed = neverlost.roll(settings, kafka_version="3.9", files={"describe": [str(described)]})
+    assert plain.document == listed.document and plain.verdict == "holds"
+    assert "orders" in str(neverlost.tolerance(settings, kafka_version="3.9", describe=str(described)).document)
 
 
 def test_html_is_escaped() -> None:

@@ -93,7 +93,10 @@ def test_without_a_producer_the_default_of_the_version_is_assumed_whatever_else_
     server = tmp_path / "server.properties"
     server.write_text("min.insync.replicas=2\n")
     described = tmp_path / "describe"
-    described.write_text("Topic: t\tTopicId: x\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: \n")
+    described.write_text(
+        "Topic: t\tTopicId: x\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: \n"
+        "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\n"
+    )
     for version, acks in (("2.8", "1"), ("3.0", "all"), ("4.4", "all")):
         for files in ({}, {"server_properties": server}, {"describe": described}):
             for found in read_cluster(kafka_version=version, **files):
@@ -252,3 +255,32 @@ def test_no_key_that_kafka_knows_is_taken_for_a_typo(tmp_path, role):
             path.write_text(f"client.id=x\n{key}=1\n")
             if key != "enable.auto.commit" and "auto.commit" not in key:
                 assert read_cluster(**{f"{role}_properties": path})
+
+
+@pytest.mark.parametrize(
+    ("content", "acks", "line"),
+    [
+        ("spring.kafka.producer.acks=all\nspring.kafka.producer.properties.acks=1\n", "1", 2),
+        ("spring.kafka.producer.acks=0\nspring.kafka.properties.acks=all\n", "0", 1),
+        (
+            "spring.cloud.stream.kafka.binder.required-acks=1\n"
+            "spring.cloud.stream.kafka.bindings.out.producer.configuration.acks=all\n",
+            "all",
+            2,
+        ),
+    ],
+)
+def test_a_setting_that_another_one_overrides_is_read(tmp_path, content, acks, line):
+    """Spring Boot puts `properties` over its own keys; Cloud Stream a binding's configuration over the binder's."""
+    (tmp_path / "client.properties").write_text(content)
+    found = one(producer_properties=tmp_path / "client.properties", kafka_version="3.9")
+    assert shown(found, "acks") == (acks, f"{tmp_path}/client.properties line {line}", "file")
+
+
+def test_a_worker_of_defaults_writes_with_acks_all_and_without_idempotence(tmp_path):
+    """Source: Connect's `Worker.baseProducerConfigs`."""
+    worker = "bootstrap.servers=x:9092\ngroup.id=connect\noffset.storage.topic=o\nconfig.storage.topic=c\n"
+    (tmp_path / "worker.properties").write_text(worker)
+    found = one(producer_properties=tmp_path / "worker.properties", kafka_version="3.9")
+    assert (found.settings["acks"].value, found.settings["enable.idempotence"].value) == ("all", "false")
+    assert said(found, NoticeKind.ASSUMED)[0].startswith(f"acks is not set for {tmp_path}/worker.properties: taken as all")

@@ -277,7 +277,7 @@ def test_min_insync_replicas_above_the_replication_factor_is_pointed_out(given):
     start, end = "min.insync.replicas 4 is above the replication factor 3: ", " (d line 1); lower it, or add replicas"
     assert warned(one(describe=described, kafka_version="3.6")) == [start + "no acks=all write succeeds" + end]
     assert warned(one(describe=described, kafka_version="3.7")) == [start + "Kafka 3.7 and later lower it to that" + end]
-    several = "".join(HEAD.format("min.insync.replicas=4").replace("Topic: t", f"Topic: t{number}") for number in range(3))
+    several = "".join(TOPIC.format("min.insync.replicas=4").replace("Topic: t", f"Topic: t{number}") for number in range(3))
     (found,) = read_cluster(describe=given("several", several), kafka_version="3.6")
     assert warned(found) == [f"{start}no acks=all write succeeds (several line 1 and 2 more); lower it, or add replicas"]
 
@@ -500,7 +500,7 @@ ERRORS = [
     ),
     (
         "describe",
-        HEAD.format("min.insync.replicas=0"),
+        TOPIC.format("min.insync.replicas=0"),
         "bad value '0' for min.insync.replicas in f line 1: use a whole number from 1 to 7",
     ),
     (
@@ -559,8 +559,24 @@ ERRORS = [
     ),
     (
         "describe",
-        HEAD.format("") + LINE.format(0, "1,2,3,4,5,6,7,8", 1),
-        "bad value '8' for Replicas in f line 2: use a whole number from 1 to 7",
+        HEAD.format("").replace("Count: 1", "Count: 2") + LINE.format(0, "1,2,3", 1) + LINE.format(1, "1,2,3,4,5,6,7,8", 1),
+        "bad value '8' for Replicas in f line 3: use a whole number from 1 to 7",
+    ),
+    (
+        "describe",
+        HEAD.format("").replace("Factor: 3", "Factor: 5") + LINE.format(0, "1,2,3", 1),
+        "topic 't' has ReplicationFactor 5 in f line 1, and 3 replicas in f line 2; describe again",
+    ),
+    (
+        "describe",
+        HEAD.format("") + LINE.format(0, "1,2,3", "2,3"),
+        "broker 1 leads in f line 2 and is not in the ISR there ('2,3'), which Kafka never does; describe again",
+    ),
+    (
+        "describe",
+        HEAD.format(""),
+        "topic 't' in f line 1 is described without its partitions; "
+        "use kafka-topics.sh --describe without options that leave lines out",
     ),
     (
         "describe",
@@ -647,13 +663,24 @@ def test_versions_that_kafka_never_had(text, remedy):
         ("3.10", "3.9"),
         ("3.3.2.1", "3.3.2"),
         ("4.5", "4.4"),
-        ("5.0", "4.4"),
+        ("5.9", "4.4"),
     ],
 )
 def test_releases_that_do_not_exist(text, near):
     with pytest.raises(InputError) as caught:
         read_cluster(kafka_version=text)
     assert str(caught.value).startswith(f"there is no Kafka {text} (--kafka-version); did you mean {near!r}? releases go from")
+
+
+@pytest.mark.parametrize(("text", "carried"), [("5.5", "2.5"), ("6.2.1", "2.8"), ("7.6.0", "3.6"), ("8.1", "4.1")])
+def test_a_version_of_confluent_platform_is_named_by_its_kafka(text, carried):
+    with pytest.raises(InputError, match=f"is Kafka {carried}: give {carried}"):
+        read_cluster(kafka_version=text)
+
+
+def test_eligible_leader_replicas_are_no_part_of_older_versions():
+    with pytest.raises(InputError, match=r"line 2 lists eligible leader replicas \(Elr\), which Kafka 3.9 does not have"):
+        read_cluster(describe=DATA / "describe-4.1-elr.txt", kafka_version="3.9")
 
 
 @pytest.mark.parametrize("text", ["0.8", "0.8.2", "0.8.2.2", "0.10.2.2", "0.11", "1.1.1", "2.8.2", "3.0", "3.9.7", "4.4"])

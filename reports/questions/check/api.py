@@ -71,7 +71,7 @@ def check(
     Errors: `InputError` for bad input, before anything is searched.
     """
     request = RunOptions(**search)
-    properties = None if properties is None else list(properties)
+    properties = [properties] if isinstance(properties, str) else list(properties or ()) or None
     arguments = {
         "settings": settings,
         "config": config,

@@ -46,7 +46,7 @@ WithoutBounds = type[UnboundedEncoding] | type[ParametricEncoding] | None
 METHODS = ("bmc", "induction")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ProofResult(Result):
     """The result of `prove`; with free keys, `cells` has a result for each of their values, and `unsafe` those that are
     violated."""
@@ -105,7 +105,7 @@ def prove(
     require_sense_of_every_rf(method, every_rf, out is not None)
     if out is not None:
         writable_directory(out)
-    properties = None if properties is None else list(properties)
+    properties = [properties] if isinstance(properties, str) else list(properties or ()) or None
     arguments = {"settings": settings, "config": config}
     asked, given = question.read_question("prove", arguments, _given, lambda _: (), redact)
     asked = asked.with_arguments(

@@ -99,7 +99,7 @@ def sweep(
 
     Errors: `InputError` for bad input, before anything is searched.
     """
-    properties = None if properties is None else list(properties)
+    properties = [properties] if isinstance(properties, str) else list(properties or ()) or None
     asked, (found, expected) = question.read_question(
         "sweep", {"matrix": matrix, "settings": settings, "baseline": baseline}, _read, lambda _: (), redact
     )

@@ -196,11 +196,12 @@ def _prefixed(settings: Settings, role: str) -> Named:
     return {"": _joined((key.removeprefix(f"{role}."), each) for key, each in settings.items() if not key.startswith(other))}
 
 
+CONNECT = "Kafka Connect"
 DIALECTS: tuple[Dialect, ...] = (
     Dialect("Spring Cloud Stream", _has("spring.cloud.stream.kafka."), _spring_cloud, {"acks": "1"}),
     Dialect("Spring", _has("spring.kafka."), _spring),
     Dialect("Quarkus (SmallRye)", _has("mp.messaging.", "%prod.mp.messaging."), _quarkus, {"acks": "1"}),
-    Dialect("Kafka Connect", _is_connect, _connect, {"acks": "all", "enable.idempotence": "false"}),
+    Dialect(CONNECT, _is_connect, _connect, {"acks": "all", "enable.idempotence": "false"}),
     Dialect("Kafka Streams", _is_streams, _streams),
     Dialect("the Scala producer", _has("producer.type", "serializer.class"), _librdkafka, {"acks": "0"}),
     Dialect("prefixed", _has("producer.", "consumer."), _prefixed),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from neverlost.specs.errors import InputError, quoted
-from neverlost.specs.inputs.clients.dialects import Dialect, dialect_of
+from neverlost.specs.inputs.clients.dialects import CONNECT, Dialect, dialect_of
 from neverlost.specs.inputs.syntax.documents import looks_like_json, parse_json, parse_yaml
 from neverlost.specs.inputs.syntax.known_keys import DECISIVE, known_to, meant, unknown_keys
 from neverlost.specs.inputs.syntax.properties import parse_properties
@@ -45,7 +45,7 @@ def read_clients(path: Path, role: str) -> list[Client]:
     dialect = dialect_of(settings)
     found = [_client(each, dialect, own, role, name) for each, own in dialect.clients(settings, role).items()]
     _require_everything_read(settings, found, role, dialect)
-    _require_known(settings, found, role, name)
+    _require_known(settings, found, role, name, dialect)
     return found
 
 
@@ -113,10 +113,16 @@ def _require_everything_read(settings: Settings, found: list[Client], role: str,
     read = {id(each) for own in clients for each in own.values()}
     for key, each in settings.items():
         concerns = "." not in key or key in DECISIVE[role] or re.search(rf"kafka|{role}", key)
-        suggestion = meant(key, role) if concerns and id(each) not in read and not key.startswith("%") else None
+        is_left = concerns and id(each) not in read and not key.startswith("%")
+        suggestion = meant(key, role) if is_left and not _is_overridden(key, each, role, dialect) else None
         if suggestion is not None:
             example = _example(dialect, role, suggestion)
             raise InputError(f"{quoted(key)} in {each.where} is not read by {dialect.name}; write {example}")
+
+
+def _is_overridden(key: str, setting: Setting, role: str, dialect: Dialect) -> bool:
+    """Return True if a framework would read a setting, were it not for another one that it reads in its place."""
+    return any(setting is each for own in dialect.clients({key: setting}, role).values() for each in own.values())
 
 
 def _example(dialect: Dialect, role: str, key: str) -> str:
@@ -130,10 +136,12 @@ def _example(dialect: Dialect, role: str, key: str) -> str:
     return f"{start}{key}"
 
 
-def _require_known(settings: Settings, found: list[Client], role: str, name: str) -> None:
+def _require_known(settings: Settings, found: list[Client], role: str, name: str, dialect: Dialect) -> None:
     """Errors: `InputError` for a file in which no client of the role has a known setting."""
     if any(key in known_to(role) for client in found for key in client.settings if _is_of_file(client.settings[key])):
         return
+    if role == "producer" and dialect.name == CONNECT and "connector.class" not in settings:
+        return  # a worker of defaults, which sets acks=all itself
     other = "consumer" if role == "producer" else "producer"
     if any(key in known_to(other) for key in settings):
         raise InputError(f"{name} has no setting of a {role} but those of a {other}; give it with --{other}-properties")

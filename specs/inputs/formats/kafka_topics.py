@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from neverlost.specs.configuration.version_defaults import NEWEST, OLDEST, Version, canonical
+from neverlost.specs.configuration.version_defaults import FIRST_WITH_ELR, NEWEST, OLDEST, Version, canonical
 from neverlost.specs.errors import InputError, quoted
 from neverlost.specs.inputs.syntax.printed import content
 from neverlost.specs.inputs.syntax.topics_and_settings import (
@@ -33,6 +33,7 @@ _PARTITION = re.compile(r"\s*Topic:\s*(\S+)\s+Partition:\s*(\d+)\s+((?!.*(?:Topi
 
 _LABEL = re.compile(r"(?:^|(?<=\s))([A-Z][A-Za-z]*(?: Replicas)?):")
 _OF_3_8 = re.compile(r"\b(?:Elr|ELR):")
+_WITH_ELR = re.compile(r"\b(?:Elr|ELR): *\d")
 _OF_2_2 = re.compile(r"\bPartitionCount: ")
 _NONE = ("", "N/A")
 _NO_LEADER = ("none", "-1")
@@ -72,6 +73,11 @@ def _partition(labels: dict[str, str], where: str) -> DescribedPartition:
     elr = _brokers("Elr", labels.get("Elr", labels.get("ELR", "")), where)
     leader = labels.get("Leader", "")
     known = int(leader) if leader.isascii() and leader.isdigit() and len(leader) < 11 else None
+    if known is not None and known not in isr:
+        raise InputError(
+            f"broker {known} leads in {where} and is not in the ISR there ({quoted(labels['Isr'])}), which Kafka never does; "
+            "describe again"
+        )
     found = DescribedPartition(
         number, replicas, adding, isr, elr, labels.get("Leader") not in _NO_LEADER, where, known, removing
     )
@@ -118,6 +124,8 @@ def read(document: Document) -> Described:
 
 def _printed_by(text: str) -> tuple[Version, Version]:
     """Return the oldest and the newest Kafka that prints these labels."""
+    if _WITH_ELR.search(text):
+        return FIRST_WITH_ELR, NEWEST
     if _OF_3_8.search(text):
         return (3, 8), NEWEST
     if "TopicId:" in text:
@@ -126,8 +134,24 @@ def _printed_by(text: str) -> tuple[Version, Version]:
 
 
 def _require_all(topic: Topic, many: str) -> None:
-    """Errors: `InputError` where some partitions of a topic are described and others are not: a text that was cut."""
-    if topic.partitions and many.isdecimal() and int(many) != len(topic.partitions):
+    """Errors: `InputError` where partitions of a topic are not described (a text that was cut or filtered), and where none of
+    them has as many replicas as the topic's line says."""
+    factor, sizes = (
+        topic.replication_factor,
+        {len(each.replicas) - len(each.adding): each.where for each in topic.partitions.values()},
+    )
+    if sizes and int(factor.value) not in sizes:
+        size, where = next(iter(sizes.items()))
+        raise InputError(
+            f"topic {quoted(topic.name)} has ReplicationFactor {factor.value} in {factor.where}, and {size} replicas in "
+            f"{where}; describe again"
+        )
+    if not topic.partitions:
+        raise InputError(
+            f"topic {quoted(topic.name)} in {factor.where} is described without its partitions; "
+            "use kafka-topics.sh --describe without options that leave lines out"
+        )
+    if many.isdecimal() and int(many) != len(topic.partitions):
         raise InputError(
             f"topic {quoted(topic.name)} in {topic.replication_factor.where} has PartitionCount {quoted(many)}, and "
             f"{len(topic.partitions)} of them described; give the whole output of --describe"
