@@ -141,10 +141,6 @@ class JobsDone:
     levels: tuple[int, ...] = ()
     states: int = 0
 
-    def together(self, other: JobsDone) -> JobsDone:
-        """Add up what Spark did of two parts of a search."""
-        return JobsDone(self.master, self.jobs + other.jobs, (*other.levels, *self.levels), self.states + other.states)
-
 
 @dataclass(frozen=True)
 class Outcome:

@@ -23,8 +23,7 @@ from neverlost.checker.engine.spark import session
 from neverlost.model.system import System, bind
 from tests.support.two_phase_commit import LEMMAS, MODEL, NEVER_COMMITS, PROPERTY
 
-HELD = (("neverlost.driver.states", "0"),)
-IN_FILES = (*HELD, ("neverlost.task.least", "50"), ("neverlost.task.memory", "0"))
+EVERYWHERE = (("neverlost.driver.states", "0"), ("neverlost.task.least", "50"))
 
 
 def system(participants: int) -> System:
@@ -67,12 +66,9 @@ def here(place: Path) -> dict[str, Any]:
 
 
 def on_spark(place: Path) -> dict[str, Any]:
-    """Spark, whose tasks hold the states, and on levels in files."""
+    """Spark, with every level in its tasks."""
     session.start("local[2,4]", {}, "tests")
-    return {
-        "spark": searched("spark", spark_conf=HELD),
-        "spark in files": searched("spark", spark_conf=IN_FILES, state_dir=place / "levels"),
-    }
+    return {"spark": searched("spark", spark_conf=EVERYWHERE, state_dir=place / "levels")}
 
 
 if __name__ == "__main__":

@@ -222,24 +222,6 @@ class StateTables:
                 return int(filled[0])
             self.grow(int(mixed[done, 0]) & (TABLES - 1))
 
-    def taken(self, number: int) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-        """Return the description of a table and its buckets, for `put` in another process; here it is empty from now on."""
-        description, memory = self.descriptions[number].copy(), self._memory[number]
-        start = int(description[ADDRESS]) - memory.ctypes.data
-        content = memory[start : start + int(description[BUCKETS]) * BUCKET]
-        self.descriptions[number], self._memory[number] = self._new(LEAST_PARTS, LEAST_K)
-        return description, content
-
-    def put(self, number: int, description: NDArray[np.uint64]) -> NDArray[np.uint8]:
-        """Have a table that another process had, of the same layout; its buckets belong into what is returned."""
-        fresh, memory = self._new(int(description[PARTS]), int(description[K]))
-        if not np.array_equal(np.delete(fresh, [ADDRESS, USED]), np.delete(description, [ADDRESS, USED])):
-            raise EngineError("a table of states of another form")
-        fresh[USED] = description[USED]
-        self.descriptions[number], self._memory[number] = fresh, memory
-        start = int(fresh[ADDRESS]) - memory.ctypes.data
-        return memory[start : start + int(fresh[BUCKETS]) * BUCKET]
-
     def collect(self, number: int, level: int) -> NDArray[np.uint64]:
         """Return the states of a table that a level brought, in no order."""
         found = np.empty((int(self.descriptions[number, USED]), self.layout.words), np.uint64)
@@ -249,17 +231,17 @@ class StateTables:
 
 
 class Growth:
-    """The sizes of the last levels; `parts` is by how much of all states a process has only a part of them."""
+    """The sizes of the last levels."""
 
-    def __init__(self, is_limited: bool, parts: int = 1) -> None:
+    def __init__(self, is_limited: bool) -> None:
         self.expected = (0, 0)
-        self._is_limited, self._parts = is_limited, parts
+        self._is_limited = is_limited
         self._sizes: list[int] = []
 
     def add(self, size: int, table_bytes: int) -> None:
         """Note a level, and what is expected of the next one and of the next few."""
         self._sizes = [*self._sizes[-2:], size]
-        soon, later = (each * self._parts for each in expected(self._sizes))
+        soon, later = expected(self._sizes)
         self.expected = (0, 0) if self._is_limited else (soon, later if table_bytes < GENEROUS else soon)
 
     def forget(self) -> None:

@@ -26,6 +26,7 @@ from neverlost.checker.engine.search.level_search import LevelSearch
 from neverlost.checker.engine.search.options import Options, Reporter, SearchProgress
 from neverlost.checker.engine.search.resume import kept, opened, reported
 from neverlost.checker.engine.search.symmetry import Symmetry
+from neverlost.checker.engine.search.workers import require_predecessors
 from neverlost.checker.engine.storage.levels import KEYED, Level, StateFile
 from neverlost.checker.engine.storage.sorted_states import keyed, sorted_distinct
 from neverlost.model.interpreters.columns import pack_rows
@@ -39,13 +40,9 @@ TUNING = {
     "neverlost.task.candidates": 1 << 22,
     "neverlost.task.least": 1 << 14,
     "neverlost.task.columns": 60_000,
-    "neverlost.task.memory": -1,
 }
 """What `--spark-conf` can say about our own work: the widest level that this process does itself; the most states and
-candidates of a task; the fewest states worth a task; the states from which machine code beats columns, its making included;
-the MB of memory that a task may take to hold states, by default none but on this machine."""
-
-MAY_BE_ZERO = ("neverlost.driver.states", "neverlost.task.memory")
+candidates of a task; the fewest states worth a task; the states from which machine code beats columns, its making included."""
 
 SUCCESSORS = 3
 """Candidates expected per state, for choosing how many owners share a level."""
@@ -317,9 +314,7 @@ class LevelsOnDisk:
             self._count_job()
             tasks = max(self.jobs.parallelism, -(-rows // self.tuning["neverlost.task.states"]))
             found = self.jobs.parents(LevelTask(depth, 1, tuple(_sliced(files, -(-rows // tasks)))), targets)
-        if set(found) != set(targets):
-            raise EngineError("a state of a trace has no predecessor in the level before it")
-        return found
+        return require_predecessors(targets, found)
 
     def counts(self) -> tuple[int, int, int, Counter[str]]:
         """Return how many states are generated, distinct and waiting, and how often each action fired."""
@@ -370,5 +365,5 @@ def tuning(conf: Mapping[str, str]) -> dict[str, int]:
             raise InputError(f"unknown setting {name!r} in --spark-conf; available: {', '.join(sorted(TUNING))}")
         if not value.isdigit():
             raise InputError(f"bad value {value!r} for {name} in --spark-conf: use a whole number")
-        found[name] = max(int(value), 0 if name in MAY_BE_ZERO else 1)
+        found[name] = max(int(value), 0 if name == "neverlost.driver.states" else 1)
     return found

@@ -52,10 +52,6 @@ class SearchLimits:
     depth: int | None = None
     states: int | None = None
 
-    def after(self, seconds: float) -> SearchLimits:
-        """Return what is left after so much time."""
-        return self if self.seconds is None else replace(self, seconds=max(0.0, self.seconds - seconds))
-
     @property
     def too_many_states(self) -> str:
         """What is said where the limit of states was reached."""

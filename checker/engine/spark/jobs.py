@@ -9,14 +9,12 @@ from threading import Lock, Thread
 from typing import Any
 
 from neverlost.checker.engine.disk.level_tasks import (
-    ERRORS,
     Counted,
     LevelTask,
     SearchDescription,
     Settled,
     described,
     expand,
-    failure,
     results,
     search_back,
     settle,
@@ -112,14 +110,6 @@ class SparkJobs:
             best[tuple(target)] = min(before, best.get(tuple(target), before))
         return best
 
-    def hold(self, text: str, tasks: int) -> None:
-        """Run the members of a team, all at the same time, until it is closed.
-
-        Errors: `ResourceExhausted` where one could not do its part, or was lost.
-        """
-        with spark_session.asked("a team of tasks", "levels go on in files"):
-            results(_collected(self._numbers(tasks).mapInArrow(partial(_hold, text), _RESULTS, barrier=True)))
-
     def _numbers(self, count: int) -> Any:
         return self.session.range(0, count, 1, count)
 
@@ -174,16 +164,6 @@ def _attempts() -> int:
 
     context = TaskContext.get()
     return 0 if context is None else int(context.attemptNumber())
-
-
-def _hold(text: str, batches: Iterator[Any]) -> Iterator[Any]:
-    for _ in _column(batches, "id"):
-        try:
-            from neverlost.checker.engine.spark.worker import serve
-
-            serve(text)
-        except tuple(ERRORS.values()) as problem:
-            yield from _result_rows(iter([failure(problem)]))
 
 
 def _search_back(text: str, batches: Iterator[Any]) -> Iterator[Any]:
