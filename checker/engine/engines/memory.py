@@ -95,7 +95,7 @@ class MemorySearch(LevelSearch):
         report = super()._close()
         if self.store is not None:
             self._commit(self.store, report)
-            self._relieve(0.5 if isinstance(self.workers, Local) else 0.6)
+            self._relieve(0.6)
         return report
 
     def _commit(self, store: Store, report: LevelReport) -> None:
@@ -116,14 +116,11 @@ class MemorySearch(LevelSearch):
         )
 
     def _relieve(self, most: float = 0.5) -> None:
-        """Move visited states to the store when they fill such a part of the memory that is allowed.
-
-        What columns found before there is machine code is too little to be worth it, and would keep the search in columns.
-        """
+        """Move visited states to the store when they fill such a part of the memory that is allowed; columns keep theirs."""
         limit = self.options.limits.memory_bytes
-        if isinstance(self.workers, Local) and self._may_compile:
+        if isinstance(self.workers, Local) or self.store is None or limit is None:
             return
-        if self.store is not None and limit is not None and used_memory() > most * limit:
+        if used_memory() > most * limit:
             self.workers.offload(self.store.files.location)
 
     def _limit(self) -> str | None:
@@ -147,7 +144,7 @@ class MemorySearch(LevelSearch):
     def _compile(self, local: OwnedStates, at_once: bool = False) -> bool:
         """Continue by compiled code if there is a compiler and the search is large enough, or at once; return True if so."""
         known = WORTH_COMPILING if at_once else local.known
-        if not self._may_compile or local.runs or known < min(self._worth_loading, WORTH_COMPILING):
+        if not self._may_compile or known < min(self._worth_loading, WORTH_COMPILING):
             return False
         with interrupts.later():
             try:

@@ -64,10 +64,6 @@ class Local:
         """Write the frontier to a store."""
         return [self.owned.keep(location, depth)]
 
-    def offload(self, location: str) -> None:
-        """Move visited states to a store."""
-        self.owned.offload(location)
-
     def close(self) -> None:
         """Nothing to release."""
 

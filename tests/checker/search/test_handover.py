@@ -121,12 +121,13 @@ def test_an_interrupt_while_states_are_moved() -> None:
     """What was there before can be read afterwards."""
 
     def moved(calls: Calls) -> None:
-        states = StateSet(1, expected=16)
-        states.add(np.arange(1000, dtype=np.uint64)[np.newaxis])
-        before = states.slice(0, 1000).tolist()
+        states = StateSet(1)
+        states.add(np.arange(10_000, dtype=np.uint64)[np.newaxis])
+        before = states.slice(0, 10_000).tolist()
         with suppress(KeyboardInterrupt), calls.watched():
-            states.add(np.arange(1000, 9000, dtype=np.uint64)[np.newaxis])
-        assert states.slice(0, 1000).tolist() == before
+            states.add(np.arange(10_000, 90_000, dtype=np.uint64)[np.newaxis])
+        assert states.slice(0, 10_000).tolist() == before
+        assert states.find(states.slice(0, len(states))).tolist() == [*range(len(states))]
 
     moved(whole := Calls())
     assert len(whole.places) > 20
