@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.engine.compiled.code_cache import PLAIN, cache_marker_of, folder, opened, read, write
+from neverlost.checker.engine.compiled.code_cache import cache_marker_of, folder, read, write
 from neverlost.checker.engine.compiled.compiler import GIVEN, MADE
 from neverlost.checker.engine.compiled.orbit_text import MOST_REPLICAS, ORBIT_SIGNATURES, Orbits
 from neverlost.checker.engine.compiled.order_text import ORDER_SIGNATURES, order_text
@@ -37,10 +35,6 @@ SAMPLE = 256
 def place_of(text: str) -> Path:
     """Return the file in which a program's compiled code is cached."""
     return folder() / hashlib.sha256("\0".join([*processor(), text]).encode()).hexdigest()
-
-
-LOOK = 0.5
-"""Seconds between two looks at what another process makes."""
 
 
 def text_of(system: System, properties: Sequence[Property], symmetry: Symmetry | None) -> str:
@@ -74,15 +68,11 @@ class Programs:
         text = text_of(system, properties, symmetry) if text is None else text
         self._best = place_of(text)
         self._sign = cache_marker_of(system, properties, symmetry is not None)
-        self._lock: int | None = None
-        self._text: str | None = None
-        self._looked_at = 0.0
         self._compiler: subprocess.Popen[bytes] | None = None
         self._scratch: scratch.Folder | None = None
         found = read(self._best)
         try:
             if found is None:
-                self._text = text
                 self._start_compiler(text)
                 found = compiled(text, OptimizationLevel.NONE)
             self._load(found)
@@ -94,33 +84,8 @@ class Programs:
         self._loaded = Loaded(machine_code, self._signatures)
         self.functions.update(self._loaded.functions)
 
-    def _is_ours(self) -> bool:
-        """Return True if no other process compiles this program; none will start until we have finished."""
-        with contextlib.suppress(ImportError, OSError):
-            import fcntl
-
-            folder().mkdir(parents=True, exist_ok=True, mode=0o700)
-            with opened(folder()) as place:
-                self._lock = os.open(f"{self._best.name}.lock", os.O_CREAT | os.O_RDWR | PLAIN, 0o600, dir_fd=place)
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(self._lock)
-                self._lock = None
-                return False
-        return True
-
-    def _unlock(self) -> None:
-        if self._lock is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(f"{self._best}.lock")
-            os.close(self._lock)
-            self._lock = None
-
     def _start_compiler(self, text: str) -> None:
-        """Start a process that optimises the program, unless one is running already."""
-        if not self._is_ours():
-            return
+        """Start a process that optimises the program."""
         self._scratch = scratch.Folder("machine-code")
         self._place = Path(self._scratch.name)
         (self._place / GIVEN).write_text(text)
@@ -142,7 +107,7 @@ class Programs:
     def improve(self) -> bool:
         """Use better code if it has been compiled by now; return True if so. No call into the code may be running."""
         if self._compiler is None:
-            return self._text is not None and self._improve_by_another(self._text)
+            return False
         has_ended = self._compiler.poll() is not None
         found = read(self._place / MADE)
         if found is not None:
@@ -152,19 +117,6 @@ class Programs:
         if has_ended or found is not None:
             self.close()
         return found is not None
-
-    def _improve_by_another(self, text: str) -> bool:
-        """Change to what another process has made; where that is gone without, make it here."""
-        if time.monotonic() - self._looked_at < LOOK:
-            return False
-        self._looked_at = time.monotonic()
-        found = read(self._best)
-        if found is None:
-            self._start_compiler(text)
-            return False
-        self._text = None
-        self._load(found)
-        return True
 
     def identify(self, rows: Rows, count: int) -> int:
         """Put the first rows into the form that the search knows them by; how many states they stand for."""
@@ -217,7 +169,6 @@ class Programs:
 
     def close(self) -> None:
         """End the compiler."""
-        self._text = None
         if self._compiler is not None:
             self._compiler.kill()
             self._compiler.wait()
@@ -225,4 +176,3 @@ class Programs:
         if self._scratch is not None:
             self._scratch.cleanup()
             self._scratch = None
-        self._unlock()

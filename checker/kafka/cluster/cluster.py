@@ -1,6 +1,6 @@
 """A Kafka cluster on loopback: controllers and brokers as processes with their own folders and ports.
 
-    with cluster(kafka_home(version="3.9"), brokers=3) as kafka:
+    with cluster(find_kafka(version="3.9"), brokers=3) as kafka:
         kafka.create_topic("t", [1, 2, 3], {"min.insync.replicas": "2"})
         kafka.produce("t", b"m1", acks="all")
         kafka.partition("t").isr
@@ -11,10 +11,7 @@ Whatever happens inside, the processes are gone and the folder is removed afterw
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import shutil
 import signal
-import tempfile
 import threading
 import uuid
 from base64 import urlsafe_b64encode
@@ -23,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from neverlost.checker.engine.host import scratch
 from neverlost.checker.kafka.cluster.batches import Record, batches
 from neverlost.checker.kafka.cluster.clients import Admin, ProduceResult, Sending, fetch_all
 from neverlost.checker.kafka.cluster.jars import KafkaHome
@@ -32,7 +30,6 @@ from neverlost.checker.kafka.cluster.process import ClusterError, Java, Process,
 
 FIRST_CONTROLLER = 101
 SEGMENT = "00000000000000000000.log"
-PREFIX = "neverlost-kafka-"
 
 SETTINGS = {
     "num.network.threads": "1",
@@ -319,17 +316,15 @@ def cluster(
     """Run a cluster while the context is open.  `settings` go into every server.properties, `features` to kafka-storage.sh
     format; `further_listeners` are names with security protocols, beside the plain one for clients.  Each broker has
     `directories` log directories.  Errors: `ClusterError` when it does not become ready."""
-    remove_abandoned_folders()
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    with (folder / "owner").open("w") as owner, interrupted_by_sigterm():
-        fcntl.flock(owner, fcntl.LOCK_EX)
-        found = Cluster(home, folder, dict(settings or {}), dict(features or {}), dict(further_listeners or {}), directories)
+    scratch.clear()
+    with scratch.folder("kafka-cluster") as folder, interrupted_by_sigterm():
+        given = dict(settings or {}), dict(features or {}), dict(further_listeners or {})
+        found = Cluster(home, Path(folder), *given, directories)
         try:
             found.start(brokers, controllers)
             yield found
         finally:
             found.stop()
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -348,11 +343,3 @@ def interrupted_by_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def remove_abandoned_folders() -> None:
-    """Remove cluster folders whose owner was killed; its processes ended with it."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError), (folder / "owner").open() as owner:
-            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)

@@ -54,19 +54,13 @@ def test_fast_code_is_made_beside_the_search_and_used_by_the_next(system: System
     assert again._compiler is None and first_successors(again) == expected
 
 
-def test_one_process_at_a_time_makes_a_program_and_others_use_it(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "LOOK", 0.0)
-    first, second, third = (Programs(system, ()) for _ in range(3))
+def test_two_that_make_a_program_at_a_time_leave_it_once(system: System) -> None:
+    first, second = Programs(system, ()), Programs(system, ())
     expected = first_successors(first)
-    assert first._compiler is not None and second._compiler is None and third._compiler is None
-    assert not second.improve(), "there is nothing yet"
-    first.close()
-    assert not second.improve() and second._compiler is not None, "the first ended without it"
-    assert not third.improve() and third._compiler is None
-    assert second._compiler.wait() == 0 and second.improve()
-    assert third.improve() and not third.improve() and third._compiler is None
-    assert first_successors(second) == first_successors(third) == expected
-    assert len([each for each in folder().iterdir() if each.name != SECRET]) == 2, "no lock is left"
+    for each in (first, second):
+        assert each._compiler is not None and each._compiler.wait() == 0 and each.improve()
+    assert first_successors(first) == first_successors(second) == expected
+    assert len([each for each in folder().iterdir() if each.name != SECRET]) == 2
 
 
 def test_a_search_asks_soon_for_what_an_earlier_one_left(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
