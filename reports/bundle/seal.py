@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "neverlost.bundle/2"
 RESULT, ENVIRONMENT, COMMAND, CONFIGURATION = "result.json", "environment.json", "command.txt", "config.toml"
-RENDERED = (".md", ".html", ".svg", ".mmd", ".xml", ".sarif", ".csv", ".log", ".sh")
+RENDERED = (".md", ".html", ".svg", ".xml", ".sarif", ".csv", ".log", ".sh")
 """What `render` writes."""
 
 PACKAGES = ("numpy", "z3-solver", "pyarrow", "pyspark", "networkx")
@@ -139,7 +139,7 @@ def write_traces(folder: Path, counterexamples: Mapping[str, Counterexample]) ->
 
 
 def write_pictures(place: Path, name: str, counterexample: Counterexample) -> None:
-    """Write the SVG and Mermaid pictures of a counterexample beside its trace file."""
+    """Write the picture of a counterexample beside its trace file."""
     for extension, picture in counterexample.pictures().items():
         write_text(place / f"{name.removesuffix(SUFFIX)}.{extension}", picture)
 

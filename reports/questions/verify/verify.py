@@ -44,7 +44,7 @@ HOW = frozenset({"source", "engine", "states", "levels", "fired", "seconds", "pe
 NAMES = re.compile(
     r"(question|result|environment|manifest|ledger)\.json|command\.txt|config\.toml|reachable\.xz|history\.jsonl"
     r"|question/[0-9]{2,4}|obligations/[a-z-]{1,60}/([0-9]{3,5}-[a-z-]{1,40}\.smt2|obligations\.json)"
-    r"|(traces/)?([0-9]{2,5}-)?[a-z-]{1,60}\.(itf\.json|svg|mmd)|(report|summary|nines)\.(md|html)"
+    r"|(traces/)?([0-9]{2,5}-)?[a-z-]{1,60}\.(itf\.json|svg)|(report|summary|nines)\.(md|html)"
     r"|verdicts\.csv|changes\.sh|annotations\.log|junit\.xml|results\.sarif"
 )
 """What a file of some bundle may be called: any other is refused before anything is derived."""
