@@ -24,8 +24,8 @@ from neverlost.reports.documents.ledger_file import add_to_ledger
 from neverlost.specs.configuration.choose import PREFIXED
 from neverlost.specs.configuration.input import LARGEST_FILE, read_json
 from neverlost.specs.configuration.keys import KEYS, shown
-from neverlost.specs.errors import InputError, misread
-from neverlost.specs.strict_json import parsed_json
+from neverlost.specs.errors import InputError, describe_misreading
+from neverlost.specs.strict_json import parse_json
 
 if TYPE_CHECKING:
     from neverlost.reports.page.tables import TableReport
@@ -117,7 +117,7 @@ def remove_earlier_bundle(folder: Path) -> None:
     as the manifest lists it stays: it is somebody else's, or was changed."""
     try:
         with (folder / MANIFEST).open("rb") as stream:
-            listed = parsed_json(stream.read(LARGEST_FILE).decode(), MANIFEST)["files"]
+            listed = parse_json(stream.read(LARGEST_FILE).decode(), MANIFEST)["files"]
     except (OSError, InputError, ValueError, KeyError, TypeError):
         listed = {}
     (folder / MANIFEST).unlink(missing_ok=True)
@@ -182,7 +182,7 @@ def render_again(directory: str, target: str | None, tables: Mapping[str, TableR
     try:
         reports = render(folder, document, place, tables=tables)
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as problem:
-        raise InputError(f"{RESULT} of {directory!r} is not a result of ours: {misread(problem)}") from None
+        raise InputError(f"{RESULT} of {directory!r} is not a result of ours: {describe_misreading(problem)}") from None
     if not reports:
         kind = str(document.get("schema")).partition(".")[2].partition("/")[0]
         raise InputError(f"{directory!r} has a result of kind {kind!r:.60}, of which no report is made; read its {RESULT}")

@@ -14,7 +14,7 @@ from neverlost.checker.engine.compiled import compiled_search as team
 from neverlost.checker.engine.disk import on_disk_search
 from neverlost.checker.engine.engines import memory
 from neverlost.checker.engine.engines.explore import explore
-from neverlost.checker.engine.evidence.reachable_states import walked
+from neverlost.checker.engine.evidence.reachable_states import count_reachable
 from neverlost.checker.engine.outcome import Outcome
 from neverlost.checker.engine.proof import bounded_search
 from neverlost.checker.engine.proof.induction import prove
@@ -48,7 +48,7 @@ def calls(kind: type, name: str) -> list[str]:
 
 def here(place: Path) -> dict[str, Any]:
     """Every engine but Spark."""
-    found: dict[str, Any] = {"ints": [walked(system(5), [PROPERTY])]}
+    found: dict[str, Any] = {"ints": [count_reachable(system(5), [PROPERTY])]}
     found["columns"] = searched("columns", workers=1)
     memory.WORTH_COMPILING = memory.WORTH_LOADING = 12
     compiled = calls(team.CompiledSearch, "round")

@@ -110,7 +110,7 @@ class CompiledSearch:
         self._waiting, self._frontier = Shares(self._frontier, self._chunk, self._rows), []
 
     def _rows(self, block: Rows | Block) -> Rows:
-        return self._order.joined(block) if isinstance(block, Block) else block
+        return self._order.join(block) if isinstance(block, Block) else block
 
     def round(self) -> bool:
         """Expand parts of the frontier and insert their successors; return True if the level has more."""
@@ -180,7 +180,7 @@ class CompiledSearch:
         if len(blocks) < len(waiting):
             blocks = [*self._order.run([self._rows(each) for each in waiting]).blocks()]
         self._waiting = Shares(blocks, self._chunk, self._rows)
-        return [store.write_level_content(depth, [each.stored() for each in blocks], self._waiting.left, ASCENDING)]
+        return [store.write_level_content(depth, [each.to_bytes() for each in blocks], self._waiting.left, ASCENDING)]
 
     def offload(self, location: str) -> None:
         """Empty the tables: every level is in the store, and what this one has found is kept beside.  The frontier stays."""
@@ -196,7 +196,7 @@ class CompiledSearch:
     def restore(self, store: Store, level: Level) -> None:
         """Insert a level that an earlier search stored."""
         self._base = (self._base[0] + level.generated, self._base[1] + Counter(level.fired))
-        blocks, room = [store.packed(file).T for file in level.files], self.boxes.capacity
+        blocks, room = [store.read_packed(file).T for file in level.files], self.boxes.capacity
         if self._stored is None:
             self._take_in(rows[at : at + room] for rows in blocks for at in range(0, len(rows), room))
             self._next_level()

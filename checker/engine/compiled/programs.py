@@ -12,19 +12,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.engine.compiled.code_cache import cache_marker_of, folder, read, write
+from neverlost.checker.engine.compiled.code_cache import find_cache_marker, folder, read, write
 from neverlost.checker.engine.compiled.compiler import GIVEN, MADE
 from neverlost.checker.engine.compiled.orbit_text import MOST_REPLICAS, ORBIT_SIGNATURES, Orbits
-from neverlost.checker.engine.compiled.order_text import ORDER_SIGNATURES, order_text
-from neverlost.checker.engine.compiled.table_text import TABLE_SIGNATURES, Layout, table_text
+from neverlost.checker.engine.compiled.order_text import ORDER_SIGNATURES, emit_order_functions
+from neverlost.checker.engine.compiled.table_text import TABLE_SIGNATURES, Layout, emit_table_functions
 from neverlost.checker.engine.host import scratch
 from neverlost.checker.engine.host.processes import SAFE_PATH
 from neverlost.checker.engine.outcome import EngineError
 from neverlost.checker.engine.search.symmetry import Symmetry
-from neverlost.model.interpreters.columns import Successors, holds
-from neverlost.model.interpreters.compiled_program import program
-from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compiled, processor
-from neverlost.model.interpreters.machine_code import SIGNATURES, Rows, left_its_bounds
+from neverlost.model.interpreters.columns import Successors, evaluate_condition
+from neverlost.model.interpreters.compiled_program import emit_system
+from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compile_program, describe_processor
+from neverlost.model.interpreters.machine_code import SIGNATURES, Rows, make_bounds_error
 from neverlost.model.system import System
 from neverlost.specs.property import Property
 
@@ -32,25 +32,25 @@ SAMPLE = 256
 """States whose successors and properties are compared with the columns interpreter before machine code is trusted."""
 
 
-def place_of(text: str) -> Path:
+def find_cached_file(text: str) -> Path:
     """Return the file in which a program's compiled code is cached."""
-    return folder() / hashlib.sha256("\0".join([*processor(), text]).encode()).hexdigest()
+    return folder() / hashlib.sha256("\0".join([*describe_processor(), text]).encode()).hexdigest()
 
 
-def text_of(system: System, properties: Sequence[Property], symmetry: Symmetry | None) -> str:
+def emit_program(system: System, properties: Sequence[Property], symmetry: Symmetry | None) -> str:
     """Return the LLVM text of a search's program. Errors: `RuntimeError` for symmetry of too many replicas."""
     if symmetry is not None and symmetry.replicas > MOST_REPLICAS:
         raise RuntimeError(f"symmetry of {symmetry.replicas} replicas")
-    steps = program(system, [each.condition for each in properties])
-    texts = [steps, table_text(Layout.of(system)), order_text(system.words)]
+    steps = emit_system(system, [each.condition for each in properties])
+    texts = [steps, emit_table_functions(Layout.of(system)), emit_order_functions(system.words)]
     lines = "\n".join(texts if symmetry is None else [*texts, Orbits(symmetry).text]).split("\n")
     declared = dict.fromkeys(line for line in lines if line.startswith("declare "))
     return "\n".join([*declared, *[line for line in lines if line not in declared]])
 
 
-def is_kept(text: str) -> bool:
+def is_cached(text: str) -> bool:
     """Return True if an earlier search cached compiled code for this program."""
-    return read(place_of(text)) is not None
+    return read(find_cached_file(text)) is not None
 
 
 class Programs:
@@ -65,16 +65,16 @@ class Programs:
         self.system, self.properties, self.symmetry = system, tuple(properties), symmetry
         self.functions: dict[str, Callable[..., int]] = {}
         self._signatures = SIGNATURES | TABLE_SIGNATURES | ORDER_SIGNATURES | (ORBIT_SIGNATURES if symmetry else {})
-        text = text_of(system, properties, symmetry) if text is None else text
-        self._best = place_of(text)
-        self._sign = cache_marker_of(system, properties, symmetry is not None)
+        text = emit_program(system, properties, symmetry) if text is None else text
+        self._best = find_cached_file(text)
+        self._sign = find_cache_marker(system, properties, symmetry is not None)
         self._compiler: subprocess.Popen[bytes] | None = None
         self._scratch: scratch.Folder | None = None
         found = read(self._best)
         try:
             if found is None:
                 self._start_compiler(text)
-                found = compiled(text, OptimizationLevel.NONE)
+                found = compile_program(text, OptimizationLevel.NONE)
             self._load(found)
         except RuntimeError:
             self.close()
@@ -133,7 +133,7 @@ class Programs:
         places = [each.ctypes.data for each in (after, origins, fired)]
         count = self.functions["expand"](rows.ctypes.data, len(rows), *places)
         if count < 0:
-            raise left_its_bounds(self.system, rows, count)
+            raise make_bounds_error(self.system, rows, count)
         self.identify(after, count)
         return after[:count], origins[:count]
 
@@ -157,7 +157,10 @@ class Programs:
         if self.properties:
             self.functions["judge"](rows.ctypes.data, len(rows), broken.ctypes.data)
         for number, each in enumerate(self.properties):
-            if ((broken >> np.uint64(number) & np.uint64(1)).astype(bool) == holds(self.system, rows.T, each.condition)).any():
+            if (
+                (broken >> np.uint64(number) & np.uint64(1)).astype(bool)
+                == evaluate_condition(self.system, rows.T, each.condition)
+            ).any():
                 raise EngineError(f"machine code and the columns interpreter disagree on {each.name}")
 
     def _any_states(self) -> Rows:

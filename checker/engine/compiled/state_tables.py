@@ -69,7 +69,7 @@ GENEROUS = 1 << 31
 """Bytes; larger tables get room for one level only.  With a limit of memory, tables grow only when they are full."""
 
 
-def cleared(size: int) -> NDArray[np.uint8]:
+def allocate_zeros(size: int) -> NDArray[np.uint8]:
     """Memory of zeros, which the system has back as soon as it is let go; on huge pages where there are and it is worth one.
 
     The system hands out a page when it is touched first, and that takes as long for a small one as for a quarter of a huge one:
@@ -91,9 +91,9 @@ def cleared(size: int) -> NDArray[np.uint8]:
     return whole[start : start + size]
 
 
-def cleared_rows(count: int, words: int) -> NDArray[np.uint64]:
+def allocate_rows(count: int, words: int) -> NDArray[np.uint64]:
     """Rows of zeros in such memory."""
-    return cleared(count * words * 8).view(np.uint64).reshape(count, words)
+    return allocate_zeros(count * words * 8).view(np.uint64).reshape(count, words)
 
 
 class Arena:
@@ -106,7 +106,7 @@ class Arena:
     def room(self, count: int) -> NDArray[np.uint64]:
         """Rows of zeros, as many as that at least; `take` says how many were written."""
         if len(self._free) < count:
-            self._free = cleared_rows(max(2 * count, PIECE // (8 * self._words)), self._words)
+            self._free = allocate_rows(max(2 * count, PIECE // (8 * self._words)), self._words)
         return self._free
 
     def take(self, count: int) -> NDArray[np.uint64]:
@@ -115,12 +115,12 @@ class Arena:
         return taken
 
 
-def _bytes(buckets: int) -> int:
+def _count_bytes(buckets: int) -> int:
     """Memory of a table, with what begins at a bucket's place; what follows a last body is written as it was."""
     return buckets * BUCKET + 2 * BUCKET
 
 
-def none_passed_on(words: int) -> NDArray[np.uint64]:
+def make_latest(words: int) -> NDArray[np.uint64]:
     """What `scatter` remembers at first: rows at places that are not theirs, which equal no state that is looked for there."""
     rows = np.zeros((LATEST, words), np.uint64)
     rows[0, 0] = 1
@@ -134,8 +134,8 @@ class StateTables:
         self.layout, self.functions = layout, functions
         self.descriptions = np.zeros((TABLES, DESCRIPTION), np.uint64)
         self._memory: list[NDArray[np.uint8]] = []
-        size = _bytes(LEAST_PARTS << max(k, LEAST_K))
-        shared = cleared(TABLES * size) if size < HUGE_PAGE else None  # let go when the last of them has grown
+        size = _count_bytes(LEAST_PARTS << max(k, LEAST_K))
+        shared = allocate_zeros(TABLES * size) if size < HUGE_PAGE else None  # let go when the last of them has grown
         for number in range(TABLES):
             part = None if shared is None else shared[number * size :][:size]
             self.descriptions[number], memory = self._new(LEAST_PARTS, max(k, LEAST_K), part)
@@ -154,7 +154,7 @@ class StateTables:
         if k > self.layout.rest_bits or parts << k > MOST_BUCKETS:
             raise EngineError("a table of states cannot grow any more")
         buckets, size, places = parts << k, self.layout.bytes(k), self.layout.places(k)
-        memory = cleared(_bytes(buckets)) if memory is None else memory
+        memory = allocate_zeros(_count_bytes(buckets)) if memory is None else memory
         description = np.zeros(DESCRIPTION, np.uint64)
         description[ADDRESS] = -(-memory.ctypes.data // BUCKET) * BUCKET
         description[[K, PARTS, RECIPROCAL, INVERSE, BYTES, PLACES, BUCKETS, LANES]] = (
@@ -241,7 +241,7 @@ class Growth:
     def add(self, size: int, table_bytes: int) -> None:
         """Note a level, and what is expected of the next one and of the next few."""
         self._sizes = [*self._sizes[-2:], size]
-        soon, later = expected(self._sizes)
+        soon, later = predict_growth(self._sizes)
         self.expected = (0, 0) if self._is_limited else (soon, later if table_bytes < GENEROUS else soon)
 
     def forget(self) -> None:
@@ -249,7 +249,7 @@ class Growth:
         self.expected = (0, 0)
 
 
-def expected(growth: Sequence[int]) -> tuple[int, int]:
+def predict_growth(growth: Sequence[int]) -> tuple[int, int]:
     """About how many states the next level will bring, and the next few, from the sizes of the last three.
 
     It is for making room only; where it is wrong, tables grow when they are full.

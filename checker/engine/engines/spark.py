@@ -20,7 +20,7 @@ def explore(
     """Explore every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`."""
     asked = options or Options()
     master, conf = asked.spark_master or f"local[{asked.workers or '*'},4]", dict(asked.spark_conf)
-    narrow = on_disk_search.tuning(conf)["neverlost.driver.states"]
+    narrow = on_disk_search.parse_tuning(conf)["neverlost.driver.states"]
     outcome = on_disk_search.explore(system, properties, asked, reporter, lambda search: SparkJobs(search, master, conf))
     if reporter is not None and outcome.cluster is not None and not outcome.cluster.jobs:
         reporter(_note_without_jobs(outcome, narrow))

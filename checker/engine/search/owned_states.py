@@ -102,15 +102,15 @@ class OwnedStates:
         if self.configurations.count == 1:
             start, end = self.bounds[depth], self.bounds[depth + 1]
             if end - start <= BATCH:
-                batch, taken, first = self._looked_through(start, end)
+                batch, taken, first = self._look_through(start, end)
                 yield batch, taken, start - first, end - first
                 return
         for batch in self._level_batches(depth):
             if self.configurations.count > 1:
                 batch = batch.compress(np.isin(self.configurations.of(batch), homes), axis=1)
-            yield batch, self.expansion.taken(batch), 0, batch.shape[1]
+            yield batch, self.expansion.take_steps(batch), 0, batch.shape[1]
 
-    def _looked_through(self, start: int, end: int) -> tuple[Packed, Taken, int]:
+    def _look_through(self, start: int, end: int) -> tuple[Packed, Taken, int]:
         """Return the steps from some levels at once, which is much faster where they are small, and where the first one begins.
 
         Who looks for a trace asks for level after level, backwards.
@@ -118,7 +118,7 @@ class OwnedStates:
         if self._looked is None or not self._looked[2] <= start < end <= self._looked[2] + self._looked[0].shape[1]:
             first = next(each for each in self.bounds if each >= end - BATCH)
             states = self.states.slice(first, end)
-            self._looked = states, self.expansion.taken(states), first
+            self._looked = states, self.expansion.take_steps(states), first
         return self._looked
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:

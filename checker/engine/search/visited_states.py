@@ -34,7 +34,7 @@ class StateSet:
         """Insert the states that are not there yet, in order; how many there were."""
         fresh = [key for key in dict.fromkeys(self._keys(states)) if key not in self._numbers]
         end = self.size + len(fresh)
-        with interrupts.later():  # what is known and what has a row are the same states
+        with interrupts.delay_interrupts():  # what is known and what has a row are the same states
             if end > len(self._rows):
                 more = np.empty((max(end, 2 * self.size) - self.size, self.words), np.uint64)
                 self._rows = np.concatenate([self._rows[: self.size], more])

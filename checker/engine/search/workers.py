@@ -57,7 +57,7 @@ class Local:
     def restore(self, store: Store, level: Level) -> None:
         """Insert a level that an earlier search stored."""
         for file in level.files:
-            self.owned.absorb(store.packed(file))
+            self.owned.absorb(store.read_packed(file))
         self.owned.restore_level(level.generated, level.fired)
 
     def keep(self, location: str, depth: int) -> list[StateFile]:

@@ -56,7 +56,7 @@ def run(
         session = starting.result()
         left |= {pool.submit(_answer, session, work, each): number for number, each in enumerate(jobs)}
         while left and time.monotonic() < deadline:
-            with interrupts.searching():
+            with interrupts.interrupt_at_once():
                 finished = wait(left, LOOK, FIRST_COMPLETED).done
             for done in finished:
                 yield JobReport(left.pop(done), *done.result())
@@ -93,14 +93,14 @@ def _cancel(session: Any) -> None:
 
 def _answer(session: Any, work: Work, arguments: tuple[Any, ...]) -> tuple[str, Any]:
     try:
-        rows = session.range(0, 1, 1, 1).mapInArrow(partial(_done, work, arguments), "answer binary").collect()
+        rows = session.range(0, 1, 1, 1).mapInArrow(partial(_do_job, work, arguments), "answer binary").collect()
     except Exception as problem:
-        return "failure", spark_session.reason(problem)
+        return "failure", spark_session.find_reason(problem)
     kind, value = pickle.loads(rows[0][0])
     return kind, value
 
 
-def _done(work: Work, arguments: tuple[Any, ...], batches: Iterator[Any]) -> Iterator[Any]:
+def _do_job(work: Work, arguments: tuple[Any, ...], batches: Iterator[Any]) -> Iterator[Any]:
     """Yield a task: what a job comes to, in a process of its own."""
     import pyarrow as pa
 

@@ -14,10 +14,10 @@ from neverlost.checker.engine.compiled import code_cache as kept
 from neverlost.checker.engine.compiled import programs
 from neverlost.checker.engine.compiled.code_cache import SECRET, folder, read, write
 from neverlost.checker.engine.compiled.compiled_search import CompiledSearch
-from neverlost.checker.engine.compiled.programs import Programs, text_of
+from neverlost.checker.engine.compiled.programs import Programs, emit_program
 from neverlost.checker.engine.engines import memory
 from neverlost.checker.engine.outcome import EngineError, Verdict
-from neverlost.model.interpreters.llvm import OptimizationLevel, compiled
+from neverlost.model.interpreters.llvm import OptimizationLevel, compile_program
 from neverlost.model.system import System
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
@@ -70,7 +70,7 @@ def test_a_search_asks_soon_for_what_an_earlier_one_left(system: System, monkeyp
     before = memory.explore(system)
     improved(system)
     assert not teams and memory.explore(system).counts == before.counts and teams == [system]
-    monkeypatch.setattr(programs, "is_kept", lambda text: False)
+    monkeypatch.setattr(programs, "is_cached", lambda text: False)
     assert memory.explore(system).counts == before.counts and teams == [system], "the text decides"
 
 
@@ -138,9 +138,10 @@ def poisoned(system: System, asked: Property) -> None:
     """Leave code that takes every step as it should, and of which no state breaks the property."""
     harmless = replace(asked, condition=lambda k, s: k.any_of(True))
     write(
-        programs.place_of(text_of(system, [asked], None)), compiled(text_of(system, [harmless], None), OptimizationLevel.NONE)
+        programs.find_cached_file(emit_program(system, [asked], None)),
+        compile_program(emit_program(system, [harmless], None), OptimizationLevel.NONE),
     )
-    write(kept.cache_marker_of(system, [asked], False), b"")
+    write(kept.find_cache_marker(system, [asked], False), b"")
 
 
 @pytest.mark.usefixtures("system")
@@ -181,6 +182,6 @@ def test_only_so_many_files_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_another_property_or_configuration_is_another_program(system: System) -> None:
-    found = [text_of(system, (), None), text_of(classic("kip-101", 2, 2, 1, 1), (), None)]
-    found.append(text_of(system, [properties()["strong-isr"]], None))
+    found = [emit_program(system, (), None), emit_program(classic("kip-101", 2, 2, 1, 1), (), None)]
+    found.append(emit_program(system, [properties()["strong-isr"]], None))
     assert len(set(found)) == 3

@@ -22,7 +22,7 @@ from neverlost.checker.engine.outcome import Outcome, Verdict
 from neverlost.checker.engine.search.options import Options
 from neverlost.checker.engine.search.visited_states import StateSet
 from neverlost.checker.engine.search.workers import Local
-from neverlost.model.interpreters.llvm import OptimizationLevel, compiled
+from neverlost.model.interpreters.llvm import OptimizationLevel, compile_program
 from neverlost.specs.properties import guarantees
 from tests.support.searches import classic, essence
 
@@ -88,9 +88,9 @@ def _quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Compiled code is there."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     asked = guarantees(SYSTEM.model)
-    text = programs.text_of(SYSTEM, asked, None)
-    programs.write(programs.place_of(text), compiled(text, OptimizationLevel.NONE))
-    monkeypatch.setattr(programs, "text_of", lambda *_: text)
+    text = programs.emit_program(SYSTEM, asked, None)
+    programs.write(programs.find_cached_file(text), compile_program(text, OptimizationLevel.NONE))
+    monkeypatch.setattr(programs, "emit_program", lambda *_: text)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

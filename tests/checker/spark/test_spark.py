@@ -236,7 +236,7 @@ def test_bad_settings_are_input_errors(conf: tuple[str, str], message: str) -> N
 
 def test_the_source_archive_is_enough_for_an_executor(tmp_path: Path) -> None:
     """Python imports tasks, models and properties from the archive, and finds the same digest."""
-    archive = spark_session.packed_source(tmp_path)
+    archive = spark_session.pack_source(tmp_path)
     program = (
         "import neverlost.checker.engine.spark.jobs, neverlost.checker.engine.disk.level_tasks;"
         "import json, neverlost.checker as checker;"
@@ -270,18 +270,18 @@ class TestJava:
     """Which Java serves, and what is said when none does."""
 
     def test_the_extra_serves_without_an_installed_java(self) -> None:
-        home = spark_java.java_home({"PATH": ""})
+        home = spark_java.find_java_home({"PATH": ""})
         launched = [home / "bin" / "java", spark_java.MISSING_MODULE, "-version"]
         assert subprocess.run(launched, capture_output=True, check=False).returncode == 0
-        version = spark_java.java_version(home)
+        version = spark_java.read_java_version(home)
         assert version is not None and version >= spark_java.OLDEST
 
     def test_without_any_java_the_remedy_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(spark_java, "_extra_home", lambda: None)
+        monkeypatch.setattr(spark_java, "_find_extra_home", lambda: None)
         with pytest.raises(
             InputError, match=r"needs Java 17 or newer, and there is none; install .* pip install 'neverlost\[java\]'"
         ):
-            spark_java.java_home({"PATH": ""})
+            spark_java.find_java_home({"PATH": ""})
 
     @pytest.mark.parametrize(
         ("script", "what"),
@@ -292,13 +292,13 @@ class TestJava:
         ],
     )
     def test_an_old_java_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, what: str) -> None:
-        monkeypatch.setattr(spark_java, "_extra_home", lambda: None)
+        monkeypatch.setattr(spark_java, "_find_extra_home", lambda: None)
         launcher = tmp_path / "bin" / "java"
         launcher.parent.mkdir()
         launcher.write_text(f"#!/bin/sh\n{script}\n")
         launcher.chmod(0o755)
         with pytest.raises(InputError, match=f"JAVA_HOME {tmp_path} {what}"):
-            spark_java.java_home({"PATH": "", "JAVA_HOME": str(tmp_path)})
+            spark_java.find_java_home({"PATH": "", "JAVA_HOME": str(tmp_path)})
 
     def test_what_starts_java_leaves_nothing_where_it_is_killed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """It is in a folder that is cleared once its owner is gone."""
