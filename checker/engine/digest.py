@@ -41,7 +41,6 @@ def lemma_digest(lemma: Lemma) -> str:
 
 
 def question_digest(model: Model, asked: Iterable[Property]) -> str:
-    """Return one digest of a model and the properties asked about it."""
     return _digest_together(model_digest(model), *map(property_digest, asked))
 
 

@@ -41,7 +41,6 @@ class Continued(System):
 
 
 def pack_initial_states(system: System) -> Packed:
-    """Return the initial states of a system, packed."""
     if isinstance(system, Continued):
         return system.beginning
     from neverlost.model.interpreters.columns import pack_rows

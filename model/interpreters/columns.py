@@ -74,7 +74,6 @@ class Batch:
         return int(self.words.shape[1])
 
     def column(self, slot: int) -> Value:
-        """Return the unpacked column of a slot."""
         found = self._columns.get(slot)
         if found is None:
             found = self._columns[slot] = self._unpack(slot)

@@ -193,7 +193,6 @@ DECIDED: dict[str, Callable[[int, int, int, int], bool | None]] = {
 
 
 def emit_flag(code: Code, value: object) -> str:
-    """Return the operand that a flag is."""
     if isinstance(value, Flag):
         return value.register
     if isinstance(value, bool):

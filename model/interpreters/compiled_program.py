@@ -72,7 +72,6 @@ def _store(system: System, code: Code, writes: dict[int, Value]) -> None:
 
 
 def _list_words(system: System, kind: str) -> str:
-    """Return the words of a state as arguments."""
     return ", ".join(f"{kind}%w{word}" for word in range(system.words))
 
 

@@ -76,12 +76,10 @@ class Quantified(Terms):
         return element >= 0 if length is None else z3.And(element >= 0, element < length)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return a condition on every element."""
         each = make_fresh(axis)
         return z3.ForAll([each], z3.Implies(self.within(axis, each), self.lift(body(each))))
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return a condition on some element."""
         each = make_fresh(axis)
         return z3.Exists([each], z3.And(self.within(axis, each), self.lift(body(each))))
 

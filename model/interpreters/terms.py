@@ -65,7 +65,6 @@ class Terms:
 
 
 def name_solver() -> str:
-    """Return the solver and its version, for records."""
     return f"z3 {z3.get_version_string()}"
 
 

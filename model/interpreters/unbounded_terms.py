@@ -142,7 +142,6 @@ class OpenView(TermsView):
         return super().__getattr__(name)
 
     def state(self) -> OpenState:
-        """Return what the view has become."""
         return OpenState(self.values, self.functions)
 
 
@@ -154,7 +153,6 @@ class OpenArray:
         self._is_row = len(view._system.places[name][1]) > 1
 
     def select(self, index: Any) -> Any:
-        """Return the element, or the row, at an index."""
         found = [each(index) for each in self._view.functions[self._name]]
         return found if self._is_row else found[0]
 

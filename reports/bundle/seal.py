@@ -133,7 +133,6 @@ def write_document(directory: str | os.PathLike[str], document: Mapping[str, Any
 
 
 def write_traces(folder: Path, counterexamples: Mapping[str, Counterexample]) -> None:
-    """Write counterexamples as ITF files."""
     for name, each in counterexamples.items():
         write_text(folder / name, as_json(each.itf))
 

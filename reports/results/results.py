@@ -27,7 +27,6 @@ class Trace:
 
     @property
     def model(self) -> str:
-        """The model's name."""
         return self.counterexample.system.model.name
 
     @property
@@ -112,7 +111,6 @@ class Answer:
         return None
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """Return the rows of the table."""
         return [dict(self.document)]
 
     def table(self) -> Any:

@@ -47,7 +47,6 @@ class Claim:
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """Every case that it needs."""
         return self.tests + self.limits
 
     def verdict(self, found: Mapping[str, str]) -> str:
@@ -70,7 +69,6 @@ class Source:
 
 
 def list_cases() -> dict[str, Case]:
-    """Return every scenario case, by `scenario/case`."""
     return {f"{scenario.id}/{case.name}": case for scenario in scenarios().values() for case in scenario.cases}
 
 
@@ -122,7 +120,6 @@ def _parse_claim(table: TableReader, source: str, known: Mapping[str, Case]) -> 
 
 @cache
 def sources() -> dict[str, Source]:
-    """Return every document with claims."""
     with as_file(files("neverlost.specs") / "claims") as folder:
         return {path.stem: read_source(path) for path in sorted(folder.glob("*.toml"))}
 

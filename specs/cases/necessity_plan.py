@@ -52,7 +52,6 @@ def read_plan(path: Path) -> NecessityPlan:
 
 
 def find_plan(model: str) -> NecessityPlan | None:
-    """Return the plan of a model, if it has one."""
     with as_file(files("neverlost.specs") / "necessity") as folder:
         path = Path(folder) / f"{model}.toml"
         return read_plan(path) if path.is_file() else None

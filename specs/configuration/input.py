@@ -209,7 +209,6 @@ class TableReader:
         return bool(self._take(key, bool, False))
 
     def choice(self, key: str, choices: tuple[str, ...], default: str | None = None) -> str:
-        """Return one of the `choices`."""
         found = self.text(key, default)
         if found not in choices:
             raise unknown(key, found, choices, self.where)

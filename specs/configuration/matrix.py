@@ -72,7 +72,6 @@ def read_matrix(target: str, given: Given | None = None) -> Matrix:
 
 
 def parse_matrix(name: str, text: str, where: str, given: Given) -> Matrix:
-    """Return the matrix that a TOML text describes."""
     document = parse_toml(text, where)
     plain = {key: document.pop(key) for key in PLAIN if key in document}
     excluded = [_parse_keys(each, where) for each in _parse_tables(document, "exclude", where)]

@@ -76,7 +76,6 @@ class CompiledSearch:
         self._start()
 
     def _take_in(self, blocks: Iterable[Rows]) -> None:
-        """Insert blocks of states."""
         for block in blocks:
             rows = np.ascontiguousarray(block)
             self.boxes.scatter(0, rows, len(rows))

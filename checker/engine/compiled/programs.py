@@ -171,7 +171,6 @@ class Programs:
         return rows
 
     def close(self) -> None:
-        """End the compiler."""
         if self._compiler is not None:
             self._compiler.kill()
             self._compiler.wait()

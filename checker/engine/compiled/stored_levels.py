@@ -40,7 +40,6 @@ class StoredLevels:
         return [*self._order.unite(runs, [self._find_look_up(file) for file in files]).blocks()]
 
     def states_of(self, depth: int) -> Iterator[Rows]:
-        """Return the states of a level."""
         return (self.store.read_packed(file).T for file in self.store.levels()[depth].files)
 
     def _find_look_up(self, file: StateFile) -> Known:

@@ -182,7 +182,6 @@ class Text:
         self.do(f"store i64 {value}, ptr {self.at(pointer, index)}, align 8")
 
     def pointer(self, address: str) -> str:
-        """Return an address as a pointer."""
         return self.let(f"inttoptr i64 {address} to ptr")
 
     def count_up(self, pointer: str, index: str | int, value: str) -> None:
@@ -204,7 +203,6 @@ def emit_mix(text: Text, layout: Layout, words: Sequence[str]) -> list[str]:
 
 
 def emit_unmix(text: Text, layout: Layout, words: Sequence[str]) -> list[str]:
-    """Return the words that were mixed."""
     found = [*words]
     for turn in reversed(range(ROUNDS)):
         for word, width in reversed(list(enumerate(layout.widths))):

@@ -336,7 +336,6 @@ class LevelsOnDisk:
 
 
 def _merge_reports(found: Sequence[Settled]) -> LevelReport:
-    """Merge the reports of all owners."""
     report = LevelReport(0)
     for each in found:
         report.new += each.file.rows if each.file else 0

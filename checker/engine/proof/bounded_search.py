@@ -107,7 +107,6 @@ class Unrolling:
         return z3.And([each for each in parts if each is not True])
 
     def extend(self) -> None:
-        """One step more."""
         depth, now = len(self.selectors), self.states[-1]
         selectors = [z3.Bool(f"{step.label}@{depth}") for step in self.system.steps]
         effects: list[Symbols] = []

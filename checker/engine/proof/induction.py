@@ -374,7 +374,6 @@ def _discharge_all(
 
 
 def make_untried(system: System, goal: Property, reason: str) -> Proof:
-    """Return a proof that was not begun."""
     nothing = ObligationAnswer(ProofTask(SAFETY, label=goal.name), goal.name, "unknown", 0.0, reason=reason)
     return Proof(system, goal, (), (nothing,), 0.0, solver=name_solver())
 

@@ -147,7 +147,6 @@ class BoundedEncoding:
         return [(f"assumption!{number}", each, ()) for number, each in enumerate(self._assumed)]
 
     def text(self, term: Any) -> str:
-        """Return a term in SMT-LIB 2."""
         known = self._names.get(term.get_id())
         return known if known is not None else str(term.sexpr())
 

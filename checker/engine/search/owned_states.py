@@ -39,7 +39,6 @@ class OwnedStates:
 
     @property
     def _width(self) -> int:
-        """How many states the frontier has."""
         return self.bounds[-1] - self.bounds[-2] if len(self.bounds) > 1 else 0
 
     def _frontier(self, start: int, end: int) -> Packed:
@@ -55,7 +54,6 @@ class OwnedStates:
         return len(self.states)
 
     def absorb(self, states: Packed) -> None:
-        """Insert states."""
         self.states.add(states)
 
     def expand(self) -> None:

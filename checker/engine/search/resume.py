@@ -36,7 +36,6 @@ def describe_report(report: LevelReport, properties: Sequence[Property]) -> dict
 
 
 def restore_report(level: Level, properties: Sequence[Property]) -> LevelReport:
-    """Return the report of a level that was kept."""
     numbers = {each.name: number for number, each in enumerate(properties)}
     violations = {(numbers[each.property], each.configuration): each.state for each in level.violations}
     homes = level.facts.get("by_configuration")

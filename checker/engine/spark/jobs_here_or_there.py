@@ -33,7 +33,6 @@ class WorkerTarget:
     conf: tuple[tuple[str, str], ...] = ()
 
     def run(self, work: Work, jobs: Sequence[tuple[Any, ...]]) -> Iterator[JobReport]:
-        """Return a result or a failure of every job."""
         if self.master is not None and jobs:
             return run(work, jobs, self.master, dict(self.conf), self.seconds)
         return processes.run(work, jobs, self.workers, self.seconds)

@@ -83,7 +83,6 @@ def split(rows: Rows) -> tuple[Bits, Different]:
 
 
 def join(block: Block) -> Rows:
-    """Return the states of a block."""
     bits, different = block.raw()
     differences = np.zeros((block.count, 8 * len(block.first)), np.uint8)
     differences[np.unpackbits(bits, axis=1, bitorder="little").view(np.bool_)] = different

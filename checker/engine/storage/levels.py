@@ -205,7 +205,6 @@ class Store:
         return StateFile(name, rows, digest.hexdigest(), order, low, high)
 
     def write_level(self, depth: int, states: Packed, order: str = KEYED, low: int = 0, high: int = 1 << 64) -> StateFile:
-        """Return a new file of states at a depth."""
         return self.write(states, _name_level(depth), order, low, high)
 
     def write_level_content(self, depth: int, content: Sequence[Bytes], rows: int, order: str) -> StateFile:

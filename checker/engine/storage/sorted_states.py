@@ -35,7 +35,6 @@ def make_keyed(words: NDArray[np.uint64]) -> Keyed:
 
 
 def make_packed(states: Keyed) -> NDArray[np.uint64]:
-    """Return the packed form of keyed states."""
     found = np.array(states, dtype=np.uint64, order="C")
     for start in range(0, found.shape[1], _CHUNK):
         _unmix(found[:, start : start + _CHUNK])

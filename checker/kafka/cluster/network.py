@@ -107,7 +107,6 @@ class Connection:
     asked: dict[int, int] = field(default_factory=dict)
 
     def close(self) -> None:
-        """Close both sides."""
         for each in (self.client, self.server):
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
@@ -254,6 +253,5 @@ def open_listening_socket() -> socket.socket:
 
 
 def find_free_port() -> int:
-    """Return a port on which no process listens."""
     with open_listening_socket() as probe:
         return int(probe.getsockname()[1])

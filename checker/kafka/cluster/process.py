@@ -185,7 +185,6 @@ class Process:
         return re.search(pattern, self.read_log(since))
 
     def read_log(self, since: int = 0) -> str:
-        """Return the log from a byte position on."""
         if not self.log.exists():
             return ""
         with self.log.open("rb") as stream:

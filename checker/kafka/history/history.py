@@ -197,7 +197,6 @@ def _parse_json(line: str, place: str) -> Any:
 
 
 def format_history(history: History) -> str:
-    """Return the history as the text of its file."""
     header = {
         "history": FORMAT,
         "topic": history.topic,

@@ -60,5 +60,4 @@ def ask_about(seen: HistoryObservation, asked: Callable[[Tracked], StepQuery]) -
 
 
 def repeat_query(asked: StepQuery) -> Callable[[Tracked], StepQuery]:
-    """Return the query that is the same for every offset."""
     return lambda tracked: asked

@@ -49,7 +49,6 @@ class HistoryVerdict:
 
     @property
     def states(self) -> int:
-        """How many states were distinguished."""
         return sum(len(each) for each in self.setting.observers.values())
 
 
@@ -205,7 +204,6 @@ def _describe_left(says: Mapping[str, Any]) -> str:
 
 
 def describe_observation(seen: HistoryObservation) -> str:
-    """Return an observation in words."""
     says: Mapping[str, Any] = seen.says
     if seen.saw == "partition":
         is_moving = any(says.get(name) for name in ("adding", "removing"))

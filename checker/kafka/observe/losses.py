@@ -103,7 +103,6 @@ class Recovery:
         return self._losing[record]
 
     def name_fault(self, fault: int) -> tuple[str, dict[str, int]]:
-        """Return the action of a fault and its arguments."""
         step = self.recoverer.system.steps[fault]
         return step.action.name, dict(step.arguments)
 

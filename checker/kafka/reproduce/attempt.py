@@ -95,7 +95,6 @@ class Attempt:
 
     @property
     def partition(self) -> PartitionRecord:
-        """Return the partition as the controller has it now."""
         return self.cluster.partition(self.topic)
 
     @property

@@ -70,7 +70,6 @@ class ReproductionPlan:
 
     @property
     def acks(self) -> str:
-        """The producer's `acks`."""
         return str(self.configuration["acks"])
 
     @property

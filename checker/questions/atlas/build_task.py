@@ -57,7 +57,6 @@ class Unit:
 
 
 def unit_of(text: str) -> Unit:
-    """Parse a unit from JSON text."""
     given = json.loads(text)
     return Unit(**given | {name: tuple(given[name]) for name in ("configurations", "properties")})
 

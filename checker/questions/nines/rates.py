@@ -117,7 +117,6 @@ class Rates:
     defects: Mapping[str, Range]
 
     def episode(self, name: str) -> Episode:
-        """Return the episode of a name."""
         return next(each for each in self.episodes if each.name == name)
 
 

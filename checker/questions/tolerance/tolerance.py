@@ -53,7 +53,6 @@ class Tolerance:
     entries: Mapping[FaultBudget, tuple[CellVerdict, ...]]
 
     def asked(self, spot: FaultBudget) -> Configuration:
-        """Return the configuration with the fault limits of a spot."""
         return add_kills(self.model, {**self.configuration, **self.more, **spot.limits_among(self.model.keys)})
 
     @property
@@ -75,7 +74,6 @@ class Tolerance:
         return replace(self, entries=rows)
 
     def system(self, spot: FaultBudget) -> System:
-        """Return the system that a spot asks about."""
         return bind(self.model, self.asked(spot))
 
 

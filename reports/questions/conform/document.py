@@ -56,7 +56,6 @@ def unconcerned_document() -> dict[str, Any]:
 
 
 def verdict_lines(stated: Mapping[str, Any]) -> list[str]:
-    """Return the lines that `--quiet` prints."""
     if stated["schema"] == VERSIONS_SCHEMA:
         return [f"{'CHANGED':12} {len(stated['changed'])} of {stated['cases']} cases"]
     parts = [f"{each['differences']} differences in {each['part']}" for each in stated.get("parts", ())]

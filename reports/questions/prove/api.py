@@ -179,7 +179,6 @@ def _result(
 
 
 def _counterexamples(outcomes: Sequence[Outcome]) -> list[dict[str, Counterexample]]:
-    """Return the counterexamples by property, for each configuration."""
     known: list[dict[str, Counterexample]] = [{} for _ in outcomes[0].system.configurations]
     for outcome in outcomes:
         for each in outcome.findings:

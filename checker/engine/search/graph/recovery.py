@@ -84,7 +84,6 @@ class _Watch:
 
 
 def decide_findings(graph: StateGraph, properties: Sequence[Property]) -> list[Finding]:
-    """Return a finding for every configuration and property."""
     homes = Configurations(graph.system).of(graph.states)
     lost = {each.name: ~graph.reaching(_find_wanted(graph, each), ~graph.is_fault) for each in properties}
     return [
