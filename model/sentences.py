@@ -91,7 +91,6 @@ def records_named(records: Iterable[int]) -> str:
 
 
 def role_of(lane: BrokerView, names: Names) -> str:
-    """Return a broker's role."""
     return f"{lane.role} of {names[lane.follows]}" if lane.role == FOLLOWER and lane.follows is not None else lane.role
 
 

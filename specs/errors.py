@@ -10,7 +10,7 @@ class InputError(Exception):
     """Bad usage or bad input: what is wrong with the value quoted, where, and what to do."""
 
 
-def misread(problem: Exception) -> str:
+def describe_misreading(problem: Exception) -> str:
     """Why a document of another shape could not be read."""
     return f"it lacks {problem}" if isinstance(problem, KeyError) else f"{type(problem).__name__}: {problem}"
 
@@ -49,6 +49,6 @@ def listed(names: Iterable[str], are_explained: bool = True, before: str = "avai
     return "neverlost explain lists all" if are_explained else f"{before}{', '.join(every[:MOST_NAMES])} and {more} more"
 
 
-def quoted(text: str, limit: int = 60) -> str:
+def quote(text: str, limit: int = 60) -> str:
     """Return a text from a file as one short, printable word for messages."""
     return repr(text if len(text) <= limit else text[: limit - 3] + "...")

@@ -44,7 +44,6 @@ class Setting:
     how: Origin = Origin.FILE
 
     def document(self) -> SettingDocument:
-        """Return the setting in a result document."""
         return {"value": self.value, "where": self.where, "how": str(self.how)}
 
 
@@ -120,7 +119,6 @@ class Notice:
         return f"{self.says}{place}{'; ' if self.remedy else ''}{self.remedy}"
 
     def document(self) -> NoticeDocument:
-        """Return the notice in a result document."""
         return {
             "kind": str(self.kind),
             "says": self.says,

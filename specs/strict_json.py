@@ -12,7 +12,7 @@ DEEPEST, LONGEST_NUMBER = 64, 24
 """How far the values of a document are nested at most, and how many characters a number has."""
 
 
-def parsed_json(text: str, where: str) -> Any:
+def parse_json(text: str, where: str) -> Any:
     """Return a JSON value that every reader would read alike.
 
     Errors: `InputError` for what is no JSON, for a name that an object has twice, for NaN and infinities, for numbers that are
@@ -20,7 +20,11 @@ def parsed_json(text: str, where: str) -> Any:
     """
     try:
         found = json.loads(
-            text, object_pairs_hook=_once, parse_constant=_no_number, parse_int=_number(int), parse_float=_number(float)
+            text,
+            object_pairs_hook=_refuse_repeats,
+            parse_constant=_refuse_number,
+            parse_int=_number(int),
+            parse_float=_number(float),
         )
     except (ValueError, RecursionError) as problem:
         raise InputError(f"{where} is not JSON: {problem}") from None
@@ -28,7 +32,7 @@ def parsed_json(text: str, where: str) -> Any:
     return found
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -36,7 +40,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _no_number(text: str) -> Any:
+def _refuse_number(text: str) -> Any:
     raise ValueError(f"{text} is no number")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from neverlost.checker.engine.semantic_digest import meaning
+from neverlost.checker.engine.semantic_digest import describe_meaning
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import Model
 from neverlost.model.system import System
@@ -27,34 +27,33 @@ _known: dict[int, tuple[Any, str]] = {}
 
 def model_digest(model: Model) -> str:
     """Return the digest of a model: its name, state, initial states and actions."""
-    return _remembered(model, *SEMANTICS)
+    return _digest_once(model, *SEMANTICS)
 
 
 def property_digest(asked: Property) -> str:
     """Return the digest of a property: its name, kind and condition."""
-    return _remembered(asked)
+    return _digest_once(asked)
 
 
 def lemma_digest(lemma: Lemma) -> str:
     """Return the digest of a lemma: its name, parts and property."""
-    return _remembered(lemma)
+    return _digest_once(lemma)
 
 
 def question_digest(model: Model, asked: Iterable[Property]) -> str:
-    """Return one digest of a model and the properties asked about it."""
-    return _together(model_digest(model), *map(property_digest, asked))
+    return _digest_together(model_digest(model), *map(property_digest, asked))
 
 
-def _remembered(subject: Any, *more: Any) -> str:
+def _digest_once(subject: Any, *more: Any) -> str:
     if id(subject) not in _known:
         _known[id(subject)] = subject, _digest(subject, *more)
     return _known[id(subject)][1]
 
 
 @cache
-def _together(*digests: str) -> str:
+def _digest_together(*digests: str) -> str:
     return _digest(*digests)
 
 
 def _digest(*values: Any) -> str:
-    return "sha256:" + hashlib.sha256(meaning(*values).encode()).hexdigest()
+    return "sha256:" + hashlib.sha256(describe_meaning(*values).encode()).hexdigest()

@@ -53,28 +53,28 @@ class Behaviour:
         return found
 
 
-def replayed(system: System, trace: Behaviour, broken: Property | None = None) -> Behaviour:
+def replay(system: System, trace: Behaviour, broken: Property | None = None) -> Behaviour:
     """Return the same trace, after running it on the ints interpreter.
 
     Errors: `EngineError` where a step is not enabled, leads elsewhere, starts nowhere, or the property holds at the end.
     """
     if not is_initial(system, trace.states[0]):
         raise EngineError("a trace does not start in an initial state")
-    again = followed(system, trace.states[0], trace.steps)
+    again = follow_steps(system, trace.states[0], trace.steps)
     if again.states != trace.states:
-        raise EngineError(f"{_leaving(system, trace, again)} does not lead from a state of the trace to its next one")
+        raise EngineError(f"{_find_leaving(system, trace, again)} does not lead from a state of the trace to its next one")
     if broken is not None and not breaks(system, trace.states[-1], broken):
         raise EngineError(f"{broken.name} holds in the last state of its counterexample")
     return trace
 
 
-def _leaving(system: System, trace: Behaviour, again: Behaviour) -> str:
+def _find_leaving(system: System, trace: Behaviour, again: Behaviour) -> str:
     """Return the first step of a trace that leads elsewhere, or nowhere, when it is executed again."""
     agreed = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(again.states, trace.states, strict=False)))
     return system.steps[trace.steps[agreed - 1]].label if agreed <= len(trace.steps) else "no step"
 
 
-def followed(system: System, start: State, steps: Iterable[int | None]) -> Behaviour:
+def follow_steps(system: System, start: State, steps: Iterable[int | None]) -> Behaviour:
     """Execute the steps from a state on, on the ints interpreter, as far as they are enabled; None stands for no step."""
     states, taken = [start], list[int]()
     for number in steps:
@@ -86,7 +86,7 @@ def followed(system: System, start: State, steps: Iterable[int | None]) -> Behav
     return Behaviour(tuple(states), tuple(taken))
 
 
-def same_steps(system: System, trace: Behaviour, other: System) -> list[int | None]:
+def find_same_steps(system: System, trace: Behaviour, other: System) -> list[int | None]:
     """Return the numbers that the steps of a trace have in another system; None if it lacks one of them."""
     numbers = {step.label: number for number, step in enumerate(other.steps)}
     return [numbers.get(system.steps[number].label) for number in trace.steps]
@@ -96,10 +96,10 @@ def breaks(system: System, state: State, broken: Property) -> bool:
     """Return True if a reachable state refutes a property, on the ints interpreter."""
     if broken.kind != RECOVERY:
         return not ints.evaluate(system, state, broken.condition)
-    return not any(ints.evaluate(system, each, broken.condition) for each in without_faults(system, state))
+    return not any(ints.evaluate(system, each, broken.condition) for each in walk_without_faults(system, state))
 
 
-def without_faults(system: System, state: State) -> Iterator[State]:
+def walk_without_faults(system: System, state: State) -> Iterator[State]:
     """Yield the states that can be reached from one without a fault, that state first."""
     seen, waiting = {state}, [state]
     while waiting:
@@ -140,10 +140,6 @@ class JobsDone:
     jobs: int = 0
     levels: tuple[int, ...] = ()
     states: int = 0
-
-    def together(self, other: JobsDone) -> JobsDone:
-        """Add up what Spark did of two parts of a search."""
-        return JobsDone(self.master, self.jobs + other.jobs, (*other.levels, *self.levels), self.states + other.states)
 
 
 @dataclass(frozen=True)

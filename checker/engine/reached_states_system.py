@@ -40,8 +40,7 @@ class Continued(System):
         return np.flatnonzero((self.beginning == wanted).all(axis=0))
 
 
-def beginning(system: System) -> Packed:
-    """Return the initial states of a system, packed."""
+def pack_initial_states(system: System) -> Packed:
     if isinstance(system, Continued):
         return system.beginning
     from neverlost.model.interpreters.columns import pack_rows

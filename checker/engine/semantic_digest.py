@@ -27,9 +27,9 @@ from neverlost.checker.engine.source_definitions import (
     FUNCTIONS,
     SKIPPED,
     Scopes,
-    class_definition,
-    definitions,
-    within,
+    extend_scopes,
+    find_class,
+    find_definitions,
 )
 
 TEXTS = frozenset({"says", "one", "many", "words", "help", "summary", "source", "why", "failure"})
@@ -53,7 +53,7 @@ _UNBOUND = object()
 """Stands for a name that means nothing yet."""
 
 
-def meaning(*values: Any) -> str:
+def describe_meaning(*values: Any) -> str:
     """Values as text in which each function and each class stands once, and is a number where it is met again.
 
     Errors: `TypeError` for a value whose meaning cannot be determined.
@@ -72,32 +72,32 @@ class _Meaning:
 
     def add(self, value: Any) -> None:
         if isinstance(value, Enum):
-            self._reached(type(value))
+            self._add_reached(type(value))
             self._say("member", value.name)
         elif type(value) in _LITERALS:
             self._say(type(value).__name__, repr(value))
         elif isinstance(value, _REACHED):
-            self._reached(value)
+            self._add_reached(value)
         elif hasattr(value, "__wrapped__"):
             self._say("wrapped", type(value).__name__)
             self.add(value.__wrapped__)
         else:
-            self._composed(value)
+            self._add_composed(value)
 
     def _say(self, *tokens: str) -> None:
         self.tokens += tokens
 
-    def _composed(self, value: Any) -> None:
+    def _add_composed(self, value: Any) -> None:
         if id(value) in self._inside:
             raise TypeError(f"a {type(value).__name__} that a model reaches contains itself")
         self._inside.add(id(value))
         self._say("(", type(value).__name__)
-        for each in _parts(value):
+        for each in _list_parts(value):
             self.add(each)
         self._say(")")
         self._inside.discard(id(value))
 
-    def _reached(self, value: Any) -> None:
+    def _add_reached(self, value: Any) -> None:
         """A function or class: whole where it is met first, after that by its number."""
         if not _is_ours(value):
             self._say("foreign", f"{getattr(value, '__module__', None)}.{getattr(value, '__qualname__', value.__name__)}")
@@ -105,9 +105,9 @@ class _Meaning:
             self._say("again", str(self._numbers[id(value)]))
         else:
             self._numbers[id(value)] = len(self._numbers)
-            self._whole(value)
+            self._add_whole(value)
 
-    def _whole(self, value: Any) -> None:
+    def _add_whole(self, value: Any) -> None:
         if isinstance(value, FunctionType):
             self._function(value)
         elif isinstance(value, type):
@@ -120,10 +120,10 @@ class _Meaning:
         self._say("function")
         self.add(function.__defaults__)
         self.add(function.__kwdefaults__)
-        places = definitions(function)
+        places = find_definitions(function)
         for each in places:
             self._parameters(each.args)
-            self._body(_statements(each), partial(_of_function, function), within(each, ()))
+            self._body(_list_statements(each), partial(_resolve_in_function, function), extend_scopes(each, ()))
         if not places:
             self._code(function.__code__)
 
@@ -138,7 +138,7 @@ class _Meaning:
 
     def _class(self, found: type) -> None:
         """The classes that it stands on, its decorators and options, and its body without declarations of texts."""
-        node, resolve = class_definition(found), partial(_of_module, vars(sys.modules[found.__module__]))
+        node, resolve = find_class(found), partial(_resolve_in_module, vars(sys.modules[found.__module__]))
         if node is None:
             raise TypeError(f"the source of class {found.__qualname__} is not to be had")
         self._say("class", str(len(found.__bases__)), str(len(node.decorator_list)))
@@ -146,7 +146,7 @@ class _Meaning:
             self.add(base)
         for each in (*node.decorator_list, *node.keywords):
             self._node(each, resolve, ())
-        self._body([each for each in node.body if not _is_aside(each)], resolve, within(node, ()))
+        self._body([each for each in node.body if not _is_aside(each)], resolve, extend_scopes(node, ()))
 
     def _parameters(self, given: ast.arguments) -> None:
         """Names and kinds of parameters, without defaults."""
@@ -166,13 +166,13 @@ class _Meaning:
         if isinstance(node, _NAMES):
             self._name(node, resolve, scopes)
         elif isinstance(node, FUNCTIONS):
-            self._nested(node, resolve, scopes)
+            self._add_nested(node, resolve, scopes)
         elif isinstance(node, COMPREHENSIONS):
             self._comprehension(node, resolve, scopes)
         elif isinstance(node, _IMPORTS):
             self._import(node)
         else:
-            inner = within(node, scopes) if isinstance(node, ast.ClassDef) else scopes
+            inner = extend_scopes(node, scopes) if isinstance(node, ast.ClassDef) else scopes
             for name in node._fields:
                 if name not in SKIPPED:
                     self._part(name, getattr(node, name, None), resolve, inner)
@@ -192,17 +192,17 @@ class _Meaning:
             else:
                 self.add(each)
 
-    def _nested(self, node: Any, resolve: Resolve, scopes: Scopes) -> None:
+    def _add_nested(self, node: Any, resolve: Resolve, scopes: Scopes) -> None:
         """A function inside another one or inside a class: decorators and defaults are read outside it."""
         for each in (*getattr(node, "decorator_list", ()), *node.args.defaults, *node.args.kw_defaults):
             self._part("outside", each, resolve, scopes)
         self._say(getattr(node, "name", ""))
         self._parameters(node.args)
-        self._body(_statements(node), resolve, within(node, scopes))
+        self._body(_list_statements(node), resolve, extend_scopes(node, scopes))
 
     def _comprehension(self, node: Any, resolve: Resolve, scopes: Scopes) -> None:
         """The first iterable is read outside it."""
-        inner = within(node, scopes)
+        inner = extend_scopes(node, scopes)
         for number, each in enumerate(node.generators):
             self._part("in", each.iter, resolve, inner if number else scopes)
             self._part("for", each.target, resolve, inner)
@@ -246,33 +246,33 @@ def _is_aside(node: ast.AST) -> bool:
     return isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in IGNORED_ATTRIBUTES
 
 
-def _statements(node: Any) -> list[ast.AST]:
+def _list_statements(node: Any) -> list[ast.AST]:
     """Return the body of a function; that of a lambda is its expression."""
     return node.body if isinstance(node.body, list) else [node.body]
 
 
-def _of_function(function: FunctionType, name: str) -> Any:
+def _resolve_in_function(function: FunctionType, name: str) -> Any:
     """Return what a name means inside a function."""
     if name in function.__code__.co_freevars:
         try:
             return (function.__closure__ or ())[function.__code__.co_freevars.index(name)].cell_contents
         except ValueError:
             return _UNBOUND
-    return _of_module(function.__globals__, name)
+    return _resolve_in_module(function.__globals__, name)
 
 
-def _of_module(names: Mapping[str, Any], name: str) -> Any:
+def _resolve_in_module(names: Mapping[str, Any], name: str) -> Any:
     return names.get(name, getattr(builtins, name, _UNBOUND))
 
 
-def _parts(value: Any) -> Iterator[Any]:
+def _list_parts(value: Any) -> Iterator[Any]:
     """Yield what a value is made of; its class is part of it where it is ours."""
     if _is_ours(type(value)):
         yield type(value)
     if isinstance(value, Mapping):
         yield from (part for pair in value.items() for part in pair)
     elif isinstance(value, Set):
-        yield from sorted(value, key=meaning)
+        yield from sorted(value, key=describe_meaning)
     elif isinstance(value, Sequence):
         yield from value
     elif is_dataclass(value):

@@ -27,50 +27,50 @@ class _ClassNames(frozenset[str]):
 
 
 @cache
-def _module(file: str, module: str) -> ast.Module:
+def _parse_module(file: str, module: str) -> ast.Module:
     """Return a module's syntax tree; without statements where the source is not to be had."""
     found = sys.modules.get(module)
     return ast.parse("".join(linecache.getlines(file, vars(found) if found else None)))
 
 
-def definitions(function: FunctionType) -> list[Any]:
+def find_definitions(function: FunctionType) -> list[Any]:
     """Return the nodes at which a function may be written: one, unless several on a line cannot be distinguished.
 
     Without a source there is none.
     """
     line, name = function.__code__.co_firstlineno, function.__code__.co_name
     if name == "<lambda>":
-        return _lambdas(function)
-    return [each for each in _around(function) if getattr(each, "name", None) == name and _first_line(each) == line]
+        return _find_lambdas(function)
+    return [each for each in _find_around(function) if getattr(each, "name", None) == name and _find_first_line(each) == line]
 
 
-def _lambdas(function: FunctionType) -> list[Any]:
+def _find_lambdas(function: FunctionType) -> list[Any]:
     """Of the functions without a name on a line, the innermost that contains what the code was made of."""
     code = function.__code__
     spans = [each for each in code.co_positions() if None not in each and each[3] != each[2]]
     start = min(((each[0] or 0, each[2] or 0) for each in spans), default=(code.co_firstlineno, 0))
     end = max(((each[1] or 0, each[3] or 0) for each in spans), default=start)
-    found = [each for each in _around(function) if isinstance(each, ast.Lambda) and each.lineno == code.co_firstlineno]
-    around = [each for each in found if _begin(each.body) <= start and end <= _end(each.body)] or found
-    innermost = max((_begin(each.body) for each in around), default=None)
-    return [each for each in around if _begin(each.body) == innermost]
+    found = [each for each in _find_around(function) if isinstance(each, ast.Lambda) and each.lineno == code.co_firstlineno]
+    around = [each for each in found if _get_begin(each.body) <= start and end <= _get_end(each.body)] or found
+    innermost = max((_get_begin(each.body) for each in around), default=None)
+    return [each for each in around if _get_begin(each.body) == innermost]
 
 
-def _around(function: FunctionType) -> list[Any]:
+def _find_around(function: FunctionType) -> list[Any]:
     """Return the definitions in the statement of a module in which a function begins."""
     line, name = function.__code__.co_firstlineno, function.__code__.co_name
-    for statement in _module(function.__code__.co_filename, function.__globals__["__name__"]).body:
-        if line == _first_line(statement) and getattr(statement, "name", None) == name:
+    for statement in _parse_module(function.__code__.co_filename, function.__globals__["__name__"]).body:
+        if line == _find_first_line(statement) and getattr(statement, "name", None) == name:
             return [statement]
-        if _first_line(statement) <= line <= (statement.end_lineno or statement.lineno):
+        if _find_first_line(statement) <= line <= (statement.end_lineno or statement.lineno):
             return [each for each in ast.walk(statement) if isinstance(each, FUNCTIONS)]
     return []
 
 
-def class_definition(found: type) -> ast.ClassDef | None:
+def find_class(found: type) -> ast.ClassDef | None:
     """Return the node at which a class is written."""
     module = sys.modules[found.__module__]
-    body: list[ast.stmt] = _module(module.__file__ or "", module.__name__).body
+    body: list[ast.stmt] = _parse_module(module.__file__ or "", module.__name__).body
     node = None
     for name in found.__qualname__.split("."):
         if name != "<locals>":
@@ -79,45 +79,45 @@ def class_definition(found: type) -> ast.ClassDef | None:
     return node if isinstance(node, ast.ClassDef) else None
 
 
-def _first_line(node: Any) -> int:
+def _find_first_line(node: Any) -> int:
     """Return the line on which a definition begins, its decorators included."""
     lines: list[int] = [node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))]
     return min(lines)
 
 
-def _begin(node: Any) -> tuple[int, int]:
+def _get_begin(node: Any) -> tuple[int, int]:
     return node.lineno, node.col_offset
 
 
-def _end(node: Any) -> tuple[int, int]:
+def _get_end(node: Any) -> tuple[int, int]:
     return node.end_lineno, node.end_col_offset
 
 
-def within(scope: ast.AST, scopes: Scopes) -> Scopes:
+def extend_scopes(scope: ast.AST, scopes: Scopes) -> Scopes:
     """The scopes that are seen from inside another one."""
-    names = _bound(scope)
+    names = _find_bound(scope)
     outer = tuple(each for each in scopes if not isinstance(each, _ClassNames))
     return (*outer, _ClassNames(names) if isinstance(scope, ast.ClassDef) else names)
 
 
-def _bound(scope: ast.AST) -> frozenset[str]:
+def _find_bound(scope: ast.AST) -> frozenset[str]:
     """Return the names that a scope binds: its parameters and what it assigns, without the scopes inside it."""
     found: set[str] = set()
     declared: set[str] = set()
-    waiting = [*_children(scope)]
+    waiting = [*_list_children(scope)]
     while waiting:
         node = waiting.pop()
-        found |= _bound_by(node)
+        found |= _find_bound_by(node)
         if isinstance(node, _ELSEWHERE):
             declared |= set(node.names)
         elif isinstance(node, COMPREHENSIONS):
             found |= {each.target.id for each in ast.walk(node) if isinstance(each, ast.NamedExpr)}
         elif not isinstance(node, _SCOPES):
-            waiting += _children(node)
+            waiting += _list_children(node)
     return frozenset(found - declared)
 
 
-def _bound_by(node: ast.AST) -> set[str]:
+def _find_bound_by(node: ast.AST) -> set[str]:
     if isinstance(node, ast.Name):
         return set() if isinstance(node.ctx, ast.Load) else {node.id}
     if isinstance(node, ast.arg):
@@ -128,7 +128,7 @@ def _bound_by(node: ast.AST) -> set[str]:
     return {name} if isinstance(name, str) else set()
 
 
-def _children(node: ast.AST) -> Iterator[ast.AST]:
+def _list_children(node: ast.AST) -> Iterator[ast.AST]:
     for name in node._fields:
         value = None if name in SKIPPED else getattr(node, name, None)
         if isinstance(value, list):

@@ -54,12 +54,10 @@ class SearchAnswer:
 
     @property
     def steps(self) -> int | None:
-        """The length of the counterexample."""
         return len(self.trace.steps) if self.trace is not None else None
 
 
 def finding_of(question: SearchQuestion, answer: SearchAnswer) -> Finding | None:
-    """Return the counterexample as a finding."""
     if answer.trace is None:
         return None
     broken = next(each for each in question.properties if each.name == answer.broken)

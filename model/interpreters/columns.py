@@ -74,13 +74,12 @@ class Batch:
         return int(self.words.shape[1])
 
     def column(self, slot: int) -> Value:
-        """Return the unpacked column of a slot."""
         found = self._columns.get(slot)
         if found is None:
-            found = self._columns[slot] = self._unpacked(slot)
+            found = self._columns[slot] = self._unpack(slot)
         return found
 
-    def _unpacked(self, slot: int) -> Value:
+    def _unpack(self, slot: int) -> Value:
         place = self.system.slots[slot]
         is_flag = place.field.kind == "flag"
         if place.is_constant:
@@ -121,7 +120,7 @@ class ColumnsView(View):
         self.writes[slot] = value
 
 
-def clause_counts(system: System) -> tuple[int, ...]:
+def count_clauses(system: System) -> tuple[int, ...]:
     """Return how many clauses each step yields: control flow never depends on the state, so one run shows it."""
     state = tuple(slot.low for slot in system.slots)
     return tuple(sum(1 for _ in step.run(Ints, IntsView(system, state))) for step in system.steps)
@@ -132,7 +131,7 @@ class Successors:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self._counts = clause_counts(system)
+        self._counts = count_clauses(system)
 
     def of(self, words: Packed, numbers: Iterable[int] | None = None) -> Iterator[tuple[int, NDArray[np.intp], Packed]]:
         """Step number, parent rows and packed successors, step by step (all, or some); those that lead nowhere are left out."""
@@ -156,7 +155,7 @@ class Successors:
             self.system.model.normalise(Columns, view)
         if rows is None:
             rows = np.arange(len(batch))
-        return rows, self._packed(batch, rows, view.writes, step)
+        return rows, self._pack(batch, rows, view.writes, step)
 
     def _guard(self, view: ColumnsView, step: Step, clauses: int, length: int) -> Any:
         """True when every row passed and the effect has run; False when none can; else the rows to keep."""
@@ -177,7 +176,7 @@ class Successors:
                 return mask
         return True
 
-    def _packed(self, batch: Batch, rows: NDArray[np.intp], writes: dict[int, Value], step: Step) -> Packed:
+    def _pack(self, batch: Batch, rows: NDArray[np.intp], writes: dict[int, Value], step: Step) -> Packed:
         words = batch.words.take(rows, axis=1)
         slots = self.system.slots
         cleared = [0] * self.system.words
@@ -209,7 +208,7 @@ def _check_bounds(name: str, low: int, high: int, value: Value, step: Step) -> N
         raise ModelError(f"{step.label} wrote {name} = {bad}, outside {low}..{high}")
 
 
-def holds(system: System, words: Packed, predicate: Predicate) -> NDArray[np.bool_]:
+def evaluate_condition(system: System, words: Packed, predicate: Predicate) -> NDArray[np.bool_]:
     """Return a property's condition for each packed state."""
     batch = Batch(system, words)
     found = predicate(Columns, ColumnsView(batch))

@@ -67,7 +67,7 @@ class Code:
         """Return a number or flag that is the same in every state."""
         return str(value) if self.lanes == 1 else f"splat (i{bits} {value})"
 
-    def needed(self) -> list[str]:
+    def list_needed(self) -> list[str]:
         """The instructions without those whose result is not asked for: what a guard asked is known where a step is taken."""
         asked, found = set[str](), []
         for line in reversed(self.lines):
@@ -107,14 +107,14 @@ class Flag(Compiled):
         self.code, self.register = code, register
 
     def __eq__(self, other: object) -> Value:
-        return False if other is None else self._compared("eq", other)
+        return False if other is None else self._compare("eq", other)
 
     def __ne__(self, other: object) -> Value:
-        return True if other is None else self._compared("ne", other)
+        return True if other is None else self._compare("ne", other)
 
-    def _compared(self, relation: str, other: object) -> Flag:
+    def _compare(self, relation: str, other: object) -> Flag:
         code = self.code
-        return Flag(code, code.value(f"icmp {relation} {code.kind(1)} {self.register}, {flag(code, other)}"))
+        return Flag(code, code.value(f"icmp {relation} {code.kind(1)} {self.register}, {emit_flag(code, other)}"))
 
 
 class Number(Compiled):
@@ -126,74 +126,73 @@ class Number(Compiled):
         self.code, self.register, self.low, self.high, self.bits = code, register, low, high, bits
 
     def __eq__(self, other: object) -> Value:
-        return False if other is None else self._compared("eq", other)
+        return False if other is None else self._compare("eq", other)
 
     def __ne__(self, other: object) -> Value:
-        return True if other is None else self._compared("ne", other)
+        return True if other is None else self._compare("ne", other)
 
     def __lt__(self, other: Value) -> Value:
-        return self._compared("slt", other)
+        return self._compare("slt", other)
 
     def __le__(self, other: Value) -> Value:
-        return self._compared("sle", other)
+        return self._compare("sle", other)
 
     def __gt__(self, other: Value) -> Value:
-        return self._compared("sgt", other)
+        return self._compare("sgt", other)
 
     def __ge__(self, other: Value) -> Value:
-        return self._compared("sge", other)
+        return self._compare("sge", other)
 
     def __add__(self, other: Value) -> Number:
-        low, high = _range(other)
-        return self._computed("add", self, other, self.low + low, self.high + high)
+        low, high = _get_range(other)
+        return self._compute("add", self, other, self.low + low, self.high + high)
 
     __radd__ = __add__
 
     def __sub__(self, other: Value) -> Number:
-        low, high = _range(other)
-        return self._computed("sub", self, other, self.low - high, self.high - low)
+        low, high = _get_range(other)
+        return self._compute("sub", self, other, self.low - high, self.high - low)
 
     def __rsub__(self, other: Value) -> Number:
-        low, high = _range(other)
-        return self._computed("sub", other, self, low - self.high, high - self.low)
+        low, high = _get_range(other)
+        return self._compute("sub", other, self, low - self.high, high - self.low)
 
-    def _computed(self, operation: str, left: Value, right: Value, low: int, high: int) -> Number:
-        bits, one, other = _alike(self.code, left, right, low, high)
+    def _compute(self, operation: str, left: Value, right: Value, low: int, high: int) -> Number:
+        bits, one, other = _emit_alike(self.code, left, right, low, high)
         return Number(self.code, self.code.value(f"{operation} {self.code.kind(bits)} {one}, {other}"), low, high, bits)
 
-    def _compared(self, relation: str, other: object) -> Value:
-        decided = DECIDED[relation](self.low, self.high, *_range(other))
+    def _compare(self, relation: str, other: object) -> Value:
+        decided = DECIDED[relation](self.low, self.high, *_get_range(other))
         if decided is not None:
             return decided
-        bits, one, another = _alike(self.code, self, other, self.low, self.high)
+        bits, one, another = _emit_alike(self.code, self, other, self.low, self.high)
         return Flag(self.code, self.code.value(f"icmp {relation} {self.code.kind(bits)} {one}, {another}"))
 
 
-def _ordered(is_sure: bool, is_impossible: bool) -> bool | None:
+def _decide(is_sure: bool, is_impossible: bool) -> bool | None:
     return True if is_sure else False if is_impossible else None
 
 
-def _equal(low: int, high: int, least: int, most: int) -> bool | None:
-    return _ordered(low == high == least == most, high < least or low > most)
+def _decide_equal(low: int, high: int, least: int, most: int) -> bool | None:
+    return _decide(low == high == least == most, high < least or low > most)
 
 
-def _unequal(low: int, high: int, least: int, most: int) -> bool | None:
-    return _ordered(high < least or low > most, low == high == least == most)
+def _decide_unequal(low: int, high: int, least: int, most: int) -> bool | None:
+    return _decide(high < least or low > most, low == high == least == most)
 
 
 DECIDED: dict[str, Callable[[int, int, int, int], bool | None]] = {
-    "eq": _equal,
-    "ne": _unequal,
-    "slt": lambda low, high, least, most: _ordered(high < least, low >= most),
-    "sle": lambda low, high, least, most: _ordered(high <= least, low > most),
-    "sgt": lambda low, high, least, most: _ordered(low > most, high <= least),
-    "sge": lambda low, high, least, most: _ordered(low >= most, high < least),
+    "eq": _decide_equal,
+    "ne": _decide_unequal,
+    "slt": lambda low, high, least, most: _decide(high < least, low >= most),
+    "sle": lambda low, high, least, most: _decide(high <= least, low > most),
+    "sgt": lambda low, high, least, most: _decide(low > most, high <= least),
+    "sge": lambda low, high, least, most: _decide(low >= most, high < least),
 }
 """What the ranges of two numbers say of a comparison; None where they leave it open."""
 
 
-def flag(code: Code, value: object) -> str:
-    """Return the operand that a flag is."""
+def emit_flag(code: Code, value: object) -> str:
     if isinstance(value, Flag):
         return value.register
     if isinstance(value, bool):
@@ -201,7 +200,7 @@ def flag(code: Code, value: object) -> str:
     raise ModelError(f"a condition was the number {value!r}")
 
 
-def _range(value: object) -> tuple[int, int]:
+def _get_range(value: object) -> tuple[int, int]:
     """Between which a number lies."""
     if isinstance(value, Number):
         return value.low, value.high
@@ -210,20 +209,20 @@ def _range(value: object) -> tuple[int, int]:
     raise ModelError("arithmetic on a flag: use count() or ite")
 
 
-def _number(code: Code, value: object, bits: int) -> str:
+def _emit_number(code: Code, value: object, bits: int) -> str:
     """Return the operand that a number is, of some width."""
     if not isinstance(value, Number):
-        return code.constant(_range(value)[0], bits)
+        return code.constant(_get_range(value)[0], bits)
     if value.bits == bits:
         return value.register
     return code.value(f"sext {code.kind(value.bits)} {value.register} to {code.kind(bits)}")
 
 
-def _alike(code: Code, left: object, right: object, low: int, high: int) -> tuple[int, str, str]:
+def _emit_alike(code: Code, left: object, right: object, low: int, high: int) -> tuple[int, str, str]:
     """Return a width for two numbers and for what is between `low` and `high`, and both as operands of it."""
-    lows, highs = zip(_range(left), _range(right), (low, high), strict=True)
+    lows, highs = zip(_get_range(left), _get_range(right), (low, high), strict=True)
     bits = code.bits(min(lows), max(highs))
-    return bits, _number(code, left, bits), _number(code, right, bits)
+    return bits, _emit_number(code, left, bits), _emit_number(code, right, bits)
 
 
 class Native:
@@ -231,18 +230,18 @@ class Native:
 
     @staticmethod
     def all_of(*conditions: Value) -> Value:
-        return _joined("and", True, conditions)
+        return _emit_join("and", True, conditions)
 
     @staticmethod
     def any_of(*conditions: Value) -> Value:
-        return _joined("or", False, conditions)
+        return _emit_join("or", False, conditions)
 
     @staticmethod
     def not_(condition: Value) -> Value:
         if isinstance(condition, bool):
             return not condition
         code = condition.code
-        return Flag(code, code.value(f"xor {code.kind(1)} {flag(code, condition)}, {code.constant(1, 1)}"))
+        return Flag(code, code.value(f"xor {code.kind(1)} {emit_flag(code, condition)}, {code.constant(1, 1)}"))
 
     @staticmethod
     def ite(condition: Value, then: Value, otherwise: Value) -> Value:
@@ -251,18 +250,18 @@ class Native:
         if then is otherwise:
             return then
         code = condition.code
-        chooser = f"select {code.kind(1)} {flag(code, condition)}"
+        chooser = f"select {code.kind(1)} {emit_flag(code, condition)}"
         if isinstance(then, bool | Flag):
-            one, other = flag(code, then), flag(code, otherwise)
+            one, other = emit_flag(code, then), emit_flag(code, otherwise)
             return Flag(code, code.value(f"{chooser}, {code.kind(1)} {one}, {code.kind(1)} {other}"))
-        (low, high), (least, most) = _range(then), _range(otherwise)
+        (low, high), (least, most) = _get_range(then), _get_range(otherwise)
         low, high = min(low, least), max(high, most)
-        bits, one, other = _alike(code, then, otherwise, low, high)
+        bits, one, other = _emit_alike(code, then, otherwise, low, high)
         chosen = one if one == other else code.value(f"{chooser}, {code.kind(bits)} {one}, {code.kind(bits)} {other}")
         return Number(code, chosen, low, high, bits)
 
 
-def _joined(operation: str, neutral: bool, conditions: Sequence[Value]) -> Value:
+def _emit_join(operation: str, neutral: bool, conditions: Sequence[Value]) -> Value:
     """Return all of the conditions, or any: `neutral` changes nothing, its opposite decides."""
     if any(each is (not neutral) for each in conditions):
         return not neutral
@@ -274,7 +273,7 @@ def _joined(operation: str, neutral: bool, conditions: Sequence[Value]) -> Value
             joined = each
         else:
             code: Code = joined.code
-            joined = Flag(code, code.value(f"{operation} {code.kind(1)} {flag(code, joined)}, {flag(code, each)}"))
+            joined = Flag(code, code.value(f"{operation} {code.kind(1)} {emit_flag(code, joined)}, {emit_flag(code, each)}"))
     return joined
 
 
@@ -297,20 +296,20 @@ class NativeView(View):
         if slot in self.writes:
             return self.writes[slot]
         if slot not in self.seen:
-            self.seen[slot] = unpacked(self.code, self._system.slots[slot])
+            self.seen[slot] = emit_unpack(self.code, self._system.slots[slot])
         return self.seen[slot]
 
     def _write(self, slot: int, value: Value) -> None:
         self.writes[slot] = value
 
 
-def unpacked(code: Code, slot: Slot) -> Value:
+def emit_unpack(code: Code, slot: Slot) -> Value:
     """Return the value of a slot, from its word."""
     is_flag = slot.field.kind == "flag"
     if slot.is_constant:
         return bool(slot.low) if is_flag else slot.low
     if code.lanes > 1:
-        return _unpacked_lanes(code, slot)
+        return _emit_unpack_lanes(code, slot)
     shifted = code.value(f"lshr i64 %w{slot.word}, {slot.shift}") if slot.shift else f"%w{slot.word}"
     if is_flag:
         return Flag(code, code.value(f"trunc i64 {shifted} to i1"))
@@ -318,7 +317,7 @@ def unpacked(code: Code, slot: Slot) -> Value:
     return Number(code, code.value(f"add i32 {number}, {slot.low}") if slot.low else number, slot.low, slot.high)
 
 
-def _unpacked_lanes(code: Code, slot: Slot) -> Value:
+def _emit_unpack_lanes(code: Code, slot: Slot) -> Value:
     """The values of a slot in many states: from the byte it lies in, which its neighbours need too, or from the whole word."""
     byte, shift = divmod(slot.shift, 8)
     bits = code.bits(min(0, slot.low), max(slot.mask, slot.high, slot.mask + slot.low))
@@ -338,7 +337,7 @@ def _unpacked_lanes(code: Code, slot: Slot) -> Value:
     return Number(code, value, slot.low, slot.high, bits)
 
 
-def packed(code: Code, slot: Slot, value: Value) -> str:
+def emit_pack(code: Code, slot: Slot, value: Value) -> str:
     """Return the bits of a slot that holds a value, at their place in its word."""
     if isinstance(value, int):
         return str((int(value) - slot.low) << slot.shift)
@@ -350,15 +349,15 @@ def packed(code: Code, slot: Slot, value: Value) -> str:
     return code.value(f"shl i64 {wide}, {slot.shift}") if slot.shift else wide
 
 
-def bounded(code: Code, slot: Slot, value: Value) -> None:
+def emit_bounds_check(code: Code, slot: Slot, value: Value) -> None:
     """Leave for `outside` where a value exceeds the declared bounds; nothing is written where its range does not.
 
     Errors: `ModelError` for a flag in the place of a number, or a number in that of a flag.
     """
     if slot.field.kind == "flag":
-        flag(code, value)
+        emit_flag(code, value)
         return
-    (low, high), register = _range(value), _number(code, value, WIDTHS[-1])
+    (low, high), register = _get_range(value), _emit_number(code, value, WIDTHS[-1])
     if low < slot.low:
         code.require(code.value(f"icmp sge i32 {register}, {slot.low}"))
     if high > slot.high:

@@ -24,7 +24,7 @@ TAKEN, OUTSIDE = 0, 1
 """What a step's function returns: the successor is stored, or a value left its declared bounds."""
 
 
-def clauses(system: System, number: int, view: NativeView) -> Iterator[Value]:
+def run_guard(system: System, number: int, view: NativeView) -> Iterator[Value]:
     """Yield the guard clauses of a step; what it writes is in the view afterwards."""
     step = system.steps[number]
     for clause, condition in step.run(Native, view):
@@ -32,21 +32,22 @@ def clauses(system: System, number: int, view: NativeView) -> Iterator[Value]:
             yield condition
 
 
-def step_text(system: System, number: int) -> str | None:
+def emit_step(system: System, number: int) -> str | None:
     """Return the function of one step: `step_N(words, place) -> TAKEN | OUTSIDE`, which stores the successor at `place`.
 
     It is for states that meet the guards.  None where a guard clause is false in every state, as far as ranges show.
     """
     code = Code()
     view = NativeView(system, code)
-    if any(condition is False for condition in clauses(system, number, view)):
+    if any(condition is False for condition in run_guard(system, number, view)):
         return None
     if system.model.normalise is not None:
         system.model.normalise(Native, view)
     _store(system, code, view.writes)
-    body = "\n".join(code.needed())
+    body = "\n".join(code.list_needed())
+    words = _list_words(system, "i64 ")
     return (
-        f"define internal i32 @step_{number}({_words(system, 'i64 ')}, ptr %place) alwaysinline {{\n{body}\n  ret i32 {TAKEN}\n"
+        f"define internal i32 @step_{number}({words}, ptr %place) alwaysinline {{\n{body}\n  ret i32 {TAKEN}\n"
         f"outside:\n  ret i32 {OUTSIDE}\n}}\n"
     )
 
@@ -57,10 +58,10 @@ def _store(system: System, code: Code, writes: dict[int, Value]) -> None:
     parts: list[list[str]] = [[] for _ in range(system.words)]
     for slot, value in sorted(writes.items()):
         place = system.slots[slot]
-        native.bounded(code, place, value)
+        native.emit_bounds_check(code, place, value)
         if not place.is_constant:
             kept[place.word] &= ~(place.mask << place.shift)
-            parts[place.word].append(native.packed(code, place, value))
+            parts[place.word].append(native.emit_pack(code, place, value))
     for word in range(system.words):
         whole = f"%w{word}"
         if parts[word]:
@@ -70,20 +71,19 @@ def _store(system: System, code: Code, writes: dict[int, Value]) -> None:
         code.do(f"store i64 {whole}, ptr {code.value(f'getelementptr i64, ptr %place, i64 {word}')}")
 
 
-def _words(system: System, kind: str) -> str:
-    """Return the words of a state as arguments."""
+def _list_words(system: System, kind: str) -> str:
     return ", ".join(f"{kind}%w{word}" for word in range(system.words))
 
 
-def property_text(system: System, number: int, predicate: Predicate) -> str:
+def emit_property(system: System, number: int, predicate: Predicate) -> str:
     """Return the function of one property: `property_N(words) -> i1`."""
     code = Code()
     found = predicate(Native, NativeView(system, code))
-    body = "\n".join([*code.lines, f"  ret i1 {native.flag(code, found)}"])
-    return f"define internal i1 @property_{number}({_words(system, 'i64 ')}) {{\n{body}\n}}\n"
+    body = "\n".join([*code.lines, f"  ret i1 {native.emit_flag(code, found)}"])
+    return f"define internal i1 @property_{number}({_list_words(system, 'i64 ')}) {{\n{body}\n}}\n"
 
 
-def program(system: System, predicates: Sequence[Predicate] = ()) -> str:
+def emit_system(system: System, predicates: Sequence[Predicate] = ()) -> str:
     """Return a system and some properties (64 at most) as a program.
 
     It offers two functions on `count` rows, one packed state each:
@@ -95,13 +95,13 @@ def program(system: System, predicates: Sequence[Predicate] = ()) -> str:
     """
     if len(predicates) > WORD_BITS:
         raise ModelError(f"{len(predicates)} properties in one program; {WORD_BITS} is the most")
-    found = {number: step_text(system, number) for number in range(len(system.steps))}
+    found = {number: emit_step(system, number) for number in range(len(system.steps))}
     steps = {number: text for number, text in found.items() if text is not None}
-    judges = [property_text(system, number, each) for number, each in enumerate(predicates)]
-    return "\n".join([*steps.values(), *judges, expand_text(system, list(steps)), judge_text(system, len(predicates))])
+    judges = [emit_property(system, number, each) for number, each in enumerate(predicates)]
+    return "\n".join([*steps.values(), *judges, emit_expand(system, list(steps)), emit_judge(system, len(predicates))])
 
 
-def _loads(words: int) -> list[str]:
+def _emit_loads(words: int) -> list[str]:
     """Return the words of the state at `%row`."""
     return [
         line
@@ -110,7 +110,7 @@ def _loads(words: int) -> list[str]:
     ]
 
 
-def _loop(signature: str, words: int, body: Sequence[str], total: str) -> str:
+def _format_loop(signature: str, words: int, body: Sequence[str], total: str) -> str:
     """A function that runs a body for every row `%i` with its words; `%sum` is the total so far, `total` the one after it."""
     lines = [
         f"define {signature} {{",
@@ -122,7 +122,7 @@ def _loop(signature: str, words: int, body: Sequence[str], total: str) -> str:
         f"  %sum = phi i64 [0, %entry], [{total}, %end]",
         f"  %first = mul i64 %i, {words}",
         "  %row = getelementptr i64, ptr %rows, i64 %first",
-        *_loads(words),
+        *_emit_loads(words),
         *body,
         "  br label %end",
         "end:",
@@ -137,9 +137,9 @@ def _loop(signature: str, words: int, body: Sequence[str], total: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def judge_text(system: System, properties: int) -> str:
+def emit_judge(system: System, properties: int) -> str:
     """Return the function `judge` of `program`."""
-    arguments = _words(system, "i64 ")
+    arguments = _list_words(system, "i64 ")
     body, mask = [], "0"
     for n in range(properties):
         body += [
@@ -157,10 +157,10 @@ def judge_text(system: System, properties: int) -> str:
         "  %one = zext i1 %is.broken to i64",
         "  %total = add i64 %sum, %one",
     ]
-    return _loop("i64 @judge(ptr noalias %rows, i64 %count, ptr noalias %broken)", system.words, body, "%total")
+    return _format_loop("i64 @judge(ptr noalias %rows, i64 %count, ptr noalias %broken)", system.words, body, "%total")
 
 
-def guards_text(system: System, name: str, steps: Sequence[int]) -> str:
+def emit_guards(system: System, name: str, steps: Sequence[int]) -> str:
     """Return a function that asks the guards of some steps in `LANES` states at once.
 
     `words` has the first word of each state, then the second ones; `masks` gets a bit for each state in which a step can be
@@ -174,14 +174,14 @@ def guards_text(system: System, name: str, steps: Sequence[int]) -> str:
             f"  %w{word} = load {kind}, ptr %q{word}, align 64",
         ]
     for n in steps:
-        met = Native.all_of(*clauses(system, n, NativeView(system, code)))
-        mask = code.value(f"bitcast {code.kind(1)} {native.flag(code, met)} to i{LANES}")
+        met = Native.all_of(*run_guard(system, n, NativeView(system, code)))
+        mask = code.value(f"bitcast {code.kind(1)} {native.emit_flag(code, met)} to i{LANES}")
         code.do(f"store i{LANES} {mask}, ptr {code.value(f'getelementptr i{LANES}, ptr %masks, i64 {n}')}")
     body = "\n".join([*lines, *code.lines])
     return f"define internal void @{name}(ptr noalias %words, ptr noalias %masks) noinline {{\n{body}\n  ret void\n}}\n"
 
 
-def taken_text(system: System, number: int) -> str:
+def emit_take(system: System, number: int) -> str:
     """Return a function that takes a step in every state of a mask.
 
     It returns how many successors there are now, or the code of a failure.
@@ -206,11 +206,11 @@ def taken_text(system: System, number: int) -> str:
                 "  %i = add i64 %base, %lane",
                 f"  %first = mul i64 %i, {system.words}",
                 "  %row = getelementptr i64, ptr %rows, i64 %first",
-                *_loads(system.words),
+                *_emit_loads(system.words),
                 f"  %to = mul i64 %at, {system.words}",
                 "  %place = getelementptr i64, ptr %after, i64 %to",
                 f"  %origin = or i64 %i, {number << 32}",
-                f"  %found = call i32 @step_{number}({_words(system, 'i64 ')}, ptr %place)",
+                f"  %found = call i32 @step_{number}({_list_words(system, 'i64 ')}, ptr %place)",
                 f"  %is.outside = icmp eq i32 %found, {OUTSIDE}",
                 "  br i1 %is.outside, label %failed, label %next",
                 "next:",
@@ -231,11 +231,11 @@ def taken_text(system: System, number: int) -> str:
     )
 
 
-def expand_text(system: System, steps: Sequence[int]) -> str:
+def emit_expand(system: System, steps: Sequence[int]) -> str:
     """Return the function `expand` of `program`, and what it calls."""
     groups = {f"guards_{start}": steps[start : start + GROUP] for start in range(0, len(steps), GROUP)}
-    parts = [guards_text(system, name, members) for name, members in groups.items()]
-    parts += [taken_text(system, n) for n in steps]
+    parts = [emit_guards(system, name, members) for name, members in groups.items()]
+    parts += [emit_take(system, n) for n in steps]
     room = f"[{system.words * LANES} x i64]"
     lines = [
         f"declare i64 @llvm.ctpop.i{LANES}(i{LANES})",

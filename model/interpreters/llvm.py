@@ -16,13 +16,13 @@ import llvmlite.binding as llvm
 
 
 @cache
-def _initialised() -> None:
+def _initialise() -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
 
 
 @cache
-def processor() -> tuple[str, str, str]:
+def describe_processor() -> tuple[str, str, str]:
     """Return what machine code depends on beside its program: the compiler, the processor's name and its features."""
     return f"llvmlite {llvmlite.__version__}", llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
@@ -38,10 +38,10 @@ class OptimizationLevel(IntEnum):
     GOOD = 2
 
 
-def compiled(text: str, effort: OptimizationLevel) -> bytes:
+def compile_program(text: str, effort: OptimizationLevel) -> bytes:
     """Return the machine code of a program as an object file."""
-    _initialised()
-    _, name, features = processor()
+    _initialise()
+    _, name, features = describe_processor()
     target = llvm.Target.from_default_triple()
     machine = target.create_target_machine(opt=int(effort), cpu=name, features=features, reloc="pic")
     module = llvm.parse_assembly(text)
@@ -57,7 +57,7 @@ class Loaded:
     """An object file in memory, and its functions, which live as long as this; calls let other threads of Python run."""
 
     def __init__(self, machine_code: bytes, signatures: Mapping[str, tuple[Any, ...]]) -> None:
-        _initialised()
+        _initialise()
         self._engine = llvm.create_lljit_compiler()
         library = llvm.JITLibraryBuilder().add_object_img(machine_code)
         for name in signatures:

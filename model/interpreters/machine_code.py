@@ -23,7 +23,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
 """Arguments of the functions of a program; each returns a 64-bit number."""
 
 
-def left_its_bounds(system: System, rows: Rows, code: int) -> ModelError:
+def make_bounds_error(system: System, rows: Rows, code: int) -> ModelError:
     """Return the error that an expansion ended with, in the words of the columns interpreter."""
     row, step = (-1 - code) & 0xFFFFFFFF, (-1 - code) >> 32
     try:

@@ -37,7 +37,7 @@ class _Overlaid:
         setattr(self._view, name, value)
 
 
-def mixed(system: System, settings: Settings) -> Model:
+def mix_versions(system: System, settings: Settings) -> Model:
     """Return the system's model in which each step may read each of the settings with each of its values."""
     read = {
         action.name: read_by_steps(system, (each for each in system.steps if each.action is action)) & settings.keys()
@@ -45,19 +45,19 @@ def mixed(system: System, settings: Settings) -> Model:
     }
     flags = {each.name for each in system.fields if each.kind == "flag"}
     actions = [
-        _reading(action, {name: bool(value) if name in flags else value for name, value in way.items()})
+        _make_readings(action, {name: bool(value) if name in flags else value for name, value in way.items()})
         for action in system.model.actions
-        for way in ways({name: settings[name] for name in sorted(read[action.name])})
+        for way in list_assignments({name: settings[name] for name in sorted(read[action.name])})
     ]
     return replace(system.model, actions=tuple(actions))
 
 
-def ways(settings: Settings) -> list[dict[str, int]]:
+def list_assignments(settings: Settings) -> list[dict[str, int]]:
     """Return every choice of a value for each setting."""
     return [dict(zip(settings, values, strict=True)) for values in product(*settings.values())]
 
 
-def _reading(action: Action, given: Mapping[str, Value]) -> Action:
+def _make_readings(action: Action, given: Mapping[str, Value]) -> Action:
     """Yield an action that reads some settings so."""
     inner = action.body
 
@@ -68,10 +68,10 @@ def _reading(action: Action, given: Mapping[str, Value]) -> Action:
     return replace(action, body=body) if given else action
 
 
-def all_assignments(condition: Callable[[Any, Any], Value], settings: Settings) -> Callable[[Any, Any], Value]:
+def require_all_assignments(condition: Callable[[Any, Any], Value], settings: Settings) -> Callable[[Any, Any], Value]:
     """Return the condition, however each setting is read."""
 
     def always(k: Any, s: Any) -> Value:
-        return k.all_of(*[condition(k, _Overlaid(s, given)) for given in ways(settings)])
+        return k.all_of(*[condition(k, _Overlaid(s, given)) for given in list_assignments(settings)])
 
     return always

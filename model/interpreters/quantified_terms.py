@@ -54,7 +54,7 @@ class Element(z3.ArithRef):  # type: ignore[misc]
         raise ModelError("an element of an axis without a length was used as an index of a list: use row")
 
 
-def fresh(axis: str) -> Element:
+def make_fresh(axis: str) -> Element:
     """Return an element that nothing else names."""
     return Element(f"{axis}?{next(_numbers)}")
 
@@ -76,18 +76,16 @@ class Quantified(Terms):
         return element >= 0 if length is None else z3.And(element >= 0, element < length)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return a condition on every element."""
-        each = fresh(axis)
+        each = make_fresh(axis)
         return z3.ForAll([each], z3.Implies(self.within(axis, each), self.lift(body(each))))
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return a condition on some element."""
-        each = fresh(axis)
+        each = make_fresh(axis)
         return z3.Exists([each], z3.And(self.within(axis, each), self.lift(body(each))))
 
     def row(self, axis: str, body: Callable[[Any], Value]) -> AxisRow:
         """Return a value for each element."""
-        each = fresh(axis)
+        each = make_fresh(axis)
         return AxisRow(each, self.lift(body(each)))
 
 
@@ -99,7 +97,7 @@ class AxisRow:
     value: Any
 
     def __getitem__(self, index: Any) -> Any:
-        return z3.substitute(self.value, (self.element, _lifted(index)))
+        return z3.substitute(self.value, (self.element, _lift(index)))
 
 
 @dataclass(frozen=True)
@@ -113,11 +111,11 @@ class Assumed(Quantified):
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
         """Return a condition on every element."""
-        each = fresh(axis)
+        each = make_fresh(axis)
         self.scope.append((axis, each))
-        inside = _positive(self.lift(body(each)), self.quantified)
+        inside = _check_positive(self.lift(body(each)), self.quantified)
         self.scope.pop()
-        return _noted(self.quantified, z3.ForAll([each], z3.Implies(self.within(axis, each), inside)))
+        return _note(self.quantified, z3.ForAll([each], z3.Implies(self.within(axis, each), inside)))
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
         """Return a condition on an element that has a name."""
@@ -125,7 +123,7 @@ class Assumed(Quantified):
         made = z3.Function(f"some_{axis}!{len(self.existing)}", *sorts)
         self.existing.append((made, tuple(each for each, _ in self.scope), axis))
         named = made(*[each for _, each in self.scope])
-        return _noted(self.quantified, z3.And(self.within(axis, named), self.lift(body(named))))
+        return _note(self.quantified, z3.And(self.within(axis, named), self.lift(body(named))))
 
 
 Witnesses = Callable[[int, Sequence[tuple[str, Any]]], Sequence[Any]]
@@ -148,12 +146,12 @@ class Concluded(Quantified):
         """Return a condition on a fresh element; under a quantifier, on every element."""
         if self.under:
             return super().for_every(axis, body)
-        each = fresh(axis)
+        each = make_fresh(axis)
         self.made.append((axis, each))
         found = z3.Or(z3.Not(self.within(axis, each)), self.lift(body(each)))
         self.made.pop()
         self.every.append(found)
-        return _noted(self.quantified, found)
+        return _note(self.quantified, found)
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
         """Return a condition on one of the witnesses, or on some element."""
@@ -161,20 +159,20 @@ class Concluded(Quantified):
         self.chosen.append(axis)
         if axis not in self.witnesses:
             self.under.append(axis)
-            found = super().for_some(axis, lambda each: _positive(self.lift(body(each)), self.quantified))
+            found = super().for_some(axis, lambda each: _check_positive(self.lift(body(each)), self.quantified))
             self.under.pop()
-            return _noted(self.quantified, found)
+            return _note(self.quantified, found)
         chosen = self.witnesses[axis](number, self.made)
-        return _noted(self.quantified, z3.Or([z3.And(self.within(axis, each), self.lift(body(each))) for each in chosen]))
+        return _note(self.quantified, z3.Or([z3.And(self.within(axis, each), self.lift(body(each))) for each in chosen]))
 
 
-def _positive(term: Any, quantified: list[Any]) -> Any:
+def _check_positive(term: Any, quantified: list[Any]) -> Any:
     """The same term, after a look at where its quantified parts stand: in a quantifier's body they are not found again."""
     require_positive(term, quantified)
     return term
 
 
-def _noted(quantified: list[Any], term: Any) -> Any:
+def _note(quantified: list[Any], term: Any) -> Any:
     """A term that stands for a quantified one."""
     quantified.append(term)
     return term
@@ -216,13 +214,13 @@ class QuantifiedView(View):
         object.__setattr__(self, "lengths", lengths)
 
     def __getattr__(self, name: str) -> Any:
-        declared = _field(self._system, name)
+        declared = _find_field(self._system, name)
         return Array(self, declared, ()) if declared.axes else self.functions[name][()]()
 
     def __setattr__(self, name: str, value: Value) -> None:
-        if _field(self._system, name).axes:
+        if _find_field(self._system, name).axes:
             raise ModelError(f"{name!r} is an array: assign its elements")
-        self.functions[name] = {(): _constant(_lifted(value))}
+        self.functions[name] = {(): _make_constant(_lift(value))}
 
     @property
     def sizes(self) -> Any:
@@ -234,7 +232,7 @@ class QuantifiedView(View):
         return axis in self.lengths
 
 
-def _field(system: System, name: str) -> Field:
+def _find_field(system: System, name: str) -> Field:
     for each in system.fields:
         if each.name == name:
             return each
@@ -281,7 +279,7 @@ class Array:
         if not self._is_last:
             raise ModelError(f"bad assignment to a row of {self._field.name}: use fill")
         closed, opened = self._places((*self._index, at))
-        self._write(closed, opened, lambda _: _lifted(value))
+        self._write(closed, opened, lambda _: _lift(value))
 
     def store(self, at: Any, value: Any) -> None:
         """Effect: write an element or a row."""
@@ -297,15 +295,15 @@ class Array:
                 self[position] = values[position]
             return
         closed, opened = self._places(self._index)
-        place = fresh(self._axis)
-        written = AxisRow(place, _lifted(values[place]))
+        place = make_fresh(self._axis)
+        written = AxisRow(place, _lift(values[place]))
         self._write(closed, opened, lambda at: written[at[-1]])
 
     def _places(self, index: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[Any, ...]]:
         """Return an index as two: what is on axes with a length, and what is not."""
         pairs = list(zip(self._field.axes, index, strict=False))
         closed = tuple(each for axis, each in pairs if not self._view.is_open(axis))
-        return closed, tuple(_lifted(each) for axis, each in pairs if self._view.is_open(axis))
+        return closed, tuple(_lift(each) for axis, each in pairs if self._view.is_open(axis))
 
     def _write(self, closed: tuple[int, ...], opened: tuple[Any, ...], value: Callable[[tuple[Any, ...]], Any]) -> None:
         """Effect: a new function, which differs where its first arguments are these."""
@@ -319,17 +317,17 @@ class Array:
         self._view.functions[self._field.name] = {**old, closed: read}
 
 
-def _lifted(value: Any) -> Any:
+def _lift(value: Any) -> Any:
     if isinstance(value, bool):
         return z3.BoolVal(value)
     return z3.IntVal(value) if isinstance(value, int) else value
 
 
-def _constant(value: Any) -> Function:
+def _make_constant(value: Any) -> Function:
     return lambda *at: value
 
 
-def lengths(system: System) -> dict[str, Any]:
+def list_lengths(system: System) -> dict[str, Any]:
     """Return the axes without a number for their length: those that the model leaves without a bound, and the replicas."""
     return {**{each.axis: None for each in system.model.unbounded}, REPLICA: Length("replication.factor")}
 
@@ -341,14 +339,14 @@ def variables(system: System, opened: Mapping[str, Any], suffix: str) -> Functio
         sort = z3.BoolSort() if declared.kind == "flag" else z3.IntSort()
         known: dict[tuple[int, ...], Function] = {}
         arguments = [z3.IntSort()] * sum(axis in opened for axis in declared.axes)
-        for index in closed_indices(system, declared, opened):
+        for index in list_closed_indices(system, declared, opened):
             name = declared.name + "".join(f"[{each}]" for each in index) + f"@{suffix}"
-            known[index] = z3.Function(name, *arguments, sort) if arguments else _constant(z3.Const(name, sort))
+            known[index] = z3.Function(name, *arguments, sort) if arguments else _make_constant(z3.Const(name, sort))
         found[declared.name] = known
     return found
 
 
-def closed_indices(system: System, declared: Field, opened: Mapping[str, Any]) -> list[tuple[int, ...]]:
+def list_closed_indices(system: System, declared: Field, opened: Mapping[str, Any]) -> list[tuple[int, ...]]:
     """Return every index of a field on the axes that have a length."""
     return list(product(*[range(system.sizes[axis]) for axis in declared.axes if axis not in opened]))
 
@@ -358,17 +356,17 @@ def initial(system: System, opened: Mapping[str, Any]) -> list[Functions]:
 
     Errors: `ModelError` where they do not.
     """
-    return [_uniform(system, opened, state) for state in sorted({state for _, state in system.initial_states()})]
+    return [_make_uniform(system, opened, state) for state in sorted({state for _, state in system.initial_states()})]
 
 
-def _uniform(system: System, opened: Mapping[str, Any], state: Sequence[int]) -> Functions:
+def _make_uniform(system: System, opened: Mapping[str, Any], state: Sequence[int]) -> Functions:
     found: Functions = {each.name: {} for each in system.fields}
     seen: dict[tuple[str, tuple[int, ...]], int] = {}
     for slot, value in zip(system.slots, state, strict=True):
         closed = tuple(i for axis, i in zip(slot.field.axes, slot.index, strict=True) if axis not in opened)
         if seen.setdefault((slot.field.name, closed), value) != value:
             raise ModelError(f"{slot.field.name} does not begin alike everywhere")
-        found[slot.field.name][closed] = _constant(_lifted(bool(value) if slot.field.kind == "flag" else value))
+        found[slot.field.name][closed] = _make_constant(_lift(bool(value) if slot.field.kind == "flag" else value))
     return found
 
 
@@ -386,12 +384,12 @@ class GenericStep:
         return self.step.label
 
 
-def generic_steps(system: System, k: Quantified) -> list[GenericStep]:
+def make_generic_steps(system: System, k: Quantified) -> list[GenericStep]:
     """Return every action, read once for all elements that it may be about."""
-    return [found for each in system.model.actions for found in _steps_of(system, k, each)]
+    return [found for each in system.model.actions for found in _make_steps(system, k, each)]
 
 
-def _steps_of(system: System, k: Quantified, action: Action) -> list[GenericStep]:
+def _make_steps(system: System, k: Quantified, action: Action) -> list[GenericStep]:
     closed = {name: axis for name, axis in action.parameters.items() if axis not in k.lengths}
     elements = {name: Element(name) for name, axis in action.parameters.items() if axis in k.lengths}
     found = []

@@ -64,12 +64,11 @@ class Terms:
         return z3.SignExt(self.width - bits, z3.BitVec(name, bits))
 
 
-def solver_name() -> str:
-    """Return the solver and its version, for records."""
+def name_solver() -> str:
     return f"z3 {z3.get_version_string()}"
 
 
-def bit_width(system: System) -> int:
+def compute_bit_width(system: System) -> int:
     """Return a signed width that holds the sum of any two declared values, and a count over any axis."""
     most = max(max(abs(slot.low), abs(slot.high)) for slot in system.slots)
     return max(2 * most + 1, *system.sizes.values()).bit_length() + 1
@@ -91,7 +90,7 @@ def variables(system: System, terms: Terms, suffix: str) -> Symbols:
     return found
 
 
-def within_bounds(system: System, terms: Terms, symbols: Symbols) -> list[Any]:
+def bound_slots(system: System, terms: Terms, symbols: Symbols) -> list[Any]:
     """Declared bounds of every slot, as constraints."""
     found = []
     for slot, value in zip(system.slots, symbols, strict=True):
@@ -126,12 +125,12 @@ def transition(system: System, terms: Terms, step: Step, symbols: Symbols) -> tu
     return guard, view.values
 
 
-def condition(system: System, terms: Terms, symbols: Symbols, predicate: Predicate) -> Any:
+def lift_condition(system: System, terms: Terms, symbols: Symbols, predicate: Predicate) -> Any:
     """Return a property's condition on a symbolic state, as a Z3 term."""
     return terms.lift(predicate(terms, TermsView(system, symbols)))
 
 
-def state_of(system: System, terms: Terms, assignment: z3.ModelRef, symbols: Symbols) -> State:
+def read_state(system: System, terms: Terms, assignment: z3.ModelRef, symbols: Symbols) -> State:
     """Return the concrete state that a Z3 model gives to a symbolic one."""
     found: list[int] = []
     for value in symbols:

@@ -33,11 +33,11 @@ class Concluding(Terms):
         """Return a condition on a fresh element."""
         self.made.append(z3.Int(f"any_{axis}!{len(self.made)}"))
         fresh = self.made[-1]
-        return _noted(self.quantified, z3.Or(z3.Not(fresh >= 0), self.lift(body(fresh))))
+        return _note(self.quantified, z3.Or(z3.Not(fresh >= 0), self.lift(body(fresh))))
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
         """Return a condition on one of the chosen elements."""
-        return _noted(self.quantified, z3.Or([z3.And(each >= 0, self.lift(body(each))) for each in self.chosen]))
+        return _note(self.quantified, z3.Or([z3.And(each >= 0, self.lift(body(each))) for each in self.chosen]))
 
 
 @dataclass(frozen=True)
@@ -67,22 +67,22 @@ class Assuming(Terms):
         number = len(self.schemas)
         variable = z3.Int(f"{axis}?{number}")
         self.schemas.append(Schema((), None))
-        holds = self._named(f"every_{axis}!{number}", z3.BoolSort())
+        holds = self._name_term(f"every_{axis}!{number}", z3.BoolSort())
         self.scope.append(variable)
         conclusion = self.lift(body(variable))
         require_positive(conclusion, self.quantified)
         formula = z3.Implies(z3.And(holds, *(each >= 0 for each in self.scope)), conclusion)
         self.schemas[number] = Schema(tuple(self.scope), formula)
         self.scope.pop()
-        return _noted(self.quantified, holds)
+        return _note(self.quantified, holds)
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
         """Return a condition on an element that is given a name."""
-        fresh = self._named(f"some_{axis}!{len(self.made)}", z3.IntSort())
+        fresh = self._name_term(f"some_{axis}!{len(self.made)}", z3.IntSort())
         self.made.append(fresh)
-        return _noted(self.quantified, z3.And(fresh >= 0, self.lift(body(fresh))))
+        return _note(self.quantified, z3.And(fresh >= 0, self.lift(body(fresh))))
 
-    def _named(self, name: str, sort: Any) -> Any:
+    def _name_term(self, name: str, sort: Any) -> Any:
         """Return a constant, or a function of the elements in whose scope it is."""
         if not self.scope:
             return z3.Const(name, sort)
@@ -93,7 +93,7 @@ class Assuming(Terms):
         return [each for each in self.made if each.num_args() == 0]
 
 
-def _noted(quantified: list[Any], term: Any) -> Any:
+def _note(quantified: list[Any], term: Any) -> Any:
     """A term that stands for a quantified one."""
     quantified.append(term)
     return term
@@ -142,7 +142,6 @@ class OpenView(TermsView):
         return super().__getattr__(name)
 
     def state(self) -> OpenState:
-        """Return what the view has become."""
         return OpenState(self.values, self.functions)
 
 
@@ -154,7 +153,6 @@ class OpenArray:
         self._is_row = len(view._system.places[name][1]) > 1
 
     def select(self, index: Any) -> Any:
-        """Return the element, or the row, at an index."""
         found = [each(index) for each in self._view.functions[self._name]]
         return found if self._is_row else found[0]
 
@@ -164,24 +162,24 @@ class OpenArray:
         """Effect: write an element or a row."""
         values = value if self._is_row else [value]
         old = self._view.functions[self._name]
-        self._view.functions[self._name] = [_updated(*each, index) for each in zip(old, values, strict=True)]
+        self._view.functions[self._name] = [_update(*each, index) for each in zip(old, values, strict=True)]
 
 
-def _updated(function: Function, value: Any, index: Any) -> Function:
+def _update(function: Function, value: Any, index: Any) -> Function:
     def read(at: Any) -> Any:
         before = function(at)
-        return z3.If(at == index, _lifted(value), before)
+        return z3.If(at == index, _lift(value), before)
 
     return read
 
 
-def _lifted(value: Any) -> Any:
+def _lift(value: Any) -> Any:
     if isinstance(value, bool):
         return z3.BoolVal(value)
     return z3.IntVal(value) if isinstance(value, int) else value
 
 
-def open_axes(system: System) -> dict[str, str]:
+def list_open_axes(system: System) -> dict[str, str]:
     """Unbounded axes and the clause that bounds each; empty where the model has none.
 
     Errors: `ModelError` for a field with such an axis anywhere but first.
@@ -196,10 +194,10 @@ def open_axes(system: System) -> dict[str, str]:
 def is_open(system: System, slot: int) -> bool:
     """Return True if a slot is an element of an array over an unbounded axis."""
     declared = system.slots[slot].field
-    return bool(declared.axes) and declared.axes[0] in open_axes(system)
+    return bool(declared.axes) and declared.axes[0] in list_open_axes(system)
 
 
-def open_variables(system: System, suffix: str) -> OpenState:
+def make_open_variables(system: System, suffix: str) -> OpenState:
     """Return a symbolic state without bounds."""
     values: Symbols = []
     functions: dict[str, list[Function]] = {}
@@ -219,7 +217,7 @@ def open_variables(system: System, suffix: str) -> OpenState:
     return OpenState(values, functions)
 
 
-def open_initial(system: System, state: State) -> OpenState:
+def make_open_initial(system: System, state: State) -> OpenState:
     """Return a concrete initial state without bounds: its arrays say the same at every element.
 
     Errors: `ModelError` where the elements within the bounds differ.
@@ -236,18 +234,18 @@ def open_initial(system: System, state: State) -> OpenState:
         if state[first] != value:
             raise ModelError(f"{slot.field.name} does not begin alike everywhere")
         if slot.index[0] == 0:
-            functions.setdefault(slot.field.name, []).append(_constant(known))
+            functions.setdefault(slot.field.name, []).append(_make_constant(known))
     return OpenState(values, functions)
 
 
-def _constant(value: Any) -> Function:
-    return lambda at: _lifted(value)
+def _make_constant(value: Any) -> Function:
+    return lambda at: _lift(value)
 
 
-def open_transition(system: System, step: Step, before: OpenState) -> tuple[list[Any], OpenState]:
+def take_open_step(system: System, step: Step, before: OpenState) -> tuple[list[Any], OpenState]:
     """Return the guard of a step without the clauses that only bound, and the state after it."""
     terms = Terms(None)
-    clauses = set(open_axes(system).values())
+    clauses = set(list_open_axes(system).values())
     view = OpenView(system, before)
     guard = [
         terms.lift(condition)
@@ -259,9 +257,9 @@ def open_transition(system: System, step: Step, before: OpenState) -> tuple[list
     return guard, view.state()
 
 
-def open_steps(system: System) -> list[tuple[Step, list[Any]]]:
+def make_open_steps(system: System) -> list[tuple[Step, list[Any]]]:
     """Steps with a variable for each argument over an unbounded axis, and those variables."""
-    axes = open_axes(system)
+    axes = list_open_axes(system)
     found: dict[tuple[Any, ...], tuple[Step, list[Any]]] = {}
     for step in system.steps:
         arguments: dict[str, Any] = dict(step.arguments)

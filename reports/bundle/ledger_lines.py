@@ -63,7 +63,7 @@ def _how(each: Mapping[str, Any], cell: Mapping[str, Any], document: Mapping[str
 def lines_of_other_runs(stated: Sequence[LedgerLine], document: Mapping[str, Any]) -> list[LedgerLine]:
     """Return the ledger lines that come from other runs into the same directory: on other subjects, or knowing more.  Errors:
     `InputError` for a line that contradicts the result, and for one that is missing."""
-    given = {each.subject: each for each in ledger.merged((), lines_of(document))}
+    given = {each.subject: each for each in ledger.merge_lines((), lines_of(document))}
     for line in stated:
         own = given.get(line.subject, line)
         if line != own and not ledger.outranks(line, own):

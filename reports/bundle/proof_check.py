@@ -22,7 +22,7 @@ def obligation_files(proofs: Sequence[Proof]) -> dict[str, bytes]:
         f"{OBLIGATIONS}/{proof.goal.name}/{name}": content
         for proof in proofs
         if proof.is_complete
-        for name, content in smtlib.files_of(proof.texts, proof.about).items()
+        for name, content in smtlib.format_files(proof.texts, proof.about).items()
     }
 
 
@@ -31,7 +31,7 @@ def possible_obligation_files(proofs: Sequence[Proof]) -> set[str]:
     found = {f"{proof.goal.name}/{smtlib.MANIFEST}" for proof in proofs}
     for proof in proofs:
         tasks = range(len({each.task for each in proof.answers}))
-        found |= {f"{proof.goal.name}/{smtlib.name_of(number, kind)}" for number in tasks for kind in KINDS}
+        found |= {f"{proof.goal.name}/{smtlib.name_file(number, kind)}" for number in tasks for kind in KINDS}
     return {f"{OBLIGATIONS}/{name}" for name in found}
 
 

@@ -23,7 +23,7 @@ from neverlost.reports.bundle.redaction import redact_names, without_secrets
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.specs.configuration.input import Contents, keeping, known
 from neverlost.specs.errors import InputError, unknown
-from neverlost.specs.strict_json import parsed_json
+from neverlost.specs.strict_json import parse_json
 
 Found = TypeVar("Found")
 
@@ -188,7 +188,7 @@ class BundleQuestion:
         """Read the question of a bundle's files.  Errors: `InputError` for a malformed question, with the place."""
         if FILE not in files:
             raise InputError(f"the bundle has no {FILE}: an older version wrote it; make it again with --out DIR")
-        found = parsed_json(files[FILE].decode("utf-8", "replace"), FILE)
+        found = parse_json(files[FILE].decode("utf-8", "replace"), FILE)
         place = _require(found, dict, FILE)
         command = _require(place.get("command"), str, f"command of {FILE}")
         if place.get("schema") != SCHEMA or command not in ARGUMENTS:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from neverlost.specs.configuration.input import Contents
 from neverlost.specs.errors import InputError
-from neverlost.specs.strict_json import parsed_json
+from neverlost.specs.strict_json import parse_json
 
 MANIFEST = "manifest.json"
 DEEPEST, MOST_FILES, MOST_BYTES = 4, 50_000, 1 << 30
@@ -45,7 +45,7 @@ def read_manifest(folder: Path, files: Contents) -> dict[str, str]:
     form."""
     if MANIFEST not in files:
         raise InputError(f"{str(folder)!r} has no {MANIFEST}; name the --out directory of a command")
-    found = parsed_json(files[MANIFEST].decode("utf-8", "replace"), f"{str(folder)!r}: {MANIFEST}")
+    found = parse_json(files[MANIFEST].decode("utf-8", "replace"), f"{str(folder)!r}: {MANIFEST}")
     if not isinstance(found, dict):
         raise InputError(f"{str(folder / MANIFEST)!r} is not a document of ours: it is no JSON object")
     names = found.get("files")

@@ -24,15 +24,15 @@ from neverlost.reports.documents.ledger_file import add_to_ledger
 from neverlost.specs.configuration.choose import PREFIXED
 from neverlost.specs.configuration.input import LARGEST_FILE, read_json
 from neverlost.specs.configuration.keys import KEYS, shown
-from neverlost.specs.errors import InputError, misread
-from neverlost.specs.strict_json import parsed_json
+from neverlost.specs.errors import InputError, describe_misreading
+from neverlost.specs.strict_json import parse_json
 
 if TYPE_CHECKING:
     from neverlost.reports.page.tables import TableReport
 
 SCHEMA = "neverlost.bundle/2"
 RESULT, ENVIRONMENT, COMMAND, CONFIGURATION = "result.json", "environment.json", "command.txt", "config.toml"
-RENDERED = (".md", ".html", ".svg", ".mmd", ".xml", ".sarif", ".csv", ".log", ".sh")
+RENDERED = (".md", ".html", ".svg", ".xml", ".sarif", ".csv", ".log", ".sh")
 """What `render` writes."""
 
 PACKAGES = ("numpy", "z3-solver", "pyarrow", "pyspark", "networkx")
@@ -117,7 +117,7 @@ def remove_earlier_bundle(folder: Path) -> None:
     as the manifest lists it stays: it is somebody else's, or was changed."""
     try:
         with (folder / MANIFEST).open("rb") as stream:
-            listed = parsed_json(stream.read(LARGEST_FILE).decode(), MANIFEST)["files"]
+            listed = parse_json(stream.read(LARGEST_FILE).decode(), MANIFEST)["files"]
     except (OSError, InputError, ValueError, KeyError, TypeError):
         listed = {}
     (folder / MANIFEST).unlink(missing_ok=True)
@@ -133,13 +133,12 @@ def write_document(directory: str | os.PathLike[str], document: Mapping[str, Any
 
 
 def write_traces(folder: Path, counterexamples: Mapping[str, Counterexample]) -> None:
-    """Write counterexamples as ITF files."""
     for name, each in counterexamples.items():
         write_text(folder / name, as_json(each.itf))
 
 
 def write_pictures(place: Path, name: str, counterexample: Counterexample) -> None:
-    """Write the SVG and Mermaid pictures of a counterexample beside its trace file."""
+    """Write the picture of a counterexample beside its trace file."""
     for extension, picture in counterexample.pictures().items():
         write_text(place / f"{name.removesuffix(SUFFIX)}.{extension}", picture)
 
@@ -182,7 +181,7 @@ def render_again(directory: str, target: str | None, tables: Mapping[str, TableR
     try:
         reports = render(folder, document, place, tables=tables)
     except (KeyError, TypeError, AttributeError, IndexError, ValueError) as problem:
-        raise InputError(f"{RESULT} of {directory!r} is not a result of ours: {misread(problem)}") from None
+        raise InputError(f"{RESULT} of {directory!r} is not a result of ours: {describe_misreading(problem)}") from None
     if not reports:
         kind = str(document.get("schema")).partition(".")[2].partition("/")[0]
         raise InputError(f"{directory!r} has a result of kind {kind!r:.60}, of which no report is made; read its {RESULT}")

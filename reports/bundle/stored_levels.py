@@ -26,7 +26,7 @@ def keep_levels(request: RunOptions) -> Iterator[RunOptions]:
     if request.state_dir is not None:
         yield request
         return
-    with scratch.folder("levels") as temporary:
+    with scratch.hold_folder("levels") as temporary:
         yield replace(request, state_dir=str(Path(temporary, "levels")))
 
 
@@ -41,7 +41,7 @@ def export_levels(request: RunOptions, target: str | PathLike[str] | None) -> It
     from neverlost.checker.engine.storage.levels import Store
     from neverlost.reports import queries
 
-    parquet.empty_directory(str(target))
+    parquet.require_empty_directory(str(target))
     with keep_levels(request) as keeping:
 
         def write(outcome: Outcome) -> None:
@@ -72,8 +72,8 @@ def make_certificate(
             if outcome.verdict is not Verdict.HOLDS:
                 return {}
             store = Store.attach(str(keeping.state_dir))
-            packed = [store.packed(file) for level in store.levels() for file in level.files]
+            packed = [store.read_packed(file) for level in store.levels() for file in level.files]
             rows = (row for states in packed for row in states.T.tolist())
-            return {CERTIFICATE: reachable_states.packed(outcome.system.words, rows)}
+            return {CERTIFICATE: reachable_states.pack_states(outcome.system.words, rows)}
 
         yield keeping, certify

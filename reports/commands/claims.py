@@ -40,11 +40,11 @@ def claims(
     from neverlost.reports.questions.corpus.page import claims_page
     from neverlost.reports.request.run_options import RunOptions
     from neverlost.reports.terminal.progress import PartsProgress
-    from neverlost.specs.cases.claim import cases_by_name, chosen_claims
+    from neverlost.specs.cases.claim import choose_claims, list_cases
 
     output, request = Output(json, out, quiet), RunOptions(**search)
-    asked = chosen_claims(ids or [])
-    known = cases_by_name()
+    asked = choose_claims(ids or [])
+    known = list_cases()
     wanted = {name: known[name] for each in asked for name in each.cases}
     with PartsProgress(total=len(wanted)) as progress:
         judged = judge(wanted, request.workers, seconds=request.time_limit, notify=progress)

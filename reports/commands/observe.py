@@ -69,7 +69,7 @@ def observe(
     asked |= {"mechanisms": mechanisms, "losses": losses, "out": out, "redact": redact, "time_limit": time_limit}
     if not is_live:
         return _judged(output, **asked)
-    from neverlost.checker.kafka.history.history import as_lines, write_history
+    from neverlost.checker.kafka.history.history import format_history, write_history
     from neverlost.reports.questions.observe.api import HISTORY
     from neverlost.specs.configuration.input import known
 
@@ -78,7 +78,7 @@ def observe(
     if out is not None:
         write_history(Path(out) / HISTORY, found)  # whatever is made of it, it is kept
     asked |= {"history": HISTORY, "settings": {name: value for name, (value, _) in given.items()}, "kafka_version": None}
-    with known({HISTORY: as_lines(found).encode()}):
+    with known({HISTORY: format_history(found).encode()}):
         return _judged(output, **asked)
 
 
@@ -110,7 +110,7 @@ def _live(seed: int, seconds: float, faults: str | None, where: tuple[str | None
     ):
         if name in given:
             keys[plan_name] = key_of(name, given[name][1]).parse(*given.pop(name))
-    plan = live_run.LiveRunPlan(seed, seconds, misfortunes.fault_names(faults) if faults else misfortunes.DEFAULT, **keys)
+    plan = live_run.LiveRunPlan(seed, seconds, misfortunes.parse_fault_names(faults) if faults else misfortunes.DEFAULT, **keys)
     home, version, trust = where
     if home is not None:
         given.pop("kafka.version", None)

@@ -38,11 +38,11 @@ def scenarios(
     from neverlost.reports.questions.corpus import document as cases
     from neverlost.reports.request.run_options import RunOptions
     from neverlost.reports.terminal.progress import PartsProgress
-    from neverlost.specs.cases.scenario import chosen_scenarios
+    from neverlost.specs.cases.scenario import choose_scenarios
 
     output, request = Output(json, out, quiet), RunOptions(**search)
     means = ExecutionTarget(request.engine, request.master, request.options().spark_conf)
-    asked = chosen_scenarios(ids or [])
+    asked = choose_scenarios(ids or [])
     wanted = {f"{each.id}/{case.name}": case for each in asked for case in each.cases if slow or not case.slow}
     with PartsProgress(total=len(wanted)) as progress:
         judged = judge(wanted, request.workers, seconds=request.time_limit, notify=progress, means=means)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.checker.engine.outcome import Behaviour, followed, same_steps
+from neverlost.checker.engine.outcome import Behaviour, find_same_steps, follow_steps
 from neverlost.model.interpreters import ints
 from neverlost.model.sentences import Names, attempted, beliefs_of, leader_of, metadata_of, numbered, role_of
 from neverlost.model.snapshot import BrokerView, ClusterSnapshot
@@ -57,8 +57,8 @@ class Comparison:
 
 def follow(system: System, trace: Behaviour, other: System) -> Comparison:
     """Take the steps of a trace in another system, from the initial state that gets furthest."""
-    steps = same_steps(system, trace, other)
-    behaviours = [followed(other, start, steps) for _, start in other.initial_states()]
+    steps = find_same_steps(system, trace, other)
+    behaviours = [follow_steps(other, start, steps) for _, start in other.initial_states()]
     taken = max(behaviours, key=lambda each: len(each.steps))
     return Comparison(taken, _first_difference(system, trace, other, taken), _refused(other, taken, steps))
 

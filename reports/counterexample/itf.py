@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.engine.outcome import Behaviour, Finding, breaks, followed
+from neverlost.checker.engine.outcome import Behaviour, Finding, breaks, follow_steps
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import ModelError
 from neverlost.model.protocols import models
@@ -18,7 +18,7 @@ from neverlost.model.system import State, System, bind
 from neverlost.specs.configuration.choose import broker_names, choose
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import shown
-from neverlost.specs.errors import InputError, misread
+from neverlost.specs.errors import InputError, describe_misreading
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
 
@@ -96,7 +96,7 @@ def read_itf(path: Path | str) -> tuple[System, Property, Behaviour, Brokers]:
         states = [read_state(system, configured | entry, number, str(path)) for number, entry in enumerate(entries)]
         labels = [entry["action"] for entry in entries[1:]]
     except (KeyError, TypeError, AttributeError, ValueError, IndexError, ModelError) as problem:
-        raise InputError(f"{str(path)!r} is not a trace of ours: {misread(problem)}") from None
+        raise InputError(f"{str(path)!r} is not a trace of ours: {describe_misreading(problem)}") from None
     if not states:
         raise InputError(f"{str(path)!r} has no states")
     steps = re_execute(system, states, labels, str(path))
@@ -179,7 +179,7 @@ def re_execute(system: System, states: list[State], labels: list[Any], where: st
         if label not in numbers:
             raise InputError(f"state {index} of {where!r} has unknown action {label!r}; if another version wrote it, {REMEDY}")
     steps = [numbers[label] for label in labels]
-    again = followed(system, states[0], steps)
+    again = follow_steps(system, states[0], steps)
     for index, (found, expected) in enumerate(zip(states, again.states, strict=False)):
         if found != expected:
             raise InputError(f"state {index} of {where!r}: {_difference(system, found, expected, labels[index - 1])}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from neverlost.checker.engine.outcome import Behaviour, Finding, Verdict
 from neverlost.model.system import System
-from neverlost.reports.counterexample import mermaid, space_time, tlc
+from neverlost.reports.counterexample import space_time, tlc
 from neverlost.reports.counterexample.itf import read_itf, to_itf
 from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.specs.configuration.choose import broker_names
@@ -62,10 +62,10 @@ class Counterexample:
         return to_itf(self.system, Finding(self.broken, self.configuration, Verdict.VIOLATED, self.trace), self.brokers)
 
     def pictures(self) -> dict[str, str]:
-        """SVG and Mermaid, by file extension."""
+        """Return what it is drawn as, by file extension."""
         if self.timeline is None:
             return {}
-        return {"svg": space_time.render_file(self.timeline, self.labels), "mmd": mermaid.render(self.timeline)}
+        return {"svg": space_time.render_file(self.timeline, self.labels)}
 
 
 class SavedCounterexamples:

@@ -1,5 +1,5 @@
-"""A counterexample as frames: what happened, the state of every broker then, what changed, and what is lost.  The terminal,
-the diagram and Mermaid are drawn from these frames."""
+"""A counterexample as frames: what happened, the state of every broker then, what changed, and what is lost.  The terminal and
+the diagram are drawn from these frames."""
 
 from __future__ import annotations
 

@@ -17,11 +17,11 @@ def read_ledger(directory: Path) -> list[LedgerLine]:
     Errors: `InputError` for a file that cannot be read, is too large, or is no ledger.
     """
     path = directory / ledger.FILE
-    return ledger.parsed(read_text(path), repr(str(path))) if path.exists() else []
+    return ledger.parse_ledger(read_text(path), repr(str(path))) if path.exists() else []
 
 
 def add_to_ledger(directory: Path, lines: Iterable[LedgerLine]) -> list[LedgerLine]:
     """Write the ledger of a directory again with these lines in it, whole or not at all; return all its lines."""
-    all_lines = ledger.merged(read_ledger(directory), lines)
-    write_text(directory / ledger.FILE, ledger.text(all_lines))
+    all_lines = ledger.merge_lines(read_ledger(directory), lines)
+    write_text(directory / ledger.FILE, ledger.format_ledger(all_lines))
     return all_lines

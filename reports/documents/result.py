@@ -45,9 +45,9 @@ def _property(outcome: Outcome, finding: Finding) -> dict[str, Any]:
     if finding.trace is not None:
         found |= {"steps": len(finding.trace.steps), "faults": finding.trace.faults(outcome.system), "trace": None}
         if finding.property.kind == RECOVERY:
-            from neverlost.checker.engine.search.graph.recovery import trap
+            from neverlost.checker.engine.search.graph.recovery import describe_trap
 
-            left = trap(outcome.system, finding.trace.states[-1])
+            left = describe_trap(outcome.system, finding.trace.states[-1])
             found["trap"] = {"states": left.states, "ends": list(left.ends)}
     return found
 

@@ -21,7 +21,7 @@ from neverlost.reports.wording.merged_rows import merge_rows, value_text, values
 from neverlost.specs.configuration.input import read_json
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import Matrix
-from neverlost.specs.errors import InputError, misread
+from neverlost.specs.errors import InputError, describe_misreading
 from neverlost.specs.setting import assumed, shared_sources
 
 
@@ -154,7 +154,7 @@ def read_baseline(path: str) -> dict[str, Any]:
         _asked(found["cells"])
         return found
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise InputError(f"{path!r} is not the JSON document of a sweep: {misread(problem)}") from None
+        raise InputError(f"{path!r} is not the JSON document of a sweep: {describe_misreading(problem)}") from None
 
 
 def changes(baseline: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, Any]]:

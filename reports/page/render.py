@@ -214,7 +214,7 @@ def cite(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mapping[st
         )
     if entry["verdict"] == "holds" and about.get("method") == "induction":
         free = [beyond for each in about.get("proofs", ()) if each["property"] == entry["name"] for beyond in each["unbounded"]]
-        known = ledger.beyond(free, {**cell["config"], **cell["bounds"]})
+        known = ledger.describe_bounds(free, {**cell["config"], **cell["bounds"]})
         return f"{off}{entry['name']} is proved by induction{known}: {where}. [{stamp}]"
     if entry["verdict"] == "holds":
         return f"{off}{entry['name']} holds in every reachable state{f' ({counts})' if counts else ''}: {where}. [{stamp}]"

@@ -16,18 +16,18 @@ from xml.etree.ElementTree import Element, SubElement
 
 import networkx as nx
 
-from neverlost.checker.engine.engines.explore import explored_graph
+from neverlost.checker.engine.engines.explore import explore_graph
 from neverlost.checker.engine.host.whole_files import write_text
-from neverlost.checker.engine.search.graph.state_graph import Component, StateGraph, of_levels
+from neverlost.checker.engine.search.graph.state_graph import Component, StateGraph, build_from_levels
 from neverlost.checker.engine.search.options import Options
 from neverlost.model.interpreters import ints
-from neverlost.model.interpreters.columns import holds, pack_rows
+from neverlost.model.interpreters.columns import evaluate_condition, pack_rows
 from neverlost.model.sentences import beliefs_of, describe, leader_of, metadata_of, names_of, role_of
 from neverlost.model.system import State, System
 from neverlost.reports.page.drawing import canvas, standalone, text
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.errors import InputError
-from neverlost.specs.properties import chosen_properties, require_fields
+from neverlost.specs.properties import choose_properties, require_fields
 from neverlost.specs.property import RECOVERY, Property
 
 DRAWN, LISTED = 400, 200_000
@@ -54,7 +54,7 @@ class Picture:
         """Return the properties that a state breaks."""
         found: dict[int, list[str]] = defaultdict(list)
         for each in self.asked:
-            for number in (~holds(self.graph.system, self.graph.states, each.condition)).nonzero()[0].tolist():
+            for number in (~evaluate_condition(self.graph.system, self.graph.states, each.condition)).nonzero()[0].tolist():
                 found[number].append(each.name)
         return found
 
@@ -219,7 +219,7 @@ def build_picture(system: System, asked: Sequence[Property], most: int) -> Pictu
         levels.append(sorted(after))
     if len(seen) > most:
         return None
-    graph = of_levels(system, [pack_rows(system, level) for level in levels if level])
+    graph = build_from_levels(system, [pack_rows(system, level) for level in levels if level])
     return Picture(graph, _markable(system, asked))
 
 
@@ -231,7 +231,7 @@ def _markable(system: System, asked: Sequence[Property]) -> tuple[Property, ...]
 def marked_properties(chosen: Chosen, names: Iterable[str] | None) -> list[Property]:
     """Return the properties whose violations are marked: the named ones, else all guarantees.  Errors: `InputError` for an
     unknown property, and for one that the model cannot decide."""
-    asked = chosen_properties(chosen.model, names)
+    asked = choose_properties(chosen.model, names)
     require_fields(chosen.system, asked if names else [])
     return asked
 
@@ -252,7 +252,7 @@ def write_graph(
             "lower the bounds, or use --export DIR for Parquet"
         )
     notify(f"building the graph of {states:,} states")
-    picture = Picture(explored_graph(system, Options(symmetry=symmetry, workers=1)), _markable(system, asked))
+    picture = Picture(explore_graph(system, Options(symmetry=symmetry, workers=1)), _markable(system, asked))
     notify("naming its states and steps")
     named = picture.named()
     folder = Path(directory)

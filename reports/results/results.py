@@ -29,7 +29,6 @@ class Trace:
 
     @property
     def model(self) -> str:
-        """The model's name."""
         return self.counterexample.system.model.name
 
     @property
@@ -121,7 +120,6 @@ class Answer:
         return None
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """Return the rows of the table."""
         return [dict(self.document)]
 
     @property

@@ -91,9 +91,9 @@ def _show_brokers(out: Console, chosen: Chosen) -> None:
 
 def show_trap(out: Console, system: System, trace: Behaviour) -> None:
     """Print what can still follow after a counterexample to recovery."""
-    from neverlost.checker.engine.search.graph.recovery import trap
+    from neverlost.checker.engine.search.graph.recovery import describe_trap
 
-    found = trap(system, trace.states[-1])
+    found = describe_trap(system, trace.states[-1])
     ends = ", ".join(str(size) for size in sorted(set(found.ends)))
     out.print(
         Text(

@@ -57,13 +57,13 @@ def read_cases(document: TableReader) -> tuple[Case, ...]:
     """
     found: list[Case] = []
     for number, table in enumerate(document.tables("case"), 1):
-        found.append(_case(TableReader(table, f"case {number} of {document.where}")))
+        found.append(_parse_case(TableReader(table, f"case {number} of {document.where}")))
         if found[-1].name in {each.name for each in found[:-1]}:
             raise InputError(f"two cases named {found[-1].name!r} in {document.where}: rename one")
     return tuple(found)
 
 
-def _case(table: TableReader) -> Case:
+def _parse_case(table: TableReader) -> Case:
     name = table.text("name")
     table.where = f"case {name!r} of {table.where.partition(' of ')[2]}"
     found = Case(
@@ -76,7 +76,7 @@ def _case(table: TableReader) -> Case:
         because=table.text("because", ""),
         interleaving=table.texts("interleaving"),
         slow=table.flag("slow"),
-        disabled=tuple(_clause(each, table.where) for each in table.texts("disabled")),
+        disabled=tuple(_parse_clause(each, table.where) for each in table.texts("disabled")),
     )
     table.end()
     if found.steps and found.expected == "holds":
@@ -86,7 +86,7 @@ def _case(table: TableReader) -> Case:
     return found
 
 
-def _clause(text: str, where: str) -> tuple[str, str]:
+def _parse_clause(text: str, where: str) -> tuple[str, str]:
     action, colon, clause = text.partition(": ")
     if not colon:
         raise InputError(f"bad value {text!r} for disabled in {where}: write 'action: clause'")

@@ -47,7 +47,6 @@ class Claim:
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """Every case that it needs."""
         return self.tests + self.limits
 
     def verdict(self, found: Mapping[str, str]) -> str:
@@ -69,8 +68,7 @@ class Source:
     claims: tuple[Claim, ...]
 
 
-def cases_by_name() -> dict[str, Case]:
-    """Return every scenario case, by `scenario/case`."""
+def list_cases() -> dict[str, Case]:
     return {f"{scenario.id}/{case.name}": case for scenario in scenarios().values() for case in scenario.cases}
 
 
@@ -81,17 +79,17 @@ def read_source(path: Path) -> Source:
     """
     document = read_document(path, "claims")
     title = document.text("title")
-    known = cases_by_name()
+    known = list_cases()
     found: list[Claim] = []
     for number, table in enumerate(document.tables("claim"), 1):
-        found.append(_claim(TableReader(table, f"claim {number} of {document.where}"), path.stem, known))
+        found.append(_parse_claim(TableReader(table, f"claim {number} of {document.where}"), path.stem, known))
         if found[-1].id in {each.id for each in found[:-1]}:
             raise InputError(f"two claims {found[-1].id!r} in {document.where}: rename one")
     document.end()
     return Source(path.stem, title, tuple(found))
 
 
-def _claim(table: TableReader, source: str, known: Mapping[str, Case]) -> Claim:
+def _parse_claim(table: TableReader, source: str, known: Mapping[str, Case]) -> Claim:
     name = table.text("id")
     table.where = f"claim {name!r} of {table.where.partition(' of ')[2]}"
     quote, paraphrase = table.text("quote", ""), table.text("paraphrase", "")
@@ -122,12 +120,11 @@ def _claim(table: TableReader, source: str, known: Mapping[str, Case]) -> Claim:
 
 @cache
 def sources() -> dict[str, Source]:
-    """Return every document with claims."""
     with as_file(files("neverlost.specs") / "claims") as folder:
         return {path.stem: read_source(path) for path in sorted(folder.glob("*.toml"))}
 
 
-def chosen_claims(ids: list[str]) -> list[Claim]:
+def choose_claims(ids: list[str]) -> list[Claim]:
     """Return the claims of the named documents, the named claims, or all.
 
     Errors: `InputError` for a name that does not exist.

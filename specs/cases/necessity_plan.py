@@ -51,8 +51,7 @@ def read_plan(path: Path) -> NecessityPlan:
     return found
 
 
-def plan_of(model: str) -> NecessityPlan | None:
-    """Return the plan of a model, if it has one."""
+def find_plan(model: str) -> NecessityPlan | None:
     with as_file(files("neverlost.specs") / "necessity") as folder:
         path = Path(folder) / f"{model}.toml"
         return read_plan(path) if path.is_file() else None

@@ -78,7 +78,7 @@ def scenarios() -> dict[str, Scenario]:
     return {each.id: each for each in sorted(found, key=lambda each: (each.group, each.id))}
 
 
-def chosen_scenarios(ids: list[str]) -> list[Scenario]:
+def choose_scenarios(ids: list[str]) -> list[Scenario]:
     """Return the named scenarios, or all.
 
     Errors: `InputError` for an id that does not exist.

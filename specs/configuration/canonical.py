@@ -20,7 +20,7 @@ from neverlost.specs.property import Property
 _known: dict[tuple[str, int, Sizes, tuple[str, ...]], frozenset[str]] = {}
 
 
-def fields_read(system: System, asked: Iterable[Property]) -> frozenset[str]:
+def list_fields_read(system: System, asked: Iterable[Property]) -> frozenset[str]:
     """Return the names of the fields that any step, `normalise` or one of the properties reads."""
     properties = tuple(asked)
     key = (system.model.name, id(system.model), system.sizes, tuple(each.name for each in properties))
@@ -40,14 +40,14 @@ def layout(model: Model, configuration: Configuration) -> tuple[Any, ...]:
     return moving, list(model.initial(configuration))
 
 
-def default_of(model: Model, key: str) -> Any:
+def find_default(model: Model, key: str) -> Any:
     """Return the value that a model assumes for a key that is not given."""
     return model.defaults[key] if key.startswith(MECHANISM) else model.defaults.get(key, KEYS[key].default)
 
 
-def departures(model: Model, configuration: Configuration) -> dict[str, Any]:
+def list_departures(model: Model, configuration: Configuration) -> dict[str, Any]:
     """Return the keys whose values differ from their defaults."""
-    return {key: value for key, value in configuration.items() if value != default_of(model, key)}
+    return {key: value for key, value in configuration.items() if value != find_default(model, key)}
 
 
 class _Noting(Mapping[str, Any]):
@@ -68,7 +68,7 @@ class _Noting(Mapping[str, Any]):
         return len(self._given)
 
 
-def _noted(function: Callable[[Configuration], Any], configuration: Configuration) -> tuple[Any, set[str]]:
+def _note_keys(function: Callable[[Configuration], Any], configuration: Configuration) -> tuple[Any, set[str]]:
     """Return what a function makes of a configuration, and the keys that it read."""
     noting = _Noting(configuration)
     return function(noting), noting.noted
@@ -77,11 +77,11 @@ def _noted(function: Callable[[Configuration], Any], configuration: Configuratio
 def canonical(model: Model, configuration: Configuration, read: frozenset[str]) -> dict[str, Any]:
     """Return the configuration with every key at its default that can be there without a difference to the fields in `read`."""
     made_of = [value for name, value in model.frozen.items() if name in read] + [model.sizes]
-    made = [(each, *_noted(each, configuration)) for each in made_of]
+    made = [(each, *_note_keys(each, configuration)) for each in made_of]
     (moving, of_moving), (wrong, of_wrong) = (
-        _noted(each, configuration) for each in (lambda given: layout(model, given), model.contradiction)
+        _note_keys(each, configuration) for each in (lambda given: layout(model, given), model.contradiction)
     )
-    defaults = {key: default_of(model, key) for key in departures(model, configuration)}
+    defaults = {key: find_default(model, key) for key in list_departures(model, configuration)}
 
     def is_alike(other: Configuration, changed: Set[str]) -> bool:
         return all(each(other) == value for each, value, keys in made if not changed.isdisjoint(keys))

@@ -20,17 +20,17 @@ from neverlost.model.kraft.sizes import (
 from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration import keys
-from neverlost.specs.configuration.input import flattened, lines_of, parsed_toml, read_text
+from neverlost.specs.configuration.input import find_lines, flatten, parse_toml, read_text
 from neverlost.specs.configuration.keys import MECHANISM
-from neverlost.specs.configuration.metadata_version import FIRST_OF_CLUSTERS, METADATA, lacking, newest
-from neverlost.specs.configuration.power_loss import FLUSH, with_kills
+from neverlost.specs.configuration.metadata_version import FIRST_OF_CLUSTERS, METADATA, find_newest, list_lacking
+from neverlost.specs.configuration.power_loss import FLUSH, add_kills
 from neverlost.specs.configuration.version_defaults import (
     ELR,
     ELR_BY_DEFAULT,
     ELR_IS_OPEN,
     OF_TOPICS_AND_PRODUCERS,
     Version,
-    defaults,
+    list_defaults,
     open_elr,
     parse_version,
     shown,
@@ -93,18 +93,18 @@ def read_toml(path: PathLike[str] | str) -> Given:
     Errors: `InputError` for malformed TOML, unknown tables, and keys in the wrong table.
     """
     text = read_text(path)
-    document, lines = parsed_toml(text, str(path)), lines_of(text)
+    document, lines = parse_toml(text, str(path)), find_lines(text)
     found: Given = {}
     for name, value in document.items():
         if not isinstance(value, dict):
             found[name] = (value, _place(path, lines, name))
             continue
         if name in ("kafka", "metadata"):
-            found |= {f"{name}.{key}": (each, _place(path, lines, f"{name}.{key}")) for key, each in flattened(value)}
+            found |= {f"{name}.{key}": (each, _place(path, lines, f"{name}.{key}")) for key, each in flatten(value)}
             continue
         if name not in TABLES:
             raise unknown("table", name, TABLES, str(path))
-        for key, each in flattened(value):
+        for key, each in flatten(value):
             full = f"{name}.{key}" if name in PREFIXED else key
             found[full] = (each, f"[{name}] of {_place(path, lines, f'{name}.{key}')}")
             known = keys.KEYS.get(full)
@@ -162,17 +162,17 @@ def choose(
     if stated is not None and name is not None:
         raise InputError(f"give model or kafka.version, not both ({name!r} and {stated[0]!r})")
     if name is None:
-        version = _setting(_text_of_version(*stated), stated, None) if stated is not None else own or ASSUMED_VERSION
-        return _of_version(version, given, subjects, offered)
+        version = _make_setting(_text_of_version(*stated), stated, None) if stated is not None else own or ASSUMED_VERSION
+        return _choose_by_version(version, given, subjects, offered)
     offered.pop(METADATA, None)
     if METADATA in given:
         raise InputError(f"{METADATA} in {given[METADATA][1]} goes with kafka.version, not with model={name}")
     if name not in models():
         raise unknown("model", str(name), models(), where)
-    return _completed(models()[str(name)], given, offered, subjects)
+    return _complete(models()[str(name)], given, offered, subjects)
 
 
-def with_changes(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
+def change_settings(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
     """Return the configuration with a few settings changed; every other one keeps its value and where it comes from.
 
     Another Kafka version brings its own mechanisms, and `defects` those that mend them.
@@ -255,20 +255,22 @@ def _place_of_version(where: str) -> str:
     return where if where == "--kafka-version" else f"{VERSION} in {where}"
 
 
-def _completed(model: Model, given: Given, offered: Mapping[str, Setting], subjects: tuple[str, ...]) -> Chosen:
+def _complete(model: Model, given: Given, offered: Mapping[str, Setting], subjects: tuple[str, ...]) -> Chosen:
     """Return a model's complete configuration from the given keys and those offered keys that it reads, with the source of
     each value."""
     read = {key: each for key, each in offered.items() if key in model.keys}
-    configuration = keys.configuration(model, _raw(read) | given)
-    settings = {key: _setting(str(keys.shown(value)), given.get(key), read.get(key)) for key, value in configuration.items()}
+    configuration = keys.configuration(model, _get_raw(read) | given)
+    settings = {
+        key: _make_setting(str(keys.shown(value)), given.get(key), read.get(key)) for key, value in configuration.items()
+    }
     if configuration.get(DEFECTS_KEY) == "fixed":
         mended = (key for key in FIXES if key not in given and key not in read)
         settings |= {key: Setting("true", f"{DEFECTS_KEY}=fixed", Origin.DEFAULT) for key in mended}
-    asked = with_kills(model, configuration)
+    asked = add_kills(model, configuration)
     answered = {key: str(keys.shown(value)) for key, value in asked.items() if value != configuration[key]}
     for key, value in answered.items():
         settings[key] = Setting(value, f"{FLUSH}=1", Origin.ASSUMED if key == KILL.key else Origin.DEFAULT)
-    notices = _of_kills(configuration, answered, subjects)
+    notices = _notice_kills(configuration, answered, subjects)
     found = Chosen(model, asked, subjects, settings=settings, notices=notices)
     return say_what_takes_more_records(found) if ACKNOWLEDGED_BY_OFFSET in asked and is_deposed_alive(asked) else found
 
@@ -293,7 +295,7 @@ def say_what_takes_more_records(chosen: Chosen) -> Chosen:
 ACKNOWLEDGED_BY_OFFSET = BY_NAME["acknowledged-in-epoch-of-append"].key
 
 
-def _of_kills(configuration: Configuration, answered: Mapping[str, str], subjects: tuple[str, ...]) -> tuple[Notice, ...]:
+def _notice_kills(configuration: Configuration, answered: Mapping[str, str], subjects: tuple[str, ...]) -> tuple[Notice, ...]:
     """Return the notice that losses of power are answered as kills, where they are."""
     if KILL.key not in answered:
         return ()
@@ -303,21 +305,21 @@ def _of_kills(configuration: Configuration, answered: Mapping[str, str], subject
     return (Notice(NoticeKind.ASSUMED, says, topics=subjects),)
 
 
-def _setting(value: str, given: tuple[Any, str] | None, offered: Setting | None) -> Setting:
+def _make_setting(value: str, given: tuple[Any, str] | None, offered: Setting | None) -> Setting:
     """Return a value with its source: the user's key, a cluster's own setting, or the default of neverlost."""
     text = {"True": "true", "False": "false"}.get(value, value)
     if given is not None:
-        return Setting(text, given[1], _origin(given[1]))
+        return Setting(text, given[1], _find_origin(given[1]))
     return replace(offered, value=text) if offered else Setting(text, OURS, Origin.DEFAULT)
 
 
-def _origin(where: str) -> Origin:
+def _find_origin(where: str) -> Origin:
     if where.startswith("--") or where == "settings":
         return Origin.FLAG
     return {CHANGE: Origin.CHANGE, OURS: Origin.DEFAULT}.get(where, Origin.FILE)
 
 
-def _raw(offered: Mapping[str, Setting]) -> Given:
+def _get_raw(offered: Mapping[str, Setting]) -> Given:
     return {key: (each.value, each.where) for key, each in offered.items()}
 
 
@@ -327,14 +329,14 @@ def chosen_of(cell: Mapping[str, Any]) -> Chosen:
     return choose({str(key): (value, "result.json") for key, value in stated.items() if value != ""}, str(cell["model"]))
 
 
-def _of_version(stated: Setting, given: Given, subjects: tuple[str, ...], offered: dict[str, Setting]) -> Chosen:
+def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...], offered: dict[str, Setting]) -> Chosen:
     """Return the modern model with the mechanisms and defaults of a Kafka version; explicit keys win."""
     version = parse_version(stated.value, _place_of_version(stated.where))
-    level = _level(version, given.pop(METADATA, None), offered.pop(METADATA, None))
-    of_version = defaults(version)
-    raw = _raw(offered) | given
+    level = _choose_level(version, given.pop(METADATA, None), offered.pop(METADATA, None))
+    of_version = list_defaults(version)
+    raw = _get_raw(offered) | given
     mended = FIXES if str(raw.get(DEFECTS_KEY, ("", ""))[0]).strip() == "fixed" else ()
-    off, of_level = (lacking(level, version), f"{METADATA}={level.value}") if level else (frozenset[str](), "")
+    off, of_level = (list_lacking(level, version), f"{METADATA}={level.value}") if level else (frozenset[str](), "")
     rules = {
         key: Setting(str(is_on), of_level if was_on and not is_on else f"Kafka {stated.value}", Origin.DEFAULT)
         for key, was_on in mechanisms_of(stated.value).items()
@@ -342,7 +344,7 @@ def _of_version(stated: Setting, given: Given, subjects: tuple[str, ...], offere
     }
     usual = {key: of_version[key] for key in OF_TOPICS_AND_PRODUCERS}
     model = models()[model_of(stated.value, raw)]
-    found = _completed(model, given, rules | usual | offered, subjects)
+    found = _complete(model, given, rules | usual | offered, subjects)
     release = ".".join(stated.value.split(".")[:2])
     return replace(
         found,
@@ -351,13 +353,13 @@ def _of_version(stated: Setting, given: Given, subjects: tuple[str, ...], offere
     )
 
 
-def _level(version: Version, given: tuple[Any, str] | None, offered: Setting | None) -> Setting | None:
+def _choose_level(version: Version, given: tuple[Any, str] | None, offered: Setting | None) -> Setting | None:
     """Return a cluster's metadata version: given, its own, or the newest of its Kafka version; none before KRaft."""
     if given is not None:
-        return _setting(str(given[0]), given, None)
+        return _make_setting(str(given[0]), given, None)
     if offered is not None or version < FIRST_OF_CLUSTERS:
         return offered
-    return Setting(newest(version), f"Kafka {shown(version)}'s default", Origin.DEFAULT)
+    return Setting(find_newest(version), f"Kafka {shown(version)}'s default", Origin.DEFAULT)
 
 
 def is_release(version: str, model: Model, configuration: Configuration) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from neverlost.specs.errors import InputError, unknown
-from neverlost.specs.strict_json import parsed_json
+from neverlost.specs.strict_json import parse_json
 
 STANDARD_INPUT = "-"
 TABLE_LINE = re.compile(r"\s*\[{1,2}([^\[\]]+)\]")
@@ -66,7 +66,7 @@ def is_there(path: PathLike[str] | str) -> bool:
     return Path(path).exists() if contents is None else str(path) in contents
 
 
-def _of_the_question(contents: Contents, name: str) -> bytes:
+def _read_of_question(contents: Contents, name: str) -> bytes:
     if name not in contents:
         raise InputError(f"the question has no file {name!r}; ask it again")
     return contents[name]
@@ -81,7 +81,7 @@ def read_bytes(path: PathLike[str] | str, option: str = "", largest: int = LARGE
     if files is None:
         return _read(path, option, largest)
     name = str(path)
-    files[name] = _read(path, option, largest) if contents is None else _of_the_question(contents, name)
+    files[name] = _read(path, option, largest) if contents is None else _read_of_question(contents, name)
     return files[name]
 
 
@@ -91,7 +91,7 @@ def _read(path: PathLike[str] | str, option: str, largest: int) -> bytes:
     named = "standard input" if str(path) == STANDARD_INPUT else f"{option} {str(path)!r}".lstrip()
     try:
         if str(path) == STANDARD_INPUT:
-            content = _standard_input(largest)
+            content = _read_standard_input(largest)
         else:
             with open(path, "rb") as file:
                 content = file.read(largest + 1)
@@ -106,7 +106,7 @@ def _read(path: PathLike[str] | str, option: str, largest: int) -> bytes:
 
 
 @cache
-def _standard_input(largest: int) -> bytes:
+def _read_standard_input(largest: int) -> bytes:
     """Return what is piped in, at most `largest` bytes and one more; it can be read only once."""
     return sys.stdin.buffer.read(largest + 1)
 
@@ -127,13 +127,13 @@ def read_json(path: PathLike[str] | str) -> dict[str, Any]:
 
     Errors: `InputError` as for text, and for what is no JSON object.
     """
-    found = parsed_json(read_text(path), repr(str(path)))
+    found = parse_json(read_text(path), repr(str(path)))
     if not isinstance(found, dict):
         raise InputError(f"{str(path)!r} is not a document of ours: it is no JSON object")
     return found
 
 
-def parsed_toml(text: str, where: str) -> dict[str, Any]:
+def parse_toml(text: str, where: str) -> dict[str, Any]:
     """Return a TOML document.
 
     Errors: `InputError` for what is none.
@@ -145,7 +145,7 @@ def parsed_toml(text: str, where: str) -> dict[str, Any]:
         raise InputError(f"malformed TOML in {where!r}: {problem}{hint}") from None
 
 
-def lines_of(text: str) -> dict[str, int]:
+def find_lines(text: str) -> dict[str, int]:
     """Return the line of each key of a well-formed TOML document, by its dotted name; the first where there are several.
 
     A key in a table stands under its own name too, as tables such as `[topic]` only sort the keys; one in the second
@@ -172,11 +172,11 @@ def lines_of(text: str) -> dict[str, int]:
 _KINDS = {str: "text", int: "whole number", bool: "true or false", list: "list", dict: "table"}
 
 
-def flattened(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def flatten(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield dotted keys with the values of nested tables: TOML reads a bare `min.insync.replicas` as three tables."""
     for name, value in table.items():
         if isinstance(value, dict):
-            yield from ((f"{name}.{rest}", each) for rest, each in flattened(value))
+            yield from ((f"{name}.{rest}", each) for rest, each in flatten(value))
         else:
             yield name, value
 
@@ -209,7 +209,6 @@ class TableReader:
         return bool(self._take(key, bool, False))
 
     def choice(self, key: str, choices: tuple[str, ...], default: str | None = None) -> str:
-        """Return one of the `choices`."""
         found = self.text(key, default)
         if found not in choices:
             raise unknown(key, found, choices, self.where)
@@ -228,7 +227,7 @@ class TableReader:
 
     def flat(self, key: str) -> dict[str, Any]:
         """Return a table with dotted keys; TOML reads a bare `min.insync.replicas` as three tables."""
-        return dict(flattened(self._take(key, dict, {})))
+        return dict(flatten(self._take(key, dict, {})))
 
     def end(self) -> None:
         """Raise `InputError` for a key that was not read."""

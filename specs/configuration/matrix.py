@@ -16,7 +16,7 @@ from typing import Any
 
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.choose import PREFIXED, TABLES, VERSION, Chosen, Given, choose_each
-from neverlost.specs.configuration.input import flattened, is_there, lines_of, parsed_toml, read_text
+from neverlost.specs.configuration.input import find_lines, flatten, is_there, parse_toml, read_text
 from neverlost.specs.configuration.version_defaults import ELR, FIRST_WITH_ELR, parse_version
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, unknown
@@ -68,16 +68,15 @@ def read_matrix(target: str, given: Given | None = None) -> Matrix:
             raise unknown("matrix", target, known, "the command line (a shipped name or a TOML file)")
         return parse_matrix(target, known[target], f"shipped matrix {target}", given or {})
     text = read_text(path)
-    return replace(parse_matrix(path.stem, text, str(path), given or {}), file=str(path), lines=lines_of(text))
+    return replace(parse_matrix(path.stem, text, str(path), given or {}), file=str(path), lines=find_lines(text))
 
 
 def parse_matrix(name: str, text: str, where: str, given: Given) -> Matrix:
-    """Return the matrix that a TOML text describes."""
-    document = parsed_toml(text, where)
+    document = parse_toml(text, where)
     plain = {key: document.pop(key) for key in PLAIN if key in document}
-    excluded = [_keys(each, where) for each in _tables(document, "exclude", where)]
-    paired = [_keys(each, where) for each in _tables(document, "pair", where)]
-    axes = {key: _values(key, raw, where) for key, raw in _keys(document, where).items()}
+    excluded = [_parse_keys(each, where) for each in _parse_tables(document, "exclude", where)]
+    paired = [_parse_keys(each, where) for each in _parse_tables(document, "pair", where)]
+    axes = {key: _expand_values(key, raw, where) for key, raw in _parse_keys(document, where).items()}
     axes |= {key: [value] for key, (value, _) in given.items()}
     for key in axes:
         if any(key in each for each in paired):
@@ -91,12 +90,12 @@ def parse_matrix(name: str, text: str, where: str, given: Given) -> Matrix:
         count *= len(values)
     if count > MOST_CELLS:
         raise InputError(f"{where} spans {count:,} cells; {MOST_CELLS:,} is the most: split it or drop values")
-    cells = _cells(
+    cells = _make_cells(
         axes,
         paired or [{}],
         excluded,
         where,
-        _places(text, where, axes, paired) | {(None, key): place for key, (_, place) in given.items()},
+        _find_places(text, where, axes, paired) | {(None, key): place for key, (_, place) in given.items()},
     )
     if not cells:
         raise InputError(f"{where} has no cells: every combination is excluded")
@@ -104,40 +103,40 @@ def parse_matrix(name: str, text: str, where: str, given: Given) -> Matrix:
         name,
         str(plain.get("says", name)),
         cells,
-        _varying(cells, any("model" in each for each in (axes, *paired))),
-        _names(plain, where),
-        _flag(plain, "symmetry", where),
+        _list_varying(cells, any("model" in each for each in (axes, *paired))),
+        _parse_names(plain, where),
+        _parse_flag(plain, "symmetry", where),
     )
 
 
-def _names(plain: Mapping[str, Any], where: str) -> tuple[str, ...]:
+def _parse_names(plain: Mapping[str, Any], where: str) -> tuple[str, ...]:
     names = plain.get("properties", [])
     if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
         raise InputError(f"properties in {where} should be a list of names")
     return tuple(names)
 
 
-def _flag(plain: Mapping[str, Any], name: str, where: str) -> bool | None:
+def _parse_flag(plain: Mapping[str, Any], name: str, where: str) -> bool | None:
     if name in plain and not isinstance(plain[name], bool):
         raise InputError(f"bad value {plain[name]!r} for {name} in {where}: use true or false")
     return plain.get(name)
 
 
-def _tables(document: dict[str, Any], name: str, where: str) -> list[dict[str, Any]]:
+def _parse_tables(document: dict[str, Any], name: str, where: str) -> list[dict[str, Any]]:
     found = document.pop(name, [])
     if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
         raise InputError(f"{name} in {where} should be written as [[{name}]] tables")
     return found
 
 
-def _keys(document: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _parse_keys(document: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return raw values by full key name, from tables or from dotted names."""
     found: dict[str, Any] = {}
     for name, value in document.items():
         if name in TABLES and name not in PREFIXED and isinstance(value, dict):
-            found |= dict(flattened(value))
+            found |= dict(flatten(value))
         elif isinstance(value, dict):
-            found |= {f"{name}.{key}": each for key, each in flattened(value)}
+            found |= {f"{name}.{key}": each for key, each in flatten(value)}
         else:
             found[name] = value
     for name in found:
@@ -146,7 +145,7 @@ def _keys(document: Mapping[str, Any], where: str) -> dict[str, Any]:
     return found
 
 
-def _values(name: str, raw: Any, where: str) -> list[Any]:
+def _expand_values(name: str, raw: Any, where: str) -> list[Any]:
     """Return every value of a key, with ranges expanded."""
     found: list[Any] = []
     for each in raw if isinstance(raw, list) else [raw]:
@@ -162,13 +161,13 @@ def _values(name: str, raw: Any, where: str) -> list[Any]:
     return found
 
 
-def _parsed(name: str, raw: Any, where: str) -> Any:
+def _parse_value(name: str, raw: Any, where: str) -> Any:
     if name in SPECIAL:
         return str(raw)
     return keys.key_of(name, where, (name,) if name.startswith(keys.MECHANISM) else None).parse(raw, where)
 
 
-def _cells(
+def _make_cells(
     axes: Mapping[str, list[Any]],
     paired: list[dict[str, Any]],
     excluded: list[dict[str, Any]],
@@ -176,17 +175,18 @@ def _cells(
     places: Mapping[tuple[int | None, str], str],
 ) -> tuple[MatrixCell, ...]:
     drops = [
-        {key: {_parsed(key, each, where) for each in _values(key, raw, where)} for key, raw in one.items()} for one in excluded
+        {key: {_parse_value(key, each, where) for each in _expand_values(key, raw, where)} for key, raw in one.items()}
+        for one in excluded
     ]
     found: list[MatrixCell] = []
     seen = set()
     for number, alternative in enumerate(paired, 1):
         for values in product(*axes.values()):
             raw = dict(zip(axes, values, strict=True)) | alternative
-            parsed = {key: _parsed(key, value, where) for key, value in raw.items()}
+            parsed = {key: _parse_value(key, value, where) for key, value in raw.items()}
             if any(all(key in parsed and parsed[key] in allowed for key, allowed in drop.items()) for drop in drops):
                 continue
-            given = _before_elr(
+            given = _drop_elr(
                 {key: (value, places.get((number, key), places.get((None, key), where))) for key, value in raw.items()}
             )
             for chosen in choose_each(given):
@@ -201,9 +201,11 @@ def _cells(
     return tuple(found)
 
 
-def _places(text: str, where: str, axes: Iterable[str], paired: Iterable[Iterable[str]]) -> dict[tuple[int | None, str], str]:
+def _find_places(
+    text: str, where: str, axes: Iterable[str], paired: Iterable[Iterable[str]]
+) -> dict[tuple[int | None, str], str]:
     """Return the line of each key, and of each key of a [[pair]] with the pair's number."""
-    lines = lines_of(text)
+    lines = find_lines(text)
     names: dict[tuple[int | None, str], tuple[str, ...]] = {
         (None, key): (f"{keys.KEYS[key].table}.{key}" if key in keys.KEYS else key, key) for key in axes
     }
@@ -215,7 +217,7 @@ def _places(text: str, where: str, axes: Iterable[str], paired: Iterable[Iterabl
     }
 
 
-def _before_elr(given: Given) -> Given:
+def _drop_elr(given: Given) -> Given:
     """Return a cell's keys without ELR if its Kafka version has none, whatever the matrix says of later versions."""
     if VERSION not in given or ELR not in given:
         return given
@@ -224,7 +226,7 @@ def _before_elr(given: Given) -> Given:
     return {key: each for key, each in given.items() if key != ELR or not is_before}
 
 
-def _varying(cells: Iterable[MatrixCell], names_model: bool) -> tuple[str, ...]:
+def _list_varying(cells: Iterable[MatrixCell], names_model: bool) -> tuple[str, ...]:
     """Return the keys with more than one value, without those that follow from a model, a version or `defects`."""
     cells = list(cells)
     names = list(dict.fromkeys(name for each in cells for name in each.coordinates))

@@ -7,7 +7,7 @@ Source: `MetadataVersion` of Kafka 4.4.0: the feature levels, `fetchRequestVersi
 from __future__ import annotations
 
 from neverlost.specs.configuration.version_defaults import Version, parse_version, shown
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.setting import Setting
 
 METADATA = "metadata.version"
@@ -29,12 +29,12 @@ LOWEST_KNOWN = "3.4-IV0"
 """Stands for every level below those of `DECIDES`: no rule differs between them."""
 
 
-def newest(version: Version) -> str:
+def find_newest(version: Version) -> str:
     """Return the level that a cluster is formatted at by the tools of a version."""
-    return next(each for each in reversed(LEVELS) if _line(each) <= version[:2])
+    return next(each for each in reversed(LEVELS) if _find_line(each) <= version[:2])
 
 
-def lacking(level: Setting, version: Version) -> frozenset[str]:
+def list_lacking(level: Setting, version: Version) -> frozenset[str]:
     """Return the mechanisms that a level switches off.
 
     Errors: `InputError` for a level that a version does not know, and for what is none.
@@ -42,13 +42,13 @@ def lacking(level: Setting, version: Version) -> frozenset[str]:
     name = f"{level.value}-IV0" if "-" not in level.value else level.value
     if name not in LEVELS and level.value != "3.0":
         raise InputError(
-            f"bad value {quoted(level.value)} for {METADATA} in {level.where}: use a level from {LEVELS[0]} to {LEVELS[-1]}"
+            f"bad value {quote(level.value)} for {METADATA} in {level.where}: use a level from {LEVELS[0]} to {LEVELS[-1]}"
         )
     place = LEVELS.index(name) if name in LEVELS else 0
-    if _line(LEVELS[place]) > version[:2]:
+    if _find_line(LEVELS[place]) > version[:2]:
         raise InputError(f"Kafka {shown(version)} has no {METADATA} {level.value} ({level.where}); give the version that runs")
     return frozenset(key for key, first in DECIDES.items() if place < LEVELS.index(first))
 
 
-def _line(level: str) -> Version:
+def _find_line(level: str) -> Version:
     return parse_version(level.partition("-")[0], METADATA)

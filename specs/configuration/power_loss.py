@@ -19,7 +19,7 @@ FLUSH = "flush.messages"
 ANY = AnyNumber()
 
 
-def with_kills(model: Model, configuration: Configuration) -> dict[str, Any]:
+def add_kills(model: Model, configuration: Configuration) -> dict[str, Any]:
     """Return the configuration with a kill for each loss of power that loses nothing.
 
     Kills take the place of `faults.lossy_crash`, and stand beside `faults.data_loss`, which loses disks too.
@@ -29,12 +29,12 @@ def with_kills(model: Model, configuration: Configuration) -> dict[str, Any]:
     key = next((each.key for each in (LOSSY_CRASH, DATA_LOSS) if configuration.get(each.key)), None)
     if key is None or configuration.get(FLUSH) != "1" or _are_asked(configuration, key):
         return dict(configuration)
-    kills = _kills(configuration, key)
+    kills = _count_kills(configuration, key)
     found = {**configuration, KILL.key: kills, **({key: 0} if key == LOSSY_CRASH.key else {})}
     if kills is None or model.contradiction(found) is not None:
         raise InputError(
             f"{key}={configuration[key]} with {FLUSH}=1: a power loss loses nothing then and counts as a kill; "
-            f"{_instead(configuration, key)}"
+            f"{_suggest_instead(configuration, key)}"
         )
     return found
 
@@ -53,7 +53,7 @@ def _may_be_out(configuration: Configuration) -> bool:
     return is_out and all(fewer > more for fewer, more in pairwise(beside))
 
 
-def _kills(configuration: Configuration, key: str) -> int | AnyNumber | None:
+def _count_kills(configuration: Configuration, key: str) -> int | AnyNumber | None:
     """Return the limit of kills that allows the asked-for kills and one for each power loss, if there is one."""
     limit, kill = configuration[key], configuration[KILL.key]
     if configuration[CRASH.key]:
@@ -67,7 +67,7 @@ def _kills(configuration: Configuration, key: str) -> int | AnyNumber | None:
     return limit if isinstance(limit, AnyNumber) and not kill else None
 
 
-def _instead(configuration: Configuration, key: str) -> str:
+def _suggest_instead(configuration: Configuration, key: str) -> str:
     """Return what to ask where no limit of kills says the same."""
     beside = next((each.key for each in (CRASH, KILL) if configuration[each.key]), None)
     if key == LOSSY_CRASH.key:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from neverlost.specs.configuration.keys import KEYS
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Settings
 
 Version = tuple[int, ...]
@@ -106,7 +106,7 @@ def parse_version(text: str, where: str = "--kafka-version") -> Version:
     """
     number = without_scala(text)
     if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,2}){1,3}", number):
-        raise InputError(f"bad value {quoted(text)} for {where}: use a version such as 3.9 or 3.0.1")
+        raise InputError(f"bad value {quote(text)} for {where}: use a version such as 3.9 or 3.0.1")
     version = tuple(map(int, number.split(".")))
     length = 3 if version[0] == 0 else 2
     line, patch = version[:length], version[length:]
@@ -118,14 +118,14 @@ def parse_version(text: str, where: str = "--kafka-version") -> Version:
         says = f"Confluent Platform {shown(version[:2])} is Kafka {shown(carried)}"
         raise InputError(f"there is no Kafka {number} ({where}); {says}: give {shown(carried)}")
     if last is None or len(patch) > 1 or (patch and patch[0] > last and line < MAINTAINED):
-        raise InputError(f"there is no Kafka {number} ({where}); did you mean {shown(_nearest(version))!r}? {_BETWEEN}")
+        raise InputError(f"there is no Kafka {number} ({where}); did you mean {shown(_find_nearest(version))!r}? {_BETWEEN}")
     return version
 
 
 _BETWEEN = f"releases go from 0.8 to {shown(max(RELEASES))}, and 2.0, 3.0 and 4.0 came after 1.1, 2.8 and 3.9"
 
 
-def _nearest(version: Version) -> Version:
+def _find_nearest(version: Version) -> Version:
     """Return the last release of the same line, or else of the line before."""
     line = max((each for each in RELEASES if each <= version), default=min(RELEASES))
     return (*line, RELEASES[line]) if version[: len(line)] == line else line
@@ -139,7 +139,7 @@ def _number(value: str, low: int, high: int) -> int | None:
     return int(text) if low <= int(text) <= high else None
 
 
-def whole(setting: Setting, key: str, low: int, high: int) -> int:
+def parse_whole(setting: Setting, key: str, low: int, high: int) -> int:
     """Return a number in a range.
 
     Errors: `InputError` with the key, the place and the range.
@@ -147,18 +147,18 @@ def whole(setting: Setting, key: str, low: int, high: int) -> int:
     found = _number(setting.value, low, high)
     if found is None:
         beyond = f"from {low} to {high}" if high < 100 else f"of at least {low}"
-        raise InputError(f"bad value {quoted(setting.value)} for {key} in {setting.where}: use a whole number {beyond}")
+        raise InputError(f"bad value {quote(setting.value)} for {key} in {setting.where}: use a whole number {beyond}")
     return found
 
 
-def truth(setting: Setting, key: str) -> bool:
+def parse_truth(setting: Setting, key: str) -> bool:
     """Return a boolean; Kafka knows `true` and `false` in any case.
 
     Errors: `InputError` for anything else.
     """
     found = {"true": True, "false": False}.get(setting.value.strip().lower())
     if found is None:
-        raise InputError(f"bad value {quoted(setting.value)} for {key} in {setting.where}: use true or false")
+        raise InputError(f"bad value {quote(setting.value)} for {key} in {setting.where}: use true or false")
     return found
 
 
@@ -169,11 +169,11 @@ def canonical(contract_key: str, setting: Setting, spelled: str = "") -> Setting
     """
     key = spelled or contract_key
     if contract_key == "flush.messages":
-        value = "1" if whole(setting, key, 1, LONGEST) == 1 else "default"
+        value = "1" if parse_whole(setting, key, 1, LONGEST) == 1 else "default"
     elif KEYS[contract_key].kind == "flag":
-        value = str(truth(setting, key)).lower()
+        value = str(parse_truth(setting, key)).lower()
     else:
-        value = str(whole(setting, key, KEYS[contract_key].low, KEYS[contract_key].high))
+        value = str(parse_whole(setting, key, KEYS[contract_key].low, KEYS[contract_key].high))
     return Setting(value, setting.where, setting.how)
 
 
@@ -187,7 +187,7 @@ OF_TOPICS_AND_PRODUCERS = (
 """The settings whose default is Kafka's wherever a version is named; a question about one replica is asked with its key."""
 
 
-def defaults(version: Version | None) -> Settings:
+def list_defaults(version: Version | None) -> Settings:
     """Return Kafka's defaults of a version; without one, `WITHOUT_VERSION`, which are assumed where versions differ."""
     known = version or WITHOUT_VERSION
     found = {
@@ -199,7 +199,7 @@ def defaults(version: Version | None) -> Settings:
         "acks": "all" if known >= (3, 0) else "1",
         "enable.idempotence": str(has_idempotence_by_default(known)).lower(),
     }
-    return {key: _default(key, value, version) for key, value in found.items()}
+    return {key: _find_default(key, value, version) for key, value in found.items()}
 
 
 def open_elr(version: Version) -> tuple[Setting, Setting]:
@@ -208,7 +208,7 @@ def open_elr(version: Version) -> tuple[Setting, Setting]:
     return Setting("true", on, Origin.ASSUMED), Setting("false", off, Origin.ASSUMED)
 
 
-def _default(key: str, value: str, version: Version | None) -> Setting:
+def _find_default(key: str, value: str, version: Version | None) -> Setting:
     if version:
         return Setting(value, f"Kafka {shown(version)}'s default", Origin.DEFAULT)
     if key in ("replication.factor", "min.insync.replicas", "flush.messages"):

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from neverlost.specs.configuration.version_defaults import Version, canonical
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.sources import LEAST_SAFE, TOPIC_KEYS, Paths, Sources, entity_value, not_modelled, read_sources
 from neverlost.specs.inputs.syntax.topics_and_settings import Described, DescribedPartition, Topic, ranges
 from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Settings, SourcePlace, of_kind
@@ -91,7 +91,7 @@ def _topic_value(topic: Topic, described: Described, key: str) -> Setting | None
     listed = entity_value(described.configs.get(topic.name, {}), key, key)
     if shown and listed and shown.value != listed.value:
         raise InputError(
-            f"{key} of topic {quoted(topic.name)} is {shown.value!r} in {shown.where} "
+            f"{key} of topic {quote(topic.name)} is {shown.value!r} in {shown.where} "
             f"and {listed.value!r} in {listed.where}; describe both again at the same time"
         )
     return shown or listed
@@ -140,7 +140,7 @@ def _unseen(sources: Sources, topic: Topic, name: str, static: Setting, default:
     """Return a static value that the brokers which printed a description would have shown."""
     if static.value == default.value:
         return []
-    says = f"{name}={static.value} is not what the description of topic {quoted(topic.name)} shows"
+    says = f"{name}={static.value} is not what the description of topic {quote(topic.name)} shows"
     remedy = "the cluster that printed it may not use this file; describe the cluster that does"
     return [Notice(NoticeKind.WARNING, says, static.where, remedy, (topic.name,))]
 
@@ -188,17 +188,17 @@ def _about(topic: Topic, sources: Sources) -> list[Notice]:
     found = [each for each in sources.described.notices if topic.name in each.topics]
     offline = [each for each in topic.partitions.values() if each.is_offline]
     if offline:
-        says = f"topic {quoted(topic.name)} is offline now ({_numbered(offline)})"
+        says = f"topic {quote(topic.name)} is offline now ({_numbered(offline)})"
         found.append(Notice(NoticeKind.WARNING, says, offline[0].where, "", (topic.name,)))
     plan = {number: each for (name, number), each in sources.described.plan.items() if name == topic.name}
     planned = [(*each, topic.partitions.get(number)) for number, each in plan.items()]
     for replicas, where, partition in planned:
         if partition and partition.where != where and len(replicas) != len(partition.settled):
-            says = f"the plan changes the replicas of topic {quoted(topic.name)}, partition {partition.number}, from "
+            says = f"the plan changes the replicas of topic {quote(topic.name)}, partition {partition.number}, from "
             says += f"{len(partition.settled)} to {len(replicas)}: the verdict is about the present number"
             found.append(Notice(NoticeKind.WARNING, says, where, "describe the topic again when it is done", (topic.name,)))
     if any(partition and partition.where != where for _, where, partition in planned):
-        says = f"a reassignment of topic {quoted(topic.name)} is planned, and is not part of the answer"
+        says = f"a reassignment of topic {quote(topic.name)} is planned, and is not part of the answer"
         found.append(Notice(NoticeKind.NOT_MODELLED, says, planned[0][1], "ask with --set faults.reassign=1", (topic.name,)))
     return found + not_modelled(topic.configs | sources.described.configs.get(topic.name, {}), (topic.name,))
 

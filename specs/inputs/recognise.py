@@ -9,7 +9,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs import formats
 from neverlost.specs.inputs.syntax.documents import DocumentNode, looks_like_json, parse_json, parse_yaml
 from neverlost.specs.inputs.syntax.text import Path, lines_of, read_text, shown_name
@@ -97,4 +97,4 @@ def _not_taken(text: str, name: str) -> InputError:
             if re.match(pattern, line[:500], re.IGNORECASE):
                 return InputError(f"{name} is {what}, which does not describe a cluster here; {remedy}")
     first = next((line.strip() for line in lines_of(text) if line.strip()), "")
-    return InputError(f"{name} has no known format (it begins {quoted(first, 30)}); {_DESCRIBE} (neverlost explain describe)")
+    return InputError(f"{name} has no known format (it begins {quote(first, 30)}); {_DESCRIBE} (neverlost explain describe)")

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from neverlost.specs.configuration.metadata_version import FIRST_OF_CLUSTERS, LOWEST_KNOWN, METADATA, newest
+from neverlost.specs.configuration.metadata_version import FIRST_OF_CLUSTERS, LOWEST_KNOWN, METADATA, find_newest
 from neverlost.specs.configuration.version_defaults import (
     ELR,
     ELR_BY_DEFAULT,
@@ -22,12 +22,12 @@ from neverlost.specs.configuration.version_defaults import (
     LAST_WITH_ZOOKEEPER,
     Version,
     canonical,
-    defaults,
+    list_defaults,
     open_elr,
     parse_version,
     shown,
 )
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.clients.producer import Producer, assumed_producer, consumer_notices, decide
 from neverlost.specs.inputs.clients.read import read_clients
 from neverlost.specs.inputs.recognise import read_described
@@ -139,7 +139,7 @@ def read_sources(paths: Mapping[str, Paths], kafka_version: str | None, given: C
     is_asked = is_cluster and "model" not in given
 
     def under(stated: Setting | None, version: Version | None) -> Sources:
-        default = defaults(version)
+        default = list_defaults(version)
         producer = decide(producers, version, default) if producers else assumed_producer(version, default)
         notices = [each for each in producer.notices if each.kind != NoticeKind.ASSUMED or "acks" not in given]
         notices += [notice for each in consumers for notice in consumer_notices(each.settings)]
@@ -193,8 +193,8 @@ def _read_static(paths: list[Path], option: str) -> Settings:
         for key in DECISIVE["broker"] if path is not paths[0] else ():
             mine, theirs = (each[key].value if key in each else None for each in (found, settings))
             if mine != theirs:
-                says = [f"not set in {shown_name(paths[0])}" if mine is None else f"{quoted(mine)} in {found[key].where}"]
-                says += [f"not set in {shown_name(path)}" if theirs is None else f"{quoted(theirs)} in {settings[key].where}"]
+                says = [f"not set in {shown_name(paths[0])}" if mine is None else f"{quote(mine)} in {found[key].where}"]
+                says += [f"not set in {shown_name(path)}" if theirs is None else f"{quote(theirs)} in {settings[key].where}"]
                 raise InputError(f"{key} is {' and '.join(says)}; give the file that is less safe, or ask about each alone")
         found |= settings
     return found
@@ -327,7 +327,7 @@ def _is_open(key: str, unknown: Iterable[Settings]) -> bool:
 
 def _open_metadata(version: Version) -> tuple[Setting, Setting]:
     """Return the metadata version of a cluster that was formatted at its version, and of one in which it was never raised."""
-    formatted = Setting(newest(version), f"assumed as in clusters formatted at {shown(version)}", Origin.ASSUMED)
+    formatted = Setting(find_newest(version), f"assumed as in clusters formatted at {shown(version)}", Origin.ASSUMED)
     return formatted, Setting(LOWEST_KNOWN, "assumed as in clusters that were upgraded and never raised it", Origin.ASSUMED)
 
 

@@ -16,7 +16,7 @@ def theories() -> tuple[Theory, ...]:
     return tuple(importlib.import_module(f"{__name__}.{each.name}").THEORY for each in pkgutil.iter_modules(__path__))
 
 
-def lemmas_of(system: System, goal: str | None = None) -> tuple[Lemma, ...]:
+def find_lemmas(system: System, goal: str | None = None) -> tuple[Lemma, ...]:
     """Return the hand-written lemmas of a system, for a property or for all; none where none was written that covers it."""
     covering = (
         theory for theory in theories() if system.model.name in theory.models and all(map(theory.covers, system.configurations))

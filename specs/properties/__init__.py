@@ -26,7 +26,7 @@ def guarantees(model: Model) -> list[Property]:
     return [properties()[name] for name in model.guarantees]
 
 
-def chosen_properties(model: Model, names: Iterable[str] | None) -> list[Property]:
+def choose_properties(model: Model, names: Iterable[str] | None) -> list[Property]:
     """Return the properties to check; all of the model's guarantees by default.
 
     Errors: `InputError` for an unknown property.
@@ -41,7 +41,7 @@ def chosen_properties(model: Model, names: Iterable[str] | None) -> list[Propert
     return found
 
 
-def defined(system: System, names: Iterable[str]) -> list[str]:
+def list_defined(system: System, names: Iterable[str]) -> list[str]:
     """Return those of the named properties that speak of nothing that the system does not have."""
     return [name for name in names if set(properties()[name].needs) <= set(system.places)]
 
@@ -53,5 +53,5 @@ def require_fields(system: System, asked: Sequence[Property]) -> None:
         if lacking:
             raise InputError(
                 f"property {each.name!r} is not defined for model {system.model.name!r} with this configuration "
-                f"(it needs {', '.join(lacking)}); defined: {', '.join(defined(system, sorted(properties())))}"
+                f"(it needs {', '.join(lacking)}); defined: {', '.join(list_defined(system, sorted(properties())))}"
             )

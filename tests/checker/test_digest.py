@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from neverlost.checker.engine.digest import lemma_digest, model_digest, property_digest, question_digest
-from neverlost.checker.engine.semantic_digest import meaning
+from neverlost.checker.engine.semantic_digest import describe_meaning
 from neverlost.model.protocols import models
 from neverlost.specs.lemmas import theories
 from neverlost.specs.properties import properties
@@ -257,16 +257,16 @@ def imports_late() -> object:
 
 def test_closures_defaults_and_functions_on_one_line_are_distinguished() -> None:
     one, other = pair()
-    assert meaning(made(1)) == meaning(made(1)) != meaning(made(2))
-    assert meaning(one) != meaning(other)
-    before = meaning(with_default)
+    assert describe_meaning(made(1)) == describe_meaning(made(1)) != describe_meaning(made(2))
+    assert describe_meaning(one) != describe_meaning(other)
+    before = describe_meaning(with_default)
     with_default.__defaults__ = (2,)
-    assert meaning(with_default) != before
-    assert "builtins.len" not in meaning(shadowed) and "builtins.range" in meaning(shadowed)
-    assert "left" in meaning(imports_late) and "foreign" not in meaning(imports_late).split()[:4]
+    assert describe_meaning(with_default) != before
+    assert "builtins.len" not in describe_meaning(shadowed) and "builtins.range" in describe_meaning(shadowed)
+    assert "left" in describe_meaning(imports_late) and "foreign" not in describe_meaning(imports_late).split()[:4]
 
 
 def test_nothing_is_left_out_in_silence() -> None:
     for unknown in (object(), iter(()), sys.modules["neverlost.model.kernel"]):
         with pytest.raises(TypeError):
-            meaning(unknown)
+            describe_meaning(unknown)

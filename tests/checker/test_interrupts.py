@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing import Pipe
 
 import pytest
 
@@ -22,10 +21,10 @@ def test_an_interrupt_comes_afterwards_and_a_second_one_at_once(number: signal.S
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     done: list[str] = []
     try:
-        with pytest.raises(KeyboardInterrupt), interrupts.later():
+        with pytest.raises(KeyboardInterrupt), interrupts.delay_interrupts():
             signal.raise_signal(number)
             done.append("after one")
-        with pytest.raises(KeyboardInterrupt), interrupts.later():
+        with pytest.raises(KeyboardInterrupt), interrupts.delay_interrupts():
             signal.raise_signal(number)
             signal.raise_signal(signal.SIGINT)
             done.append("after two")
@@ -37,15 +36,15 @@ def test_an_interrupt_comes_afterwards_and_a_second_one_at_once(number: signal.S
 
 
 def test_an_interrupt_is_not_lost_in_a_failure() -> None:
-    with pytest.raises(KeyboardInterrupt), interrupts.later():
+    with pytest.raises(KeyboardInterrupt), interrupts.delay_interrupts():
         signal.raise_signal(signal.SIGINT)
         raise ValueError("of its own")
 
 
 def test_one_within_another_waits_for_both() -> None:
     done: list[str] = []
-    with pytest.raises(KeyboardInterrupt), interrupts.later():
-        with interrupts.later():
+    with pytest.raises(KeyboardInterrupt), interrupts.delay_interrupts():
+        with interrupts.delay_interrupts():
             signal.raise_signal(signal.SIGINT)
         done.append("the outer one")
     assert done
@@ -53,23 +52,11 @@ def test_one_within_another_waits_for_both() -> None:
 
 def test_other_threads_may_use_it() -> None:
     def asked() -> int:
-        with interrupts.later():
+        with interrupts.delay_interrupts():
             return 1
 
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(asked).result(10) == 1
-
-
-def test_nothing_is_read_after_half_a_message() -> None:
-    one, other = Pipe()
-    with one, other:
-        with pytest.raises(KeyboardInterrupt), interrupts.whole(one):
-            signal.raise_signal(signal.SIGINT)
-        assert not one.closed
-        with pytest.raises(KeyboardInterrupt), interrupts.whole(one):
-            signal.raise_signal(signal.SIGINT)
-            signal.raise_signal(signal.SIGINT)
-        assert one.closed
 
 
 def test_an_interrupt_while_a_loss_is_looked_back_from_is_inconclusive(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from tests.support.searches import classic, essence
 HOLD = """
 import sys
 from neverlost.checker.engine.host import locks
-with locks.held(sys.argv[1]):
+with locks.hold_lock(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -32,13 +32,17 @@ def test_a_directory_is_held_by_one_process_and_by_none_after_it_was_killed(tmp_
     command = [sys.executable, "-c", HOLD, str(tmp_path)]
     owner = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None and owner.stdout.readline() == "held\n"
-    with pytest.raises(InputError, match=rf"is in use by process {owner.pid} on .* since \d"), locks.held(tmp_path):
+    with pytest.raises(InputError, match=rf"is in use by process {owner.pid} on .* since \d"), locks.hold_lock(tmp_path):
         pass
     done = neverlost("explore", "kip-320", "--set", "replication.factor=2", "--state-dir", str(tmp_path))
     assert done.returncode == 64 and f"in use by process {owner.pid}" in done.stderr
     os.kill(owner.pid, signal.SIGKILL)
     owner.communicate()
-    with locks.held(tmp_path), pytest.raises(InputError, match=f"in use by process {os.getpid()}"), locks.held(tmp_path):
+    with (
+        locks.hold_lock(tmp_path),
+        pytest.raises(InputError, match=f"in use by process {os.getpid()}"),
+        locks.hold_lock(tmp_path),
+    ):
         pass
     assert list(tmp_path.iterdir()) == []
 

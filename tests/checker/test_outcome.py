@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from neverlost.checker.engine.outcome import Behaviour, EngineError, Verdict, followed, replayed, same_steps, worst
+from neverlost.checker.engine.outcome import Behaviour, EngineError, Verdict, find_same_steps, follow_steps, replay, worst
 from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.choose import choose
@@ -38,9 +38,9 @@ def system_of(replicas: int = 3) -> System:
 
 def behaviour(system: System, length: int) -> Behaviour:
     """The lowest step that leads to a state not seen yet, again and again."""
-    trace = followed(system, system.initial_states()[0][1], [])
+    trace = follow_steps(system, system.initial_states()[0][1], [])
     while len(trace.steps) < length:
-        longer = (followed(system, trace.states[0], (*trace.steps, number)) for number in range(len(system.steps)))
+        longer = (follow_steps(system, trace.states[0], (*trace.steps, number)) for number in range(len(system.steps)))
         trace = next(each for each in longer if len(set(each.states)) == len(trace.states) + 1)
     return trace
 
@@ -49,10 +49,10 @@ def test_steps_are_followed_as_far_as_they_can_be_taken() -> None:
     system = system_of()
     trace = behaviour(system, 4)
     start = trace.states[0]
-    refused = next(number for number in range(len(system.steps)) if not followed(system, start, [number]).steps)
-    assert followed(system, start, [*trace.steps[:2], None, trace.steps[2]]) == Behaviour(trace.states[:3], trace.steps[:2])
-    assert followed(system, start, [refused, *trace.steps]) == Behaviour(trace.states[:1], ())
-    assert replayed(system, trace) == trace
+    refused = next(number for number in range(len(system.steps)) if not follow_steps(system, start, [number]).steps)
+    assert follow_steps(system, start, [*trace.steps[:2], None, trace.steps[2]]) == Behaviour(trace.states[:3], trace.steps[:2])
+    assert follow_steps(system, start, [refused, *trace.steps]) == Behaviour(trace.states[:1], ())
+    assert replay(system, trace) == trace
 
 
 def test_a_trace_that_does_not_follow_is_refused() -> None:
@@ -62,15 +62,15 @@ def test_a_trace_that_does_not_follow_is_refused() -> None:
     longer = replace(trace, states=(*trace.states, trace.states[0]))
     for wrong, label in [(swapped, system.steps[trace.steps[1]].label), (longer, "no step")]:
         with pytest.raises(EngineError) as refusal:
-            replayed(system, wrong)
+            replay(system, wrong)
         assert str(refusal.value) == f"{label} does not lead from a state of the trace to its next one"
 
 
 def test_steps_have_the_same_label_in_another_system() -> None:
     small, large = system_of(2), system_of(3)
     trace = behaviour(small, 3)
-    numbers = same_steps(small, trace, large)
+    numbers = find_same_steps(small, trace, large)
     assert [large.steps[each].label for each in numbers if each is not None] == [
         small.steps[each].label for each in trace.steps
     ]
-    assert None in same_steps(large, Behaviour(large.initial_states()[0][1:], tuple(range(len(large.steps)))), small)
+    assert None in find_same_steps(large, Behaviour(large.initial_states()[0][1:], tuple(range(len(large.steps)))), small)

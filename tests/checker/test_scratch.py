@@ -15,7 +15,7 @@ from neverlost.specs.errors import InputError
 def test_a_folder_that_cannot_be_locked_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     scratch.clear_once()
     tried: list[str] = []
-    held = locks.held
+    held = locks.hold_lock
 
     @contextmanager
     def slow(place: str, name: str) -> Iterator[None]:
@@ -25,7 +25,7 @@ def test_a_folder_that_cannot_be_locked_is_made_again(monkeypatch: pytest.Monkey
         with held(place, name):
             yield
 
-    monkeypatch.setattr(locks, "held", slow)
-    with scratch.folder("test") as place:
+    monkeypatch.setattr(locks, "hold_lock", slow)
+    with scratch.hold_folder("test") as place:
         assert Path(place).is_dir() and tried[-1] == place and len(tried) == scratch.TRIES
     assert not any(Path(each).exists() for each in tried)

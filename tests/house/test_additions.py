@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.kafka.history.history import as_lines
+from neverlost.checker.kafka.history.history import format_history
 from tests.support.histories import history, plain
 from tests.support.program import ROOT
 
@@ -158,7 +158,7 @@ def test_a_fault_is_its_declaration_and_its_action(copy: Copy, tmp_path: Path) -
     asked = ("--set", "model=kraft", "--set", "replication.factor=1", "--set", "defects=fixed", "--also", "fire=any", *acked)
     (rows,) = copy.document("tolerance", *asked, statuses=(12,))["tolerance"].values()
     assert {(each["faults"]["fire"], each["verdict"]) for each in rows} == {("any", "violated")}
-    (tmp_path / "history.jsonl").write_text(as_lines(history(plain())))
+    (tmp_path / "history.jsonl").write_text(format_history(history(plain())))
     intervals = copy.document("observe", "history.jsonl")["intervals"]
     lost_by = {reason for each in intervals for exposure in each["acknowledged"] for reason in exposure["lost_by"]}
     assert lost_by >= {"fire at 2", "disk loss of 2"}

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from neverlost.model.faults import FAULTS, RACK_LOSS
 from neverlost.model.interpreters import ints
-from neverlost.model.interpreters.columns import Successors, holds, pack_rows, unpack_row
-from neverlost.model.interpreters.terms import Terms, bit_width, condition, state_of, transition
+from neverlost.model.interpreters.columns import Successors, evaluate_condition, pack_rows, unpack_row
+from neverlost.model.interpreters.terms import Terms, compute_bit_width, lift_condition, read_state, transition
 from neverlost.model.kernel import ModelError
 from neverlost.model.protocols import models
 from neverlost.model.system import State, Step, System, bind
@@ -138,7 +138,7 @@ def check_columns(system: System, states: list[State]) -> None:
             list(Successors(system).of(pack_rows(system, [states[row]])))
     whole = pack_rows(system, states)
     for each in defined(system):
-        assert holds(system, whole, each.condition).tolist() == [
+        assert evaluate_condition(system, whole, each.condition).tolist() == [
             ints.evaluate(system, state, each.condition) for state in states
         ]
 
@@ -181,9 +181,9 @@ def check_terms(system: System, terms: Terms, state: State) -> None:
         enabled = z3.is_true(z3.simplify(terms.lift(terms.all_of(*[clause for _, clause in guard]))))
         assert enabled == (expected is not None), step.label
         if enabled and expected != OUT_OF_BOUNDS:
-            assert state_of(system, terms, nothing, after) == expected, step.label
+            assert read_state(system, terms, nothing, after) == expected, step.label
     for each in defined(system):
-        value = z3.is_true(z3.simplify(condition(system, terms, symbols, each.condition)))
+        value = z3.is_true(z3.simplify(lift_condition(system, terms, symbols, each.condition)))
         assert value == ints.evaluate(system, state, each.condition), each.name
 
 
@@ -199,7 +199,7 @@ def test_interpreters_agree(name: str, data: st.DataObject) -> None:
     check_columns(system, arbitrary)
     for state in [*random.Random(0).sample(states, 12), *arbitrary]:
         check_strict(system, state)
-    check_terms(system, Terms(bit_width(system)), states[-1])
+    check_terms(system, Terms(compute_bit_width(system)), states[-1])
     check_terms(system, Terms(None), arbitrary[0])
 
 

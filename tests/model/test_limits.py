@@ -17,7 +17,7 @@ from neverlost.model.kernel import NO_REPLICA
 from neverlost.model.limits import encoded, parsed
 from neverlost.model.system import State, System
 from neverlost.specs.errors import InputError
-from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.properties import properties
 from tests.support.modern import system
 
@@ -207,7 +207,7 @@ def check_solver_agrees(seed: int, depth: int) -> None:
     """Z3 finds a shortest counterexample of up to so many steps where the search does."""
     bound, searched = check_engines_agree(seed)
     near = [None if steps is None or steps > depth else steps for steps in lengths(searched)]
-    assert lengths(bounded_search.check(bound, [ACKED], depth, lemmas=lemmas_of(bound)).outcome) == near, drawn(seed)
+    assert lengths(bounded_search.check(bound, [ACKED], depth, lemmas=find_lemmas(bound)).outcome) == near, drawn(seed)
 
 
 def test_engines_agree() -> None:

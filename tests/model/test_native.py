@@ -18,7 +18,7 @@ from neverlost.model.interpreters import compiled as native
 from neverlost.model.interpreters import compiled_program as native_program
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.llvm import OptimizationLevel
-from neverlost.model.interpreters.mixed_versions import mixed
+from neverlost.model.interpreters.mixed_versions import mix_versions
 from neverlost.model.kernel import ModelError, Value
 from neverlost.model.observed.protocol import OBSERVED, observed_system
 from neverlost.model.protocols import models
@@ -49,7 +49,7 @@ ONCE = dict.fromkeys(("faults.kill", "faults.clean_stop", "faults.fence", "fault
 def amid_a_change() -> System:
     """Brokers of which each may have one minimum ISR or the other."""
     system = bind(models()["kraft"], configuration(models()["kraft"], FEW | ONCE))
-    return bind(mixed(system, {"min_isr": [1, 2]}), *system.configurations)
+    return bind(mix_versions(system, {"min_isr": [1, 2]}), *system.configurations)
 
 
 def of_observations() -> System:
@@ -166,13 +166,13 @@ def second_as_first(condition: Value, then: Value, otherwise: Value) -> Value:
     return ite(condition, otherwise, then)
 
 
-packed, unpacked, ite, clauses = native.packed, native.unpacked, native.Native.ite, native_program.clauses
+packed, unpacked, ite, clauses = native.emit_pack, native.emit_unpack, native.Native.ite, native_program.run_guard
 hasty = {"eq": lambda low, high, least, most: False if low < least or high > most else None}
 MUTANTS: dict[str, tuple[str, Any]] = {
-    "dropped guards": ("compiled_program.clauses", without_guards),
-    "dropped bounds": ("compiled.bounded", without_bounds),
-    "a wrong shift": ("compiled.packed", one_bit_off),
-    "a dropped mask": ("compiled.unpacked", without_mask),
+    "dropped guards": ("compiled_program.run_guard", without_guards),
+    "dropped bounds": ("compiled.emit_bounds_check", without_bounds),
+    "a wrong shift": ("compiled.emit_pack", one_bit_off),
+    "a dropped mask": ("compiled.emit_unpack", without_mask),
     "exchanged cases": ("compiled.Native.ite", staticmethod(second_as_first)),
     "any for all": ("compiled.Native.all_of", staticmethod(native.Native.any_of)),
     "all for any": ("compiled.Native.any_of", staticmethod(native.Native.all_of)),

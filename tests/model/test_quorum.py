@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from neverlost.checker.engine.engines.explore import explore
-from neverlost.checker.engine.outcome import replayed
+from neverlost.checker.engine.outcome import replay
 from neverlost.checker.engine.search.options import Options
 from neverlost.model.interpreters import ints
 from neverlost.specs.properties import properties
@@ -69,7 +69,7 @@ def test_what_is_lost_without_a_rule(steps: int, given: dict[str, Any]) -> None:
     found = explore(quorum(**given), [properties()[KEPT]], Options(workers=1))
     (finding,) = found.findings
     assert finding.trace is not None and len(finding.trace.steps) == steps
-    assert replayed(found.system, finding.trace, properties()[KEPT])
+    assert replay(found.system, finding.trace, properties()[KEPT])
 
 
 @pytest.mark.slow
@@ -78,7 +78,7 @@ def test_four_voters_need_a_commit_of_the_leaders_own_epoch_before_a_change() ->
     changing = quorum(rf=4, off="change-after-own-commit", **{CHANGES: 2, EPOCHS: 3})
     (finding,) = explore(changing, [properties()[KEPT]], Options(workers=1, symmetry=True)).findings
     assert finding.trace is not None and len(finding.trace.steps) == 17
-    assert replayed(changing, finding.trace, properties()[KEPT])
+    assert replay(changing, finding.trace, properties()[KEPT])
 
 
 @pytest.mark.parametrize(

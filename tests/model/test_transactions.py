@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from neverlost.checker.engine.engines.explore import explore
-from neverlost.checker.engine.outcome import Verdict, replayed
+from neverlost.checker.engine.outcome import Verdict, replay
 from neverlost.checker.engine.search.options import Options
 from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
@@ -43,7 +43,7 @@ def broken(bound: System) -> set[str]:
     for each in outcome.findings:
         if each.verdict is Verdict.VIOLATED:
             assert each.trace is not None
-            replayed(bound, each.trace)
+            replay(bound, each.trace)
     return {each.property.name for each in outcome.findings if each.verdict is Verdict.VIOLATED}
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.engine.engines.explore import explored_graph
-from neverlost.checker.engine.outcome import Behaviour, replayed
+from neverlost.checker.engine.engines.explore import explore_graph
+from neverlost.checker.engine.outcome import Behaviour, replay
 from neverlost.checker.engine.search.graph.state_graph import StateGraph
 from neverlost.model.interpreters import ints
 from neverlost.model.sentences import sentences
@@ -72,7 +72,7 @@ def events(model: str) -> list[Callable[[Values, Values], bool]]:
 
 @cache
 def graph_of(model: str) -> StateGraph:
-    return explored_graph(SYSTEMS[model]())
+    return explore_graph(SYSTEMS[model]())
 
 
 def witness(graph: StateGraph, event: Callable[[Values, Values], bool]) -> Behaviour:
@@ -82,7 +82,7 @@ def witness(graph: StateGraph, event: Callable[[Values, Values], bool]) -> Behav
     for source, target, step in zip(graph.sources.tolist(), graph.targets.tolist(), graph.steps.tolist(), strict=True):
         if event(nested(source), nested(target)):
             way = graph.shortest_way(source)
-            return replayed(system, Behaviour((*way.states, graph.state(target)), (*way.steps, step)))
+            return replay(system, Behaviour((*way.states, graph.state(target)), (*way.steps, step)))
     raise AssertionError(f"{system.model.name}: no step {event.__name__.replace('_', ' ')}")
 
 

@@ -38,7 +38,7 @@ def handlers() -> Iterator[None]:
 
 @pytest.mark.usefixtures("handlers")
 def test_a_way_that_differs_is_its_own_exit_status(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(agreement, "walked", lambda system, properties: 1)
+    monkeypatch.setattr(agreement, "count_reachable", lambda system, properties: 1)
     settings = [part for key, value in SAFE.items() for part in ("--set", f"{key}={value}")]
     monkeypatch.setattr("sys.argv", ["neverlost", "check", *settings, "--property", "weak-isr", "--agree"])
     with pytest.raises(SystemExit) as ended:

@@ -198,7 +198,7 @@ def test_a_certificate_with_one_state_off_is_refused(certified: Path, tmp_path: 
         listed.remove(states[len(states) // 2])
     if how in ("added", "changed"):
         listed.add(other)
-    path.write_bytes(reachable.packed(system.words, listed))
+    path.write_bytes(reachable.pack_states(system.words, listed))
     if how == "cut":
         path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InputError, match=r"not closed|unreachable|not a reachability certificate|outside"):
@@ -235,7 +235,7 @@ def test_a_certificate_of_120_879_states(tmp_path: Path) -> None:
         (sorted([*states, other]), "unreachable|outside"),
         (sorted([*states[:60_000], *states[60_001:], other]), "not closed|outside"),
     ):
-        path.write_bytes(reachable.packed(system.words, listed))
+        path.write_bytes(reachable.pack_states(system.words, listed))
         with pytest.raises(InputError, match=message):
             reachable.verify(path, system, [properties()["weak-isr"]])
 
@@ -244,7 +244,7 @@ def test_a_certificate_of_a_broken_property_is_refused(tmp_path: Path) -> None:
     found = models()["truncate-to-hw"]
     system = bind(found, configuration(found, {"replication.factor": (2, "test")}))
     (start,) = {state for _, state in system.initial_states()}
-    (tmp_path / "c.xz").write_bytes(reachable.packed(system.words, [system.pack(start)]))
+    (tmp_path / "c.xz").write_bytes(reachable.pack_states(system.words, [system.pack(start)]))
     with pytest.raises(InputError, match=r"is not closed"):
         reachable.verify(tmp_path / "c.xz", system, [])
     (tmp_path / "bad.xz").write_bytes(lzma.compress(b"no"))

@@ -173,7 +173,7 @@ def test_an_effort_that_no_search_can_have_is_refused(effort: dict[str, Any], pl
 
 
 EXTRA = (
-    *("obligations/extra.smt2", "extra.smt2", "extra.itf.json", "extra.svg", "extra.mmd", "extra.html", "extra.md", "extra.sh"),
+    *("obligations/extra.smt2", "extra.smt2", "extra.itf.json", "extra.svg", "extra.html", "extra.md", "extra.sh"),
     *("extra.csv", "extra.log", "extra.sarif", "extra.xml", "extra.json", "reachable.xz", "question/99", "config.toml.new"),
     *("command.txt.new", "sub/folder/extra.json", "result.json.old", "extra"),
 )

@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 import networkx as nx
 import pytest
 
-from neverlost.checker.engine.engines.explore import explore, explored_graph
-from neverlost.checker.engine.outcome import Verdict, replayed
+from neverlost.checker.engine.engines.explore import explore, explore_graph
+from neverlost.checker.engine.outcome import Verdict, replay
 from neverlost.checker.engine.search.options import Options
 from neverlost.model.interpreters import ints
 from neverlost.model.protocols import models
@@ -54,7 +54,7 @@ def test_the_safe_behaviour_takes_the_same_steps_up_to_the_refused_one() -> None
     system, safe = modern("kraft", min_isr=2, **SHRINKING), modern("kraft-elr", min_isr=2, **SHRINKING)
     trace = lost(system)
     run = follow(system, trace, safe)
-    assert replayed(safe, run.trace) is run.trace and run.refused is not None
+    assert replay(safe, run.trace) is run.trace and run.refused is not None
     place, clause = run.refused
     labels = [system.steps[number].label for number in trace.steps]
     assert [safe.steps[number].label for number in run.trace.steps] == labels[: place - 1]
@@ -186,7 +186,7 @@ def test_levels_grow_to_the_counts_of_the_result() -> None:
 
 def test_small_graphs_are_the_whole_state_graph() -> None:
     system = classic("truncate-to-hw", 2, 1, 1, 1)
-    whole, picture = explored_graph(system), build_picture(system, [properties()["strong-isr"]], DRAWN)
+    whole, picture = explore_graph(system), build_picture(system, [properties()["strong-isr"]], DRAWN)
     assert picture is not None and build_picture(system, [], len(whole) - 1) is None
     assert (picture.graph.states == whole.states).all() and (picture.graph.targets == whole.targets).all()
     for number in range(len(whole)):

@@ -22,7 +22,7 @@ from neverlost.checker.engine.host import interrupts
 from neverlost.reports import cli
 
 ending, when = signal.Signals[sys.argv.pop(1)], int(sys.argv.pop(1))
-usual, begun, sent = interrupts.searching, [], []
+usual, begun, sent = interrupts.interrupt_at_once, [], []
 
 @contextlib.contextmanager
 def searching():
@@ -33,7 +33,7 @@ def searching():
             os.kill(os.getpid(), ending)
         yield
 
-interrupts.searching = searching
+interrupts.interrupt_at_once = searching
 try:
     cli.main()
 finally:

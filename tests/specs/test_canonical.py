@@ -10,7 +10,7 @@ from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.search.options import Options
 from neverlost.model.system import bind
 from neverlost.specs.configuration import canonical as canonicals
-from neverlost.specs.configuration.canonical import fields_read
+from neverlost.specs.configuration.canonical import list_fields_read
 from neverlost.specs.configuration.choose import choose, read_settings
 from neverlost.specs.properties import properties
 
@@ -25,7 +25,7 @@ def of(version: str, **more: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def canonical(model: Any, configuration: dict[str, Any]) -> dict[str, Any]:
-    return canonicals.canonical(model, configuration, fields_read(bind(model, configuration), ASKED))
+    return canonicals.canonical(model, configuration, list_fields_read(bind(model, configuration), ASKED))
 
 
 def test_what_nothing_reads_is_at_its_default() -> None:
@@ -55,7 +55,7 @@ def test_a_canonical_configuration_has_the_same_states() -> None:
             explore(bind(model, each), ASKED, Options(workers=1)) for each in (configuration, canonical(model, configuration))
         ]
         assert found[0].counts == found[1].counts and found[0].verdict is found[1].verdict
-    assert "min_isr" in fields_read(bind(model, configuration), ASKED)
+    assert "min_isr" in list_fields_read(bind(model, configuration), ASKED)
 
 
 @pytest.mark.parametrize(

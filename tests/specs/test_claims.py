@@ -14,8 +14,8 @@ from neverlost.specs.cases.claim import (
     OUTSIDE,
     VIOLATED,
     Claim,
-    cases_by_name,
-    chosen_claims,
+    choose_claims,
+    list_cases,
     read_source,
     sources,
 )
@@ -60,7 +60,7 @@ def test_the_verdict_follows_from_the_cases(kind: str, tests: str, limits: str, 
 
 def test_every_claim_expects_what_the_scenarios_expect() -> None:
     found = {f"{each.id}/{case.name}": case.expected for each in scenarios().values() for case in each.cases}
-    wrong = {each.id: each.verdict(found) for each in chosen_claims([]) if each.verdict(found) != each.expected}
+    wrong = {each.id: each.verdict(found) for each in choose_claims([]) if each.verdict(found) != each.expected}
     assert wrong == {}
 
 
@@ -70,8 +70,8 @@ PROPOSAL = "kip-acks-min-isr"
 
 def test_no_claim_is_decided_by_a_rule_that_no_version_has() -> None:
     """A mechanism that is switched makes a protocol that no version has, a mutant or a remedy."""
-    cases = cases_by_name()
-    for claim in chosen_claims([]):
+    cases = list_cases()
+    for claim in choose_claims([]):
         for name in claim.cases:
             keys = cases[name].keys
             switched = [key for key in keys if key.startswith("mechanism.")] + [f"{each}" for each in cases[name].disabled]
@@ -83,17 +83,17 @@ def test_no_claim_is_decided_by_a_rule_that_no_version_has() -> None:
 
 def test_a_test_that_breaks_a_guarantee_stands_beside_one_that_keeps_it() -> None:
     """What the sentence is right about and what it is wrong about are both shown, wherever the corpus has both."""
-    cases = cases_by_name()
+    cases = list_cases()
     shown = [
         {cases[name].expected for name in claim.cases}
-        for claim in chosen_claims([])
+        for claim in choose_claims([])
         if claim.kind == "guarantee" and claim.expected in (VIOLATED, ONLY_IF)
     ]
     assert sum(len(each) == 2 for each in shown) >= len(shown) - 6
 
 
 def test_what_is_no_quotation_is_called_a_paraphrase() -> None:
-    found = chosen_claims([])
+    found = choose_claims([])
     assert sum(each.is_quoted for each in found) == 53 and all(each.says for each in found)
 
 
@@ -105,7 +105,7 @@ def test_all_five_documents_are_there() -> None:
         "effective-kafka",
         "kip-acks-min-isr",
     }
-    found = chosen_claims([])
+    found = choose_claims([])
     assert len(found) >= 130 and {each.expected for each in found} == {HOLDS, ONLY_IF, VIOLATED, OUTSIDE}
     assert all(each.outside for each in found if each.expected == OUTSIDE)
 

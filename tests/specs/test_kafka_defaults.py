@@ -10,7 +10,7 @@ import pytest
 
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.configuration.keys import KEYS
-from neverlost.specs.configuration.version_defaults import OF_TOPICS_AND_PRODUCERS, defaults, parse_version
+from neverlost.specs.configuration.version_defaults import OF_TOPICS_AND_PRODUCERS, list_defaults, parse_version
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.chosen import chosen_configurations
 from neverlost.specs.inputs.clients.producer import producer
@@ -34,7 +34,7 @@ def resulting(version: str, case: str) -> str:
     """What the readers make of a case, in the words of the table."""
     known = parse_version(version)
     try:
-        found = producer(written(case), known, defaults(known))
+        found = producer(written(case), known, list_defaults(known))
     except InputError:
         return "refused"
     if any("refuses to start" in each.says for each in found.notices):
@@ -45,7 +45,7 @@ def resulting(version: str, case: str) -> str:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_acks_that_a_version_takes_when_nothing_is_set(version):
     acks, declared = TABLE["results"][version][0].split()
-    found = defaults(parse_version(version))
+    found = list_defaults(parse_version(version))
     assert found["acks"].value == {"-1": "all"}.get(acks, acks)
     expected = "false" if declared == "null" or version in DECLARED_ONLY else declared
     assert found["enable.idempotence"].value == expected
@@ -81,7 +81,7 @@ def test_a_version_means_the_same_with_and_without_files(tmp_path, version):
     alone, with_file = choose(given), choose(given, offered=described.settings)
     assert alone.configuration == with_file.configuration
     for key in OF_TOPICS_AND_PRODUCERS:
-        value = defaults(parse_version(version))[key].value
+        value = list_defaults(parse_version(version))[key].value
         assert alone.configuration[key] == KEYS[key].parse(value, "table")
 
 

@@ -18,7 +18,7 @@ import pytest
 from neverlost.specs.configuration.choose import choose, read_toml
 from neverlost.specs.configuration.input import LARGEST_FILE
 from neverlost.specs.configuration.keys import KEYS
-from neverlost.specs.configuration.version_defaults import defaults, parse_version
+from neverlost.specs.configuration.version_defaults import list_defaults, parse_version
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.cluster import ClusterConfiguration
 from neverlost.specs.inputs.cluster import read_cluster as every_configuration
@@ -350,7 +350,7 @@ def test_latin_1_bytes_are_text_in_a_properties_file(given):
     ],
 )
 def test_defaults_by_version(version, acks, idempotence, unclean, elr):
-    found = defaults(parse_version(version))
+    found = list_defaults(parse_version(version))
     assert [found[key].value for key in ("acks", "enable.idempotence", UNCLEAN, ELR)] == [acks, idempotence, unclean, elr]
     assert found["min.insync.replicas"].value == "1"
     assert all(KEYS[key].parse(each.value, each.where) is not None for key, each in found.items())

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neverlost.specs.configuration.input import _standard_input as standard_input
+from neverlost.specs.configuration.input import _read_standard_input as standard_input
 from neverlost.specs.configuration.keys import KEYS
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.cluster import ClusterConfiguration

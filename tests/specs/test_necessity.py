@@ -12,7 +12,7 @@ from neverlost.checker.questions.necessity.necessity import Need, clause_variant
 from neverlost.model.kernel import BOUND
 from neverlost.reports.commands.necessity import SECONDS_EACH
 from neverlost.reports.terminal.progress import PartsProgress
-from neverlost.specs.cases.necessity_plan import plan_of, read_plan
+from neverlost.specs.cases.necessity_plan import find_plan, read_plan
 from neverlost.specs.errors import InputError
 from neverlost.specs.properties import properties
 from tests.support.program import neverlost
@@ -61,7 +61,7 @@ def test_clauses_that_only_bound_the_exploration_are_left_out() -> None:
 
 @pytest.mark.parametrize("model", PLANS)
 def test_a_plan_names_parts_that_exist_and_keeps_its_properties(model: str) -> None:
-    plan = plan_of(model)
+    plan = find_plan(model)
     assert plan is not None
     systems = [system for _, system in _planned(plan)]
     parts = {f"{action}: {clause}" for system in systems for action, clause in clauses_of(system)}

@@ -161,8 +161,8 @@ def written(name: str, document: Any) -> bytes:
 
 def with_ledger(files: Files) -> Files:
     """The files with the ledger that their result has."""
-    lines = ledger.merged((), ledger_lines.lines_of(json.loads(files["result.json"])))
-    return sealed(files, **{ledger.FILE: ledger.text(lines).encode()}) if lines else files
+    lines = ledger.merge_lines((), ledger_lines.lines_of(json.loads(files["result.json"])))
+    return sealed(files, **{ledger.FILE: ledger.format_ledger(lines).encode()}) if lines else files
 
 
 def is_measured(name: str, path: Path_) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.model.interpreters.compiled_program import program
-from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compiled
-from neverlost.model.interpreters.machine_code import SIGNATURES, Rows, left_its_bounds
+from neverlost.model.interpreters.compiled_program import emit_system
+from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compile_program
+from neverlost.model.interpreters.machine_code import SIGNATURES, Rows, make_bounds_error
 from neverlost.model.system import Predicate, System
 
 CHUNK = 1 << 10
@@ -23,7 +23,7 @@ class Machine:
         self, system: System, predicates: Sequence[Predicate] = (), effort: OptimizationLevel = OptimizationLevel.GOOD
     ) -> None:
         self.system = system
-        self._loaded = Loaded(compiled(program(system, predicates), effort), SIGNATURES)
+        self._loaded = Loaded(compile_program(emit_system(system, predicates), effort), SIGNATURES)
 
     def successors(self, rows: Rows) -> tuple[Rows, NDArray[np.int64], NDArray[np.int64]]:
         """The successors of packed states, with the row and the step that each comes from.
@@ -43,7 +43,7 @@ class Machine:
         places = [each.ctypes.data for each in (after, origins, fired)]
         count = self._loaded.functions["expand"](chunk.ctypes.data, len(chunk), *places)
         if count < 0:
-            raise left_its_bounds(self.system, chunk, count)
+            raise make_bounds_error(self.system, chunk, count)
         return after[:count].copy(), origins[:count] + start
 
     def broken(self, rows: Rows) -> NDArray[np.uint64]:

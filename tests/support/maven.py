@@ -5,12 +5,12 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from neverlost.checker.kafka.cluster.jars import PATIENCE, cache_folder
+from neverlost.checker.kafka.cluster.jars import PATIENCE, find_cache_folder
 
 
 def fetched_jar(group: str, artifact: str, version: str) -> Path:
     """The jar of a released artifact."""
-    place = cache_folder() / "test-jars"
+    place = find_cache_folder() / "test-jars"
     jar = place / f"{artifact}-{version}.jar"
     if not jar.exists():
         goal = [f"-Dartifact={group}:{artifact}:{version}", f"-DoutputDirectory={place}"]

@@ -10,13 +10,13 @@ from typing import Any
 
 from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.checker.engine.proof.obligations import ProofTask
-from neverlost.checker.engine.proof.smtlib import MANIFEST, Solve, files_of, solve_with_z3
+from neverlost.checker.engine.proof.smtlib import MANIFEST, Solve, format_files, solve_with_z3
 
 
 def write(directory: Path, texts: Sequence[tuple[ProofTask, str]], about: dict[str, Any]) -> None:
     """Write the files of a proof."""
     directory.mkdir(parents=True, exist_ok=True)
-    for name, content in files_of(texts, about).items():
+    for name, content in format_files(texts, about).items():
         write_text(directory / name, content.decode())
 
 

@@ -38,11 +38,11 @@ def spark_home() -> Path:
 
 def environment(**more: str) -> dict[str, str]:
     """Variables for the cluster's processes and for drivers."""
-    from neverlost.checker.engine.spark.java import java_home
+    from neverlost.checker.engine.spark.java import find_java_home
 
     given = {
         "SPARK_HOME": str(spark_home()),
-        "JAVA_HOME": str(java_home()),
+        "JAVA_HOME": str(find_java_home()),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",

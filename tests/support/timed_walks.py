@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from neverlost.checker.questions.nines.chain import Strike
-from neverlost.model.interpreters.columns import Successors, holds, pack_rows
+from neverlost.model.interpreters.columns import Successors, evaluate_condition, pack_rows
 from neverlost.model.kraft.sizes import racks
 from neverlost.model.system import Step, System
 from neverlost.specs.property import Property
@@ -92,7 +92,7 @@ def walk(
         states = after
         now = _impaired(system, states, replicas)
         onsets += int((now & ~before).sum())
-        broken = stays & ~holds(system, states, asked.condition)
+        broken = stays & ~evaluate_condition(system, states, asked.condition)
         lost += int(broken.sum())
         keep = stays & ~broken
         states, ends, time, before = np.ascontiguousarray(states[:, keep]), ends[:, keep], time[keep], now[:, keep]
@@ -102,7 +102,11 @@ def walk(
 def _impaired(system: System, states: Any, replicas: int) -> Any:
     """Which brokers are impaired in each state."""
     return np.array(
-        [holds(system, states, lambda k, s, each=each: s.sizes.is_impaired(k, s, each)) for each in range(replicas)], dtype=bool
+        [
+            evaluate_condition(system, states, lambda k, s, each=each: s.sizes.is_impaired(k, s, each))
+            for each in range(replicas)
+        ],
+        dtype=bool,
     ).reshape(replicas, states.shape[1])
 
 

@@ -14,7 +14,7 @@ from neverlost.checker.engine.compiled import compiled_search as team
 from neverlost.checker.engine.disk import on_disk_search
 from neverlost.checker.engine.engines import memory
 from neverlost.checker.engine.engines.explore import explore
-from neverlost.checker.engine.evidence.reachable_states import walked
+from neverlost.checker.engine.evidence.reachable_states import count_reachable
 from neverlost.checker.engine.outcome import Outcome
 from neverlost.checker.engine.proof import bounded_search
 from neverlost.checker.engine.proof.induction import prove
@@ -23,8 +23,7 @@ from neverlost.checker.engine.spark import session
 from neverlost.model.system import System, bind
 from tests.support.two_phase_commit import LEMMAS, MODEL, NEVER_COMMITS, PROPERTY
 
-HELD = (("neverlost.driver.states", "0"),)
-IN_FILES = (*HELD, ("neverlost.task.least", "50"), ("neverlost.task.memory", "0"))
+EVERYWHERE = (("neverlost.driver.states", "0"), ("neverlost.task.least", "50"))
 
 
 def system(participants: int) -> System:
@@ -49,7 +48,7 @@ def calls(kind: type, name: str) -> list[str]:
 
 def here(place: Path) -> dict[str, Any]:
     """Every engine but Spark."""
-    found: dict[str, Any] = {"ints": [walked(system(5), [PROPERTY])]}
+    found: dict[str, Any] = {"ints": [count_reachable(system(5), [PROPERTY])]}
     found["columns"] = searched("columns", workers=1)
     memory.WORTH_COMPILING = memory.WORTH_LOADING = 12
     compiled = calls(team.CompiledSearch, "round")
@@ -67,12 +66,9 @@ def here(place: Path) -> dict[str, Any]:
 
 
 def on_spark(place: Path) -> dict[str, Any]:
-    """Spark, whose tasks hold the states, and on levels in files."""
+    """Spark, with every level in its tasks."""
     session.start("local[2,4]", {}, "tests")
-    return {
-        "spark": searched("spark", spark_conf=HELD),
-        "spark in files": searched("spark", spark_conf=IN_FILES, state_dir=place / "levels"),
-    }
+    return {"spark": searched("spark", spark_conf=EVERYWHERE, state_dir=place / "levels")}
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import numpy as np
 
 from neverlost.checker.engine.compiled.order_text import DIGIT
 from neverlost.checker.engine.storage import compact
-from neverlost.checker.engine.storage.compact import Bits, Block, Different, Run, before
+from neverlost.checker.engine.storage.compact import Bits, Block, Different, Run, count_before
 from neverlost.model.interpreters.machine_code import Rows
 
 Functions = Mapping[str, Callable[..., int]]
@@ -40,7 +40,7 @@ class Ascending:
         with ThreadPoolExecutor(self.workers) as pool:
             return [*pool.map(work, things)]
 
-    def sorted(self, blocks: list[Rows]) -> Rows:
+    def sort(self, blocks: list[Rows]) -> Rows:
         """Return the rows of some blocks in ascending order; the blocks are freed."""
         blocks[:] = [each for each in map(np.ascontiguousarray, blocks) if len(each)]
         total = sum(map(len, blocks))
@@ -56,7 +56,7 @@ class Ascending:
     def _put(self, piece: Rows) -> None:
         """Sort rows in place."""
         if len(piece) > SMALL:
-            piece[:] = Ascending(self.functions, self.words).sorted([piece.copy()])
+            piece[:] = Ascending(self.functions, self.words).sort([piece.copy()])
             return
         others = self._room(len(piece))
         found = self._small(piece, others)
@@ -108,9 +108,9 @@ class Ascending:
         """Return each of the ascending rows once; the rows are overwritten."""
         return rows[: self.functions["unique"](rows.ctypes.data, len(rows))]
 
-    def encoded(self, rows: Rows) -> list[bytes]:
+    def encode(self, rows: Rows) -> list[bytes]:
         """Return ascending rows as compressed blocks."""
-        return self._each(lambda part: compact.encoded(part, self._split), [*compact.portions(rows)])
+        return self._each(lambda part: compact.encode_block(part, self._split), [*compact.cut_portions(rows)])
 
     def _split(self, rows: Rows) -> tuple[Bits, Different]:
         room = np.concatenate([rows[:1], rows])
@@ -118,7 +118,7 @@ class Ascending:
         count = self.functions["split"](room[1:].ctypes.data, len(rows), bits.ctypes.data, different.ctypes.data)
         return bits, different[:count]
 
-    def joined(self, block: Block) -> Rows:
+    def join(self, block: Block) -> Rows:
         """Return the rows of a block.
 
         Errors: as `Block.raw`.
@@ -131,35 +131,35 @@ class Ascending:
 
     def run(self, blocks: list[Rows]) -> Run:
         """Return the distinct rows of some blocks, ascending and compressed; the blocks are freed."""
-        return Run(b"".join(self.encoded(self.distinct(self.sorted(blocks)))), self.words)
+        return Run(b"".join(self.encode(self.distinct(self.sort(blocks)))), self.words)
 
-    def united(self, runs: Sequence[Run], known: Sequence[Known]) -> Run:
+    def unite(self, runs: Sequence[Run], known: Sequence[Known]) -> Run:
         """Return the distinct rows of several runs as one run, without the known rows."""
         firsts = np.concatenate([np.empty((0, self.words), np.uint64), *[each.firsts for each in runs]])
         ranges = max(1, sum(map(len, runs)) // RANGE)
         order = np.lexsort(firsts.T[::-1])
         bounds = [None, *(firsts[order[len(order) * each // ranges]] for each in range(1, ranges)), None]
-        found = self._each(lambda span: self._united(runs, known, *span), [*pairwise(bounds)])
+        found = self._each(lambda span: self._unite_range(runs, known, *span), [*pairwise(bounds)])
         return Run(b"".join(block for blocks in found for block in blocks), self.words)
 
-    def _united(self, runs: Sequence[Run], known: Sequence[Known], low: Rows | None, high: Rows | None) -> list[bytes]:
-        parts = [_within(self.joined(block), low, high) for run in runs for block in run.between(low, high)]
-        rows = Ascending(self.functions, self.words).sorted(parts) if len(runs) > 1 else np.concatenate(parts or [self._none()])
+    def _unite_range(self, runs: Sequence[Run], known: Sequence[Known], low: Rows | None, high: Rows | None) -> list[bytes]:
+        parts = [slice_between(self.join(block), low, high) for run in runs for block in run.between(low, high)]
+        rows = Ascending(self.functions, self.words).sort(parts) if len(runs) > 1 else np.concatenate(parts or [self._none()])
         rows = self.distinct(rows)
         for each in known:
-            rows = unknown(self.functions, rows, each(rows))
-        return [compact.encoded(part, self._split) for part in compact.portions(rows)]
+            rows = strike_known(self.functions, rows, each(rows))
+        return [compact.encode_block(part, self._split) for part in compact.cut_portions(rows)]
 
     def _none(self) -> Rows:
         return np.empty((0, self.words), np.uint64)
 
 
-def _within(rows: Rows, low: Rows | None, high: Rows | None) -> Rows:
+def slice_between(rows: Rows, low: Rows | None, high: Rows | None) -> Rows:
     """Return those of the ascending rows that lie between two rows."""
-    return rows[0 if low is None else before(rows, low) : len(rows) if high is None else before(rows, high)]
+    return rows[0 if low is None else count_before(rows, low) : len(rows) if high is None else count_before(rows, high)]
 
 
-def unknown(functions: Functions, rows: Rows, known: Iterable[Rows]) -> Rows:
+def strike_known(functions: Functions, rows: Rows, known: Iterable[Rows]) -> Rows:
     """Return those of the ascending rows that are in none of the ascending `known` blocks; the rows are overwritten."""
     start, kept = 0, np.zeros(1, np.int64)
     for block in known:

@@ -35,11 +35,11 @@ _own: list[Path] = []
 
 
 @contextlib.contextmanager
-def compiling_afresh() -> Iterator[None]:
+def compile_afresh() -> Iterator[None]:
     """In this block, compile everything here and use no compiled code that an earlier run left."""
     from neverlost.checker.engine.host import scratch
 
-    with scratch.folder("machine-code") as place:
+    with scratch.hold_folder("machine-code") as place:
         _own.append(Path(place))
         try:
             yield
@@ -54,7 +54,7 @@ def folder() -> Path:
 
 
 @contextlib.contextmanager
-def opened(place: Path) -> Iterator[int]:
+def open_own_folder(place: Path) -> Iterator[int]:
     """Open a folder that no other user can write to. Errors: `OSError` for any other folder, and for a link."""
     handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | PLAIN)
     try:
@@ -74,7 +74,10 @@ def require_own(handle: int) -> None:
 def read(path: Path) -> bytes | None:
     """Return cached compiled code; None if there is none that can be trusted."""
     try:
-        with opened(path.parent) as place, os.fdopen(os.open(path.name, os.O_RDONLY | PLAIN, dir_fd=place), "rb") as stream:
+        with (
+            open_own_folder(path.parent) as place,
+            os.fdopen(os.open(path.name, os.O_RDONLY | PLAIN, dir_fd=place), "rb") as stream,
+        ):
             require_own(stream.fileno())
             signature, content = stream.read(64), stream.read()
             is_ours = hmac.compare_digest(signature, _sign(place, path.name, content))
@@ -86,7 +89,7 @@ def read(path: Path) -> bytes | None:
 def _sign(place: int, name: str, content: bytes) -> bytes:
     """Return the signature of a file of an open folder. Errors: `OSError` where the secret cannot be read or made."""
     if SECRET not in os.listdir(place):
-        with _new_file(place) as (stream, temporary):
+        with _make_file(place) as (stream, temporary):
             stream.write(secrets.token_bytes(32))
         with contextlib.suppress(FileExistsError):
             os.link(temporary, SECRET, src_dir_fd=place, dst_dir_fd=place, follow_symlinks=False)
@@ -97,7 +100,7 @@ def _sign(place: int, name: str, content: bytes) -> bytes:
 
 
 @contextlib.contextmanager
-def _new_file(place: int) -> Iterator[tuple[BinaryIO, str]]:
+def _make_file(place: int) -> Iterator[tuple[BinaryIO, str]]:
     """Yield a new file of an open folder, and its name, which no other thread or process uses."""
     name = f".machine-code-{os.getpid()}-{threading.get_ident()}"
     handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | PLAIN, 0o600, dir_fd=place)
@@ -109,9 +112,9 @@ def write(path: Path, content: bytes) -> None:
     """Cache compiled code, whole or not at all; a folder that cannot be written, or that others can write, is no error."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with opened(path.parent) as place:
+        with open_own_folder(path.parent) as place:
             signature = _sign(place, path.name, content)
-            with _new_file(place) as (stream, temporary):
+            with _make_file(place) as (stream, temporary):
                 stream.write(signature + content)
             os.replace(temporary, path.name, src_dir_fd=place, dst_dir_fd=place)
             ages = {
@@ -123,7 +126,7 @@ def write(path: Path, content: bytes) -> None:
                 os.unlink(old, dir_fd=place)
 
 
-def cache_marker_of(system: System, properties: Sequence[Property], symmetry: bool) -> Path:
+def find_cache_marker(system: System, properties: Sequence[Property], symmetry: bool) -> Path:
     """The file that says that a search of this name and these values left machine code.
 
     Then the text of the program, which takes its time, is worth writing early; that text decides what code is used, whatever

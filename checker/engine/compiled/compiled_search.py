@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,7 @@ from neverlost.checker.engine.compiled.table_text import TABLES, K, Layout
 from neverlost.checker.engine.host.resources import give_back
 from neverlost.checker.engine.search.level_report import LevelReport
 from neverlost.checker.engine.search.owned_states import OwnedStates
-from neverlost.checker.engine.search.workers import best
+from neverlost.checker.engine.search.workers import require_predecessors
 from neverlost.checker.engine.storage.compact import Block
 from neverlost.checker.engine.storage.levels import ASCENDING, Level, StateFile, Store
 from neverlost.model.interpreters.machine_code import Rows
@@ -43,30 +42,19 @@ DEEP = 255
 """Levels from this one on are kept as rows: entries do not count further."""
 
 
-@dataclass(frozen=True)
-class Part:
-    """The share of the states that one process of several has: number `number` of `of`."""
-
-    number: int = 0
-    of: int = 1
-
-
 class CompiledSearch:
-    """Threads that hold a share of a search's states, or all of them, and expand them by compiled code."""
+    """Threads that hold a search's states and expand them by compiled code."""
 
-    def __init__(
-        self, local: OwnedStates, programs: Programs, workers: int, is_limited: bool = False, part: Part | None = None
-    ) -> None:
+    def __init__(self, local: OwnedStates, programs: Programs, workers: int, is_limited: bool = False) -> None:
         self.system, self.programs = local.system, programs
         self.configurations, self.decided = local.configurations, local.expansion.decided
         self.tables = StateTables(Layout.of(self.system), programs.functions)
-        self.part = part or Part()
         self.threads = Threads(min(workers, TABLES))
         total, words = self.threads.total, self.system.words
         self._chunk = max(16, CHUNK // total)
-        self.boxes = Boxes(programs, total, total * self.part.of, self._chunk, max(1 << 12, ROOM // total))
+        self.boxes = Boxes(programs, total, total, self._chunk, max(1 << 12, ROOM // total))
         self._checks = CompiledChecks(programs, local.properties, local.configurations)
-        self._growth = Growth(is_limited, self.part.of)
+        self._growth = Growth(is_limited)
         self._order = Ascending(programs.functions, words, total)
         self._pieces = [Arena(words) for _ in range(total)]
         self._fresh: list[list[Rows]] = [[] for _ in range(total)]
@@ -88,7 +76,6 @@ class CompiledSearch:
         self._start()
 
     def _take_in(self, blocks: Iterable[Rows]) -> None:
-        """Insert blocks of states."""
         for block in blocks:
             rows = np.ascontiguousarray(block)
             self.boxes.scatter(0, rows, len(rows))
@@ -122,7 +109,7 @@ class CompiledSearch:
         self._waiting, self._frontier = Shares(self._frontier, self._chunk, self._rows), []
 
     def _rows(self, block: Rows | Block) -> Rows:
-        return self._order.joined(block) if isinstance(block, Block) else block
+        return self._order.join(block) if isinstance(block, Block) else block
 
     def round(self) -> bool:
         """Expand parts of the frontier and insert their successors; return True if the level has more."""
@@ -142,7 +129,7 @@ class CompiledSearch:
 
     def _reserve(self, worker: int) -> None:
         """Enlarge a worker's tables once for what the level is expected to bring."""
-        for number in range(self.part.number + worker * self.part.of, TABLES, self.threads.total * self.part.of):
+        for number in range(worker, TABLES, self.threads.total):
             self.tables.reserve(number, *self._growth.expected)
 
     def _expand(self, worker: int) -> None:
@@ -192,20 +179,7 @@ class CompiledSearch:
         if len(blocks) < len(waiting):
             blocks = [*self._order.run([self._rows(each) for each in waiting]).blocks()]
         self._waiting = Shares(blocks, self._chunk, self._rows)
-        return [store.write_level_content(depth, [each.stored() for each in blocks], self._waiting.left, ASCENDING)]
-
-    def keep_levels(self, location: str, depths: Sequence[int]) -> list[list[StateFile]]:
-        """Write levels that are in memory to a store."""
-        return [[self._written(Store.attach(location), depth)] for depth in depths]
-
-    def _written(self, store: Store, depth: int) -> StateFile:
-        run = self._order.run([self._rows(block) for block in self._states_of(depth)])
-        return store.write_level_content(depth, [each.stored() for each in run.blocks()], len(run), ASCENDING)
-
-    @property
-    def holds_every_level(self) -> bool:
-        """True while every visited state is in memory."""
-        return self._stored is None and not self._deep
+        return [store.write_level_content(depth, [each.to_bytes() for each in blocks], self._waiting.left, ASCENDING)]
 
     def offload(self, location: str) -> None:
         """Empty the tables: every level is in the store, and what this one has found is kept beside.  The frontier stays."""
@@ -221,7 +195,7 @@ class CompiledSearch:
     def restore(self, store: Store, level: Level) -> None:
         """Insert a level that an earlier search stored."""
         self._base = (self._base[0] + level.generated, self._base[1] + Counter(level.fired))
-        blocks, room = [store.packed(file).T for file in level.files], self.boxes.capacity
+        blocks, room = [store.read_packed(file).T for file in level.files], self.boxes.capacity
         if self._stored is None:
             self._take_in(rows[at : at + room] for rows in blocks for at in range(0, len(rows), room))
             self._next_level()
@@ -239,10 +213,6 @@ class CompiledSearch:
 
         Errors: `EngineError` for a target without one.
         """
-        return best(targets, [self.predecessors(targets, depth)])
-
-    def predecessors(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
-        """Of each target that has one here, the smallest state of a level with a step to it, and the lowest such step."""
         wanted = np.array(targets, np.uint64)
         known = set(targets)
         least: dict[Words, tuple[Words, int]] = {}
@@ -255,7 +225,7 @@ class CompiledSearch:
                         origin = int(origins[place])
                         found = (tuple(rows[origin & 0xFFFFFFFF].tolist()), origin >> 32)
                         least[target] = min(least.get(target, found), found)
-        return least
+        return require_predecessors(targets, least)
 
     def _states_of(self, depth: int) -> Iterable[Rows]:
         if self._stored is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neverlost.checker.engine.compiled.programs import SAMPLE, Programs
-from neverlost.checker.engine.compiled.state_tables import none_passed_on
+from neverlost.checker.engine.compiled.state_tables import make_latest
 from neverlost.checker.engine.search.expansion import Expansion
 from neverlost.model.interpreters.columns import Packed
 from neverlost.model.interpreters.machine_code import Rows
@@ -33,17 +33,17 @@ class NativeExpansion(Expansion):
         if self.decided is not None:
             batch = batch.compress(~self.decided[self.configurations.of(batch)], axis=1)
         rows, parts = np.ascontiguousarray(batch.T), []
-        fired, latest = np.zeros(len(self.system.steps), np.int64), none_passed_on(self.system.words)
+        fired, latest = np.zeros(len(self.system.steps), np.int64), make_latest(self.system.words)
         for start in range(0, len(rows), CHUNK):
             after, origins = self._programs.successors(rows[start : start + CHUNK])
-            parts.append(self._sifted(after, latest).T)
+            parts.append(self._sift(after, latest).T)
             fired += np.bincount(origins >> 32, minlength=len(fired))
         for number in np.flatnonzero(fired).tolist():
             self.fired[self.system.steps[number].action.name] += int(fired[number])
         self.generated += int(fired.sum())
         return np.concatenate(parts, axis=1) if fired.any() else None
 
-    def _sifted(self, rows: Rows, latest: Rows) -> Rows:
+    def _sift(self, rows: Rows, latest: Rows) -> Rows:
         """Return rows without those that this batch has found already; earlier ones may have been overwritten."""
         left = np.zeros(1, np.int64)
         self._programs.functions["sift"](rows.ctypes.data, len(rows), left.ctypes.data, latest.ctypes.data)

@@ -13,7 +13,7 @@ from itertools import permutations, product
 from math import factorial
 
 from neverlost.checker.engine.compiled.table_text import Text
-from neverlost.checker.engine.search.symmetry import Symmetry, described_bits
+from neverlost.checker.engine.search.symmetry import Symmetry, count_described_bits
 from neverlost.model.interpreters.machine_code import COUNT, POINTER
 from neverlost.model.system import Slot
 
@@ -52,17 +52,17 @@ class BitField:
         return (self.word, self.shift + self.bits) == (other.word, other.shift) and not self.named and not other.named
 
 
-def parts(symmetry: Symmetry) -> list[BitField]:
+def list_parts(symmetry: Symmetry) -> list[BitField]:
     """Return the bit fields that a permutation moves or renames."""
     slots = [slot for slot in symmetry.system.slots if not slot.is_constant]
     found = [each for each in map(BitField.of, slots) if each.whose or each.named]
     groups: dict[int, dict[tuple[int, ...], list[BitField]]] = {}
     for part in sorted(found, key=lambda each: each.label):
         groups.setdefault(len(part.whose), {}).setdefault(part.whose, []).append(part)
-    return [part for group in groups.values() for part in _joined([*group.values()])]
+    return [part for group in groups.values() for part in _join_neighbours([*group.values()])]
 
 
-def _joined(group: Sequence[Sequence[BitField]]) -> list[BitField]:
+def _join_neighbours(group: Sequence[Sequence[BitField]]) -> list[BitField]:
     """Join neighbouring fields into one where they are neighbours for every replica."""
     rows = [[*row] for row in group]
     order = sorted(range(len(rows[0])), key=lambda number: (rows[0][number].word, rows[0][number].shift))
@@ -78,7 +78,7 @@ def _joined(group: Sequence[Sequence[BitField]]) -> list[BitField]:
     return [part for done in found for part in done]
 
 
-def _numbers(name: str, kind: str, values: Sequence[int]) -> str:
+def _format_table(name: str, kind: str, values: Sequence[int]) -> str:
     """Return a table of numbers as an LLVM constant."""
     listed = ", ".join(f"{kind} {value}" for value in values)
     return f"@{name} = internal constant [{len(values)} x {kind}] [{listed}]"
@@ -89,7 +89,7 @@ class Orbits:
 
     def __init__(self, symmetry: Symmetry) -> None:
         self.symmetry, self.system, self.replicas = symmetry, symmetry.system, symmetry.replicas
-        self.parts = parts(symmetry)
+        self.parts = list_parts(symmetry)
         self._kinds = sorted({(each.named.low, each.named.bits) for each in self.parts if each.named})
 
     @property
@@ -107,7 +107,7 @@ class Orbits:
             for order in self.symmetry.orders:
                 values = range(low, low + (1 << bits))
                 renamed += [(order[each] if 0 <= each < self.replicas else each) - low for each in values]
-        return [_numbers("sources", "i16", sources), _numbers("renamed", "i32", renamed or [0]), *self._fitting()]
+        return [_format_table("sources", "i16", sources), _format_table("renamed", "i32", renamed or [0]), *self._fitting()]
 
     def _fitting(self) -> list[str]:
         """For each code, where its permutations begin and end.  A code has a digit for each replica: its rank."""
@@ -121,41 +121,41 @@ class Orbits:
             if all(ranks.count(rank) and sum(each < rank for each in ranks) == rank for rank in ranks):
                 ordered = sorted(ranks)
                 fitting += [number for number, places in standing if [ranks[each] for each in places] == ordered]
-        return [_numbers("fitting", "i16", fitting), _numbers("bounds", "i32", [*bounds, len(fitting)])]
+        return [_format_table("fitting", "i16", fitting), _format_table("bounds", "i32", [*bounds, len(fitting)])]
 
     def _function(self) -> str:
         text = Text("o")
         words = [text.load("%rows", text.op("add", "%first", word)) for word in range(self.system.words)]
-        values = [text.low(self._shifted(text, words, part.word, part.shift), part.bits) for part in self.parts]
+        values = [text.low(self._emit_shift(text, words, part.word, part.shift), part.bits) for part in self.parts]
         for number, value in enumerate(values):
             text.store(value, "%values", number)
-        code = self._code(text, words)
-        start = self._entry(text, "i32", "bounds", code)
-        end = self._entry(text, "i32", "bounds", text.op("add", code, 1))
-        kept = [text.op("and", word, WORD & ~self._moved_bits(number)) for number, word in enumerate(words)]
-        return self._around(text, start, end, kept)
+        code = self._emit_code(text, words)
+        start = self._emit_entry(text, "i32", "bounds", code)
+        end = self._emit_entry(text, "i32", "bounds", text.op("add", code, 1))
+        kept = [text.op("and", word, WORD & ~self._mask_moved_bits(number)) for number, word in enumerate(words)]
+        return self._format_function(text, start, end, kept)
 
     @staticmethod
-    def _shifted(text: Text, words: Sequence[str], word: int, shift: int) -> str:
+    def _emit_shift(text: Text, words: Sequence[str], word: int, shift: int) -> str:
         return text.op("lshr", words[word], shift) if shift else words[word]
 
     @staticmethod
-    def _entry(text: Text, kind: str, table: str, index: str) -> str:
+    def _emit_entry(text: Text, kind: str, table: str, index: str) -> str:
         place = text.let(f"getelementptr {kind}, ptr @{table}, i64 {index}")
         return text.let(f"zext {kind} {text.let(f'load {kind}, ptr {place}')} to i64")
 
-    def _moved_bits(self, word: int) -> int:
+    def _mask_moved_bits(self, word: int) -> int:
         """Return a mask of the bits of a word that permutations move."""
         return sum(((1 << each.bits) - 1) << each.shift for each in self.parts if each.word == word)
 
-    def _code(self, text: Text, words: Sequence[str]) -> str:
+    def _emit_code(self, text: Text, words: Sequence[str]) -> str:
         """Emit the ranks of the replicas by their descriptions, as one number."""
         said = []
         for replica in range(self.replicas):
             whole = "0"
             for slots in self.symmetry.descriptions:
-                value = self._said(text, words, slots[replica], replica)
-                whole = text.op("or", text.op("shl", whole, described_bits(slots[replica])), value)
+                value = self._emit_description(text, words, slots[replica], replica)
+                whole = text.op("or", text.op("shl", whole, count_described_bits(slots[replica])), value)
             said.append(whole)
         code = "0"
         for one, other in permutations(range(self.replicas), 2):
@@ -163,8 +163,8 @@ class Orbits:
             code = text.op("add", code, text.op("mul", less, self.replicas**one))
         return code
 
-    def _said(self, text: Text, words: Sequence[str], slot: Slot, replica: int) -> str:
-        raw = text.low(self._shifted(text, words, slot.word, slot.shift), slot.bits)
+    def _emit_description(self, text: Text, words: Sequence[str], slot: Slot, replica: int) -> str:
+        raw = text.low(self._emit_shift(text, words, slot.word, slot.shift), slot.bits)
         if slot.field.kind != "replica":
             return raw
         is_this = text.op("icmp eq", raw, replica - slot.low)
@@ -172,14 +172,14 @@ class Orbits:
         both = [text.let(f"zext i1 {each} to i64") for each in (is_this, is_any)]
         return text.op("or", both[0], text.op("shl", both[1], 1))
 
-    def _image(self, text: Text, order: str, kept: Sequence[str]) -> list[str]:
+    def _emit_image(self, text: Text, order: str, kept: Sequence[str]) -> list[str]:
         """Emit the words of the state under a permutation."""
         row, found = text.op("mul", order, len(self.parts)), [*kept]
         for number, part in enumerate(self.parts):
-            source = self._entry(text, "i16", "sources", text.op("add", row, number))
+            source = self._emit_entry(text, "i16", "sources", text.op("add", row, number))
             value = text.load("%values", source)
             if part.named:
-                value = self._entry(text, "i32", "renamed", text.op("add", self._names(text, part.named, order), value))
+                value = self._emit_entry(text, "i32", "renamed", text.op("add", self._names(text, part.named, order), value))
             found[part.word] = text.op("or", found[part.word], text.op("shl", value, part.shift))
         return found
 
@@ -189,11 +189,11 @@ class Orbits:
         begins = sum(len(self.symmetry.orders) << bits for _, bits in self._kinds[:kind])
         return text.op("add", text.op("mul", order, 1 << slot.bits), begins)
 
-    def _around(self, before: Text, start: str, end: str, kept: Sequence[str]) -> str:
+    def _format_function(self, before: Text, start: str, end: str, kept: Sequence[str]) -> str:
         """Emit the function that finds, for each row, the smallest image and how many permutations give it."""
         text = Text("p")
         words = range(self.system.words)
-        image = self._image(text, self._entry(text, "i16", "fitting", "%t"), kept)
+        image = self._emit_image(text, self._emit_entry(text, "i16", "fitting", "%t"), kept)
         less, same = "false", "true"
         for word in words:
             smaller = text.op("icmp ult", image[word], f"%best.{word}")

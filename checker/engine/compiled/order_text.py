@@ -26,19 +26,21 @@ ORDER_SIGNATURES = {
 """Arguments of the functions."""
 
 
-def order_text(words: int) -> str:
+def emit_order_functions(words: int) -> str:
     """Return the text of all functions on ascending rows."""
-    texts = [tally_text, arrange_text, sort_text, differ_text, unique_text, strike_text, split_text, join_text]
+    texts = [emit_tally, emit_arrange, emit_sort, emit_differ, emit_unique, emit_strike, emit_split, emit_join]
     return "\n".join(each(words) for each in texts)
 
 
-def _digit(text: Text, words: int) -> str:
+def _emit_digit(text: Text, words: int) -> str:
     """Emit the digit at `%word`, `%shift` of the row `%i`."""
     place = text.op("add", text.op("mul", "%i", words), "%word")
     return text.low(text.op("lshr", text.load("%rows", place), "%shift"), DIGIT)
 
 
-def _loop(signature: str, text: Text, result: str, values: Sequence[tuple[str, str, str, str]] = (), step: int = 1) -> str:
+def _format_loop(
+    signature: str, text: Text, result: str, values: Sequence[tuple[str, str, str, str]] = (), step: int = 1
+) -> str:
     """Return a function that runs a body for every `%i` from 0 below `%count`.
 
     `values` are carried from one turn to the next: name, kind, first value, next value.
@@ -66,28 +68,30 @@ def _loop(signature: str, text: Text, result: str, values: Sequence[tuple[str, s
     )
 
 
-def tally_text(words: int) -> str:
+def emit_tally(words: int) -> str:
     """`tally(rows, count, places, word, shift)`: to the number of each digit in `places`, how many rows have it."""
     text = Text("c")
-    digit = _digit(text, words)
+    digit = _emit_digit(text, words)
     text.count_up("%places", digit, text.load("%places", digit))
-    return _loop("i64 @tally(ptr noalias %rows, i64 %count, ptr noalias %places, i64 %word, i64 %shift)", text, "  ret i64 0")
+    return _format_loop(
+        "i64 @tally(ptr noalias %rows, i64 %count, ptr noalias %places, i64 %word, i64 %shift)", text, "  ret i64 0"
+    )
 
 
-def arrange_text(words: int) -> str:
+def emit_arrange(words: int) -> str:
     """`arrange(rows, count, others, places, word, shift)`: each row to the place of its digit in `others`, which moves on."""
     text = Text("m")
-    digit = _digit(text, words)
+    digit = _emit_digit(text, words)
     place = text.load("%places", digit)
     text.count_up("%places", digit, place)
     source, goal = text.op("mul", "%i", words), text.op("mul", place, words)
     for word in range(words):
         text.store(text.load("%rows", text.op("add", source, word)), "%others", text.op("add", goal, word))
     places = "ptr noalias %others, ptr noalias %places, i64 %word, i64 %shift"
-    return _loop(f"i64 @arrange(ptr noalias %rows, i64 %count, {places})", text, "  ret i64 0")
+    return _format_loop(f"i64 @arrange(ptr noalias %rows, i64 %count, {places})", text, "  ret i64 0")
 
 
-def sort_text(words: int) -> str:
+def emit_sort(words: int) -> str:
     """`sort(rows, count, others, places, digits, many) -> 1 where they are in others`: rows by digits, the last one first.
 
     `digits` are pairs of a word and a shift; `places` is room for as many numbers as a digit has values.
@@ -136,7 +140,7 @@ def sort_text(words: int) -> str:
     )
 
 
-def differ_text(words: int) -> str:
+def emit_differ(words: int) -> str:
     """`differ(rows, count, bits)`: the bits of each word that some row has otherwise than the first one."""
     text, done = Text("d"), Text("e")
     first = text.op("mul", "%i", words)
@@ -146,10 +150,10 @@ def differ_text(words: int) -> str:
         values.append((f"bits{word}", "i64", "0", text.op("or", f"%bits{word}", found)))
         done.store(f"%bits{word}.end", "%bits", word)
     done.do("ret i64 0")
-    return _loop("i64 @differ(ptr noalias %rows, i64 %count, ptr noalias %bits)", text, "\n".join(done.lines), values)
+    return _format_loop("i64 @differ(ptr noalias %rows, i64 %count, ptr noalias %bits)", text, "\n".join(done.lines), values)
 
 
-def unique_text(words: int) -> str:
+def emit_unique(words: int) -> str:
     """`unique(rows, count) -> how many`: of ascending rows each once, at the front."""
     text = Text("u")
     mine, last = text.op("mul", "%i", words), text.op("mul", text.op("sub", "%kept", 1), words)
@@ -164,10 +168,10 @@ def unique_text(words: int) -> str:
         text.store(value, "%rows", text.op("add", goal, word))
     is_new = text.let(f"zext i1 {text.op('xor', same, 1, 'i1')} to i64")
     kept = ("kept", "i64", "0", text.op("add", "%kept", is_new))
-    return _loop("i64 @unique(ptr %rows, i64 %count)", text, "  ret i64 %kept.end", [kept])
+    return _format_loop("i64 @unique(ptr %rows, i64 %count)", text, "  ret i64 %kept.end", [kept])
 
 
-def strike_text(words: int) -> str:
+def emit_strike(words: int) -> str:
     """`strike(rows, start, count, kept, known, many) -> where it stopped`: rows without those that are known.
 
     Both ascend.  It goes on from row `start` to the last row that `known` says something about; those that stay are moved
@@ -224,12 +228,12 @@ def strike_text(words: int) -> str:
     )
 
 
-def _pairs(words: int) -> list[tuple[int, int]]:
+def _list_pairs(words: int) -> list[tuple[int, int]]:
     """Return the words of a row in pairs: the first word of each, and how many."""
     return [(word, min(2, words - word)) for word in range(0, words, 2)]
 
 
-def _pair(text: Text, pointer: str, first: str, word: int, many: int) -> str:
+def _emit_pair(text: Text, pointer: str, first: str, word: int, many: int) -> str:
     """Emit two neighbouring words of a row as a vector; the second is zero where only one is left."""
     place = text.at(pointer, text.op("add", first, word))
     if many == 2:
@@ -237,19 +241,19 @@ def _pair(text: Text, pointer: str, first: str, word: int, many: int) -> str:
     return text.let(f"insertelement <2 x i64> zeroinitializer, i64 {text.let(f'load i64, ptr {place}, align 8')}, i32 0")
 
 
-def _byte(text: Text, pointer: str, words: int, word: int) -> str:
+def _emit_byte_address(text: Text, pointer: str, words: int, word: int) -> str:
     """Emit the address of the difference bits of a word of the row `%i`."""
     place = text.op("add", text.op("mul", "%i", words), word)
     return text.let(f"getelementptr i8, ptr {pointer}, i64 {place}")
 
 
-def _onward(text: Text, place: str, bits: str) -> str:
+def _emit_advance(text: Text, place: str, bits: str) -> str:
     """Emit an address moved on by as many bytes as bits are set."""
     some = text.let(f"zext i16 {text.let(f'call i16 @llvm.ctpop.i16(i16 {bits})')} to i64")
     return text.op("add", place, some)
 
 
-def split_text(words: int) -> str:
+def emit_split(words: int) -> str:
     """`split(rows, count, bits, bytes) -> how many bytes`: what differs of rows from the row before each.
 
     A row stands before the first one.  `bits` is one for each byte of a row, `bytes` those that differ.
@@ -257,38 +261,38 @@ def split_text(words: int) -> str:
     text, place = Text("s"), "%place"
     first = text.op("mul", "%i", words)
     last = text.op("sub", first, words)
-    for word, many in _pairs(words):
-        mine, before = (_pair(text, "%rows", row, word, many) for row in (first, last))
+    for word, many in _list_pairs(words):
+        mine, before = (_emit_pair(text, "%rows", row, word, many) for row in (first, last))
         found = text.op("xor", mine, before, "<2 x i64>")
         cells = text.let(f"bitcast <2 x i64> {found} to <16 x i8>")
         some = text.op("icmp ne", cells, "zeroinitializer", "<16 x i8>")
         bits, kind = text.let(f"bitcast <16 x i1> {some} to i16"), f"i{8 * many}"
         stored = bits if many == 2 else text.let(f"trunc i16 {bits} to i8")
-        text.do(f"store {kind} {stored}, ptr {_byte(text, '%bits', words, word)}, align 1")
+        text.do(f"store {kind} {stored}, ptr {_emit_byte_address(text, '%bits', words, word)}, align 1")
         goal = text.let(f"getelementptr i8, ptr %bytes, i64 {place}")
         text.do(f"call void @llvm.masked.compressstore.v16i8(<16 x i8> {cells}, ptr {goal}, <16 x i1> {some})")
-        place = _onward(text, place, bits)
+        place = _emit_advance(text, place, bits)
     declared = "declare void @llvm.masked.compressstore.v16i8(<16 x i8>, ptr, <16 x i1>)\ndeclare i16 @llvm.ctpop.i16(i16)\n"
     signature = "i64 @split(ptr noalias %rows, i64 %count, ptr noalias %bits, ptr noalias %bytes)"
-    return declared + _loop(signature, text, "  ret i64 %place.end", [("place", "i64", "0", place)])
+    return declared + _format_loop(signature, text, "  ret i64 %place.end", [("place", "i64", "0", place)])
 
 
-def join_text(words: int) -> str:
+def emit_join(words: int) -> str:
     """`join(bits, count, bytes, rows, first)`: the rows that differ so from the one before each; see `split`."""
     text, begun, place, values = Text("j"), Text("b"), "%place", []
     goal = text.op("mul", "%i", words)
-    for word, many in _pairs(words):
-        bits = text.let(f"load i{8 * many}, ptr {_byte(text, '%bits', words, word)}, align 1")
+    for word, many in _list_pairs(words):
+        bits = text.let(f"load i{8 * many}, ptr {_emit_byte_address(text, '%bits', words, word)}, align 1")
         bits = bits if many == 2 else text.let(f"zext i8 {bits} to i16")
         some, source = text.let(f"bitcast i16 {bits} to <16 x i1>"), text.let(f"getelementptr i8, ptr %bytes, i64 {place}")
         given = f"ptr {source}, <16 x i1> {some}, <16 x i8> zeroinitializer"
         cells = text.let(f"call <16 x i8> @llvm.masked.expandload.v16i8({given})")
-        place = _onward(text, place, bits)
+        place = _emit_advance(text, place, bits)
         value = text.op("xor", f"%last{word}", text.let(f"bitcast <16 x i8> {cells} to <2 x i64>"), "<2 x i64>")
         stored, kind = (value, "<2 x i64>") if many == 2 else (text.let(f"extractelement <2 x i64> {value}, i32 0"), "i64")
         text.do(f"store {kind} {stored}, ptr {text.at('%rows', text.op('add', goal, word))}, align 8")
-        values.append((f"last{word}", "<2 x i64>", _pair(begun, "%first", "0", word, many), value))
+        values.append((f"last{word}", "<2 x i64>", _emit_pair(begun, "%first", "0", word, many), value))
     declared = "declare <16 x i8> @llvm.masked.expandload.v16i8(ptr, <16 x i1>, <16 x i8>)\n"
     signature = "i64 @join(ptr noalias %bits, i64 %count, ptr noalias %bytes, ptr noalias %rows, ptr noalias %first)"
-    found = _loop(signature, text, "  ret i64 0", [("place", "i64", "0", place), *values])
+    found = _format_loop(signature, text, "  ret i64 0", [("place", "i64", "0", place), *values])
     return declared + found.replace("entry:\n", "\n".join(["entry:", *begun.lines, ""]), 1)

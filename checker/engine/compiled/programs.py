@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.engine.compiled.code_cache import PLAIN, cache_marker_of, folder, opened, read, write
+from neverlost.checker.engine.compiled.code_cache import find_cache_marker, folder, read, write
 from neverlost.checker.engine.compiled.compiler import GIVEN, MADE
 from neverlost.checker.engine.compiled.orbit_text import MOST_REPLICAS, ORBIT_SIGNATURES, Orbits
-from neverlost.checker.engine.compiled.order_text import ORDER_SIGNATURES, order_text
-from neverlost.checker.engine.compiled.table_text import TABLE_SIGNATURES, Layout, table_text
+from neverlost.checker.engine.compiled.order_text import ORDER_SIGNATURES, emit_order_functions
+from neverlost.checker.engine.compiled.table_text import TABLE_SIGNATURES, Layout, emit_table_functions
 from neverlost.checker.engine.host import scratch
 from neverlost.checker.engine.host.processes import SAFE_PATH
 from neverlost.checker.engine.outcome import EngineError
 from neverlost.checker.engine.search.symmetry import Symmetry
-from neverlost.model.interpreters.columns import Successors, holds
-from neverlost.model.interpreters.compiled_program import program
-from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compiled, processor
-from neverlost.model.interpreters.machine_code import SIGNATURES, Rows, left_its_bounds
+from neverlost.model.interpreters.columns import Successors, evaluate_condition
+from neverlost.model.interpreters.compiled_program import emit_system
+from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compile_program, describe_processor
+from neverlost.model.interpreters.machine_code import SIGNATURES, Rows, make_bounds_error
 from neverlost.model.system import System
 from neverlost.specs.property import Property
 
@@ -34,29 +32,25 @@ SAMPLE = 256
 """States whose successors and properties are compared with the columns interpreter before machine code is trusted."""
 
 
-def place_of(text: str) -> Path:
+def find_cached_file(text: str) -> Path:
     """Return the file in which a program's compiled code is cached."""
-    return folder() / hashlib.sha256("\0".join([*processor(), text]).encode()).hexdigest()
+    return folder() / hashlib.sha256("\0".join([*describe_processor(), text]).encode()).hexdigest()
 
 
-LOOK = 0.5
-"""Seconds between two looks at what another process makes."""
-
-
-def text_of(system: System, properties: Sequence[Property], symmetry: Symmetry | None) -> str:
+def emit_program(system: System, properties: Sequence[Property], symmetry: Symmetry | None) -> str:
     """Return the LLVM text of a search's program. Errors: `RuntimeError` for symmetry of too many replicas."""
     if symmetry is not None and symmetry.replicas > MOST_REPLICAS:
         raise RuntimeError(f"symmetry of {symmetry.replicas} replicas")
-    steps = program(system, [each.condition for each in properties])
-    texts = [steps, table_text(Layout.of(system)), order_text(system.words)]
+    steps = emit_system(system, [each.condition for each in properties])
+    texts = [steps, emit_table_functions(Layout.of(system)), emit_order_functions(system.words)]
     lines = "\n".join(texts if symmetry is None else [*texts, Orbits(symmetry).text]).split("\n")
     declared = dict.fromkeys(line for line in lines if line.startswith("declare "))
     return "\n".join([*declared, *[line for line in lines if line not in declared]])
 
 
-def is_kept(text: str) -> bool:
+def is_cached(text: str) -> bool:
     """Return True if an earlier search cached compiled code for this program."""
-    return read(place_of(text)) is not None
+    return read(find_cached_file(text)) is not None
 
 
 class Programs:
@@ -71,20 +65,16 @@ class Programs:
         self.system, self.properties, self.symmetry = system, tuple(properties), symmetry
         self.functions: dict[str, Callable[..., int]] = {}
         self._signatures = SIGNATURES | TABLE_SIGNATURES | ORDER_SIGNATURES | (ORBIT_SIGNATURES if symmetry else {})
-        text = text_of(system, properties, symmetry) if text is None else text
-        self._best = place_of(text)
-        self._sign = cache_marker_of(system, properties, symmetry is not None)
-        self._lock: int | None = None
-        self._text: str | None = None
-        self._looked_at = 0.0
+        text = emit_program(system, properties, symmetry) if text is None else text
+        self._best = find_cached_file(text)
+        self._sign = find_cache_marker(system, properties, symmetry is not None)
         self._compiler: subprocess.Popen[bytes] | None = None
         self._scratch: scratch.Folder | None = None
         found = read(self._best)
         try:
             if found is None:
-                self._text = text
                 self._start_compiler(text)
-                found = compiled(text, OptimizationLevel.NONE)
+                found = compile_program(text, OptimizationLevel.NONE)
             self._load(found)
         except RuntimeError:
             self.close()
@@ -94,33 +84,8 @@ class Programs:
         self._loaded = Loaded(machine_code, self._signatures)
         self.functions.update(self._loaded.functions)
 
-    def _is_ours(self) -> bool:
-        """Return True if no other process compiles this program; none will start until we have finished."""
-        with contextlib.suppress(ImportError, OSError):
-            import fcntl
-
-            folder().mkdir(parents=True, exist_ok=True, mode=0o700)
-            with opened(folder()) as place:
-                self._lock = os.open(f"{self._best.name}.lock", os.O_CREAT | os.O_RDWR | PLAIN, 0o600, dir_fd=place)
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(self._lock)
-                self._lock = None
-                return False
-        return True
-
-    def _unlock(self) -> None:
-        if self._lock is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(f"{self._best}.lock")
-            os.close(self._lock)
-            self._lock = None
-
     def _start_compiler(self, text: str) -> None:
-        """Start a process that optimises the program, unless one is running already."""
-        if not self._is_ours():
-            return
+        """Start a process that optimises the program."""
         self._scratch = scratch.Folder("machine-code")
         self._place = Path(self._scratch.name)
         (self._place / GIVEN).write_text(text)
@@ -142,7 +107,7 @@ class Programs:
     def improve(self) -> bool:
         """Use better code if it has been compiled by now; return True if so. No call into the code may be running."""
         if self._compiler is None:
-            return self._text is not None and self._improve_by_another(self._text)
+            return False
         has_ended = self._compiler.poll() is not None
         found = read(self._place / MADE)
         if found is not None:
@@ -152,19 +117,6 @@ class Programs:
         if has_ended or found is not None:
             self.close()
         return found is not None
-
-    def _improve_by_another(self, text: str) -> bool:
-        """Change to what another process has made; where that is gone without, make it here."""
-        if time.monotonic() - self._looked_at < LOOK:
-            return False
-        self._looked_at = time.monotonic()
-        found = read(self._best)
-        if found is None:
-            self._start_compiler(text)
-            return False
-        self._text = None
-        self._load(found)
-        return True
 
     def identify(self, rows: Rows, count: int) -> int:
         """Put the first rows into the form that the search knows them by; how many states they stand for."""
@@ -181,7 +133,7 @@ class Programs:
         places = [each.ctypes.data for each in (after, origins, fired)]
         count = self.functions["expand"](rows.ctypes.data, len(rows), *places)
         if count < 0:
-            raise left_its_bounds(self.system, rows, count)
+            raise make_bounds_error(self.system, rows, count)
         self.identify(after, count)
         return after[:count], origins[:count]
 
@@ -205,7 +157,10 @@ class Programs:
         if self.properties:
             self.functions["judge"](rows.ctypes.data, len(rows), broken.ctypes.data)
         for number, each in enumerate(self.properties):
-            if ((broken >> np.uint64(number) & np.uint64(1)).astype(bool) == holds(self.system, rows.T, each.condition)).any():
+            if (
+                (broken >> np.uint64(number) & np.uint64(1)).astype(bool)
+                == evaluate_condition(self.system, rows.T, each.condition)
+            ).any():
                 raise EngineError(f"machine code and the columns interpreter disagree on {each.name}")
 
     def _any_states(self) -> Rows:
@@ -216,8 +171,6 @@ class Programs:
         return rows
 
     def close(self) -> None:
-        """End the compiler."""
-        self._text = None
         if self._compiler is not None:
             self._compiler.kill()
             self._compiler.wait()
@@ -225,4 +178,3 @@ class Programs:
         if self._scratch is not None:
             self._scratch.cleanup()
             self._scratch = None
-        self._unlock()

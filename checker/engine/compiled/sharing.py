@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import numpy as np
 
 from neverlost.checker.engine.compiled.programs import Programs
-from neverlost.checker.engine.compiled.state_tables import cleared_rows, none_passed_on
+from neverlost.checker.engine.compiled.state_tables import allocate_rows, make_latest
 from neverlost.checker.engine.compiled.table_text import TABLES
 from neverlost.checker.engine.host import interrupts
 from neverlost.checker.engine.storage.compact import Block
-from neverlost.model.interpreters.machine_code import Rows, left_its_bounds
+from neverlost.model.interpreters.machine_code import Rows, make_bounds_error
 
 FEW = 1 << 10
 """States that one thread expands, inserts and checks sooner than several have begun."""
@@ -38,7 +38,7 @@ class Threads:
 
     def each(self, work: Callable[[int], None], states: int) -> None:
         """Do something with every number, to the end even where an interrupt comes; it concerns so many states in all."""
-        with interrupts.later():
+        with interrupts.delay_interrupts():
             if self._pool is None or states <= FEW:
                 for number in range(self.total):
                     work(number)
@@ -93,14 +93,14 @@ class Boxes:
         self._programs, self._system = programs, programs.system
         words, steps = self._system.words, len(self._system.steps)
         most = chunk * steps
-        self._after = [cleared_rows(most, words) for _ in range(senders)]
-        self._origins = [cleared_rows(most, 1) for _ in range(senders)]
-        self._boxes = [[cleared_rows(capacity + most, words) for _ in range(owners)] for _ in range(senders)]
+        self._after = [allocate_rows(most, words) for _ in range(senders)]
+        self._origins = [allocate_rows(most, 1) for _ in range(senders)]
+        self._boxes = [[allocate_rows(capacity + most, words) for _ in range(owners)] for _ in range(senders)]
         self._places = [np.array([box.ctypes.data for box in boxes], np.uint64) for boxes in self._boxes]
         self._filled = np.zeros((senders, max(owners, APART)), np.int64)
         self._owners = np.arange(TABLES, dtype=np.int64) % owners
         self._fired = np.zeros((senders, steps), np.int64)
-        self._latest = [none_passed_on(words) for _ in range(senders)]
+        self._latest = [make_latest(words) for _ in range(senders)]
 
     @property
     def total(self) -> int:
@@ -128,7 +128,7 @@ class Boxes:
         places = [each.ctypes.data for each in (after, self._origins[sender], self._fired[sender])]
         count = self._programs.functions["expand"](chunk.ctypes.data, len(chunk), *places)
         if count < 0:
-            raise left_its_bounds(self._system, chunk, count)
+            raise make_bounds_error(self._system, chunk, count)
         self._programs.identify(after, count)
         self.scatter(sender, after, count)
 

@@ -69,7 +69,7 @@ GENEROUS = 1 << 31
 """Bytes; larger tables get room for one level only.  With a limit of memory, tables grow only when they are full."""
 
 
-def cleared(size: int) -> NDArray[np.uint8]:
+def allocate_zeros(size: int) -> NDArray[np.uint8]:
     """Memory of zeros, which the system has back as soon as it is let go; on huge pages where there are and it is worth one.
 
     The system hands out a page when it is touched first, and that takes as long for a small one as for a quarter of a huge one:
@@ -91,9 +91,9 @@ def cleared(size: int) -> NDArray[np.uint8]:
     return whole[start : start + size]
 
 
-def cleared_rows(count: int, words: int) -> NDArray[np.uint64]:
+def allocate_rows(count: int, words: int) -> NDArray[np.uint64]:
     """Rows of zeros in such memory."""
-    return cleared(count * words * 8).view(np.uint64).reshape(count, words)
+    return allocate_zeros(count * words * 8).view(np.uint64).reshape(count, words)
 
 
 class Arena:
@@ -106,7 +106,7 @@ class Arena:
     def room(self, count: int) -> NDArray[np.uint64]:
         """Rows of zeros, as many as that at least; `take` says how many were written."""
         if len(self._free) < count:
-            self._free = cleared_rows(max(2 * count, PIECE // (8 * self._words)), self._words)
+            self._free = allocate_rows(max(2 * count, PIECE // (8 * self._words)), self._words)
         return self._free
 
     def take(self, count: int) -> NDArray[np.uint64]:
@@ -115,12 +115,12 @@ class Arena:
         return taken
 
 
-def _bytes(buckets: int) -> int:
+def _count_bytes(buckets: int) -> int:
     """Memory of a table, with what begins at a bucket's place; what follows a last body is written as it was."""
     return buckets * BUCKET + 2 * BUCKET
 
 
-def none_passed_on(words: int) -> NDArray[np.uint64]:
+def make_latest(words: int) -> NDArray[np.uint64]:
     """What `scatter` remembers at first: rows at places that are not theirs, which equal no state that is looked for there."""
     rows = np.zeros((LATEST, words), np.uint64)
     rows[0, 0] = 1
@@ -134,8 +134,8 @@ class StateTables:
         self.layout, self.functions = layout, functions
         self.descriptions = np.zeros((TABLES, DESCRIPTION), np.uint64)
         self._memory: list[NDArray[np.uint8]] = []
-        size = _bytes(LEAST_PARTS << max(k, LEAST_K))
-        shared = cleared(TABLES * size) if size < HUGE_PAGE else None  # let go when the last of them has grown
+        size = _count_bytes(LEAST_PARTS << max(k, LEAST_K))
+        shared = allocate_zeros(TABLES * size) if size < HUGE_PAGE else None  # let go when the last of them has grown
         for number in range(TABLES):
             part = None if shared is None else shared[number * size :][:size]
             self.descriptions[number], memory = self._new(LEAST_PARTS, max(k, LEAST_K), part)
@@ -154,7 +154,7 @@ class StateTables:
         if k > self.layout.rest_bits or parts << k > MOST_BUCKETS:
             raise EngineError("a table of states cannot grow any more")
         buckets, size, places = parts << k, self.layout.bytes(k), self.layout.places(k)
-        memory = cleared(_bytes(buckets)) if memory is None else memory
+        memory = allocate_zeros(_count_bytes(buckets)) if memory is None else memory
         description = np.zeros(DESCRIPTION, np.uint64)
         description[ADDRESS] = -(-memory.ctypes.data // BUCKET) * BUCKET
         description[[K, PARTS, RECIPROCAL, INVERSE, BYTES, PLACES, BUCKETS, LANES]] = (
@@ -222,24 +222,6 @@ class StateTables:
                 return int(filled[0])
             self.grow(int(mixed[done, 0]) & (TABLES - 1))
 
-    def taken(self, number: int) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-        """Return the description of a table and its buckets, for `put` in another process; here it is empty from now on."""
-        description, memory = self.descriptions[number].copy(), self._memory[number]
-        start = int(description[ADDRESS]) - memory.ctypes.data
-        content = memory[start : start + int(description[BUCKETS]) * BUCKET]
-        self.descriptions[number], self._memory[number] = self._new(LEAST_PARTS, LEAST_K)
-        return description, content
-
-    def put(self, number: int, description: NDArray[np.uint64]) -> NDArray[np.uint8]:
-        """Have a table that another process had, of the same layout; its buckets belong into what is returned."""
-        fresh, memory = self._new(int(description[PARTS]), int(description[K]))
-        if not np.array_equal(np.delete(fresh, [ADDRESS, USED]), np.delete(description, [ADDRESS, USED])):
-            raise EngineError("a table of states of another form")
-        fresh[USED] = description[USED]
-        self.descriptions[number], self._memory[number] = fresh, memory
-        start = int(fresh[ADDRESS]) - memory.ctypes.data
-        return memory[start : start + int(fresh[BUCKETS]) * BUCKET]
-
     def collect(self, number: int, level: int) -> NDArray[np.uint64]:
         """Return the states of a table that a level brought, in no order."""
         found = np.empty((int(self.descriptions[number, USED]), self.layout.words), np.uint64)
@@ -249,17 +231,17 @@ class StateTables:
 
 
 class Growth:
-    """The sizes of the last levels; `parts` is by how much of all states a process has only a part of them."""
+    """The sizes of the last levels."""
 
-    def __init__(self, is_limited: bool, parts: int = 1) -> None:
+    def __init__(self, is_limited: bool) -> None:
         self.expected = (0, 0)
-        self._is_limited, self._parts = is_limited, parts
+        self._is_limited = is_limited
         self._sizes: list[int] = []
 
     def add(self, size: int, table_bytes: int) -> None:
         """Note a level, and what is expected of the next one and of the next few."""
         self._sizes = [*self._sizes[-2:], size]
-        soon, later = (each * self._parts for each in expected(self._sizes))
+        soon, later = predict_growth(self._sizes)
         self.expected = (0, 0) if self._is_limited else (soon, later if table_bytes < GENEROUS else soon)
 
     def forget(self) -> None:
@@ -267,7 +249,7 @@ class Growth:
         self.expected = (0, 0)
 
 
-def expected(growth: Sequence[int]) -> tuple[int, int]:
+def predict_growth(growth: Sequence[int]) -> tuple[int, int]:
     """About how many states the next level will bring, and the next few, from the sizes of the last three.
 
     It is for making room only; where it is wrong, tables grow when they are full.

@@ -37,17 +37,16 @@ class StoredLevels:
         """Of these states and those that were adopted, the ones that no level of the store has."""
         runs, self._runs = [*self._runs, self._order.run(found)], []
         files = [file for level in self.store.levels()[: self._until] for file in level.files]
-        return [*self._order.united(runs, [self._looked_up(file) for file in files]).blocks()]
+        return [*self._order.unite(runs, [self._find_look_up(file) for file in files]).blocks()]
 
     def states_of(self, depth: int) -> Iterator[Rows]:
-        """Return the states of a level."""
-        return (self.store.packed(file).T for file in self.store.levels()[depth].files)
+        return (self.store.read_packed(file).T for file in self.store.levels()[depth].files)
 
-    def _looked_up(self, file: StateFile) -> Known:
+    def _find_look_up(self, file: StateFile) -> Known:
         """Return how a file of a level is looked through."""
         if file.order == ASCENDING:
-            return partial(self.store.blocks, file, self._order.joined)
+            return partial(self.store.blocks, file, self._order.join)
         if file.name not in self._looks:
-            run = self._order.run([self.store.packed(file).T])
-            self._looks[file.name] = lambda rows: map(self._order.joined, run.about(rows))
+            run = self._order.run([self.store.read_packed(file).T])
+            self._looks[file.name] = lambda rows: map(self._order.join, run.about(rows))
         return self._looks[file.name]

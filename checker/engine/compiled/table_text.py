@@ -182,7 +182,6 @@ class Text:
         self.do(f"store i64 {value}, ptr {self.at(pointer, index)}, align 8")
 
     def pointer(self, address: str) -> str:
-        """Return an address as a pointer."""
         return self.let(f"inttoptr i64 {address} to ptr")
 
     def count_up(self, pointer: str, index: str | int, value: str) -> None:
@@ -190,48 +189,47 @@ class Text:
         self.store(self.op("add", value, 1), pointer, index)
 
 
-def mixed(text: Text, layout: Layout, words: Sequence[str]) -> list[str]:
+def emit_mix(text: Text, layout: Layout, words: Sequence[str]) -> list[str]:
     """Return the words of a state, mixed; each has as many bits as before."""
     found = [*words]
     for turn in range(ROUNDS):
         for word, width in enumerate(layout.widths):
             value = found[word]
             for other in [each for each in range(layout.words) if each != word]:
-                value = text.op("add", value, _stirred(text, found, other))
+                value = text.op("add", value, _emit_stir(text, found, other))
             value = text.low(text.op("mul", text.low(value, width), MULTIPLIERS[turn]), width)
-            found[word] = text.op("xor", value, text.op("lshr", value, half(width)))
+            found[word] = text.op("xor", value, text.op("lshr", value, mixing_shift(width)))
     return found
 
 
-def unmixed(text: Text, layout: Layout, words: Sequence[str]) -> list[str]:
-    """Return the words that were mixed."""
+def emit_unmix(text: Text, layout: Layout, words: Sequence[str]) -> list[str]:
     found = [*words]
     for turn in reversed(range(ROUNDS)):
         for word, width in reversed(list(enumerate(layout.widths))):
-            value = text.op("xor", found[word], text.op("lshr", found[word], half(width)))
+            value = text.op("xor", found[word], text.op("lshr", found[word], mixing_shift(width)))
             value = text.low(text.op("mul", value, pow(MULTIPLIERS[turn], -1, 1 << 64)), width)
             for other in [each for each in range(layout.words) if each != word]:
-                value = text.op("sub", value, _stirred(text, found, other))
+                value = text.op("sub", value, _emit_stir(text, found, other))
             found[word] = text.low(value, width)
     return found
 
 
-def half(width: int) -> int:
+def mixing_shift(width: int) -> int:
     """Return how far a word is shifted when it is mixed: far enough to be undone by doing it again."""
     return (width + 1) // 2
 
 
-def _stirred(text: Text, words: Sequence[str], other: int) -> str:
+def _emit_stir(text: Text, words: Sequence[str], other: int) -> str:
     """Return what another word adds to one."""
     return text.op("lshr", text.op("mul", words[other], MULTIPLIERS[2] + 2 * other), 21)
 
 
-def _row(text: Text, layout: Layout, pointer: str, row: str) -> list[str]:
+def _emit_row(text: Text, layout: Layout, pointer: str, row: str) -> list[str]:
     first = text.op("mul", row, layout.words)
     return [text.load(pointer, text.op("add", first, word)) for word in range(layout.words)]
 
 
-def _append(text: Text, words: Sequence[str], pointer: str, counter: str, index: str | int) -> None:
+def _emit_append(text: Text, words: Sequence[str], pointer: str, counter: str, index: str | int) -> None:
     """Write a row after those that a counter counts."""
     count = text.load(counter, index)
     first = text.op("mul", count, len(words))
@@ -240,12 +238,12 @@ def _append(text: Text, words: Sequence[str], pointer: str, counter: str, index:
     text.count_up(counter, index, count)
 
 
-def _description(text: Text, tables: str, first: str) -> str:
+def _emit_description(text: Text, tables: str, first: str) -> str:
     """Return the description of the table of a state, by its first mixed word."""
     return text.at(tables, text.op("mul", text.low(first, TABLE_BITS), DESCRIPTION))
 
 
-def _split(text: Text, layout: Layout, table: str, first: str) -> tuple[str, str, str]:
+def _emit_split(text: Text, layout: Layout, table: str, first: str) -> tuple[str, str, str]:
     """The bucket that a first mixed word belongs to, and what the bucket does not say: the tag without a distance, the rest."""
     x = text.op("lshr", first, TABLE_BITS)
     middle, low = text.op("lshr", x, layout.rest_bits), text.low(x, layout.rest_bits)
@@ -259,8 +257,8 @@ def _split(text: Text, layout: Layout, table: str, first: str) -> tuple[str, str
     return text.op("add", text.op("mul", inside, text.load(table, PARTS)), remainder), tag, rest
 
 
-def _joined(text: Text, layout: Layout, bucket: str, table: str, tag: str, rest: str) -> str:
-    """Return the first mixed word without the number of its table: the reverse of `_split`."""
+def _emit_join(text: Text, layout: Layout, bucket: str, table: str, tag: str, rest: str) -> str:
+    """Return the first mixed word without the number of its table: the reverse of `_emit_split`."""
     k = text.load(table, K)
     inside = text.op("lshr", text.op("mul", bucket, text.load(table, INVERSE)), INVERSE_BITS)
     remainder = text.op("sub", bucket, text.op("mul", inside, text.load(table, PARTS)))
@@ -271,37 +269,37 @@ def _joined(text: Text, layout: Layout, bucket: str, table: str, tag: str, rest:
     return text.op("shl", text.op("or", text.op("shl", middle, layout.rest_bits), low), TABLE_BITS)
 
 
-def _wide(text: Text, layout: Layout, value: str) -> str:
+def _emit_widen(text: Text, layout: Layout, value: str) -> str:
     """Return a number as wide as a body."""
     return value if layout.body_bits == 64 else text.let(f"zext i64 {value} to {layout.kind}")
 
 
-def _body(text: Text, layout: Layout, words: Sequence[str], rest: str) -> str:
+def _emit_body(text: Text, layout: Layout, words: Sequence[str], rest: str) -> str:
     """Return a body without its level."""
     found = "0"
     for value, shift in [*[(each, layout.word_at(n)) for n, each in enumerate(words, start=1)], (rest, layout.rest_at)]:
-        found = text.op("or", text.op("shl", _wide(text, layout, value), shift, layout.kind), found, layout.kind)
+        found = text.op("or", text.op("shl", _emit_widen(text, layout, value), shift, layout.kind), found, layout.kind)
     return found
 
 
-def _field(text: Text, layout: Layout, body: str, shift: int, width: int) -> str:
+def _emit_field(text: Text, layout: Layout, body: str, shift: int, width: int) -> str:
     shifted = text.op("lshr", body, shift, layout.kind)
     return text.low(shifted if layout.body_bits == 64 else text.let(f"trunc {layout.kind} {shifted} to i64"), width)
 
 
-def _recovered(text: Text, layout: Layout, table: str, number: str) -> list[str]:
+def _emit_recover(text: Text, layout: Layout, table: str, number: str) -> list[str]:
     """Return the mixed words of the entry with `%tag` and `%body` in `%bucket` of a table."""
     distance = text.low("%tag", DISTANCE_BITS)
     beyond = text.op("lshr", text.op("mul", distance, text.op("sub", distance, 1)), 1)
     before = text.op("sub", "%bucket", beyond)
     around = text.op("add", before, text.load(table, BUCKETS))
     home = text.let(f"select i1 {text.op('icmp slt', before, 0)}, i64 {around}, i64 {before}")
-    rest = _field(text, layout, "%body", layout.rest_at, layout.rest_bits)
-    first = text.op("or", _joined(text, layout, home, table, "%tag", rest), number)
-    return [first, *[_field(text, layout, "%body", layout.word_at(n), layout.widths[n]) for n in range(1, layout.words)]]
+    rest = _emit_field(text, layout, "%body", layout.rest_at, layout.rest_bits)
+    first = text.op("or", _emit_join(text, layout, home, table, "%tag", rest), number)
+    return [first, *[_emit_field(text, layout, "%body", layout.word_at(n), layout.widths[n]) for n in range(1, layout.words)]]
 
 
-def _for_each(signature: str, text: Text, start: str, end: str) -> str:
+def _format_loop(signature: str, text: Text, start: str, end: str) -> str:
     """Return a function that runs a body for every `%i` from start to end; the body may go to `%end`."""
     return "\n".join(
         [
@@ -324,34 +322,34 @@ def _for_each(signature: str, text: Text, start: str, end: str) -> str:
     )
 
 
-def scatter_text(layout: Layout) -> str:
+def emit_scatter(layout: Layout) -> str:
     """`scatter(rows, count, owners, places, filled, latest)`: mixed states to the place of the worker that owns their table.
 
     `owners` has a worker for each table, `places` an address for each worker, `filled` how many states are there.  `latest` are
     `LATEST` states that were scattered before; one of these is passed over, and each other one replaces one of them.
     """
     text = Text("s")
-    words = _row(text, layout, "%rows", "%i")
-    _pass_over(text, layout, words)
-    found = mixed(text, layout, words)
+    words = _emit_row(text, layout, "%rows", "%i")
+    _emit_pass_over(text, layout, words)
+    found = emit_mix(text, layout, words)
     owner = text.load("%owners", text.low(found[0], TABLE_BITS))
-    _append(text, found, text.pointer(text.load("%places", owner)), "%filled", owner)
+    _emit_append(text, found, text.pointer(text.load("%places", owner)), "%filled", owner)
     arguments = (
         "ptr noalias %rows, i64 %count, ptr noalias %owners, ptr noalias %places, ptr noalias %filled, ptr noalias %latest"
     )
-    return _for_each(f"i64 @scatter({arguments})", text, "0", "%count")
+    return _format_loop(f"i64 @scatter({arguments})", text, "0", "%count")
 
 
-def sift_text(layout: Layout) -> str:
+def emit_sift(layout: Layout) -> str:
     """`sift(rows, count, left, latest)`: rows without those that are among the latest; `left` counts them, from zero."""
     text = Text("o")
-    words = _row(text, layout, "%rows", "%i")
-    _pass_over(text, layout, words)
-    _append(text, words, "%rows", "%left", 0)
-    return _for_each("i64 @sift(ptr %rows, i64 %count, ptr noalias %left, ptr noalias %latest)", text, "0", "%count")
+    words = _emit_row(text, layout, "%rows", "%i")
+    _emit_pass_over(text, layout, words)
+    _emit_append(text, words, "%rows", "%left", 0)
+    return _format_loop("i64 @sift(ptr %rows, i64 %count, ptr noalias %left, ptr noalias %latest)", text, "0", "%count")
 
 
-def _pass_over(text: Text, layout: Layout, words: Sequence[str]) -> None:
+def _emit_pass_over(text: Text, layout: Layout, words: Sequence[str]) -> None:
     """Go on with a state only if it is not among `%latest`, where it is put then in the place of another."""
     stirred = "0"
     for word, value in enumerate(words):
@@ -367,81 +365,81 @@ def _pass_over(text: Text, layout: Layout, words: Sequence[str]) -> None:
         text.store(value, "%latest", place)
 
 
-def absorb_text(layout: Layout) -> str:
+def emit_absorb(layout: Layout) -> str:
     """`absorb(mixed, start, count, tables, level, fresh, filled) -> where it stopped`: insert mixed states.
 
     Those that were not there yet are appended to `fresh`, unmixed.  It stops before a state whose table has to grow.
     """
     text = Text("a")
-    _prefetch(text, layout)
-    words = _row(text, layout, "%mixed", "%i")
-    table = _description(text, "%tables", words[0])
+    _emit_prefetch(text, layout)
+    words = _emit_row(text, layout, "%mixed", "%i")
+    table = _emit_description(text, "%tables", words[0])
     used = text.load(table, USED)
     text.branch(text.op("icmp sge", used, text.load(table, LIMIT)), "full", "wanted")
     text.do("wanted:")
-    home, tag, rest = _split(text, layout, table, words[0])
-    body = _body(text, layout, words[1:], rest)
+    home, tag, rest = _emit_split(text, layout, table, words[0])
+    body = _emit_body(text, layout, words[1:], rest)
     compared = text.load(table, COMPARED, layout.kind)
 
     def look(equal: str, bodies: str) -> None:
         text.do("br label %look", "look:", f"%same = phi i64 [{equal}, %probe], [%others, %other]")
         text.branch(text.op("icmp eq", "%same", 0), "unseen", "compare")
         text.do("compare:")
-        there = text.let(f"load {layout.kind}, ptr {_place(text, table, bodies, _lowest(text, '%same'))}, align 1")
+        there = text.let(f"load {layout.kind}, ptr {_emit_place(text, table, bodies, _emit_lowest(text, '%same'))}, align 1")
         differs = text.op("and", text.op("xor", there, body, layout.kind), compared, layout.kind)
         text.branch(text.op("icmp eq", differs, 0, layout.kind), "end", "other")
         text.do("other:", "%less = sub i64 %same, 1", "%others = and i64 %same, %less", "br label %look", "unseen:")
 
-    tags, bodies, free, wanted = _probe(text, layout, table, home, tag, "wanted", look)
+    tags, bodies, free, wanted = _emit_probe(text, layout, table, home, tag, "wanted", look)
     text.do("full:", "ret i64 %i", "free:")
-    level = _wide(text, layout, "%level")
-    _put(text, layout, table, (tags, bodies, free), wanted, text.op("or", body, level, layout.kind))
+    level = _emit_widen(text, layout, "%level")
+    _emit_put(text, layout, table, (tags, bodies, free), wanted, text.op("or", body, level, layout.kind))
     text.count_up(table, USED, used)
-    _append(text, unmixed(text, layout, words), "%fresh", "%filled", 0)
+    _emit_append(text, emit_unmix(text, layout, words), "%fresh", "%filled", 0)
     signature = "i64 @absorb(ptr %mixed, i64 %start, i64 %count, ptr %tables, i64 %level, ptr %fresh, ptr %filled)"
     declared = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)\ndeclare i64 @llvm.cttz.i64(i64, i1)\n"
-    return declared + _for_each(signature, text, "%start", "%count")
+    return declared + _format_loop(signature, text, "%start", "%count")
 
 
-def _prefetch(text: Text, layout: Layout) -> None:
+def _emit_prefetch(text: Text, layout: Layout) -> None:
     last, later = text.op("sub", "%count", 1), text.op("add", "%i", AHEAD)
     ahead = text.let(f"select i1 {text.op('icmp slt', later, last)}, i64 {later}, i64 {last}")
     first = text.load("%mixed", text.op("mul", ahead, layout.words))
-    table = _description(text, "%tables", first)
-    bucket, _, _ = _split(text, layout, table, first)
+    table = _emit_description(text, "%tables", first)
+    bucket, _, _ = _emit_split(text, layout, table, first)
     address = text.op("add", text.load(table, ADDRESS), text.op("mul", bucket, BUCKET))
-    _ask_for(text, address)
+    _emit_request(text, address)
 
 
-def _ask_for(text: Text, address: str, lines: int = 2) -> None:
+def _emit_request(text: Text, address: str, lines: int = 2) -> None:
     """Have a bucket brought into the cache."""
     for line in range(0, lines * LINE, LINE):
         place = text.pointer(text.op("add", address, line))
         text.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 1, i32 3, i32 1)")
 
 
-def _lowest(text: Text, bits: str) -> str:
+def _emit_lowest(text: Text, bits: str) -> str:
     """Return the number of the lowest bit that is set."""
     return text.let(f"call i64 @llvm.cttz.i64(i64 {bits}, i1 true)")
 
 
-def _lanes(text: Text, tags: str, wanted: str, lanes: str) -> str:
+def _emit_lanes(text: Text, tags: str, wanted: str, lanes: str) -> str:
     """Return a bit for each place of a bucket whose tag is the one that is wanted."""
     equal = text.let(f"icmp eq <{MOST_PLACES} x i{TAG_BITS}> {tags}, {wanted}")
     bits = text.let(f"bitcast <{MOST_PLACES} x i1> {equal} to i{MOST_PLACES}")
     return text.op("and", text.let(f"zext i{MOST_PLACES} {bits} to i64"), lanes)
 
 
-def _bodies(text: Text, table: str, bucket: str) -> str:
+def _emit_bodies(text: Text, table: str, bucket: str) -> str:
     """Return the address of the bodies of a bucket, after its tags."""
     return text.op("add", bucket, text.op("mul", text.load(table, PLACES), TAG_BYTES))
 
 
-def _place(text: Text, table: str, bodies: str, place: str) -> str:
+def _emit_place(text: Text, table: str, bodies: str, place: str) -> str:
     return text.pointer(text.op("add", bodies, text.op("mul", place, text.load(table, BYTES))))
 
 
-def _probe(
+def _emit_probe(
     text: Text, layout: Layout, table: str, home: str, tag: str, before: str, look: Callable[[str, str], None] | None = None
 ) -> tuple[str, str, str, str]:
     """Go through the buckets for an entry until one has a free place, which is at `%free`; at `%full` there is none.
@@ -456,36 +454,36 @@ def _probe(
     text.do(f"%distance = phi i64 [1, %{before}], [%farther, %onward]")
     wanted = text.let(f"trunc i64 {text.op('or', tag, '%distance')} to i{TAG_BITS}")
     begins = text.op("add", base, text.op("mul", "%b", BUCKET))
-    bodies = _bodies(text, table, begins)
+    bodies = _emit_bodies(text, table, begins)
     tags = text.let(f"load {vector}, ptr {text.pointer(begins)}, align 32")
-    free = _lanes(text, tags, "zeroinitializer", lanes)
+    free = _emit_lanes(text, tags, "zeroinitializer", lanes)
     if look is not None:
         one = text.let(f"insertelement {vector} undef, i{TAG_BITS} {wanted}, i32 0")
         every = text.let(f"shufflevector {vector} {one}, {vector} undef, <{MOST_PLACES} x i32> zeroinitializer")
-        look(_lanes(text, tags, every, lanes), bodies)
+        look(_emit_lanes(text, tags, every, lanes), bodies)
     text.branch(text.op("icmp eq", free, 0), "onward", "open")
     text.do("onward:", "%farther = add i64 %distance, 1", "%beyond = add i64 %b, %distance")
     text.do(f"%is.over = icmp sge i64 %beyond, {buckets}", f"%wrapped = sub i64 %beyond, {buckets}")
     text.do("%b.next = select i1 %is.over, i64 %wrapped, i64 %beyond")
     text.branch(text.op("icmp sgt", "%farther", FARTHEST), "full", "probe")
     text.do("open:")
-    lowest = _lowest(text, free)
+    lowest = _emit_lowest(text, free)
     text.do("br label %free")
     return begins, bodies, lowest, wanted
 
 
-def _put(text: Text, layout: Layout, table: str, where: tuple[str, str, str], tag: str, body: str) -> None:
+def _emit_put(text: Text, layout: Layout, table: str, where: tuple[str, str, str], tag: str, body: str) -> None:
     """Write an entry into a free place; what follows a body belongs to the next one."""
     tags, bodies, place = where
     at = text.pointer(text.op("add", tags, text.op("mul", place, TAG_BYTES)))
     text.do(f"store i{TAG_BITS} {tag}, ptr {at}, align {TAG_BYTES}")
-    here = _place(text, table, bodies, place)
+    here = _emit_place(text, table, bodies, place)
     others = text.op("xor", text.load(table, WHOLE, layout.kind), -1, layout.kind)
     there = text.op("and", text.let(f"load {layout.kind}, ptr {here}, align 1"), others, layout.kind)
     text.do(f"store {layout.kind} {text.op('or', there, body, layout.kind)}, ptr {here}, align 1")
 
 
-def _each_entry(signature: str, layout: Layout, instructions: Text, result: int) -> str:
+def _format_entry_loop(signature: str, layout: Layout, instructions: Text, result: int) -> str:
     """Return a function that runs a body for every entry, `%tag` and `%body`, of every `%bucket` of the table `%old`.
 
     The instructions may go to `%next`.
@@ -495,14 +493,14 @@ def _each_entry(signature: str, layout: Layout, instructions: Text, result: int)
     base, whole = text.load("%old", ADDRESS), text.load("%old", WHOLE, layout.kind)
     text.do("br label %row", "row:", "%bucket = phi i64 [0, %start], [%bucket.next, %row.end]")
     begins = text.op("add", base, text.op("mul", "%bucket", BUCKET))
-    _ask_for(text, text.op("add", begins, SOON * BUCKET))
-    bodies = _bodies(text, "%old", begins)
+    _emit_request(text, text.op("add", begins, SOON * BUCKET))
+    bodies = _emit_bodies(text, "%old", begins)
     text.do("br label %cell", "cell:", "%c = phi i64 [0, %row], [%c.next, %next]")
     at = text.pointer(text.op("add", begins, text.op("mul", "%c", TAG_BYTES)))
     text.do(f"%narrow = load i{TAG_BITS}, ptr {at}, align {TAG_BYTES}", f"%tag = zext i{TAG_BITS} %narrow to i64")
     text.branch(text.op("icmp eq", "%tag", 0), "row.end", "found")
     text.do("found:")
-    there = text.let(f"load {layout.kind}, ptr {_place(text, '%old', bodies, '%c')}, align 1")
+    there = text.let(f"load {layout.kind}, ptr {_emit_place(text, '%old', bodies, '%c')}, align 1")
     text.do(f"%body = and {layout.kind} {there}, {whole}")
     text.lines += instructions.lines
     text.do("br label %next", "next:", "%c.next = add i64 %c, 1")
@@ -512,30 +510,30 @@ def _each_entry(signature: str, layout: Layout, instructions: Text, result: int)
     return "\n".join([f"define {signature} {{", "start:", *text.lines, "done:", f"  ret i64 {result}", "}\n"])
 
 
-def move_text(layout: Layout) -> str:
+def emit_move(layout: Layout) -> str:
     """`move(old, new, number) -> 1, or 0 where the new table is too full`: the entries of a table into a larger one."""
     text = Text("m")
-    words = _recovered(text, layout, "%old", "%number")
-    home, tag, rest = _split(text, layout, "%new", words[0])
+    words = _emit_recover(text, layout, "%old", "%number")
+    home, tag, rest = _emit_split(text, layout, "%new", words[0])
     level = text.op("and", "%body", (1 << layout.level_bits) - 1, layout.kind)
-    body = text.op("or", _body(text, layout, words[1:], rest), level, layout.kind)
-    tags, bodies, free, wanted = _probe(text, layout, "%new", home, tag, "found")
+    body = text.op("or", _emit_body(text, layout, words[1:], rest), level, layout.kind)
+    tags, bodies, free, wanted = _emit_probe(text, layout, "%new", home, tag, "found")
     text.do("full:", "ret i64 0", "free:")
-    _put(text, layout, "%new", (tags, bodies, free), wanted, body)
-    return _each_entry("i64 @move(ptr %old, ptr %new, i64 %number)", layout, text, 1)
+    _emit_put(text, layout, "%new", (tags, bodies, free), wanted, body)
+    return _format_entry_loop("i64 @move(ptr %old, ptr %new, i64 %number)", layout, text, 1)
 
 
-def collect_text(layout: Layout) -> str:
+def emit_collect(layout: Layout) -> str:
     """`collect(old, number, level, rows, filled)`: the states of a table that a level brought, as rows."""
     text = Text("c")
-    level = _field(text, layout, "%body", 0, layout.level_bits)
+    level = _emit_field(text, layout, "%body", 0, layout.level_bits)
     text.branch(text.op("icmp eq", level, "%level"), "matching", "next")
     text.do("matching:")
-    _append(text, unmixed(text, layout, _recovered(text, layout, "%old", "%number")), "%rows", "%filled", 0)
+    _emit_append(text, emit_unmix(text, layout, _emit_recover(text, layout, "%old", "%number")), "%rows", "%filled", 0)
     signature = "i64 @collect(ptr %old, i64 %number, i64 %level, ptr noalias %rows, ptr noalias %filled)"
-    return _each_entry(signature, layout, text, 0)
+    return _format_entry_loop(signature, layout, text, 0)
 
 
-def table_text(layout: Layout) -> str:
+def emit_table_functions(layout: Layout) -> str:
     """Everything that a set of states does."""
-    return "\n".join([scatter_text(layout), sift_text(layout), absorb_text(layout), move_text(layout), collect_text(layout)])
+    return "\n".join([emit_scatter(layout), emit_sift(layout), emit_absorb(layout), emit_move(layout), emit_collect(layout)])

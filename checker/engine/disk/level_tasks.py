@@ -25,19 +25,19 @@ from neverlost.checker.engine.host.resources import ResourceExhausted
 from neverlost.checker.engine.outcome import EngineError
 from neverlost.checker.engine.search.configurations import Configurations
 from neverlost.checker.engine.search.expansion import BATCH, Expansion
-from neverlost.checker.engine.search.importable import Homes, homes_of
+from neverlost.checker.engine.search.importable import Homes, find_homes
 from neverlost.checker.engine.search.level_report import Checks
 from neverlost.checker.engine.search.symmetry import Symmetry
 from neverlost.checker.engine.storage.levels import KEYED, StateFile, Store
 from neverlost.checker.engine.storage.sorted_states import (
     Keyed,
-    key_range,
-    keyed,
-    merged,
-    sorted_distinct,
-    unkeyed,
-    within,
-    without,
+    compute_key_range,
+    make_keyed,
+    make_packed,
+    merge_runs,
+    slice_range,
+    sort_distinct,
+    subtract_run,
 )
 from neverlost.checker.engine.storage.storage import Bytes
 from neverlost.model.interpreters.columns import Packed
@@ -77,7 +77,7 @@ class SearchDescription:
             digest=question_digest(system.model, asked),
             configurations=tuple(map(plain, system.configurations)),
             disabled=tuple(sorted(system.disabled)),
-            homes=homes_of(system.model, asked),
+            homes=find_homes(system.model, asked),
             symmetry=symmetry,
         )
 
@@ -163,14 +163,14 @@ class LevelWorker:
         waiting: list[Packed] = []
         self._decide(task)
         for batch in self._batches(slices):
-            found = self._expanded(batch, counted, task.columns)
+            found = self._expand_batch(batch, counted, task.columns)
             if found is not None:
-                waiting.append(keyed(found))
+                waiting.append(make_keyed(found))
             if sum(each.shape[1] for each in waiting) >= task.candidates:
-                yield sorted_distinct(np.concatenate(waiting, axis=1))
+                yield sort_distinct(np.concatenate(waiting, axis=1))
                 waiting = []
         if waiting:
-            yield sorted_distinct(np.concatenate(waiting, axis=1))
+            yield sort_distinct(np.concatenate(waiting, axis=1))
 
     def _decide(self, task: LevelTask) -> None:
         decided = np.zeros(len(self.system.configurations), dtype=np.bool_)
@@ -182,7 +182,7 @@ class LevelWorker:
             states = self.store.read(file)
             for first in range(start, end, BATCH):
                 batch = states[:, first : min(first + BATCH, end)]
-                yield unkeyed(batch) if file.order == KEYED else np.ascontiguousarray(batch)
+                yield make_packed(batch) if file.order == KEYED else np.ascontiguousarray(batch)
 
     def _compile(self, batch: Packed, columns: int) -> None:
         """Move to machine code where there is a compiler and enough was expanded."""
@@ -197,7 +197,7 @@ class LevelWorker:
     def close(self) -> None:
         self._expansion.close()
 
-    def _expanded(self, batch: Packed, counted: Counted, columns: int) -> Packed | None:
+    def _expand_batch(self, batch: Packed, counted: Counted, columns: int) -> Packed | None:
         self._compile(batch, columns)
         self._expansion.generated, self._expansion.fired = 0, Counter()
         found = self._expansion.of(batch)
@@ -206,26 +206,26 @@ class LevelWorker:
 
     def settle(self, task: LevelTask, owner: int, candidates: Sequence[Keyed]) -> Settled:
         """Keep the candidates that were never seen, write them, and ask the properties about them."""
-        low, high = key_range(owner, task.parts)
-        new = _joined(candidates, self.store.words)
+        low, high = compute_key_range(owner, task.parts)
+        new = _join_candidates(candidates, self.store.words)
         runs = [file for file in task.runs if file.low < high and low < file.high]
         for file in runs:
-            new = without(new, within(self.store.read(file), low, high))
+            new = subtract_run(new, slice_range(self.store.read(file), low, high))
         result = Settled()
         if new.shape[1]:
             result.file = self.store.write_level(task.depth, new, low=low, high=high)
             self._check(new, result)
-        together = [within(self.store.read(file), low, high) for file in runs if file.name in task.merging]
+        together = [slice_range(self.store.read(file), low, high) for file in runs if file.name in task.merging]
         together = [each for each in [*together, new] if each.shape[1]]
         if task.merging and together:
-            result.run = self.store.write(merged(together), RUNS, low=low, high=high)
+            result.run = self.store.write(merge_runs(together), RUNS, low=low, high=high)
         self.store.forget(keep=task.runs)
         return result
 
     def _check(self, new: Keyed, result: Settled) -> None:
         report = self._checks.report(new.shape[1])
         for start in range(0, new.shape[1], BATCH):
-            self._checks.add(unkeyed(new[:, start : start + BATCH]), report)
+            self._checks.add(make_packed(new[:, start : start + BATCH]), report)
         result.violations = [(*key, words) for key, words in report.violations.items()]
         result.by_configuration = [] if report.by_configuration is None else report.by_configuration.tolist()
         result.orbits = report.orbits
@@ -236,7 +236,7 @@ class LevelWorker:
         for batch in self._batches(slices):
             for number, rows, after in self._expansion.steps(batch):
                 for target in targets:
-                    for row in rows[np.flatnonzero(_equals(after, target))]:
+                    for row in rows[np.flatnonzero(_find_equal(after, target))]:
                         found = (tuple(int(word[row]) for word in batch), number)
                         best[target] = min(found, best.get(target, found))
         return best
@@ -249,58 +249,58 @@ def _allow_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _equals(states: Packed, target: Words) -> Any:
+def _find_equal(states: Packed, target: Words) -> Any:
     same = states[0] == np.uint64(target[0])
     for word, value in zip(states[1:], target[1:], strict=True):
         same &= word == np.uint64(value)
     return same
 
 
-def _joined(candidates: Sequence[Keyed], words: int) -> Keyed:
+def _join_candidates(candidates: Sequence[Keyed], words: int) -> Keyed:
     if not candidates:
         return np.empty((words, 0), dtype=np.uint64)
-    return candidates[0] if len(candidates) == 1 else sorted_distinct(np.concatenate(candidates, axis=1))
+    return candidates[0] if len(candidates) == 1 else sort_distinct(np.concatenate(candidates, axis=1))
 
 
-def described(search: SearchDescription, task: LevelTask, **more: Any) -> str:
+def describe_task(search: SearchDescription, task: LevelTask, **more: Any) -> str:
     """Return a search and a task as JSON text for an executor."""
     return json.dumps({"search": asdict(search), "task": asdict(task), **more})
 
 
 @lru_cache(maxsize=2)
-def _worker(search_text: str) -> LevelWorker:
+def _make_worker(search_text: str) -> LevelWorker:
     """Return the worker of a search in this process; its files stay mapped and verified from task to task."""
     search = SearchDescription.of(json.loads(search_text))
     return LevelWorker(Store.attach(search.location), *search.load(), search.symmetry)
 
 
-def _understood(text: str) -> tuple[LevelWorker, LevelTask, dict[str, Any]]:
+def _parse_task(text: str) -> tuple[LevelWorker, LevelTask, dict[str, Any]]:
     given = json.loads(text)
     task = given["task"]
     task["slices"] = tuple((StateFile(**file), start, end) for file, start, end in task["slices"])
     task["runs"] = tuple(StateFile(**file) for file in task["runs"])
-    return _worker(json.dumps(given["search"])), LevelTask(**task), given
+    return _make_worker(json.dumps(given["search"])), LevelTask(**task), given
 
 
 def expand(text: str, numbers: Iterable[int], retried: int = 0) -> Iterator[Block]:
     """Expand the slices with these numbers; blocks of candidates for their owners, then what was counted."""
     try:
-        worker, task, _ = _understood(text)
+        worker, task, _ = _parse_task(text)
         for number in numbers:
             counted = Counted(retried=retried)
             for states in worker.candidates(task, [task.slices[number]], counted):
-                yield from _blocks(states, task.parts)
+                yield from _cut_blocks(states, task.parts)
             yield 0, COUNTED + json.dumps(vars(counted)).encode()
             if number == 0:
                 yield from ((owner, STATES) for owner in range(task.parts))  # so that every owner has work
     except tuple(ERRORS.values()) as problem:
-        yield 0, failure(problem)
+        yield 0, describe_failure(problem)
 
 
-def _blocks(states: Keyed, parts: int) -> Iterator[Block]:
+def _cut_blocks(states: Keyed, parts: int) -> Iterator[Block]:
     rows = BLOCK_BYTES // (8 * len(states))
     for owner in range(parts):
-        mine = within(states, *key_range(owner, parts))
+        mine = slice_range(states, *compute_key_range(owner, parts))
         for start in range(0, mine.shape[1], rows):
             yield owner, STATES + mine[:, start : start + rows].tobytes()
 
@@ -308,7 +308,7 @@ def _blocks(states: Keyed, parts: int) -> Iterator[Block]:
 def settle(text: str, blocks: Iterable[Block], retried: int = 0) -> Iterator[Bytes]:
     """Settle the candidates of the owners whose blocks these are; one result per owner, and what was counted."""
     try:
-        worker, task, _ = _understood(text)
+        worker, task, _ = _parse_task(text)
         candidates: dict[int, list[Keyed]] = {}
         for owner, block in blocks:
             if block[:8] == STATES:
@@ -321,25 +321,25 @@ def settle(text: str, blocks: Iterable[Block], retried: int = 0) -> Iterator[Byt
         for owner in sorted(candidates):
             yield STATES + json.dumps(asdict(worker.settle(task, owner, candidates.pop(owner)))).encode()
     except tuple(ERRORS.values()) as problem:
-        yield failure(problem)
+        yield describe_failure(problem)
 
 
 def search_back(text: str, numbers: Iterable[int]) -> Iterator[bytes]:
     """Return the predecessors of the targets within the slices with these numbers."""
     try:
-        worker, task, given = _understood(text)
+        worker, task, given = _parse_task(text)
         targets = [tuple(each) for each in given["targets"]]
         found = worker.parents([task.slices[number] for number in numbers], targets)
         yield STATES + json.dumps([[target, *found[target]] for target in found]).encode()
     except tuple(ERRORS.values()) as problem:
-        yield failure(problem)
+        yield describe_failure(problem)
 
 
-def failure(problem: Exception) -> bytes:
+def describe_failure(problem: Exception) -> bytes:
     return FAILED + json.dumps([type(problem).__name__, str(problem)]).encode()
 
 
-def results(rows: Iterable[bytes]) -> tuple[list[Any], Counted]:
+def collect_results(rows: Iterable[bytes]) -> tuple[list[Any], Counted]:
     """Return what tasks returned: their results and the total of what they counted.
 
     Errors: what a task failed with, as the same kind of error.
@@ -356,7 +356,7 @@ def results(rows: Iterable[bytes]) -> tuple[list[Any], Counted]:
     return found, total
 
 
-def settled(body: Mapping[str, Any]) -> Settled:
+def parse_settled(body: Mapping[str, Any]) -> Settled:
     file, run = (StateFile(**body[name]) if body[name] else None for name in ("file", "run"))
     violations = [(number, cell, tuple(words)) for number, cell, words in body["violations"]]
     return Settled(file, run, violations, body["by_configuration"], body["orbits"])

@@ -24,10 +24,11 @@ from neverlost.checker.engine.outcome import EngineError, JobsDone, Outcome
 from neverlost.checker.engine.search.level_report import LevelReport
 from neverlost.checker.engine.search.level_search import LevelSearch
 from neverlost.checker.engine.search.options import Options, Reporter, SearchProgress
-from neverlost.checker.engine.search.resume import kept, opened, reported
+from neverlost.checker.engine.search.resume import describe_report, open_store, restore_report
 from neverlost.checker.engine.search.symmetry import Symmetry
+from neverlost.checker.engine.search.workers import require_predecessors
 from neverlost.checker.engine.storage.levels import KEYED, Level, StateFile
-from neverlost.checker.engine.storage.sorted_states import keyed, sorted_distinct
+from neverlost.checker.engine.storage.sorted_states import make_keyed, sort_distinct
 from neverlost.model.interpreters.columns import pack_rows
 from neverlost.model.system import System, Words
 from neverlost.specs.errors import InputError
@@ -39,13 +40,9 @@ TUNING = {
     "neverlost.task.candidates": 1 << 22,
     "neverlost.task.least": 1 << 14,
     "neverlost.task.columns": 60_000,
-    "neverlost.task.memory": -1,
 }
 """What `--spark-conf` can say about our own work: the widest level that this process does itself; the most states and
-candidates of a task; the fewest states worth a task; the states from which machine code beats columns, its making included;
-the MB of memory that a task may take to hold states, by default none but on this machine."""
-
-MAY_BE_ZERO = ("neverlost.driver.states", "neverlost.task.memory")
+candidates of a task; the fewest states worth a task; the states from which machine code beats columns, its making included."""
 
 SUCCESSORS = 3
 """Candidates expected per state, for choosing how many owners share a level."""
@@ -85,7 +82,7 @@ def explore(
     Without `hire` everything is done in this process.
     """
     asked = options or Options()
-    with nullcontext(str(asked.state_dir)) if asked.state_dir else scratch.folder("levels") as place:
+    with nullcontext(str(asked.state_dir)) if asked.state_dir else scratch.hold_folder("levels") as place:
         return _SearchOnDisk(system, tuple(properties), asked, reporter, place, hire).run()
 
 
@@ -110,7 +107,7 @@ class _SearchOnDisk(LevelSearch):
             self.on_disk.seed()
             self._close()
             return
-        for report in self.on_disk.resumed():
+        for report in self.on_disk.resume_levels():
             self._add(report)
         self._report_progress()
 
@@ -136,8 +133,8 @@ class LevelsOnDisk:
         self, system: System, properties: Sequence[Property], options: Options, place: str, hire: Hire | None = None
     ) -> None:
         self.system, self.properties = system, tuple(properties)
-        self.tuning = tuning(dict(options.spark_conf))
-        self.store = opened(place, system, self.properties, options)
+        self.tuning = parse_tuning(dict(options.spark_conf))
+        self.store = open_store(place, system, self.properties, options)
         search = SearchDescription.about(self.store.files.location, system, self.properties, options.symmetry)
         self.jobs = hire(search) if hire is not None and search.homes is not None else None
         self.worker = LevelWorker(self.store, system, properties, options.symmetry)
@@ -156,11 +153,11 @@ class LevelsOnDisk:
         """Store the initial states as level 0."""
         states = sorted({state for _, state in self.system.initial_states()})
         packed = pack_rows(self.system, states)
-        first = sorted_distinct(keyed(self.symmetry.canonical(packed) if self.symmetry else packed))
+        first = sort_distinct(make_keyed(self.symmetry.canonical(packed) if self.symmetry else packed))
         self._running = Future()
         self._running.set_result(([self.worker.settle(self._task, 0, [first])], Counted(len(states))))
 
-    def resumed(self) -> Iterator[LevelReport]:
+    def resume_levels(self) -> Iterator[LevelReport]:
         """Return the reports of the levels that an earlier search committed."""
         self.levels = self.store.levels()
         if not self.levels:
@@ -172,20 +169,20 @@ class LevelsOnDisk:
         for level in self.levels:
             self.total.add(Counted(level.generated, Counter(level.fired)))
             self.distinct += level.rows
-            yield reported(level, self.properties)
-        self.generations = self._visited_of(self.levels)
+            yield restore_report(level, self.properties)
+        self.generations = self._list_visited(self.levels)
 
-    def _visited_of(self, levels: Sequence[Level]) -> list[list[StateFile]]:
+    def _list_visited(self, levels: Sequence[Level]) -> list[list[StateFile]]:
         """Return the visited runs that the last manifest lists; without a list, the levels themselves."""
         runs, grouped = list(levels[-1].runs), levels[-1].facts.get("generations")
         if grouped is not None:
             return [[runs.pop(0) for _ in range(length)] for length in grouped]
-        return [[self._keyed_file(file) for file in level.files] for level in levels if level.files]
+        return [[self._write_keyed(file) for file in level.files] for level in levels if level.files]
 
-    def _keyed_file(self, file: StateFile) -> StateFile:
+    def _write_keyed(self, file: StateFile) -> StateFile:
         if file.order == KEYED:
             return file
-        return self.store.write(sorted_distinct(keyed(self.store.read(file))), RUNS)
+        return self.store.write(sort_distinct(make_keyed(self.store.read(file))), RUNS)
 
     @property
     def frontier(self) -> tuple[StateFile, ...]:
@@ -195,12 +192,12 @@ class LevelsOnDisk:
     def round(self) -> bool:
         """Expand a part of the level; return True if it has more."""
         if self._running is None:
-            self._task = self._planned()
+            self._task = self._plan_task()
             waiting = sum(file.rows for file in self.frontier)
             self._prepare(waiting)
             if self.jobs is None or waiting <= self.tuning["neverlost.driver.states"]:
                 self._running = Future()
-                self._running.set_result(self._here(replace(self._task, parts=1)))
+                self._running.set_result(self._settle_here(replace(self._task, parts=1)))
                 return False
             self._running = self._pool.submit(self.jobs.level, self._task)
             self._count_job(len(self.levels))
@@ -221,14 +218,14 @@ class LevelsOnDisk:
         if self.jobs is not None and expected > self.tuning["neverlost.driver.states"]:
             self.jobs.prepare()
 
-    def _here(self, task: LevelTask) -> tuple[list[Settled], Counted]:
+    def _settle_here(self, task: LevelTask) -> tuple[list[Settled], Counted]:
         counted = Counted()
         candidates = list(self.worker.candidates(task, task.slices, counted))
         return [self.worker.settle(task, 0, candidates)], counted
 
-    def _planned(self) -> LevelTask:
+    def _plan_task(self) -> LevelTask:
         rows = sum(file.rows for file in self.frontier)
-        merging = self._merging(rows)
+        merging = self._choose_merging(rows)
         cores = self.jobs.parallelism if self.jobs and rows > self.tuning["neverlost.driver.states"] else 1
         least, most = self.tuning["neverlost.task.least"], self.tuning["neverlost.task.states"]
         tasks = max(min(cores, -(-rows // least)), -(-rows // most))
@@ -237,7 +234,7 @@ class LevelsOnDisk:
         return LevelTask(
             depth=len(self.levels),
             parts=1 << (owners - 1).bit_length(),
-            slices=tuple(_sliced(self.frontier, -(-rows // tasks) if tasks else 1)),
+            slices=tuple(_slice_files(self.frontier, -(-rows // tasks) if tasks else 1)),
             runs=tuple(file for generation in self.generations for file in generation),
             merging=tuple(file.name for file in merging),
             decided=self.decided,
@@ -245,7 +242,7 @@ class LevelsOnDisk:
             columns=self.tuning["neverlost.task.columns"],
         )
 
-    def _merging(self, expected: int) -> list[StateFile]:
+    def _choose_merging(self, expected: int) -> list[StateFile]:
         """Return the files of the newest generations that are short compared with the rows after them: they are merged next."""
         chosen: list[StateFile] = []
         for generation in reversed(self.generations):
@@ -263,9 +260,9 @@ class LevelsOnDisk:
         found, counted = self._running.result()
         self._running = None
         files = tuple(each.file for each in found if each.file)
-        generations = self._generations_after(found) if files else []  # nothing will be looked up after the last level
-        report = _together(found)
-        about = kept(report, self.properties)
+        generations = self._list_generations(found) if files else []  # nothing will be looked up after the last level
+        report = _merge_reports(found)
+        about = describe_report(report, self.properties)
         level = Level(
             depth=len(self.levels),
             files=files,
@@ -287,7 +284,7 @@ class LevelsOnDisk:
         self.distinct += level.rows
         return report
 
-    def _generations_after(self, found: Sequence[Settled]) -> list[list[StateFile]]:
+    def _list_generations(self, found: Sequence[Settled]) -> list[list[StateFile]]:
         merged_away = set(self._task.merging)
         kept = [generation for generation in self.generations if not merged_away & {file.name for file in generation}]
         newest = [each.run if merged_away else each.file for each in found]
@@ -312,14 +309,12 @@ class LevelsOnDisk:
         files = self.levels[depth].files
         rows = sum(file.rows for file in files)
         if self.jobs is None or rows <= self.tuning["neverlost.driver.states"]:
-            found = self.worker.parents(_sliced(files, rows), targets)
+            found = self.worker.parents(_slice_files(files, rows), targets)
         else:
             self._count_job()
             tasks = max(self.jobs.parallelism, -(-rows // self.tuning["neverlost.task.states"]))
-            found = self.jobs.parents(LevelTask(depth, 1, tuple(_sliced(files, -(-rows // tasks)))), targets)
-        if set(found) != set(targets):
-            raise EngineError("a state of a trace has no predecessor in the level before it")
-        return found
+            found = self.jobs.parents(LevelTask(depth, 1, tuple(_slice_files(files, -(-rows // tasks)))), targets)
+        return require_predecessors(targets, found)
 
     def counts(self) -> tuple[int, int, int, Counter[str]]:
         """Return how many states are generated, distinct and waiting, and how often each action fired."""
@@ -340,8 +335,7 @@ class LevelsOnDisk:
             self.jobs.close()
 
 
-def _together(found: Sequence[Settled]) -> LevelReport:
-    """Merge the reports of all owners."""
+def _merge_reports(found: Sequence[Settled]) -> LevelReport:
     report = LevelReport(0)
     for each in found:
         report.new += each.file.rows if each.file else 0
@@ -353,14 +347,14 @@ def _together(found: Sequence[Settled]) -> LevelReport:
     return report
 
 
-def _sliced(files: Iterable[StateFile], most: int) -> Iterator[tuple[StateFile, int, int]]:
+def _slice_files(files: Iterable[StateFile], most: int) -> Iterator[tuple[StateFile, int, int]]:
     """Cut files into slices of at most `most` states."""
     for file in files:
         for start in range(0, file.rows, most):
             yield file, start, min(start + most, file.rows)
 
 
-def tuning(conf: Mapping[str, str]) -> dict[str, int]:
+def parse_tuning(conf: Mapping[str, str]) -> dict[str, int]:
     """Return the settings of neverlost's own. Errors: `InputError` for one that does not exist or is no whole number."""
     found = dict(TUNING)
     for name, value in conf.items():
@@ -370,5 +364,5 @@ def tuning(conf: Mapping[str, str]) -> dict[str, int]:
             raise InputError(f"unknown setting {name!r} in --spark-conf; available: {', '.join(sorted(TUNING))}")
         if not value.isdigit():
             raise InputError(f"bad value {value!r} for {name} in --spark-conf: use a whole number")
-        found[name] = max(int(value), 0 if name in MAY_BE_ZERO else 1)
+        found[name] = max(int(value), 0 if name == "neverlost.driver.states" else 1)
     return found

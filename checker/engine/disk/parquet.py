@@ -35,18 +35,20 @@ def export(system: System, store: Store, directory: str | Path) -> int:
 
     Errors: `InputError` when the directory has something in it already, or cannot be written.
     """
-    target = empty_directory(directory)
+    target = require_empty_directory(directory)
     try:
         (target / "states").mkdir()
         written = sum(_write_level(system, store, target, level.depth) for level in store.levels() if level.rows)
         _write_json(target / "configurations.json", [plain(each) for each in system.configurations])
-        _write_json(target / "dictionary.json", dictionary(system, bool(store.meta.get("symmetry"))) | {"states": written})
+        _write_json(
+            target / "dictionary.json", describe_columns(system, bool(store.meta.get("symmetry"))) | {"states": written}
+        )
     except OSError as problem:
         raise InputError(f"cannot export to {str(target)!r}: {problem.strerror or problem}; choose another directory") from None
     return written
 
 
-def empty_directory(directory: str | Path) -> Path:
+def require_empty_directory(directory: str | Path) -> Path:
     """Return a directory for an export, made if it is missing.
 
     Errors: `InputError` when it has something in it already, or cannot be made.
@@ -61,12 +63,12 @@ def empty_directory(directory: str | Path) -> Path:
     return target
 
 
-def column_name(slot: Slot) -> str:
+def name_column(slot: Slot) -> str:
     """Return the flat name of an element: the field and its indices, joined with `_`."""
     return "_".join([slot.field.name, *map(str, slot.index)])
 
 
-def dictionary(system: System, symmetry: bool = False) -> dict[str, Any]:
+def describe_columns(system: System, symmetry: bool = False) -> dict[str, Any]:
     """Return what the table's columns are, in order."""
     own = [
         {"column": "depth", "type": "int16", "means": "steps from the nearest initial state"},
@@ -74,7 +76,7 @@ def dictionary(system: System, symmetry: bool = False) -> dict[str, Any]:
     ]
     elements = [
         {
-            "column": column_name(slot),
+            "column": name_column(slot),
             "type": "bool" if slot.field.kind == "flag" else "int8",
             "field": slot.field.name,
             "kind": slot.field.kind,
@@ -83,7 +85,7 @@ def dictionary(system: System, symmetry: bool = False) -> dict[str, Any]:
             "low": slot.low,
             "high": slot.high,
             "is_configuration": slot.field.frozen,
-            "means": _meaning(slot),
+            "means": _describe_slot(slot),
         }
         for slot in system.slots
     ]
@@ -96,7 +98,7 @@ def dictionary(system: System, symmetry: bool = False) -> dict[str, Any]:
     }
 
 
-def _meaning(slot: Slot) -> str:
+def _describe_slot(slot: Slot) -> str:
     """Return a sentence from the declaration: the field, of whom, and how values are to be read."""
     name = slot.field.name.replace("_", " ")
     where = [f"{axis} {index}" for axis, index in zip(slot.field.axes, slot.index, strict=True)]
@@ -120,8 +122,8 @@ def _write_level(system: System, store: Store, target: Path, depth: int) -> int:
         path = target / "states" / f"level-{depth:04d}-{number:03d}.parquet"
         temporary = path.with_name(f".{path.name}")
         writer = None
-        for batch in _batches(states):
-            table = _table(system, configurations, batch, depth)
+        for batch in _cut_batches(states):
+            table = _make_table(system, configurations, batch, depth)
             writer = writer or pq.ParquetWriter(temporary, table.schema, compression="zstd")
             writer.write_table(table)
             rows += batch.shape[1]
@@ -131,12 +133,12 @@ def _write_level(system: System, store: Store, target: Path, depth: int) -> int:
     return rows
 
 
-def _batches(states: Packed) -> Iterator[Packed]:
+def _cut_batches(states: Packed) -> Iterator[Packed]:
     for start in range(0, states.shape[1], ROWS):
         yield np.ascontiguousarray(states[:, start : start + ROWS])
 
 
-def _table(system: System, configurations: Configurations, states: Packed, depth: int) -> Any:
+def _make_table(system: System, configurations: Configurations, states: Packed, depth: int) -> Any:
     import pyarrow as pa
 
     length = states.shape[1]
@@ -147,5 +149,5 @@ def _table(system: System, configurations: Configurations, states: Packed, depth
     batch = Batch(system, states)
     for number, slot in enumerate(system.slots):
         dtype = np.bool_ if slot.field.kind == "flag" else np.int8
-        columns[column_name(slot)] = np.broadcast_to(np.asarray(batch.column(number), dtype), (length,))
+        columns[name_column(slot)] = np.broadcast_to(np.asarray(batch.column(number), dtype), (length,))
     return pa.table(columns)

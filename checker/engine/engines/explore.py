@@ -38,8 +38,8 @@ def explore(
     asked = options or Options()
     try:
         if not interrupts.have_come():
-            with interrupts.searching():
-                return _explored(system, properties, asked, reporter, engine)
+            with interrupts.interrupt_at_once():
+                return _explore(system, properties, asked, reporter, engine)
     except KeyboardInterrupt:
         if not interrupts.have_come():
             raise
@@ -48,12 +48,10 @@ def explore(
     return Outcome(system, nothing, Counts(), 0.0, INTERRUPTED, symmetry=asked.symmetry, engine=engine)
 
 
-def _explored(
-    system: System, properties: Sequence[Property], asked: Options, reporter: Reporter | None, engine: str
-) -> Outcome:
+def _explore(system: System, properties: Sequence[Property], asked: Options, reporter: Reporter | None, engine: str) -> Outcome:
     search: Engine = importlib.import_module(ENGINES[engine]).explore
     scratch.clear_once()
-    with locks.held(asked.state_dir):
+    with locks.hold_lock(asked.state_dir):
         if any(each.kind == RECOVERY for each in properties):
             from neverlost.checker.engine.search.graph import recovery
 
@@ -61,17 +59,17 @@ def _explored(
         return search(system, properties, asked, reporter)
 
 
-def explored_graph(
+def explore_graph(
     system: System, options: Options | None = None, reporter: Reporter | None = None, engine: str = "memory"
 ) -> StateGraph:
     """Explore a system completely and keep its graph.
 
     Errors: `EngineError` when the search was cut short: a part of the graph would answer nothing.
     """
-    from neverlost.checker.engine.search.graph.state_graph import of_store
+    from neverlost.checker.engine.search.graph.state_graph import build_from_store
     from neverlost.checker.engine.storage.levels import Store
 
-    with scratch.folder("graph") as place:
+    with scratch.hold_folder("graph") as place:
         asked = options or Options(workers=1)
         outcome = explore(
             system,
@@ -82,4 +80,4 @@ def explored_graph(
         )
         if outcome.reason:
             raise EngineError(f"no state graph of an unfinished search: {outcome.reason}")
-        return of_store(system, Store.attach(place))
+        return build_from_store(system, Store.attach(place))

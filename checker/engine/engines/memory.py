@@ -14,15 +14,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.engine.compiled.code_cache import cache_marker_of, prepare
+from neverlost.checker.engine.compiled.code_cache import find_cache_marker, prepare
 from neverlost.checker.engine.host import interrupts, scratch
-from neverlost.checker.engine.host.resources import used_memory
+from neverlost.checker.engine.host.resources import measure_memory
 from neverlost.checker.engine.outcome import Outcome
 from neverlost.checker.engine.search.level_report import LevelReport
 from neverlost.checker.engine.search.level_search import LevelSearch
 from neverlost.checker.engine.search.options import Options, Reporter
 from neverlost.checker.engine.search.owned_states import OwnedStates
-from neverlost.checker.engine.search.resume import kept, opened, reported
+from neverlost.checker.engine.search.resume import describe_report, open_store, restore_report
 from neverlost.checker.engine.search.workers import Local
 from neverlost.checker.engine.storage.levels import Level, Store
 from neverlost.model.system import System
@@ -46,7 +46,7 @@ def explore(
     with ExitStack() as stack:
         place = asked.state_dir
         if place is None and asked.limits.memory_bytes is not None:
-            place = stack.enter_context(scratch.folder("levels"))
+            place = stack.enter_context(scratch.hold_folder("levels"))
         return MemorySearch(system, tuple(properties), asked, reporter, place).run()
 
 
@@ -63,12 +63,12 @@ class MemorySearch(LevelSearch):
     ) -> None:
         super().__init__(system, properties, options, reporter)
         self.workers: Local | Any
-        self.store = opened(place, system, properties, options) if place is not None else None
+        self.store = open_store(place, system, properties, options) if place is not None else None
         self._kept = (0, Counter[str]())
         self._may_compile = options.machine_code
         self._program: str | None = None
         self._worth_loading = WORTH_LOADING
-        if self._may_compile and cache_marker_of(system, properties, options.symmetry).exists():
+        if self._may_compile and find_cache_marker(system, properties, options.symmetry).exists():
             self._worth_loading = 1
             prepare()
 
@@ -83,7 +83,7 @@ class MemorySearch(LevelSearch):
             workers: Local | Any = self.workers
             workers.restore(self.store, level)
             self.store.forget()
-            self._add(reported(level, self.properties))
+            self._add(restore_report(level, self.properties))
             self._relieve()
             if isinstance(self.workers, Local):
                 self._compile(self.workers.owned)
@@ -95,7 +95,7 @@ class MemorySearch(LevelSearch):
         report = super()._close()
         if self.store is not None:
             self._commit(self.store, report)
-            self._relieve(0.5 if isinstance(self.workers, Local) else 0.6)
+            self._relieve(0.6)
         return report
 
     def _commit(self, store: Store, report: LevelReport) -> None:
@@ -112,18 +112,15 @@ class MemorySearch(LevelSearch):
             files=(),
             generated=generated - before[0],
             fired=dict(sorted((fired - before[1]).items())),
-            **kept(report, self.properties),
+            **describe_report(report, self.properties),
         )
 
     def _relieve(self, most: float = 0.5) -> None:
-        """Move visited states to the store when they fill such a part of the memory that is allowed.
-
-        What columns found before there is machine code is too little to be worth it, and would keep the search in columns.
-        """
+        """Move visited states to the store when they fill such a part of the memory that is allowed; columns keep theirs."""
         limit = self.options.limits.memory_bytes
-        if isinstance(self.workers, Local) and self._may_compile:
+        if isinstance(self.workers, Local) or self.store is None or limit is None:
             return
-        if self.store is not None and limit is not None and used_memory() > most * limit:
+        if measure_memory() > most * limit:
             self.workers.offload(self.store.files.location)
 
     def _limit(self) -> str | None:
@@ -132,11 +129,11 @@ class MemorySearch(LevelSearch):
         programs, limits = self.workers.programs, self.options.limits
         if len(self.workers.tables) > WORTH_EMPTYING:
             self._relieve(0.5 if programs.is_compiling else 0.75)
-        if limits.memory_bytes is not None and used_memory() > limits.memory_bytes:
+        if limits.memory_bytes is not None and measure_memory() > limits.memory_bytes:
             programs.close()  # what code there is goes on alone
         reason = super()._limit()
         if reason == limits.too_little_memory and len(self.workers.tables) <= WORTH_EMPTYING:
-            return f"{reason}: with hardly a state in its tables this search takes {used_memory()} bytes"
+            return f"{reason}: with hardly a state in its tables this search takes {measure_memory()} bytes"
         return reason
 
     def _share(self) -> None:
@@ -147,15 +144,15 @@ class MemorySearch(LevelSearch):
     def _compile(self, local: OwnedStates, at_once: bool = False) -> bool:
         """Continue by compiled code if there is a compiler and the search is large enough, or at once; return True if so."""
         known = WORTH_COMPILING if at_once else local.known
-        if not self._may_compile or local.runs or known < min(self._worth_loading, WORTH_COMPILING):
+        if not self._may_compile or known < min(self._worth_loading, WORTH_COMPILING):
             return False
-        with interrupts.later():
+        with interrupts.delay_interrupts():
             try:
                 from neverlost.checker.engine.compiled import compiled_search as team
                 from neverlost.checker.engine.compiled import programs
 
-                self._program = self._program or programs.text_of(self.system, self.properties, local.symmetry)
-                if known < WORTH_COMPILING and not programs.is_kept(self._program):
+                self._program = self._program or programs.emit_program(self.system, self.properties, local.symmetry)
+                if known < WORTH_COMPILING and not programs.is_cached(self._program):
                     return False
                 compiled = programs.Programs(self.system, self.properties, local.symmetry, self._program)
             except (ImportError, OSError, RuntimeError):

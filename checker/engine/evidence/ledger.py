@@ -12,7 +12,7 @@ from typing import Any
 
 from neverlost.checker.engine.outcome import EngineError, Verdict
 from neverlost.specs.errors import InputError
-from neverlost.specs.strict_json import parsed_json
+from neverlost.specs.strict_json import parse_json
 
 SCHEMA = "neverlost.ledger/1"
 FILE = "ledger.json"
@@ -53,7 +53,7 @@ class LedgerLine:
         if self.status == EXHAUSTED:
             return "true in every reachable state within the bounds"
         if self.status == PROVED:
-            return f"proved by induction{beyond(self.unbounded, self.config)}"
+            return f"proved by induction{describe_bounds(self.unbounded, self.config)}"
         return OPEN
 
     @property
@@ -74,7 +74,7 @@ class LedgerLine:
         return self.model, self.model_digest, json.dumps(self.config, sort_keys=True), self.goal, self.goal_digest
 
 
-def beyond(unbounded: Iterable[str], config: Mapping[str, Any]) -> str:
+def describe_bounds(unbounded: Iterable[str], config: Mapping[str, Any]) -> str:
     """Return in words what a proof leaves unbounded, and what it bounds."""
     *most_names, last = [*unbounded] or [""]
     if not last:
@@ -84,10 +84,10 @@ def beyond(unbounded: Iterable[str], config: Mapping[str, Any]) -> str:
     return f", for any number of {names}" + (f", in a log of at most {most} record{'s' * (most != 1)}" if most else "")
 
 
-def parsed(content: str, where: str) -> list[LedgerLine]:
+def parse_ledger(content: str, where: str) -> list[LedgerLine]:
     """Parse the text of a ledger. Errors: `InputError` for a text that is no ledger."""
     try:
-        document = parsed_json(content, where)
+        document = parse_json(content, where)
         if document["schema"] != SCHEMA:
             raise ValueError(f"schema {document['schema']!r}")
         found = [LedgerLine(**{**each, "unbounded": tuple(each["unbounded"])}) for each in document["lines"]]
@@ -99,7 +99,7 @@ def parsed(content: str, where: str) -> list[LedgerLine]:
         raise InputError(f"{where} is not a ledger ({problem}); move it away") from None
 
 
-def merged(known: Iterable[LedgerLine], lines: Iterable[LedgerLine]) -> list[LedgerLine]:
+def merge_lines(known: Iterable[LedgerLine], lines: Iterable[LedgerLine]) -> list[LedgerLine]:
     """Lines with others added, by subject; a line replaces an older one on the same subject unless it says less.
 
     Errors: `EngineError` where two contradict each other, whichever came first.
@@ -114,7 +114,7 @@ def merged(known: Iterable[LedgerLine], lines: Iterable[LedgerLine]) -> list[Led
     return [found[subject] for subject in sorted(found)]
 
 
-def text(lines: Iterable[LedgerLine]) -> str:
+def format_ledger(lines: Iterable[LedgerLine]) -> str:
     """Return the text of a ledger's file."""
     listed = ",\n".join(json.dumps(asdict(each)) for each in lines)
     return f'{{"schema": {json.dumps(SCHEMA)}, "lines": [\n{listed}\n]}}\n'
@@ -130,8 +130,8 @@ def require_agreement(line: LedgerLine, other: LedgerLine) -> None:
 
 def outranks(line: LedgerLine, other: LedgerLine) -> bool:
     """Return True if a line says more than another one on the same subject."""
-    return _weight(line) > _weight(other)
+    return _weigh(line) > _weigh(other)
 
 
-def _weight(line: LedgerLine) -> tuple[int, int, int]:
+def _weigh(line: LedgerLine) -> tuple[int, int, int]:
     return STRENGTH.index(line.status), len(line.unbounded), line.steps or 0 if line.status == BOUNDED else 0

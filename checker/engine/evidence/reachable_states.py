@@ -21,7 +21,7 @@ MAGIC = b"neverlost.reachable/1\n"
 LARGEST = 4 * 1024**3
 
 
-def packed(words: int, states: Iterable[Sequence[int]]) -> bytes:
+def pack_states(words: int, states: Iterable[Sequence[int]]) -> bytes:
     """Return packed states, sorted, as fixed-width numbers under LZMA."""
     ordered = sorted(tuple(map(int, each)) for each in states)
     body = b"".join(word.to_bytes(8, "big") for each in ordered for word in each)
@@ -85,11 +85,11 @@ def verify(path: Path, system: System, properties: Sequence[Property]) -> int:
         raise InputError(f"{str(path)!r} lists {len(listed) - len(seen)} unreachable states, the first is {min(listed - seen)}")
     for each in properties:
         if each.kind == RECOVERY:
-            _recovers(path, system, each, backwards)
+            _can_recover(path, system, each, backwards)
     return len(seen)
 
 
-def walked(system: System, properties: Sequence[Property]) -> int | None:
+def count_reachable(system: System, properties: Sequence[Property]) -> int | None:
     """Count the reachable states one by one on the ints interpreter; return None if a property fails in one of them."""
     safety = [each for each in properties if each.kind != RECOVERY]
     seen = {state for _, state in system.initial_states()}
@@ -106,7 +106,7 @@ def walked(system: System, properties: Sequence[Property]) -> int | None:
     return len(seen)
 
 
-def _recovers(path: Path, system: System, asked: Property, backwards: Mapping[State, Sequence[State]]) -> None:
+def _can_recover(path: Path, system: System, asked: Property, backwards: Mapping[State, Sequence[State]]) -> None:
     """Check recovery by walking back from the wanted states; `backwards` maps a state to its fault-free predecessors."""
     met = {state for state in backwards if ints.evaluate(system, state, asked.condition)}
     waiting = list(met)

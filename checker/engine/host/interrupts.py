@@ -8,10 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:  # what a command imports first is imported soon
-    from multiprocessing.connection import Connection
+from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -58,7 +55,7 @@ def have_come() -> bool:
 
 
 @contextmanager
-def searching() -> Iterator[None]:
+def interrupt_at_once() -> Iterator[None]:
     """A signal that comes meanwhile is felt at once, as a `KeyboardInterrupt`."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -72,7 +69,7 @@ def searching() -> Iterator[None]:
 
 
 @contextmanager
-def later() -> Iterator[None]:
+def delay_interrupts() -> Iterator[None]:
     """An interrupt that comes meanwhile is felt afterwards; a second one at once.
 
     In other threads than the main one nothing changes: interrupts come to that one.
@@ -103,14 +100,3 @@ def later() -> Iterator[None]:
             signal.signal(each, handler)
         if came:  # or was ignored where Python ignores what is raised
             usual[came[0]](came[0], None)
-
-
-@contextmanager
-def whole(pipe: Connection) -> Iterator[None]:
-    """What is sent or read meanwhile is so to its end, though an interrupt comes; where it cannot be, the pipe is closed."""
-    with later():
-        try:
-            yield
-        except BaseException:
-            pipe.close()
-            raise

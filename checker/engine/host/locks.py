@@ -21,7 +21,7 @@ _held: set[Path] = set()
 
 
 @contextmanager
-def held(place: Path | str | None, name: str = FILE) -> Iterator[None]:
+def hold_lock(place: Path | str | None, name: str = FILE) -> Iterator[None]:
     """Hold a local directory; nothing for None, and for a place on another file system.
 
     Errors: `InputError` where another search holds it, with who and since when, and where no lock can be written.
@@ -31,10 +31,10 @@ def held(place: Path | str | None, name: str = FILE) -> Iterator[None]:
         return
     folder = Path(place).absolute()
     if folder / name in _held:
-        raise _in_use(folder)
+        raise _describe_use(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = _locked(folder, name)
+        file = _lock_file(folder, name)
     except OSError as problem:
         raise InputError(f"cannot use {str(place)!r} as a state directory: {problem.strerror or problem}") from None
     with file:
@@ -45,7 +45,7 @@ def held(place: Path | str | None, name: str = FILE) -> Iterator[None]:
             (folder / name).unlink(missing_ok=True)
 
 
-def _locked(folder: Path, name: str) -> TextIO:
+def _lock_file(folder: Path, name: str) -> TextIO:
     """Return the open file of a lock that is now ours, with who holds it."""
     import fcntl
 
@@ -55,9 +55,9 @@ def _locked(folder: Path, name: str) -> TextIO:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             is_it = os.path.samestat(os.fstat(file.fileno()), os.stat(folder / name))
         except (BlockingIOError, PermissionError, FileNotFoundError):
-            raise _in_use(folder) from None
+            raise _describe_use(folder) from None
         if not is_it:
-            raise _in_use(folder)
+            raise _describe_use(folder)
         file.truncate(0)
         file.write(json.dumps({"process": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%F %T")}))
         file.flush()
@@ -88,11 +88,11 @@ def is_free(folder: Path, name: str) -> bool:
         return False
 
 
-def _in_use(folder: Path) -> InputError:
-    return InputError(f"state directory {str(folder)!r} is in use by {_owner(folder)}; wait, or choose another")
+def _describe_use(folder: Path) -> InputError:
+    return InputError(f"state directory {str(folder)!r} is in use by {_describe_owner(folder)}; wait, or choose another")
 
 
-def _owner(folder: Path) -> str:
+def _describe_owner(folder: Path) -> str:
     try:
         about = json.loads((folder / FILE).read_text(encoding="utf-8"))
         return f"process {about['process']} on {about['host']} since {about['since']}"

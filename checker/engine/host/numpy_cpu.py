@@ -13,7 +13,7 @@ from pathlib import Path
 VARIABLE = "NPY_DISABLE_CPU_FEATURES"
 
 
-def advice(described: str, numpy_version: str) -> str | None:
+def choose_features(described: str, numpy_version: str) -> str | None:
     """Return the value that `VARIABLE` should have, from the text of /proc/cpuinfo; None where nothing is to be gained."""
     flags = next((line for line in described.splitlines() if line.startswith("flags")), "").split()
     is_amd = "AuthenticAMD" in described
@@ -24,7 +24,7 @@ def advice(described: str, numpy_version: str) -> str | None:
 def environment() -> dict[str, str]:
     """Variables for new Python processes on this machine; what the user has set stays."""
     try:
-        wanted = advice(Path("/proc/cpuinfo").read_text(), version("numpy"))
+        wanted = choose_features(Path("/proc/cpuinfo").read_text(), version("numpy"))
     except (OSError, PackageNotFoundError):
         return {}
     return {} if wanted is None or VARIABLE in os.environ else {VARIABLE: wanted}

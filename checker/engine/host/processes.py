@@ -17,7 +17,7 @@ from typing import Any
 
 from neverlost.checker.engine.host import interrupts
 from neverlost.checker.engine.host.landlock import forbid_writing
-from neverlost.checker.engine.host.resources import OUT_OF_MEMORY, activity
+from neverlost.checker.engine.host.resources import OUT_OF_MEMORY, measure_activity
 
 Send = Callable[[Any], None]
 """What a child calls to report; the last report of a child that ends well is its result."""
@@ -62,23 +62,12 @@ class Child:
     def is_still(self) -> bool:
         """Return True if nothing of it has been active for as many looks as are allowed; this is one if it is time for it."""
         if time.monotonic() - self.looked_at >= LOOK:
-            now, self.looked_at = activity(self.process.pid), time.monotonic()
+            now, self.looked_at = measure_activity(self.process.pid), time.monotonic()
             self.looks, self.seen = (self.looks + 1 if now == self.seen else 0), now
         return self.looks >= STILL
 
-    def received(self) -> Any:
-        """Return what it says next.
 
-        Errors: `EOFError` where it has ended, or stands still.
-        """
-        while not self.pipe.poll(LOOK):
-            if self.is_still():
-                raise EOFError(STOOD_STILL)
-        with interrupts.whole(self.pipe):
-            return self.pipe.recv()
-
-
-def _context() -> Any:
+def _choose_context() -> Any:
     """Children start as copies where the platform can, so that models with local functions reach them."""
     return multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn")
 
@@ -88,7 +77,7 @@ SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 
 
 @contextlib.contextmanager
-def environment_with(changed: Mapping[str, str]) -> Iterator[None]:
+def change_environment(changed: Mapping[str, str]) -> Iterator[None]:
     """The environment has these variables meanwhile."""
     before = {name: os.environ.get(name) for name in changed}
     os.environ.update(changed)
@@ -116,7 +105,7 @@ def prepare_child() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
 
 
-def _main(pipe: Connection, work: Work, arguments: tuple[Any, ...], memory_bytes: int | None, place: str | None) -> None:
+def _run_child(pipe: Connection, work: Work, arguments: tuple[Any, ...], memory_bytes: int | None, place: str | None) -> None:
     prepare_child()
     if memory_bytes is not None:
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
@@ -161,7 +150,7 @@ def run(
     """
     waiting = list(enumerate(jobs))[::-1]
     running: dict[int, Child] = {}
-    context = _context()
+    context = _choose_context()
     deadline = time.monotonic() + seconds if seconds is not None else float("inf")
     try:
         while waiting or running:
@@ -172,9 +161,9 @@ def run(
                 return
             while waiting and len(running) < max(1, workers):
                 number, arguments = waiting.pop()
-                running[number] = _started(context, work, arguments, memory_bytes, place)
+                running[number] = _start_child(context, work, arguments, memory_bytes, place)
             try:
-                yield from _collected(running, deadline)
+                yield from _collect_reports(running, deadline)
             except KeyboardInterrupt:
                 if not interrupts.have_come():
                     raise
@@ -183,9 +172,9 @@ def run(
             _kill(child)
 
 
-def _started(context: Any, work: Work, arguments: tuple[Any, ...], memory: int | None, place: str | None) -> Child:
+def _start_child(context: Any, work: Work, arguments: tuple[Any, ...], memory: int | None, place: str | None) -> Child:
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_main, args=(theirs, work, arguments, memory, place), daemon=True)
+    process = context.Process(target=_run_child, args=(theirs, work, arguments, memory, place), daemon=True)
     before = signal.pthread_sigmask(
         signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM}
     )  # Ctrl-C waits until the child has learnt to ignore it
@@ -197,22 +186,22 @@ def _started(context: Any, work: Work, arguments: tuple[Any, ...], memory: int |
     return Child(process, ours)
 
 
-def _collected(running: dict[int, Child], deadline: float) -> Iterator[JobReport]:
+def _collect_reports(running: dict[int, Child], deadline: float) -> Iterator[JobReport]:
     """Waits for a report or the deadline, and yields what there is."""
     patience = min(LOOK, max(0.0, deadline - time.monotonic()))
-    with interrupts.searching():
+    with interrupts.interrupt_at_once():
         ready = set(wait([child.pipe for child in running.values()], patience))
     for number, child in list(running.items()):
         if child.pipe not in ready and not child.is_still():
             continue
-        kind, value = _received(child) if child.pipe in ready else ("failure", STOOD_STILL)
+        kind, value = _receive_report(child) if child.pipe in ready else ("failure", STOOD_STILL)
         if kind != "progress":
             del running[number]
             _kill(child)
         yield JobReport(number, kind, value)
 
 
-def _received(child: Child) -> tuple[str, Any]:
+def _receive_report(child: Child) -> tuple[str, Any]:
     try:
         kind, value = child.pipe.recv()
     except (EOFError, OSError):

@@ -46,17 +46,17 @@ def classify_exhaustion(problem: Exception) -> str:
 _UNIT = 1 if sys.platform == "darwin" else 1024
 
 
-def used_memory() -> int:
+def measure_memory() -> int:
     """Resident memory of this process and its children now, in bytes; the peak where the system says no more."""
     try:
-        own = _resident("self")
+        own = _measure_resident("self")
         children = Path("/proc/self/task").glob("*/children")
-        return own + sum(_resident(child) for each in children for child in each.read_text().split())
+        return own + sum(_measure_resident(child) for each in children for child in each.read_text().split())
     except OSError:
         return peak_memory()
 
 
-def _resident(process: str) -> int:
+def _measure_resident(process: str) -> int:
     try:
         pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     except (OSError, IndexError):
@@ -64,23 +64,23 @@ def _resident(process: str) -> int:
     return pages * resource.getpagesize()
 
 
-def activity(process: int) -> Hashable:
+def measure_activity(process: int) -> Hashable:
     """Return what changes whenever a process, or one below it, has had the processor or waits for it or for a disk."""
     try:
-        found = [(each, *_state_and_ticks(each)) for each in _family(process)]
+        found = [(each, *_read_state_and_ticks(each)) for each in _list_family(process)]
     except (OSError, IndexError, ValueError):
         return time.monotonic()
     return time.monotonic() if any(state in "RD" for _, state, _ in found) else tuple(found)
 
 
-def _family(process: int) -> Iterator[int]:
+def _list_family(process: int) -> Iterator[int]:
     yield process
     for each in Path(f"/proc/{process}/task").glob("*/children"):
         for child in each.read_text().split():
-            yield from _family(int(child))
+            yield from _list_family(int(child))
 
 
-def _state_and_ticks(process: int) -> tuple[str, int]:
+def _read_state_and_ticks(process: int) -> tuple[str, int]:
     parts = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return parts[0], sum(map(int, parts[11:15]))
 
@@ -92,7 +92,7 @@ def allowed_memory() -> int:
     Units: bytes.
     """
     found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for limit in _groups():
+    for limit in _list_groups():
         with suppress(OSError, ValueError):
             found.append(int(limit.read_text()))
     return min(found)
@@ -108,7 +108,7 @@ def free_memory_at_start() -> int:
     return allowed_memory()
 
 
-def _groups() -> Iterator[Path]:
+def _list_groups() -> Iterator[Path]:
     """Yield the files with the limits of this process's control groups: in a container they are at the root."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()

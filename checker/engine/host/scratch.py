@@ -28,7 +28,7 @@ UNOWNED = 3600.0
 
 
 @contextmanager
-def folder(what: str, in_memory: bool = False) -> Iterator[str]:
+def hold_folder(what: str, in_memory: bool = False) -> Iterator[str]:
     """A folder of this process, held for as long as it is there; `in_memory` where that can be.
 
     Errors: `InputError` where none can be made.
@@ -38,14 +38,14 @@ def folder(what: str, in_memory: bool = False) -> Iterator[str]:
     with contextlib.ExitStack() as stack:
         for _ in range(TRIES - 1):
             with contextlib.suppress(InputError):  # another process took the last one for left over before it was locked
-                place = _made(f"{PREFIX}{what}-", base, stack)
+                place = _make_folder(f"{PREFIX}{what}-", base, stack)
                 break
         else:
-            place = _made(f"{PREFIX}{what}-", base, stack)
+            place = _make_folder(f"{PREFIX}{what}-", base, stack)
         yield place
 
 
-def _made(prefix: str, base: str | None, stack: contextlib.ExitStack) -> str:
+def _make_folder(prefix: str, base: str | None, stack: contextlib.ExitStack) -> str:
     """Return a new folder that is held until the stack is left.
 
     Errors: `InputError` where none can be made, or locked.
@@ -55,7 +55,7 @@ def _made(prefix: str, base: str | None, stack: contextlib.ExitStack) -> str:
     except OSError as problem:
         raise InputError(f"cannot make a temporary folder: {problem.strerror or problem}; set TMPDIR") from None
     stack.callback(shutil.rmtree, place, ignore_errors=True)
-    stack.enter_context(locks.held(place, locks.OWNER))
+    stack.enter_context(locks.hold_lock(place, locks.OWNER))
     return place
 
 
@@ -71,7 +71,7 @@ class Folder:
     def __init__(self, what: str) -> None:
         """Errors: `InputError` where none can be made."""
         stack = contextlib.ExitStack()
-        self.name = stack.enter_context(folder(what))
+        self.name = stack.enter_context(hold_folder(what))
         self._finalizer = weakref.finalize(self, stack.close)
 
     def __enter__(self) -> str:

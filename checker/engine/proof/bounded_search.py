@@ -17,18 +17,18 @@ import z3
 
 from neverlost.checker.engine.host.processes import INTERRUPTED, TIMEOUT, JobReport, Send, run
 from neverlost.checker.engine.host.resources import OUT_OF_MEMORY
-from neverlost.checker.engine.outcome import Behaviour, Counts, EngineError, Finding, Outcome, Verdict, replayed
-from neverlost.checker.engine.proof.obligations import LEAVES, inductive_among
+from neverlost.checker.engine.outcome import Behaviour, Counts, EngineError, Finding, Outcome, Verdict, replay
+from neverlost.checker.engine.proof.obligations import LEAVES, find_inductive
 from neverlost.model.interpreters.terms import (
     Symbols,
     Terms,
-    bit_width,
-    condition,
-    solver_name,
-    state_of,
+    bound_slots,
+    compute_bit_width,
+    lift_condition,
+    name_solver,
+    read_state,
     transition,
     variables,
-    within_bounds,
 )
 from neverlost.model.system import State, Step, System
 from neverlost.specs.lemma import Lemma
@@ -80,14 +80,14 @@ class Unrolling:
 
     def __init__(self, system: System, seed: int) -> None:
         self.system = system
-        self.terms = Terms(bit_width(system))
+        self.terms = Terms(compute_bit_width(system))
         self.solver = z3.SolverFor("QF_FD")
         self.solver.set("random_seed", seed)
         self.states: list[Symbols] = [self._initial()]
         self.selectors: list[list[Any]] = []
         self.facts: list[Lemma] | None = None
         self.has_left = False
-        self._alike = interchangeable(system)
+        self._alike = find_interchangeable(system)
         self._named: list[Any] = [False] * len(self._alike)
 
     def _initial(self) -> Symbols:
@@ -103,11 +103,10 @@ class Unrolling:
         return symbols
 
     def _is_state(self, symbols: Symbols, state: State) -> Any:
-        parts = [_equals(self.terms, symbol, value) for symbol, value in zip(symbols, state, strict=True)]
+        parts = [_equate(self.terms, symbol, value) for symbol, value in zip(symbols, state, strict=True)]
         return z3.And([each for each in parts if each is not True])
 
     def extend(self) -> None:
-        """One step more."""
         depth, now = len(self.selectors), self.states[-1]
         selectors = [z3.Bool(f"{step.label}@{depth}") for step in self.system.steps]
         effects: list[Symbols] = []
@@ -123,12 +122,12 @@ class Unrolling:
 
     def strengthen(self, lemmas: Sequence[Lemma]) -> None:
         """Add what is known of every reachable state: those of some lemmas that are inductive for this very system."""
-        self.facts = inductive_among(self.system, lemmas)
+        self.facts = find_inductive(self.system, lemmas)
         for state in self.states[1:]:
             self._state_facts(state)
 
     def _state_facts(self, state: Symbols) -> None:
-        self.solver.add(*[condition(self.system, self.terms, state, each.condition) for each in self.facts or ()])
+        self.solver.add(*[lift_condition(self.system, self.terms, state, each.condition) for each in self.facts or ()])
 
     def _one_of(self, selectors: list[Any]) -> None:
         self.solver.add(z3.Or(selectors))
@@ -139,7 +138,9 @@ class Unrolling:
         following: Symbols = []
         values: dict[int, Any] = {}
         for slot, before in enumerate(self.states[-1]):
-            groups = _by_effect(self.terms, before, [(one, after[slot]) for one, after in zip(selectors, effects, strict=True)])
+            groups = _group_by_effect(
+                self.terms, before, [(one, after[slot]) for one, after in zip(selectors, effects, strict=True)]
+            )
             if not groups:
                 following.append(before)
                 continue
@@ -151,7 +152,7 @@ class Unrolling:
         if self.system.disabled and not self.has_left:
             self.has_left = self._can_leave(values)
         self.solver.add(*[fresh[slot] == value for slot, value in values.items()])
-        self.solver.add(*within_bounds(self.system, self.terms, following))
+        self.solver.add(*bound_slots(self.system, self.terms, following))
         return following
 
     def _can_leave(self, values: dict[int, Any]) -> bool:
@@ -176,7 +177,7 @@ class Unrolling:
         """A replica may be named by a step only after all lower ones of its kind; any trace can be renamed so."""
         naming: list[list[Any]] = [[each] for each in self._named]
         for chosen, step in zip(selectors, self.system.steps, strict=True):
-            mentioned = _replicas(step)
+            mentioned = _list_replicas(step)
             for place, replica in enumerate(mentioned):
                 lower = [each for each in self._alike[replica] if each < replica and each not in mentioned[:place]]
                 self.solver.add(*[z3.Implies(chosen, self._named[each]) for each in lower])
@@ -187,7 +188,7 @@ class Unrolling:
 
     def trace(self, assignment: z3.ModelRef) -> Behaviour:
         """Return the behaviour that a model of the unrolling describes."""
-        states = tuple(state_of(self.system, self.terms, assignment, each) for each in self.states)
+        states = tuple(read_state(self.system, self.terms, assignment, each) for each in self.states)
         steps = [
             next(i for i, each in enumerate(chosen) if z3.is_true(assignment.eval(each, model_completion=True)))
             for chosen in self.selectors
@@ -197,16 +198,16 @@ class Unrolling:
     def differs(self, state: State) -> Any:
         """The configuration is another one than this state's."""
         frozen = [i for i, slot in enumerate(self.system.slots) if slot.field.frozen and z3.is_expr(self.states[0][i])]
-        return z3.Not(z3.And([_equals(self.terms, self.states[0][i], state[i]) for i in frozen]))
+        return z3.Not(z3.And([_equate(self.terms, self.states[0][i], state[i]) for i in frozen]))
 
 
-def _equals(terms: Terms, symbol: Any, value: int) -> Any:
+def _equate(terms: Terms, symbol: Any, value: int) -> Any:
     if not z3.is_expr(symbol):
         return int(symbol) == value
     return symbol == (bool(value) if z3.is_bool(symbol) else terms.lift(value))
 
 
-def _by_effect(terms: Terms, before: Any, choices: list[tuple[Any, Any]]) -> list[tuple[Any, list[Any]]]:
+def _group_by_effect(terms: Terms, before: Any, choices: list[tuple[Any, Any]]) -> list[tuple[Any, list[Any]]]:
     """Steps that write a slot, grouped by what they write; those that leave it alone are left out."""
     old = terms.lift(before)
     groups: dict[int, tuple[Any, list[Any]]] = {}
@@ -217,23 +218,23 @@ def _by_effect(terms: Terms, before: Any, choices: list[tuple[Any, Any]]) -> lis
     return list(groups.values())
 
 
-def _replicas(step: Step) -> list[int]:
+def _list_replicas(step: Step) -> list[int]:
     """Replicas in a step's arguments, in order."""
     return [step.arguments[name] for name, axis in step.action.parameters.items() if axis == "replica"]
 
 
-def interchangeable(system: System) -> list[set[int]]:
+def find_interchangeable(system: System) -> list[set[int]]:
     """For each replica, those that can trade places with it in every initial state and in the protocol."""
     known = {state for _, state in system.initial_states()}
     replicas = range(system.sizes.get("replica", 0))
     symmetric = all(system.model.symmetric(each) for each in system.configurations)
     return [
-        {other for other in replicas if symmetric and {_swapped(system, state, one, other) for state in known} == known}
+        {other for other in replicas if symmetric and {_swap_replicas(system, state, one, other) for state in known} == known}
         for one in replicas
     ]
 
 
-def _swapped(system: System, state: State, one: int, other: int) -> State:
+def _swap_replicas(system: System, state: State, one: int, other: int) -> State:
     """Return the state with two replicas' names exchanged."""
     renamed = {one: other, other: one}
     value_at = {(slot.field.name, slot.index): value for slot, value in zip(system.slots, state, strict=True)}
@@ -245,7 +246,7 @@ def _swapped(system: System, state: State, one: int, other: int) -> State:
     return tuple(found)
 
 
-def _configurations(system: System) -> dict[tuple[int, ...], list[int]]:
+def _group_configurations(system: System) -> dict[tuple[int, ...], list[int]]:
     """Numbers of the configurations that share a cell: the values of the frozen slots."""
     frozen = [i for i, slot in enumerate(system.slots) if slot.field.frozen]
     found: dict[tuple[int, ...], list[int]] = {}
@@ -263,12 +264,12 @@ def unroll(send: Send, system: System, properties: Sequence[Property], lemmas: S
     """
     started = time.monotonic()
     unrolling = Unrolling(system, seed)
-    cells = _configurations(system)
+    cells = _group_configurations(system)
     frozen = [i for i, slot in enumerate(system.slots) if slot.field.frozen]
     remaining = {number: set(cells) for number in range(len(properties))}
     for steps in range(depth + 1):
         for number in [each for each, left in remaining.items() if left]:
-            for trace in _violations(unrolling, properties[number], number, steps, remaining[number], frozen):
+            for trace in _find_violations(unrolling, properties[number], number, steps, remaining[number], frozen):
                 for configuration in cells[tuple(trace.states[0][i] for i in frozen)]:
                     send(BoundedCounterexample(number, configuration, trace))
         send(Left(steps) if unrolling.has_left else Depth(steps))
@@ -281,16 +282,18 @@ def unroll(send: Send, system: System, properties: Sequence[Property], lemmas: S
     return seed
 
 
-def _violations(
+def _find_violations(
     unrolling: Unrolling, broken: Property, number: int, steps: int, remaining: set[tuple[int, ...]], frozen: list[int]
 ) -> Iterator[Behaviour]:
     """One trace of this length per cell that has one and had none before."""
     solver, undecided, fails = unrolling.solver, z3.Bool(f"undecided:{number}"), z3.Bool(f"fails:{number}@{steps}")
-    solver.add(z3.Implies(fails, z3.Not(condition(unrolling.system, unrolling.terms, unrolling.states[-1], broken.condition))))
+    solver.add(
+        z3.Implies(fails, z3.Not(lift_condition(unrolling.system, unrolling.terms, unrolling.states[-1], broken.condition)))
+    )
     while remaining:
         answer = solver.check(undecided, fails)
         if answer == z3.unsat:
-            holds = condition(unrolling.system, unrolling.terms, unrolling.states[-1], broken.condition)
+            holds = lift_condition(unrolling.system, unrolling.terms, unrolling.states[-1], broken.condition)
             solver.add(z3.Implies(undecided, holds))
             return
         if answer != z3.sat:
@@ -329,7 +332,7 @@ def check(
                 winner = message.job
                 break
             else:
-                failures[message.job] = _inconclusive(message)
+                failures[message.job] = _explain_giving_up(message)
     except KeyboardInterrupt:
         failures = dict.fromkeys(reports, INTERRUPTED)
     finally:
@@ -346,7 +349,7 @@ def check(
             each,
             configuration,
             Verdict.VIOLATED if (number, configuration) in found else Verdict.INCONCLUSIVE,
-            replayed(system, found[number, configuration], each) if (number, configuration) in found else None,
+            replay(system, found[number, configuration], each) if (number, configuration) in found else None,
         )
         for configuration in range(len(system.configurations))
         for number, each in enumerate(properties)
@@ -358,10 +361,10 @@ def check(
         reason = f"no counterexample of up to {depth} steps; nothing is known beyond"
     counts = Counts(depth=len(done))
     outcome = Outcome(system, findings, counts, time.monotonic() - started, reason, engine="z3-bmc")
-    return BoundedResult(outcome, len(done) - 1, solver_name(), seeds[winner])
+    return BoundedResult(outcome, len(done) - 1, name_solver(), seeds[winner])
 
 
-def _inconclusive(message: JobReport) -> str:
+def _explain_giving_up(message: JobReport) -> str:
     """Why a solver gave up.
 
     Errors: `EngineError` when it did not give up but failed.

@@ -22,10 +22,10 @@ from neverlost.model.interpreters.quantified_terms import (
     Quantified,
     QuantifiedView,
     Witnesses,
-    closed_indices,
-    generic_steps,
     initial,
-    lengths,
+    list_closed_indices,
+    list_lengths,
+    make_generic_steps,
     transition,
     variables,
 )
@@ -55,13 +55,13 @@ class ParametricEncoding:
 
     def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
         self.system, self.lemmas, self.goal = system, tuple(lemmas), goal
-        self._lengths = lengths(system)
+        self._lengths = list_lengths(system)
         self.unbounded = tuple(f"{axis}s" for axis in self._lengths)
         self._k = Quantified(None, self._lengths)
         try:
             require_alike(system)
             self.before = variables(system, self._lengths, "before")
-            self.steps = generic_steps(system, self._k)
+            self.steps = make_generic_steps(system, self._k)
             self.transitions = [transition(system, self._k, each, self.before) for each in self.steps]
             self._starts: dict[str, int] = {}
             self._assuming = Assumed(None, self._lengths)
@@ -74,7 +74,7 @@ class ParametricEncoding:
     def _shape(self, lemma: Lemma) -> list[int]:
         """Of how many parts each conjunct of a lemma is."""
         k = self._concluding([], ALL, lemma.name)
-        return [len(parts_of(k, k.lift(each))) for each in lemma.conjuncts(k, self._view(self.before))]
+        return [len(split_conclusion(k, k.lift(each))) for each in lemma.conjuncts(k, self._view(self.before))]
 
     def _view(self, state: Functions) -> QuantifiedView:
         return QuantifiedView(self.system, state, self._lengths)
@@ -105,18 +105,18 @@ class ParametricEncoding:
             function, scope, _ = self._assuming.existing[start + number]
             elements = [function(*[each for _, each in made])] if [of for of, _ in made] == list(scope) else []
             if choice in (OTHERS, ALL):
-                elements += self._applied(function, scope, arguments)
+                elements += self._apply(function, scope, arguments)
             if choice in (NAMED, ALL):
                 for declared in self.system.fields:
                     if declared.name in names:
-                        elements += self._applied(self.before[declared.name][()], declared.axes, arguments)
+                        elements += self._apply(self.before[declared.name][()], declared.axes, arguments)
             if choice == ALL:
                 elements += [each for of, each in [*arguments, *made] if of == axis]
             return elements
 
         return found
 
-    def _applied(self, function: Any, axes: Sequence[str], known: Sequence[tuple[str, Any]]) -> list[Any]:
+    def _apply(self, function: Any, axes: Sequence[str], known: Sequence[tuple[str, Any]]) -> list[Any]:
         """Return a function of elements of some axes, at all that are known."""
         return [function(*chosen) for chosen in product(*[[each for of, each in known if of == axis] for axis in axes])]
 
@@ -142,7 +142,7 @@ class ParametricEncoding:
         return k.all_of(
             *[
                 at(s.functions[declared.name][index], open_axes, ())
-                for index in closed_indices(self.system, declared, self._lengths)
+                for index in list_closed_indices(self.system, declared, self._lengths)
             ]
         )
 
@@ -155,7 +155,7 @@ class ParametricEncoding:
         """Conclusions of a task, each part of a lemma by itself."""
         if task.kind == SAFETY:
             return [Goal(self.goal.name, self.goal.condition)]
-        return [Goal(BOUNDS, self._in_bounds), *(goal for each in self.lemmas for goal in _conclusions(each, self._parts))]
+        return [Goal(BOUNDS, self._in_bounds), *(goal for each in self.lemmas for goal in _list_conclusions(each, self._parts))]
 
     def asks_together(self, task: ProofTask) -> bool:
         """Return True if a task's obligations are one question first."""
@@ -170,10 +170,10 @@ class ParametricEncoding:
     def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
         """Return the negated conclusion, with the witnesses that were enough for it."""
         if task.kind == INITIATION:
-            return [self._k.any_of(*[self._refuted(each, goal, ALL, []) for each in initial(self.system, self._lengths)])]
+            return [self._k.any_of(*[self._refute(each, goal, ALL, []) for each in initial(self.system, self._lengths)])]
         after = self.before if task.step is None else self.transitions[task.step][1]
         arguments = () if task.step is None else self.steps[task.step].elements
-        return [self._refuted(after, goal, self._enough.get((task, goal.name), ALL), arguments)]
+        return [self._refute(after, goal, self._enough.get((task, goal.name), ALL), arguments)]
 
     def attempts(self, task: ProofTask, goal: Goal) -> list[str]:
         """Which witnesses are tried for what a conclusion says to exist, one choice after the other; all of them last."""
@@ -187,7 +187,7 @@ class ParametricEncoding:
         """Remember which witnesses a conclusion is shown with."""
         self._enough[task, goal.name] = choice
 
-    def _refuted(self, state: Functions, goal: Goal, choice: str, arguments: Sequence[tuple[str, Any]]) -> Any:
+    def _refute(self, state: Functions, goal: Goal, choice: str, arguments: Sequence[tuple[str, Any]]) -> Any:
         k = self._concluding(arguments, choice, goal.lemma)
         concluded = k.lift(goal.predicate(k, self._view(state)))
         require_positive(concluded, k.quantified)
@@ -206,27 +206,27 @@ class ParametricEncoding:
         return str(term.sexpr())
 
 
-def _conclusions(lemma: Lemma, shapes: Mapping[str, Sequence[int]]) -> Iterator[Goal]:
+def _list_conclusions(lemma: Lemma, shapes: Mapping[str, Sequence[int]]) -> Iterator[Goal]:
     """Yield a goal for each part of each conjunct of a lemma."""
     places = [(conjunct, part) for conjunct, many in enumerate(shapes[lemma.name]) for part in range(many)]
     for number, (conjunct, part) in enumerate(places, start=1):
         name = lemma.name if len(places) == 1 else f"{lemma.name}, {number} of {len(places)}"
-        yield Goal(name, _part(lemma, conjunct, part), lemma.name)
+        yield Goal(name, _choose_part(lemma, conjunct, part), lemma.name)
 
 
-def _part(lemma: Lemma, conjunct: int, part: int) -> Callable[[Any, Any], Any]:
-    return lambda k, s: parts_of(k, k.lift(lemma.conjuncts(k, s)[conjunct]))[part]
+def _choose_part(lemma: Lemma, conjunct: int, part: int) -> Callable[[Any, Any], Any]:
+    return lambda k, s: split_conclusion(k, k.lift(lemma.conjuncts(k, s)[conjunct]))[part]
 
 
-def parts_of(k: Concluded, term: Any) -> list[Any]:
+def split_conclusion(k: Concluded, term: Any) -> list[Any]:
     """A conclusion's parts, each shown by itself, where what it says to exist must be named; otherwise it is its only part."""
     if not set(k.chosen) & set(k.witnesses):
         return [term]
     if z3.is_and(term):
-        return [part for each in term.children() for part in parts_of(k, each)]
+        return [part for each in term.children() for part in split_conclusion(k, each)]
     if z3.is_or(term) and any(term.eq(each) for each in k.every):
         outside, inside = term.children()
-        return [z3.Or(outside, part) for part in parts_of(k, inside)]
+        return [z3.Or(outside, part) for part in split_conclusion(k, inside)]
     return [term]
 
 
@@ -235,14 +235,16 @@ def require_alike(system: System) -> None:
     key = "replication.factor"
     for replicas in COMPARED:
         other = bind(system.model, *[{**each, key: replicas} for each in system.configurations])
-        if _shapes(other) != _shapes(system):
+        if _describe_shapes(other) != _describe_shapes(system):
             raise ModelError(f"its fields depend on {key}")
-        opened = lengths(system)
-        if [_values(each) for each in initial(other, opened)] != [_values(each) for each in initial(system, opened)]:
+        opened = list_lengths(system)
+        if [_describe_values(each) for each in initial(other, opened)] != [
+            _describe_values(each) for each in initial(system, opened)
+        ]:
             raise ModelError(f"its initial states depend on {key}")
 
 
-def _shapes(system: System) -> list[tuple[Any, ...]]:
+def _describe_shapes(system: System) -> list[tuple[Any, ...]]:
     """Fields without their number of elements; a replica is a replica however many there are."""
     return [
         (each.name, each.axes, each.kind, each.frozen, each.low, None if each.kind == "replica" else each.high)
@@ -250,5 +252,5 @@ def _shapes(system: System) -> list[tuple[Any, ...]]:
     ]
 
 
-def _values(state: Functions) -> dict[str, dict[tuple[int, ...], str]]:
+def _describe_values(state: Functions) -> dict[str, dict[tuple[int, ...], str]]:
     return {name: {index: str(each()) for index, each in known.items()} for name, known in state.items()}

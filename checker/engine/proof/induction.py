@@ -33,10 +33,10 @@ from neverlost.checker.engine.proof.obligations import (
     Reading,
 )
 from neverlost.checker.engine.proof.progress import ProofProgress, Reporter
-from neverlost.checker.engine.proof.renumbering import Renumbered, renumbered
+from neverlost.checker.engine.proof.renumbering import Renumbered, find_renumbered
 from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.model.interpreters import ints
-from neverlost.model.interpreters.terms import solver_name
+from neverlost.model.interpreters.terms import name_solver
 from neverlost.model.kernel import ModelError
 from neverlost.model.plain import plain
 from neverlost.model.system import State, System
@@ -161,13 +161,13 @@ def discharge(
     goals = reading.goals(task)
     if isinstance(reading, ParametricEncoding):
         for goal in goals:
-            send(_with_quantifiers(reading, task, goal, patience))
-    elif not (reading.asks_together(task) and _all_proved(send, reading, task, goals, patience)):
-        _one_by_one(send, reading, task, goals, patience)
-    return None if shared is None else smtlib.text_of(reading, task, shared)
+            send(_prove_with_quantifiers(reading, task, goal, patience))
+    elif not (reading.asks_together(task) and _prove_together(send, reading, task, goals, patience)):
+        _prove_one_by_one(send, reading, task, goals, patience)
+    return None if shared is None else smtlib.format_task(reading, task, shared)
 
 
-def _with_quantifiers(reading: ParametricEncoding, task: ProofTask, goal: Goal, patience: float) -> ObligationAnswer:
+def _prove_with_quantifiers(reading: ParametricEncoding, task: ProofTask, goal: Goal, patience: float) -> ObligationAnswer:
     """Return what cvc5 says of an obligation, with one choice of witnesses after the other, and with more instances.
 
     Only that it is unsatisfiable counts: with other witnesses it might be where it is not with these.
@@ -176,7 +176,7 @@ def _with_quantifiers(reading: ParametricEncoding, task: ProofTask, goal: Goal, 
     shared = smtlib.SharedDefinitions(reading)
     for choice in reading.attempts(task, goal):
         reading.is_enough(task, goal, choice)
-        text = smtlib.text_of(reading, task, shared, [goal])
+        text = smtlib.format_task(reading, task, shared, [goal])
         for options in ({}, smtlib.MORE_INSTANCES):
             (said,) = smtlib.solve_with_cvc5(text, min(patience, ONE_CHOICE), options)
             if said == "unsat":
@@ -185,10 +185,10 @@ def _with_quantifiers(reading: ParametricEncoding, task: ProofTask, goal: Goal, 
     return ObligationAnswer(task, goal.name, "unknown", time.monotonic() - started, reason=reason)
 
 
-def _all_proved(send: Send, reading: Reading, task: ProofTask, goals: Sequence[Goal], patience: float) -> bool:
+def _prove_together(send: Send, reading: Reading, task: ProofTask, goals: Sequence[Goal], patience: float) -> bool:
     """Whether no state refutes any obligation of a task: one question for all of them, which share the time that it took."""
     name = reading.solvers[0]
-    solver = _solver(name, SEED, patience)
+    solver = _make_solver(name, SEED, patience)
     solver.add(*reading.premises(task), z3.Or([z3.And(reading.refutation(task, each)) for each in goals]))
     started = time.monotonic()
     if solver.check() != z3.unsat:
@@ -199,57 +199,59 @@ def _all_proved(send: Send, reading: Reading, task: ProofTask, goals: Sequence[G
     return True
 
 
-def _one_by_one(send: Send, reading: Reading, task: ProofTask, goals: Sequence[Goal], patience: float) -> None:
+def _prove_one_by_one(send: Send, reading: Reading, task: ProofTask, goals: Sequence[Goal], patience: float) -> None:
     """Asks about each obligation; a solver that gives up hands over to the next."""
     first = None
     for goal in goals:
         if first is None:
-            first = _solver(reading.solvers[0], SEED, patience)
+            first = _make_solver(reading.solvers[0], SEED, patience)
             first.add(*reading.premises(task))
         first.push()
         first.add(*reading.refutation(task, goal))
-        answer = _asked(reading, task, goal, first, reading.solvers[0])
+        answer = _ask_solver(reading, task, goal, first, reading.solvers[0])
         first.pop()
         if answer.answer == "unknown":
             first = None  # a solver that was cut short may have lost premises: what it says next is not to be trusted
-            answer = _asked_others(reading, task, goal, answer, patience)
+            answer = _ask_other_solvers(reading, task, goal, answer, patience)
         send(answer)
 
 
-def _asked_others(reading: Reading, task: ProofTask, goal: Goal, answer: ObligationAnswer, patience: float) -> ObligationAnswer:
+def _ask_other_solvers(
+    reading: Reading, task: ProofTask, goal: Goal, answer: ObligationAnswer, patience: float
+) -> ObligationAnswer:
     """Return what the rest of the portfolio says of an obligation; where none decides it, what was tried."""
     tried = [f"{reading.solvers[0] or DEFAULT_TACTIC} ({answer.reason})"]
     for number, name in enumerate(reading.solvers[1:], start=1):
-        fresh = _solver(name, SEED + number, patience)
+        fresh = _make_solver(name, SEED + number, patience)
         fresh.add(*reading.premises(task), *reading.refutation(task, goal))
-        answer = _asked(reading, task, goal, fresh, name, answer.seconds)
+        answer = _ask_solver(reading, task, goal, fresh, name, answer.seconds)
         if answer.answer != "unknown":
             return answer
         tried.append(f"{name or DEFAULT_TACTIC} ({answer.reason})")
     started = time.monotonic()
-    said = _cvc5_says(reading, task, goal, patience)
+    said = _ask_cvc5(reading, task, goal, patience)
     spent = answer.seconds + time.monotonic() - started
     if said == "unsat":
         return ObligationAnswer(task, goal.name, "proved", spent, "cvc5")
     return replace(answer, seconds=spent, reason=f"z3 and cvc5 said unknown: {', '.join([*tried, f'cvc5 ({said})'])}")
 
 
-def _cvc5_says(reading: Reading, task: ProofTask, goal: Goal, patience: float) -> str:
+def _ask_cvc5(reading: Reading, task: ProofTask, goal: Goal, patience: float) -> str:
     """Return the second solver's answer; only that it is unsatisfiable is used, since its models are not read."""
     try:
-        return smtlib.solve_with_cvc5(smtlib.text_of(reading, task, smtlib.SharedDefinitions(reading), [goal]), patience)[0]
+        return smtlib.solve_with_cvc5(smtlib.format_task(reading, task, smtlib.SharedDefinitions(reading), [goal]), patience)[0]
     except ImportError:
         return "not installed"
 
 
-def _solver(name: str, seed: int, patience: float) -> z3.Solver:
+def _make_solver(name: str, seed: int, patience: float) -> z3.Solver:
     solver = z3.SolverFor(name) if name else z3.Solver()
     solver.set("random_seed", seed)
     solver.set("timeout", max(1, int(patience * 1000)))
     return solver
 
 
-def _asked(
+def _ask_solver(
     reading: Reading, task: ProofTask, goal: Goal, solver: z3.Solver, name: str, before: float = 0.0
 ) -> ObligationAnswer:
     started = time.monotonic()
@@ -298,15 +300,18 @@ def prove(
     Errors: `EngineError` when a solver's process fails, or a counterexample does not replay on ints.
     """
     started = time.monotonic()
-    reading: Reading = given or reading_of(system, lemmas, goal)
+    reading: Reading = given or choose_reading(system, lemmas, goal)
     apart = given is None and isinstance(reading, Renumbered)
-    answers, texts = _discharged(reading, reading.tasks(), effort, with_texts, until_refuted and not apart)
+    answers, texts = _discharge_all(reading, reading.tasks(), effort, with_texts, until_refuted and not apart)
     refuted_apart = {each.task for each in answers if apart and each.answer == "refuted"}
     if isinstance(reading, Renumbered) and refuted_apart:
-        whole, rest = BoundedEncoding(system, lemmas, goal), replace(effort, seconds=_left(effort, time.monotonic() - started))
+        whole, rest = (
+            BoundedEncoding(system, lemmas, goal),
+            replace(effort, seconds=_compute_left(effort, time.monotonic() - started)),
+        )
         is_shown = refuted_apart.isdisjoint(reading.renumbering)
         again = [each for each in whole.tasks() if each in refuted_apart or not is_shown]
-        more, written = _discharged(whole, again, rest, with_texts, until_refuted)
+        more, written = _discharge_all(whole, again, rest, with_texts, until_refuted)
         answers = [*(each for each in answers if is_shown and each.task not in refuted_apart), *more]
         texts = [*(each for each in texts if is_shown and each[0] not in refuted_apart), *written]
     proof = Proof(
@@ -317,26 +322,26 @@ def prove(
         time.monotonic() - started,
         getattr(given, "unbounded", ()),
         texts=tuple(texts),
-        solver=solver_name(),
+        solver=name_solver(),
     )
     refuted = [each for each in proof.open if each.states is not None]
     for each in refuted:
         _replay(proof, each)
-    left = _left(effort, proof.seconds)
-    return _explored(proof, refuted, left) if look_up and refuted and not proof.is_interrupted else proof
+    left = _compute_left(effort, proof.seconds)
+    return _look_up(proof, refuted, left) if look_up and refuted and not proof.is_interrupted else proof
 
 
-def reading_of(system: System, lemmas: Sequence[Lemma], goal: Property) -> Reading:
+def choose_reading(system: System, lemmas: Sequence[Lemma], goal: Property) -> Reading:
     """Return the bounded encoding; of a system that renumbers, with the renumbering as a step of its own."""
-    return (Renumbered if renumbered(system) else BoundedEncoding)(system, lemmas, goal)
+    return (Renumbered if find_renumbered(system) else BoundedEncoding)(system, lemmas, goal)
 
 
-def _left(effort: ProofBudget, spent: float) -> float | None:
+def _compute_left(effort: ProofBudget, spent: float) -> float | None:
     """The seconds that are left, and one at least."""
     return None if effort.seconds is None else max(1.0, effort.seconds - spent)
 
 
-def _discharged(
+def _discharge_all(
     reading: Reading, tasks: Sequence[ProofTask], effort: ProofBudget, with_texts: bool, until_refuted: bool
 ) -> tuple[list[ObligationAnswer], list[tuple[ProofTask, str]]]:
     """Return every obligation's answer in the order of the tasks, and the tasks' SMT-LIB texts where these are asked for."""
@@ -353,7 +358,7 @@ def _discharged(
                 if until_refuted and message.value.answer == "refuted":
                     break
             elif message.kind == "failure":
-                answers += _given_up(reading, tasks[message.job], answers, str(message.value))
+                answers += _give_up(reading, tasks[message.job], answers, str(message.value))
             elif message.value is not None:
                 texts[message.job] = message.value
             done += message.kind != "progress"
@@ -361,20 +366,19 @@ def _discharged(
                 proved = sum(each.answer == "proved" for each in answers)
                 effort.progress(ProofProgress(proved, len(answers) - proved, done, len(tasks), time.monotonic() - started))
     except KeyboardInterrupt:
-        answers += [each for task in tasks for each in _given_up(reading, task, answers, INTERRUPTED)]
+        answers += [each for task in tasks for each in _give_up(reading, task, answers, INTERRUPTED)]
     finally:
         messages.close()
     order = {task: number for number, task in enumerate(tasks)}
     return sorted(answers, key=lambda each: order[each.task]), [(tasks[number], texts[number]) for number in sorted(texts)]
 
 
-def untried(system: System, goal: Property, reason: str) -> Proof:
-    """Return a proof that was not begun."""
+def make_untried(system: System, goal: Property, reason: str) -> Proof:
     nothing = ObligationAnswer(ProofTask(SAFETY, label=goal.name), goal.name, "unknown", 0.0, reason=reason)
-    return Proof(system, goal, (), (nothing,), 0.0, solver=solver_name())
+    return Proof(system, goal, (), (nothing,), 0.0, solver=name_solver())
 
 
-def _given_up(reading: Reading, task: ProofTask, answers: list[ObligationAnswer], reason: str) -> list[ObligationAnswer]:
+def _give_up(reading: Reading, task: ProofTask, answers: list[ObligationAnswer], reason: str) -> list[ObligationAnswer]:
     """Unknown answers for what a process that ended early did not answer."""
     if reason.startswith(("ModelError", "EngineError", "AssertionError", "TypeError", "AttributeError", "Z3Exception")):
         raise EngineError(f"a solver's process failed: {reason}")
@@ -405,10 +409,10 @@ def _replay(proof: Proof, answer: ObligationAnswer) -> None:
         raise EngineError("a counterexample to induction breaks a lemma before its step")
 
 
-def _explored(proof: Proof, refuted: list[ObligationAnswer], seconds: float | None) -> Proof:
+def _look_up(proof: Proof, refuted: list[ObligationAnswer], seconds: float | None) -> Proof:
     """Return the proof with its counterexamples looked up in the reachable set, and with a violation if that set has one."""
     shown = refuted[:SHOWN]
-    asked = [proof.goal, *(_never(number, each) for number, each in enumerate(shown))]
+    asked = [proof.goal, *(_make_never_reached(number, each) for number, each in enumerate(shown))]
     limits = SearchLimits(seconds=60.0 if seconds is None else min(60.0, seconds), memory_bytes=8 << 30)
     try:
         outcome = explore(proof.system, asked, Options(limits=limits, keep_going=True, workers=1))
@@ -430,7 +434,7 @@ def _explored(proof: Proof, refuted: list[ObligationAnswer], seconds: float | No
     return replace(proof, seconds=proof.seconds + outcome.seconds, looked=looked, violation=violation)
 
 
-def _never(number: int, answer: ObligationAnswer) -> Property:
+def _make_never_reached(number: int, answer: ObligationAnswer) -> Property:
     """Return the property that a counterexample's first state is never reached."""
     assert answer.states is not None
     return Property(f"counterexample {number + 1}", "never reached", differs_from(answer.states[0]), (), "")
@@ -441,12 +445,12 @@ def differs_from(state: State) -> Predicate:
 
     def condition(k: Any, s: Any) -> Any:
         pairs = zip(s._system.slots, map(s._read, range(len(state))), state, strict=True)
-        return k.any_of(*[_unlike(k, value, wanted, slot.field.kind == "flag") for slot, value, wanted in pairs])
+        return k.any_of(*[_differ(k, value, wanted, slot.field.kind == "flag") for slot, value, wanted in pairs])
 
     return condition
 
 
-def _unlike(k: Any, value: Any, wanted: int, is_flag: bool) -> Any:
+def _differ(k: Any, value: Any, wanted: int, is_flag: bool) -> Any:
     if not is_flag:
         return value != wanted
     return k.not_(value) if wanted else value

@@ -17,12 +17,12 @@ from neverlost.model.interpreters.terms import (
     Symbols,
     Terms,
     TermsView,
-    bit_width,
-    condition,
-    state_of,
+    bound_slots,
+    compute_bit_width,
+    lift_condition,
+    read_state,
     transition,
     variables,
-    within_bounds,
 )
 from neverlost.model.system import State, System, View
 from neverlost.specs.lemma import Lemma
@@ -78,13 +78,13 @@ class BoundedEncoding:
 
     def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
         self.system, self.lemmas, self.goal = system, tuple(lemmas), goal
-        self.terms = Terms(bit_width(system))
+        self.terms = Terms(compute_bit_width(system))
         self.before = variables(system, self.terms, "before")
         self._after: dict[int, tuple[list[Any], Symbols]] = {}
         self._after_bounds: dict[int, Any] = {}
-        self._slot_names = {str(each): number for number, each in enumerate(map(_symbol, self.before)) if each is not None}
+        self._slot_names = {str(each): number for number, each in enumerate(map(_find_symbol, self.before)) if each is not None}
         self._conjuncts = {each.name: self._parts(each) for each in self.lemmas}
-        self._lemma_terms = {name: _all([term for term, _ in parts]) for name, parts in self._conjuncts.items()}
+        self._lemma_terms = {name: _conjoin([term for term, _ in parts]) for name, parts in self._conjuncts.items()}
         self._assumed = self._assumptions()
         self._names = {each.get_id(): name for name, each, _ in self.definitions()}
 
@@ -97,7 +97,7 @@ class BoundedEncoding:
         """Conclusions of a task; a lemma that reads nothing of what a step writes is kept by it, and is none."""
         if task.kind == SAFETY:
             return [Goal(self.goal.name, self.goal.condition)]
-        disturbed = [each for each in self.lemmas if task.step is None or self._disturbed(task, each.name)]
+        disturbed = [each for each in self.lemmas if task.step is None or self._find_disturbed(task, each.name)]
         return [Goal(BOUNDS, self._in_bounds), *(Goal(each.name, each.condition) for each in disturbed)]
 
     def asks_together(self, task: ProofTask) -> bool:
@@ -107,16 +107,16 @@ class BoundedEncoding:
     def _parts(self, lemma: Lemma) -> list[tuple[Any, frozenset[int]]]:
         """Return a lemma's conjuncts before a step, each with the slots that it reads."""
         terms = [self.terms.lift(each) for each in lemma.conjuncts(self.terms, TermsView(self.system, self.before))]
-        return [(each, frozenset(self._slot_names[name] for name in symbols_of([each]))) for each in terms]
+        return [(each, frozenset(self._slot_names[name] for name in find_symbols([each]))) for each in terms]
 
-    def _written(self, task: ProofTask) -> set[int]:
+    def _find_written(self, task: ProofTask) -> set[int]:
         """Return the slots that a task's step may change."""
         after = self._transition(task)[1]
         return {number for number, (one, other) in enumerate(zip(self.before, after, strict=True)) if one is not other}
 
-    def _disturbed(self, task: ProofTask, name: str) -> list[Any]:
+    def _find_disturbed(self, task: ProofTask, name: str) -> list[Any]:
         """Return the conjuncts of a lemma that read what a step writes."""
-        written = self._written(task)
+        written = self._find_written(task)
         return [term for term, read in self._conjuncts[name] if read & written]
 
     def _in_bounds(self, k: Terms, s: View) -> Any:
@@ -126,7 +126,7 @@ class BoundedEncoding:
             for slot, value in zip(self.system.slots, s.values, strict=True)
             if isinstance(value, int)
         ]
-        return k.all_of(*constants, *within_bounds(self.system, k, [k.lift(each) for each in s.values]))
+        return k.all_of(*constants, *bound_slots(self.system, k, [k.lift(each) for each in s.values]))
 
     def premises(self, task: ProofTask) -> list[Any]:
         """Return what may be assumed."""
@@ -136,7 +136,7 @@ class BoundedEncoding:
 
     def _assumptions(self) -> list[Any]:
         """Bounds, the configuration and all lemmas before a step; built once, before the processes part."""
-        found = within_bounds(self.system, self.terms, self.before)
+        found = bound_slots(self.system, self.terms, self.before)
         frozen = [i for i, slot in enumerate(self.system.slots) if slot.field.frozen and not slot.is_constant]
         if frozen:
             found.append(self._one_of({state for _, state in self.system.initial_states()}, frozen))
@@ -147,7 +147,6 @@ class BoundedEncoding:
         return [(f"assumption!{number}", each, ()) for number, each in enumerate(self._assumed)]
 
     def text(self, term: Any) -> str:
-        """Return a term in SMT-LIB 2."""
         known = self._names.get(term.get_id())
         return known if known is not None else str(term.sexpr())
 
@@ -163,7 +162,7 @@ class BoundedEncoding:
         """Return the lemmas on the state before a step."""
         return list(self._lemma_terms.values())
 
-    def guarded(self, task: ProofTask) -> tuple[list[Any], Symbols]:
+    def take_step(self, task: ProofTask) -> tuple[list[Any], Symbols]:
         """Return the guard of a task's step and the state after it."""
         return self._transition(task)
 
@@ -177,15 +176,18 @@ class BoundedEncoding:
     def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
         """Return the negated conclusion; all but the bounds themselves may assume them after the step."""
         if task.step is None:
-            return [z3.Not(condition(self.system, self.terms, self.before, goal.predicate))]
+            return [z3.Not(lift_condition(self.system, self.terms, self.before, goal.predicate))]
         after = self._transition(task)[1]
         if goal.name == BOUNDS:
-            return [z3.Not(condition(self.system, self.terms, after, goal.predicate))]
+            return [z3.Not(lift_condition(self.system, self.terms, after, goal.predicate))]
         if task.step not in self._after_bounds:
-            self._after_bounds[task.step] = condition(self.system, self.terms, after, self._in_bounds)
-        return [self._after_bounds[task.step], z3.Not(self.kept(z3.And(self._disturbed(task, goal.name)), after))]
+            self._after_bounds[task.step] = lift_condition(self.system, self.terms, after, self._in_bounds)
+        return [
+            self._after_bounds[task.step],
+            z3.Not(self.substitute_after(z3.And(self._find_disturbed(task, goal.name)), after)),
+        ]
 
-    def kept(self, term: Any, after: Symbols) -> Any:
+    def substitute_after(self, term: Any, after: Symbols) -> Any:
         """Return a formula on the state before a step, read on the state after it."""
         pairs = [
             (one, self.terms.lift(other))
@@ -196,24 +198,24 @@ class BoundedEncoding:
 
     def states(self, task: ProofTask, found: z3.ModelRef) -> tuple[State, State] | None:
         """Return the state before and the state after in a model of a refuted obligation; None where these are no states."""
-        before = state_of(self.system, self.terms, found, self.before)
-        after = before if task.step is None else state_of(self.system, self.terms, found, self._transition(task)[1])
+        before = read_state(self.system, self.terms, found, self.before)
+        after = before if task.step is None else read_state(self.system, self.terms, found, self._transition(task)[1])
         return before, after
 
 
-def _all(terms: Sequence[Any]) -> Any:
+def _conjoin(terms: Sequence[Any]) -> Any:
     """Z3 writes a conjunction of nothing as no solver reads it."""
     return z3.And(terms) if terms else z3.BoolVal(True)
 
 
-def _symbol(value: Any) -> Any:
+def _find_symbol(value: Any) -> Any:
     """Return the variable inside a slot's term; None for a constant."""
     while z3.is_expr(value) and value.num_args():
         value = value.arg(0)
     return value if z3.is_expr(value) else None
 
 
-def symbols_of(terms: Iterable[Any]) -> dict[str, Any]:
+def find_symbols(terms: Iterable[Any]) -> dict[str, Any]:
     """Return the uninterpreted symbols of some terms, by name."""
     found: dict[str, Any] = {}
     seen: set[int] = set()
@@ -229,16 +231,16 @@ def symbols_of(terms: Iterable[Any]) -> dict[str, Any]:
     return found
 
 
-def inductive_among(system: System, lemmas: Sequence[Lemma]) -> list[Lemma]:
+def find_inductive(system: System, lemmas: Sequence[Lemma]) -> list[Lemma]:
     """The lemmas that are inductive together: those are dropped that do not hold at first, or that a step can break."""
     first = [state for _, state in system.initial_states()]
     live = [each for each in lemmas if all(ints.evaluate(system, state, each.condition) for state in first)]
     reading = BoundedEncoding(system, live, Property("nothing", "", lambda k, s: True, (), ""))
-    solvers = {task: _breaking(reading, task, live) for task in reading.tasks() if task.step is not None}
+    solvers = {task: _make_breaking_solver(reading, task, live) for task in reading.tasks() if task.step is not None}
     stale = set(solvers)
     while stale:
         task = min(stale, key=lambda each: each.step or 0)
-        broken = _broken(solvers[task], live)
+        broken = _find_broken(solvers[task], live)
         if not broken:
             stale.discard(task)
             continue
@@ -247,18 +249,18 @@ def inductive_among(system: System, lemmas: Sequence[Lemma]) -> list[Lemma]:
     return live
 
 
-def _breaking(reading: BoundedEncoding, task: ProofTask, lemmas: Sequence[Lemma]) -> Any:
+def _make_breaking_solver(reading: BoundedEncoding, task: ProofTask, lemmas: Sequence[Lemma]) -> Any:
     """Return a solver in which a lemma may be assumed before a step, and be asked to fail after it."""
     solver = z3.SolverFor("QF_FD")
-    guard, after = reading.guarded(task)
-    solver.add(*within_bounds(reading.system, reading.terms, reading.before), *guard)
+    guard, after = reading.take_step(task)
+    solver.add(*bound_slots(reading.system, reading.terms, reading.before), *guard)
     for each, term in zip(lemmas, reading.lemma_terms(), strict=True):
         solver.add(z3.Implies(z3.Bool(f"holds:{each.name}"), term))
-        solver.add(z3.Implies(z3.Bool(f"fails:{each.name}"), z3.Not(reading.kept(term, after))))
+        solver.add(z3.Implies(z3.Bool(f"fails:{each.name}"), z3.Not(reading.substitute_after(term, after))))
     return solver
 
 
-def _broken(solver: Any, live: Sequence[Lemma]) -> set[str]:
+def _find_broken(solver: Any, live: Sequence[Lemma]) -> set[str]:
     """Names of lemmas that fail in one model, of those that can; all of them where the solver gives up."""
     if not live:
         return set()

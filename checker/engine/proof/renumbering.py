@@ -15,40 +15,40 @@ from typing import Any
 
 import z3
 
-from neverlost.checker.engine.proof.obligations import BOUNDS, CONSECUTION, BoundedEncoding, Goal, ProofTask, symbols_of
+from neverlost.checker.engine.proof.obligations import BOUNDS, CONSECUTION, BoundedEncoding, Goal, ProofTask, find_symbols
 from neverlost.model.interpreters.terms import (
     Symbols,
     Terms,
     TermsView,
-    bit_width,
-    condition,
+    bound_slots,
+    compute_bit_width,
+    lift_condition,
     transition,
     variables,
-    within_bounds,
 )
 from neverlost.model.system import System
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.property import Property
 
 
-def renumbered(system: System) -> tuple[int, ...]:
+def find_renumbered(system: System) -> tuple[int, ...]:
     """Return the slots whose numbers a system makes ranks after every step; none where it does not, or where that is not apart.
 
     It is apart if the ranks are made of these numbers alone, and nothing else that follows a step reads them.
     """
-    terms = Terms(bit_width(system))
+    terms = Terms(compute_bit_width(system))
     before = variables(system, terms, "before")
-    after = _normalised(system, terms, before)
+    after = _normalise(system, terms, before)
     written = [number for number, each in enumerate(after) if each is not before[number]]
     numbers = tuple(each for each in written if system.slots[each].field.kind == "number")
-    symbols = symbols_of(terms.lift(before[each]) for each in numbers).keys()
-    read_by_ranks = symbols_of(terms.lift(after[each]) for each in numbers).keys()
-    read_by_others = symbols_of(terms.lift(after[each]) for each in written if each not in numbers).keys()
+    symbols = find_symbols(terms.lift(before[each]) for each in numbers).keys()
+    read_by_ranks = find_symbols(terms.lift(after[each]) for each in numbers).keys()
+    read_by_others = find_symbols(terms.lift(after[each]) for each in written if each not in numbers).keys()
     is_apart = read_by_ranks <= symbols and not read_by_others & symbols
     return numbers if is_apart and not any(system.slots[each].is_constant for each in numbers) else ()
 
 
-def _normalised(system: System, terms: Terms, symbols: Symbols) -> Symbols:
+def _normalise(system: System, terms: Terms, symbols: Symbols) -> Symbols:
     """Return what becomes of a symbolic state after every step."""
     view = TermsView(system, symbols)
     if system.model.normalise is not None:
@@ -62,24 +62,28 @@ class Renumbered(BoundedEncoding):
     def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
         super().__init__(system, lemmas, goal)
         self._as_they_are = replace(system, model=replace(system.model, normalise=None))
-        self._numbers = renumbered(system)
-        steps, self._bounds = len(system.steps), within_bounds(system, self.terms, self.before)
+        self._numbers = find_renumbered(system)
+        steps, self._bounds = len(system.steps), bound_slots(system, self.terms, self.before)
         ranking = ProofTask(CONSECUTION, steps, "renumbering: ranks are in the order of the numbers")
         renumbering = ProofTask(CONSECUTION, steps + 1, "renumbering: other numbers in the same order")
         self.renumbering = {ranking: self._ranks(), renumbering: self._other_numbers()}
 
     def _ranks(self) -> dict[str, list[Any]]:
         """Return the negation of: ranks stay in bounds, and every two are in the same order as their numbers."""
-        ranks = self._with_numbers(self.before, _normalised(self.system, self.terms, self.before))
-        bounds = z3.Not(condition(self.system, self.terms, ranks, self._in_bounds))
+        ranks = self._with_numbers(self.before, _normalise(self.system, self.terms, self.before))
+        bounds = z3.Not(lift_condition(self.system, self.terms, ranks, self._in_bounds))
         return {BOUNDS: [bounds], **{name: [z3.Not(each)] for name, each in self._same_order(ranks).items()}}
 
     def _other_numbers(self) -> dict[str, list[Any]]:
         """Return the negation of: a condition is true of all numbers in the same order."""
         fresh = variables(self.system, self.terms, "renumbered")
-        given = [*within_bounds(self.system, self.terms, fresh), *self._same_order(fresh).values()]
+        given = [*bound_slots(self.system, self.terms, fresh), *self._same_order(fresh).values()]
         return {
-            f"{lemma.name} {number}": [*given, part, z3.Not(self.kept(part, self._with_numbers(self.before, fresh)))]
+            f"{lemma.name} {number}": [
+                *given,
+                part,
+                z3.Not(self.substitute_after(part, self._with_numbers(self.before, fresh))),
+            ]
             for lemma in self.lemmas
             for number, (part, read) in enumerate(self._conjuncts[lemma.name], start=1)
             if read & set(self._numbers)
@@ -126,6 +130,6 @@ class Renumbered(BoundedEncoding):
         assert task.step is not None
         if task.step not in self._after:
             guard, moved = transition(self._as_they_are, self.terms, self.system.steps[task.step], self.before)
-            after = self._with_numbers(_normalised(self.system, self.terms, moved), moved)
+            after = self._with_numbers(_normalise(self.system, self.terms, moved), moved)
             self._after[task.step] = [self.terms.lift(each) for _, each in guard], after
         return self._after[task.step]

@@ -13,7 +13,7 @@ from typing import Any
 
 import z3
 
-from neverlost.checker.engine.proof.obligations import Goal, ProofTask, Reading, symbols_of
+from neverlost.checker.engine.proof.obligations import Goal, ProofTask, Reading, find_symbols
 
 SCHEMA = "neverlost.obligations/1"
 MANIFEST = "obligations.json"
@@ -29,14 +29,14 @@ class SharedDefinitions:
             parameters = " ".join(f"({each.sexpr()} Int)" for each in variables)
             self.lines.append(f"(define-fun {name} ({parameters}) Bool {term.sexpr()})")
             bound = {each.decl().name() for each in variables}
-            self.symbols |= {key: text for key, text in _symbols([term]).items() if key not in bound}
+            self.symbols |= {key: text for key, text in _format_symbols([term]).items() if key not in bound}
 
 
-def text_of(reading: Reading, task: ProofTask, shared: SharedDefinitions, some: Sequence[Goal] | None = None) -> str:
+def format_task(reading: Reading, task: ProofTask, shared: SharedDefinitions, some: Sequence[Goal] | None = None) -> str:
     """Return a task's obligations, or some of them, as SMT-LIB 2."""
     premises, chosen = reading.premises(task), reading.goals(task) if some is None else some
     goals: list[tuple[Goal, list[Any]]] = [(goal, reading.refutation(task, goal)) for goal in chosen]
-    symbols = shared.symbols | _symbols([*premises, *(each for _, refuted in goals for each in refuted)])
+    symbols = shared.symbols | _format_symbols([*premises, *(each for _, refuted in goals for each in refuted)])
     lines = [f"; {task.kind}: {task.label}; every check must answer unsat", f"(set-logic {reading.logic})"]
     lines += [symbols[name] for name in sorted(symbols)] + shared.lines
     lines += [f"(assert {reading.text(each)})" for each in premises]
@@ -47,19 +47,19 @@ def text_of(reading: Reading, task: ProofTask, shared: SharedDefinitions, some: 
     return "\n".join([*lines, ""])
 
 
-def _symbols(terms: Iterable[Any]) -> dict[str, str]:
-    return {name: each.sexpr() for name, each in symbols_of(terms).items()}
+def _format_symbols(terms: Iterable[Any]) -> dict[str, str]:
+    return {name: each.sexpr() for name, each in find_symbols(terms).items()}
 
 
-def name_of(number: int, kind: str) -> str:
+def name_file(number: int, kind: str) -> str:
     return f"{number:03}-{kind}.smt2"
 
 
-def files_of(texts: Sequence[tuple[ProofTask, str]], about: dict[str, Any]) -> dict[str, bytes]:
+def format_files(texts: Sequence[tuple[ProofTask, str]], about: dict[str, Any]) -> dict[str, bytes]:
     """Return the files of a proof by name, with the manifest that lists them."""
     files, listed = {}, []
     for number, (task, text) in enumerate(texts):
-        name, content = name_of(number, task.kind), text.encode()
+        name, content = name_file(number, task.kind), text.encode()
         files[name] = content
         found = hashlib.sha256(content).hexdigest()
         listed.append(
@@ -113,6 +113,6 @@ def solve_with_cvc5(text: str, patience: float | None = None, options: Mapping[s
 SOLVERS: dict[str, Solve] = {"z3": solve_with_z3, "cvc5": solve_with_cvc5}
 
 
-def premises_of(text: str) -> str:
+def cut_premises(text: str) -> str:
     """Return what a file assumes as a text with one check; `unsat` there would prove anything."""
     return text.partition("(push 1)")[0] + "(check-sat)\n"

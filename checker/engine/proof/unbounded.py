@@ -9,7 +9,7 @@ from typing import Any
 
 import z3
 
-from neverlost.checker.engine.proof.obligations import BOUNDS, CONSECUTION, INITIATION, SAFETY, Goal, ProofTask, symbols_of
+from neverlost.checker.engine.proof.obligations import BOUNDS, CONSECUTION, INITIATION, SAFETY, Goal, ProofTask, find_symbols
 from neverlost.model.interpreters.terms import Terms
 from neverlost.model.interpreters.unbounded_terms import (
     Assuming,
@@ -17,12 +17,12 @@ from neverlost.model.interpreters.unbounded_terms import (
     OpenState,
     OpenView,
     is_open,
-    open_axes,
-    open_initial,
-    open_steps,
-    open_transition,
-    open_variables,
+    list_open_axes,
+    make_open_initial,
+    make_open_steps,
+    make_open_variables,
     require_positive,
+    take_open_step,
 )
 from neverlost.model.system import State, System
 from neverlost.specs.errors import InputError
@@ -46,15 +46,15 @@ class UnboundedEncoding:
 
     def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
         self.system, self.lemmas, self.goal = system, tuple(lemmas), goal
-        if not open_axes(system):
+        if not list_open_axes(system):
             raise InputError(f"model {system.model.name!r} has no reading without bounds; prove it without --unbounded")
-        self.unbounded = tuple(f"{axis}s" for axis in open_axes(system))
-        self.before = open_variables(system, "before")
-        self.steps = open_steps(system)
-        self.transitions = [open_transition(system, step, self.before) for step, _ in self.steps]
+        self.unbounded = tuple(f"{axis}s" for axis in list_open_axes(system))
+        self.before = make_open_variables(system, "before")
+        self.steps = make_open_steps(system)
+        self.transitions = [take_open_step(system, step, self.before) for step, _ in self.steps]
         self._grown = {name for each in system.model.unbounded for name in each.fields}
         self._indices = {name for each in system.model.unbounded for name in each.indices}
-        self._axes = open_axes(system)
+        self._axes = list_open_axes(system)
         self._assuming = Assuming(None, self._axes)
         self._instantiated: dict[int, tuple[Any, int, tuple[Any, ...]]] = {}
         view = OpenView(system, self.before)
@@ -76,7 +76,7 @@ class UnboundedEncoding:
             return [Goal(self.goal.name, self.goal.condition)]
         conjuncts = [each for of_lemma in self._conjuncts for each in of_lemma]
         if task.step is not None:
-            written = self._written(task.step)
+            written = self._find_written(task.step)
             conjuncts = [each for each in conjuncts if each.reads & written]
         return [Goal(BOUNDS, self._in_bounds), *(each.goal for each in conjuncts)]
 
@@ -90,9 +90,9 @@ class UnboundedEncoding:
             name = lemma.name if many == 1 else f"{lemma.name}, {number + 1} of {many}"
             return Goal(name, lambda k, s: lemma.conjuncts(k, s)[number])
 
-        return [Conjunct(goal(number), frozenset(symbols_of([each]))) for number, each in enumerate(found)]
+        return [Conjunct(goal(number), frozenset(find_symbols([each]))) for number, each in enumerate(found)]
 
-    def _written(self, step: int) -> set[str]:
+    def _find_written(self, step: int) -> set[str]:
         """Return the symbols of the state before a step that it may change."""
         before, after = self.before, self.transitions[step][1]
         pairs = [(one, other) for one, other in zip(before.values, after.values, strict=True) if one is not other]
@@ -128,10 +128,10 @@ class UnboundedEncoding:
     def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
         if task.kind == INITIATION:
             states = sorted({state for _, state in self.system.initial_states()})
-            return [z3.Or([self._refuted(open_initial(self.system, each), goal, [])[0] for each in states])]
+            return [z3.Or([self._refute(make_open_initial(self.system, each), goal, [])[0] for each in states])]
         after = self.before if task.step is None else self.transitions[task.step][1]
         elements = self._elements(task)
-        refuted, fresh = self._refuted(after, goal, elements)
+        refuted, fresh = self._refute(after, goal, elements)
         return [*self._instances(elements, fresh), refuted] if fresh else [refuted]
 
     def _elements(self, task: ProofTask) -> list[Any]:
@@ -153,11 +153,11 @@ class UnboundedEncoding:
                     found.append(instance)
         return found
 
-    def _refuted(self, state: OpenState, goal: Goal, witnesses: list[Any]) -> tuple[Any, list[Any]]:
+    def _refute(self, state: OpenState, goal: Goal, witnesses: list[Any]) -> tuple[Any, list[Any]]:
         k = Concluding(None, self._axes, witnesses)
         concluded = k.lift(goal.predicate(k, OpenView(self.system, state)))
         require_positive(concluded, k.quantified)
-        named = symbols_of([concluded])
+        named = find_symbols([concluded])
         return z3.Not(concluded), [each for each in k.made if str(each) in named]
 
     def states(self, task: ProofTask, found: z3.ModelRef) -> tuple[State, State] | None:
@@ -166,15 +166,15 @@ class UnboundedEncoding:
 
     def definitions(self) -> list[tuple[str, Any, tuple[Any, ...]]]:
         """Return the schemas, as functions that instances call."""
-        return [(_schema(number), each.formula, each.variables) for number, each in enumerate(self._assuming.schemas)]
+        return [(_name_schema(number), each.formula, each.variables) for number, each in enumerate(self._assuming.schemas)]
 
     def text(self, term: Any) -> str:
         """Return a term in SMT-LIB 2; an instance of a schema as a call."""
         known = self._instantiated.get(term.get_id())
         if known is None:
             return str(term.sexpr())
-        return f"({_schema(known[1])} {' '.join(each.sexpr() for each in known[2])})"
+        return f"({_name_schema(known[1])} {' '.join(each.sexpr() for each in known[2])})"
 
 
-def _schema(number: int) -> str:
+def _name_schema(number: int) -> str:
     return f"assumption!{number}"

@@ -44,22 +44,22 @@ class Expansion:
             self.generated += len(rows)
             self.fired[self.system.steps[number].action.name] += len(rows)
             parts.append(words)
-        return self._identified(np.concatenate(parts, axis=1)) if parts else None
+        return self._identify(np.concatenate(parts, axis=1)) if parts else None
 
-    def _identified(self, states: Packed) -> Packed:
+    def _identify(self, states: Packed) -> Packed:
         return self.symmetry.canonical(states) if self.symmetry else states
 
     def steps(self, batch: Packed) -> Iterator[tuple[int, NDArray[np.intp], Packed]]:
         """Yield step number, rows of the batch and target states; nothing is counted."""
         for number, rows, words in self._successors.of(batch):
-            yield number, rows, self._identified(words)
+            yield number, rows, self._identify(words)
 
-    def taken(self, batch: Packed) -> Taken:
+    def take_steps(self, batch: Packed) -> Taken:
         """Return every step from the states of a batch; nothing is counted."""
         parts = list(self._successors.of(batch))
         after = np.concatenate([batch[:, :0], *[words for _, _, words in parts]], axis=1)
         numbers = np.concatenate([np.empty(0, np.int64), *[np.full(len(rows), number) for number, rows, _ in parts]])
-        return Taken(numbers, np.concatenate([np.empty(0, np.int64), *[rows for _, rows, _ in parts]]), self._identified(after))
+        return Taken(numbers, np.concatenate([np.empty(0, np.int64), *[rows for _, rows, _ in parts]]), self._identify(after))
 
 
 @dataclass(frozen=True)

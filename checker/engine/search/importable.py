@@ -27,23 +27,23 @@ class Homes:
 
         Errors: `ImportError` or `AttributeError` where this machine has no such module, or another one.
         """
-        model: Model = _imported(self.model)
-        return model, [_imported(each) for each in self.properties]
+        model: Model = _import_home(self.model)
+        return model, [_import_home(each) for each in self.properties]
 
 
-def homes_of(model: Model, asked: Sequence[Property]) -> Homes | None:
+def find_homes(model: Model, asked: Sequence[Property]) -> Homes | None:
     """Return where another process finds a model and properties; None where one of them was made while this process runs."""
-    home, *homes = [_home_of(each) for each in (model, *asked)]
+    home, *homes = [_find_home(each) for each in (model, *asked)]
     known = tuple(each for each in homes if each is not None)
     return Homes(home, known) if home is not None and len(known) == len(homes) else None
 
 
-def _home_of(value: object) -> Place | None:
+def _find_home(value: object) -> Place | None:
     modules = [(name, vars(module)) for name, module in [*sys.modules.items()] if hasattr(module, "__dict__")]
     found = ((module, name) for module, names in modules for name, held in [*names.items()] if held is value)
     return min((each for each in found if each[0] not in ("__main__", "__mp_main__")), default=None)
 
 
-def _imported(place: Place) -> Any:
+def _import_home(place: Place) -> Any:
     module, name = place
     return getattr(importlib.import_module(module), name)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from neverlost.checker.engine.search.configurations import Configurations
 from neverlost.checker.engine.search.symmetry import Symmetry
-from neverlost.model.interpreters.columns import Packed, holds
+from neverlost.model.interpreters.columns import Packed, evaluate_condition
 from neverlost.model.system import System, Words
 from neverlost.specs.property import Property
 
@@ -63,7 +63,7 @@ class Checks:
         if self.symmetry:
             report.orbits += self.symmetry.orbit_total(states)
         for number, each in enumerate(self.properties):
-            broken = np.flatnonzero(~holds(self.system, states, each.condition))
+            broken = np.flatnonzero(~evaluate_condition(self.system, states, each.condition))
             if len(broken):
                 self._note(number, states.take(broken, axis=1), homes[broken], report)
 

@@ -13,11 +13,11 @@ from neverlost.checker.engine.host.resources import (
     OUT_OF_MEMORY,
     classify_exhaustion,
     free_memory_at_start,
+    measure_memory,
     peak_memory,
-    used_memory,
 )
-from neverlost.checker.engine.outcome import Behaviour, Counts, EngineError, Finding, Outcome, Verdict, replayed
-from neverlost.checker.engine.reached_states_system import beginning
+from neverlost.checker.engine.outcome import Behaviour, Counts, EngineError, Finding, Outcome, Verdict, replay
+from neverlost.checker.engine.reached_states_system import pack_initial_states
 from neverlost.checker.engine.search.level_report import LevelReport, Violations
 from neverlost.checker.engine.search.options import Options, Reporter, SearchProgress
 from neverlost.checker.engine.search.owned_states import OwnedStates
@@ -66,7 +66,7 @@ class LevelSearch:
             self.reason = classify_exhaustion(problem)
 
     def _seed(self) -> None:
-        packed = beginning(self.system)
+        packed = pack_initial_states(self.system)
         owned = self.workers.owned if isinstance(self.workers, Local) else None
         if owned is None:
             raise EngineError("a search starts in one process")
@@ -132,15 +132,15 @@ class LevelSearch:
             return f"the depth limit of {limits.depth} levels was reached"
         if limits.states is not None and self.growth and self.growth[-1][1] > limits.states:
             return limits.too_many_states
-        if limits.memory_bytes is not None and used_memory() > limits.memory_bytes:
+        if limits.memory_bytes is not None and measure_memory() > limits.memory_bytes:
             return limits.too_little_memory
-        if limits.memory_bytes is None and used_memory() > MOST_OF_MEMORY * free_memory_at_start():
+        if limits.memory_bytes is None and measure_memory() > MOST_OF_MEMORY * free_memory_at_start():
             free = f"{free_memory_at_start() >> 20:,} MiB that were free at the start"
             return f"{OUT_OF_MEMORY}: three quarters of the {free} are used; --memory-limit SIZE allows more, and uses the disk"
         return None
 
     def _report_progress(self) -> None:
-        used = used_memory()
+        used = measure_memory()
         self.peak = max(self.peak, used)
         if self.reporter is None:
             return
@@ -178,7 +178,7 @@ class LevelSearch:
             stopped = self.reason is not None or self._is_decided()
             return Finding(broken, cell, Verdict.INCONCLUSIVE if stopped else Verdict.HOLDS)
         try:
-            return Finding(broken, cell, Verdict.VIOLATED, replayed(self.system, self._trace(*where), broken))
+            return Finding(broken, cell, Verdict.VIOLATED, replay(self.system, self._trace(*where), broken))
         except KeyboardInterrupt:  # what leads to the others is not asked for any more
             self.reason, self.found = INTERRUPTED, {}
             return Finding(broken, cell, Verdict.INCONCLUSIVE)

@@ -66,10 +66,6 @@ class SearchLimits:
         """What is said where the limit of time was reached."""
         return f"the time limit of {self.seconds:g} s was reached"
 
-    def after(self, seconds: float) -> SearchLimits:
-        """Return what is left after so much time."""
-        return self if self.seconds is None else replace(self, seconds=max(0.0, self.seconds - seconds))
-
     @property
     def too_many_states(self) -> str:
         """What is said where the limit of states was reached."""

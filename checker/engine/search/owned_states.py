@@ -11,7 +11,6 @@ from neverlost.checker.engine.search.configurations import Configurations
 from neverlost.checker.engine.search.expansion import BATCH, Expansion, Taken
 from neverlost.checker.engine.search.level_report import Checks, LevelReport
 from neverlost.checker.engine.search.symmetry import Symmetry
-from neverlost.checker.engine.search.visited_runs import VisitedRuns
 from neverlost.checker.engine.search.visited_states import StateSet
 from neverlost.checker.engine.storage.levels import PACKED, StateFile, Store
 from neverlost.model.interpreters.columns import Packed
@@ -30,11 +29,7 @@ class OwnedStates:
         self.checks = Checks(system, properties, self.configurations, self.symmetry)
         self.states = StateSet(system.words)
         self.bounds: list[int] = [0]
-        self.runs = VisitedRuns()
-        self.distinct = 0
-        self._store: Store | None = None
         self._looked: tuple[Packed, Taken, int] | None = None
-        self._fresh: Packed | None = None
         self._next = 0
 
     @property
@@ -44,14 +39,9 @@ class OwnedStates:
 
     @property
     def _width(self) -> int:
-        """How many states the frontier has."""
-        if self._fresh is not None:
-            return int(self._fresh.shape[1])
         return self.bounds[-1] - self.bounds[-2] if len(self.bounds) > 1 else 0
 
     def _frontier(self, start: int, end: int) -> Packed:
-        if self._fresh is not None:
-            return np.ascontiguousarray(self._fresh[:, start:end])
         return self.states.slice(self.bounds[-2] + start, self.bounds[-2] + end)
 
     def _batches(self) -> Iterator[Packed]:
@@ -60,11 +50,10 @@ class OwnedStates:
 
     @property
     def known(self) -> int:
-        """Distinct states so far; those of an unfinished level count once nothing is on storage."""
-        return self.distinct if self.runs else len(self.states)
+        """Distinct states so far."""
+        return len(self.states)
 
     def absorb(self, states: Packed) -> None:
-        """Insert states."""
         self.states.add(states)
 
     def expand(self) -> None:
@@ -76,65 +65,30 @@ class OwnedStates:
         if found is not None:
             self.states.add(found)
 
-    def start_level(self) -> None:
-        """Make the newest closed level the frontier."""
-        self._next = 0
-
     def close_level(self) -> LevelReport:
         """Return the states inserted since the last level become the frontier, and are checked."""
-        start, end = self.bounds[-1], len(self.states)
-        self.bounds.append(end)
-        self._fresh = self.runs.unvisited(self.states.slice(start, end)) if self.runs else None
-        self.start_level()
+        self.bounds.append(len(self.states))
+        self._next = 0
         report = self.checks.report(self._width)
-        self.distinct += report.new
         for batch in self._batches():
             self.checks.add(batch, report)
         return report
 
     def restore_level(self, generated: int, fired: Mapping[str, int]) -> None:
         """Close a level whose states were adopted from a store, with what an earlier search counted."""
-        self.distinct += len(self.states) - self.bounds[-1]
         self.bounds.append(len(self.states))
-        self._fresh = None
         self.expansion.generated += generated
         self.expansion.fired.update(fired)
-        self.start_level()
+        self._next = 0
 
     def keep(self, location: str, depth: int) -> StateFile:
         """Write the frontier as a level's file."""
         width = self._width
         whole = self._frontier(0, width) if width else np.empty((self.system.words, 0), np.uint64)
-        return self._attached(location).write_level(depth, whole, PACKED)
-
-    def _attached(self, location: str) -> Store:
-        if self._store is None:
-            self._store = Store.attach(location)
-        return self._store
-
-    def offload(self, location: str) -> None:
-        """Move the visited states to storage, as sorted runs by range of keys; the frontier stays here.
-
-        The levels themselves must be in the store already.
-        """
-        self.runs.add(self._attached(location), self.states)
-        frontier = self._frontier(0, self._width) if self._width else np.empty((self.system.words, 0), np.uint64)
-        self.states = StateSet(self.system.words)
-        self.states.add(frontier)
-        self.bounds, self._fresh = [0, len(self.states)], None
-        self.start_level()
-
-    def level(self, depth: int) -> Packed:
-        """Return the states of a level, of those still in memory.  Units: depth 0 is the initial one."""
-        return self.states.slice(self.bounds[depth], self.bounds[depth + 1])
+        return Store.attach(location).write_level(depth, whole, PACKED)
 
     def _level_batches(self, depth: int) -> Iterator[Packed]:
-        """Yield a level in batches; once states were moved to storage, its files."""
-        if self.runs and self._store is not None:
-            for file in self._store.levels()[depth].files:
-                states = self._store.packed(file)
-                yield from (np.array(states[:, start : start + BATCH]) for start in range(0, states.shape[1], BATCH))
-            return
+        """Yield a level in batches."""
         for start in range(self.bounds[depth], self.bounds[depth + 1], BATCH):
             yield self.states.slice(start, min(start + BATCH, self.bounds[depth + 1]))
 
@@ -143,18 +97,18 @@ class OwnedStates:
 
         Of several configurations, only some are asked for.
         """
-        if not self.runs and self.configurations.count == 1:
+        if self.configurations.count == 1:
             start, end = self.bounds[depth], self.bounds[depth + 1]
             if end - start <= BATCH:
-                batch, taken, first = self._looked_through(start, end)
+                batch, taken, first = self._look_through(start, end)
                 yield batch, taken, start - first, end - first
                 return
         for batch in self._level_batches(depth):
             if self.configurations.count > 1:
                 batch = batch.compress(np.isin(self.configurations.of(batch), homes), axis=1)
-            yield batch, self.expansion.taken(batch), 0, batch.shape[1]
+            yield batch, self.expansion.take_steps(batch), 0, batch.shape[1]
 
-    def _looked_through(self, start: int, end: int) -> tuple[Packed, Taken, int]:
+    def _look_through(self, start: int, end: int) -> tuple[Packed, Taken, int]:
         """Return the steps from some levels at once, which is much faster where they are small, and where the first one begins.
 
         Who looks for a trace asks for level after level, backwards.
@@ -162,7 +116,7 @@ class OwnedStates:
         if self._looked is None or not self._looked[2] <= start < end <= self._looked[2] + self._looked[0].shape[1]:
             first = next(each for each in self.bounds if each >= end - BATCH)
             states = self.states.slice(first, end)
-            self._looked = states, self.expansion.taken(states), first
+            self._looked = states, self.expansion.take_steps(states), first
         return self._looked
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:

@@ -10,22 +10,22 @@ import numpy as np
 
 from neverlost.checker.engine.search.level_report import LevelReport
 from neverlost.checker.engine.search.options import Options
-from neverlost.checker.engine.storage.levels import Level, Store, Violation, meta_of
+from neverlost.checker.engine.storage.levels import Level, Store, Violation, describe_search
 from neverlost.model.system import System
 from neverlost.specs.property import Property
 
 
-def opened(place: Path | str, system: System, properties: Sequence[Property], options: Options) -> Store:
+def open_store(place: Path | str, system: System, properties: Sequence[Property], options: Options) -> Store:
     """Return the store of a search: a new one, or with `--resume` that of an earlier search for the same thing.
 
     Errors: `InputError` where there is one already, or none to resume, or one of something else.
     """
     forgets = options.every_configuration and not options.keep_going
-    meta = meta_of(system, properties, options.symmetry) | {"forgets_decided": forgets}
+    meta = describe_search(system, properties, options.symmetry) | {"forgets_decided": forgets}
     return Store.open(place, meta) if options.resume else Store.create(place, meta)
 
 
-def kept(report: LevelReport, properties: Sequence[Property]) -> dict[str, Any]:
+def describe_report(report: LevelReport, properties: Sequence[Property]) -> dict[str, Any]:
     """Return what a level's manifest says about its report."""
     found = sorted(report.violations.items())
     homes = report.by_configuration
@@ -35,8 +35,7 @@ def kept(report: LevelReport, properties: Sequence[Property]) -> dict[str, Any]:
     }
 
 
-def reported(level: Level, properties: Sequence[Property]) -> LevelReport:
-    """Return the report of a level that was kept."""
+def restore_report(level: Level, properties: Sequence[Property]) -> LevelReport:
     numbers = {each.name: number for number, each in enumerate(properties)}
     violations = {(numbers[each.property], each.configuration): each.state for each in level.violations}
     homes = level.facts.get("by_configuration")

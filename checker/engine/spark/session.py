@@ -22,10 +22,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
 
+from neverlost.checker.engine.host import interrupts
 from neverlost.checker.engine.host.numpy_cpu import environment
-from neverlost.checker.engine.host.processes import SAFE_PATH, environment_with
+from neverlost.checker.engine.host.processes import SAFE_PATH, change_environment
 from neverlost.checker.engine.host.resources import ResourceExhausted
-from neverlost.checker.engine.spark.java import java_home, temporary_folder
+from neverlost.checker.engine.spark.java import find_java_home, make_temporary_folder
 from neverlost.specs.errors import InputError
 
 CONNECT_PORT = 15002
@@ -91,7 +92,7 @@ def check_requirements(master: str) -> None:
     if importlib.util.find_spec("pyspark") is None:
         raise InputError("the Spark engine needs pyspark, which is not installed; pip install 'neverlost[spark]'")
     if not is_connect(master):
-        java_home()
+        find_java_home()
     _check_reachable(master)
 
 
@@ -128,7 +129,7 @@ def is_running() -> bool:
     return SparkContext._active_spark_context is not None or SparkSession.getActiveSession() is not None
 
 
-def ui_address(session: Any) -> str | None:
+def find_ui_address(session: Any) -> str | None:
     """Return where the session can be watched, if it can."""
     return getattr(getattr(session, "sparkContext", None), "uiWebUrl", None) if not is_remote(session) else None
 
@@ -149,36 +150,36 @@ def start(master: str, conf: Mapping[str, str], name: str) -> Any:
         | {key: value for key, value in conf.items() if not key.startswith("neverlost.")}
     )
     try:
-        session = _connected(master, settings) if is_connect(master) else _classic(master, settings, name)
+        session = _connect(master, settings) if is_connect(master) else _start_classic(master, settings, name)
     except (InputError, ResourceExhausted):
         raise
     except Exception as problem:
-        raise InputError(f"cannot start Spark on {master!r}: {reason(problem)}; {_CHECK}") from None
+        raise InputError(f"cannot start Spark on {master!r}: {find_reason(problem)}; {_CHECK}") from None
     if not master.startswith("local"):
         _ship(session)
     return session
 
 
-def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
+def _start_classic(master: str, settings: Mapping[str, str], name: str) -> Any:
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     java_gateway: Any = importlib.import_module("py4j.java_gateway")
     java_gateway.logging = java_gateway.logger  # what it says to all programs would be printed when one is interrupted
     conf = SparkConf().setMaster(master).setAppName(name).setAll(list(settings.items()))
-    with _quiet_start(master) as said:
+    with _start_quietly(master) as said:
         if master.startswith("local"):
             conf.setIfMissing("spark.local.dir", str(Path(said.name).parent))
         gateway = SparkContext._gateway
         try:
             if SparkContext._active_spark_context is None:
-                gateway = gateway or _launched(conf, said)
-                with _interrupts_left_alone():
+                gateway = gateway or _launch_java(conf, said)
+                with _leave_interrupts_alone():
                     SparkContext(gateway=gateway, conf=conf)
             session = SparkSession.builder.config(conf=conf).getOrCreate()
             session.sparkContext.setLogLevel("OFF")
         except Exception as problem:
-            cause, was_ended = _cause(said, problem), _was_ended(gateway, said)
+            cause, was_ended = _find_cause(said, problem), _was_ended(gateway, said)
             _forget()
             if was_ended:
                 raise ResourceExhausted(f"Spark's Java ended before it was ready: {cause}") from None
@@ -189,7 +190,7 @@ def _classic(master: str, settings: Mapping[str, str], name: str) -> Any:
 
 
 @contextmanager
-def _interrupts_left_alone() -> Iterator[None]:
+def _leave_interrupts_alone() -> Iterator[None]:
     """On Ctrl-C pyspark would ask Java to cancel jobs, over a connection on which an answer may be waited for."""
     before = signal.getsignal(signal.SIGINT)
     try:
@@ -199,7 +200,7 @@ def _interrupts_left_alone() -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
 
 
-def _launched(conf: Any, said: IO[bytes]) -> Any:
+def _launch_java(conf: Any, said: IO[bytes]) -> Any:
     """Java, started by pyspark, whose folder in which they meet is in ours: that is cleared where this process is killed.
 
     Java that does not find it any more, as its parent ended, would stay.
@@ -210,12 +211,16 @@ def _launched(conf: Any, said: IO[bytes]) -> Any:
     atexit.register(_end, begun)
 
     def begin(*given: Any, **named: Any) -> subprocess.Popen[bytes]:
-        begun.append(subprocess.Popen(*given, **named))
+        with interrupts.delay_interrupts():  # else one could come before it is known what to end
+            begun.append(subprocess.Popen(*given, **named))
         return begun[0]
 
     gateways.tempfile, gateways.Popen = SimpleNamespace(**vars(tempfile) | {"mkdtemp": here}), begin
     try:
         return gateways.launch_gateway(conf, {"stdout": said, "stderr": said})
+    except BaseException:
+        _end(begun)
+        raise
     finally:
         gateways.tempfile, gateways.Popen = tempfile, subprocess.Popen
         begun.clear()
@@ -229,20 +234,20 @@ def _end(processes: Iterable[subprocess.Popen[bytes]]) -> None:
 
 def _was_ended(gateway: Any, said: IO[bytes]) -> bool:
     """Return True if Java was ended by others: it is gone, or will be soon, and has not said why."""
-    if _lines(said):
+    if _list_lines(said):
         return False
     with suppress(subprocess.TimeoutExpired):
         return gateway is None or gateway.proc.wait(ENDS_WITHIN) is not None
     return False
 
 
-def _cause(said: IO[bytes], problem: Exception) -> str:
+def _find_cause(said: IO[bytes], problem: Exception) -> str:
     """Return what Java said last, or what Python did: the line that names an error."""
-    texts = [*_lines(said), reason(problem)]
+    texts = [*_list_lines(said), find_reason(problem)]
     return next((text for text in texts if "Exception" in text or "rror" in text), texts[-1])[:300]
 
 
-def _lines(said: IO[bytes]) -> list[str]:
+def _list_lines(said: IO[bytes]) -> list[str]:
     """Return what Java said, but for what it says whenever it starts."""
     said.seek(0)
     lines = map(str.strip, said.read().decode(errors="replace").splitlines())
@@ -268,7 +273,7 @@ def _forget() -> None:
 
 
 @contextmanager
-def asked(work: str, kept: str) -> Iterator[None]:
+def ask_spark(work: str, kept: str) -> Iterator[None]:
     """Something that Spark is asked for, as part of some work of which `kept` says what is not lost.
 
     Errors: `ResourceExhausted` when it has given up, or its Java is gone.
@@ -278,10 +283,10 @@ def asked(work: str, kept: str) -> Iterator[None]:
     except (ResourceExhausted, InputError):
         raise
     except Exception as problem:
-        raise ResourceExhausted(f"Spark gave up on {work}: {reason(problem)}; {kept}") from None
+        raise ResourceExhausted(f"Spark gave up on {work}: {find_reason(problem)}; {kept}") from None
 
 
-def reason(problem: Exception) -> str:
+def find_reason(problem: Exception) -> str:
     """Return the line of a long message that says what happened."""
     try:
         text = str(problem)
@@ -292,7 +297,7 @@ def reason(problem: Exception) -> str:
     return (causes or lines or [type(problem).__name__])[-1 if "Traceback" in text else 0][:300]
 
 
-def _connected(address: str, settings: Mapping[str, str]) -> Any:
+def _connect(address: str, settings: Mapping[str, str]) -> Any:
     from pyspark.sql import SparkSession
 
     session = SparkSession.builder.remote(address).getOrCreate()
@@ -303,49 +308,49 @@ def _connected(address: str, settings: Mapping[str, str]) -> Any:
 
 
 @contextmanager
-def _quiet_start(master: str) -> Iterator[IO[bytes]]:
+def _start_quietly(master: str) -> Iterator[IO[bytes]]:
     """An environment in which Java is found, logs nothing, and its Python workers find this project.
 
     What Java says all the same belongs into the file that is yielded.
     """
-    folder = temporary_folder()
+    folder = make_temporary_folder()
     Path(folder, "log4j2.properties").write_text(_QUIET)
     quiet = f"-Dlog4j2.configurationFile={folder}/log4j2.properties -Djava.io.tmpdir={folder}"
-    changed = _workers_python(master) | environment() | SAFE_PATH
-    changed["JAVA_HOME"] = str(java_home())
+    changed = _choose_python(master) | environment() | SAFE_PATH
+    changed["JAVA_HOME"] = str(find_java_home())
     changed["SPARK_SUBMIT_OPTS"] = " ".join(filter(None, [quiet, os.environ.get("SPARK_SUBMIT_OPTS")]))
-    with environment_with(changed), open(Path(folder, "java.log"), "w+b") as said:
+    with change_environment(changed), open(Path(folder, "java.log"), "w+b") as said:
         yield said
 
 
-def _workers_python(master: str) -> dict[str, str]:
+def _choose_python(master: str) -> dict[str, str]:
     """On this machine, workers run the same Python as this process, not whichever is first on the path."""
     return {"PYSPARK_PYTHON": sys.executable} if master.startswith("local") and "PYSPARK_PYTHON" not in os.environ else {}
 
 
 def _ship(session: Any) -> None:
     """Send the project's own source to the executors."""
-    archive = packed_source(temporary_folder())
+    archive = pack_source(make_temporary_folder())
     if is_remote(session):
         session.addArtifacts(str(archive), pyfile=True)
     else:
         session.sparkContext.addPyFile(str(archive))
 
 
-def packed_source(folder: Path) -> Path:
+def pack_source(folder: Path) -> Path:
     """Return the packages that executors need, as one archive that Python can import from."""
     archive = folder / "neverlost_source.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
         target.writestr("neverlost/__init__.py", "")
         for package in PACKAGES:
-            for name, content in _sources(files(package), package.replace(".", "/")):
+            for name, content in _list_sources(files(package), package.replace(".", "/")):
                 target.writestr(name, content)
     return archive
 
 
-def _sources(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
+def _list_sources(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
     for each in folder.iterdir():
         if each.is_dir() and each.name != "__pycache__":
-            yield from _sources(each, f"{prefix}/{each.name}")
+            yield from _list_sources(each, f"{prefix}/{each.name}")
         elif each.name.endswith((".py", ".toml", ".json")):
             yield f"{prefix}/{each.name}", each.read_bytes()

@@ -44,7 +44,7 @@ class Block:
     def __len__(self) -> int:
         return self.count
 
-    def stored(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """Return the block as it is in a file."""
         header = _HEADER.pack(self.count, self.different, len(self.content))
         return b"".join([header, self.first.tobytes(), self.content])
@@ -55,7 +55,7 @@ class Block:
         Errors: `ValueError` or `OSError` where the content is no such thing.
         """
         size = self.count * len(self.first)
-        whole = np.frombuffer(_zstd().decompress(self.content, decompressed_size=size + self.different), np.uint8)
+        whole = np.frombuffer(_get_zstd().decompress(self.content, decompressed_size=size + self.different), np.uint8)
         if np.bitwise_count(whole[:size]).sum(dtype=np.int64) != self.different:
             raise ValueError(f"not {self.different} bytes that differ")
         return whole[:size].reshape(self.count, -1), whole[size:]
@@ -68,7 +68,7 @@ Join = Callable[[Block], Rows]
 
 
 @cache
-def _zstd() -> Any:
+def _get_zstd() -> Any:
     from pyarrow import Codec
 
     return Codec("zstd", compression_level=1)
@@ -83,7 +83,6 @@ def split(rows: Rows) -> tuple[Bits, Different]:
 
 
 def join(block: Block) -> Rows:
-    """Return the states of a block."""
     bits, different = block.raw()
     differences = np.zeros((block.count, 8 * len(block.first)), np.uint8)
     differences[np.unpackbits(bits, axis=1, bitorder="little").view(np.bool_)] = different
@@ -92,14 +91,14 @@ def join(block: Block) -> Rows:
     return np.bitwise_xor.accumulate(rows, axis=0)
 
 
-def encoded(rows: Rows, by: Split = split) -> bytes:
+def encode_block(rows: Rows, by: Split = split) -> bytes:
     """One block, of as many states."""
     bits, different = by(rows)
-    content = _zstd().compress(bits.tobytes() + different.tobytes(), asbytes=True)
-    return Block(len(rows), len(different), rows[0].astype("<u8"), memoryview(content)).stored()
+    content = _get_zstd().compress(bits.tobytes() + different.tobytes(), asbytes=True)
+    return Block(len(rows), len(different), rows[0].astype("<u8"), memoryview(content)).to_bytes()
 
 
-def portions(rows: Rows) -> Iterator[Rows]:
+def cut_portions(rows: Rows) -> Iterator[Rows]:
     """Rows as those of each block."""
     return (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))
 
@@ -140,26 +139,29 @@ class Run:
         """The blocks that may have one of some ascending states."""
         if not len(rows) or not len(self.firsts):
             return
-        first, end = max(before(self.firsts, after(rows[0])) - 1, 0), before(self.firsts, after(rows[-1]))
+        first, end = (
+            max(count_before(self.firsts, make_successor(rows[0])) - 1, 0),
+            count_before(self.firsts, make_successor(rows[-1])),
+        )
         place = 0
         for number in range(first, end):
-            there = len(rows) if number + 1 == len(self.firsts) else place + before(rows[place:], self.firsts[number + 1])
+            there = len(rows) if number + 1 == len(self.firsts) else place + count_before(rows[place:], self.firsts[number + 1])
             if there > place:
                 yield self._read(self._starts[number])[0]
             place = there
 
     def between(self, low: Rows | None, high: Rows | None) -> Iterator[Block]:
         """The blocks that may have states from one up to another, which is left out; None is no bound."""
-        first = 0 if low is None else max(before(self.firsts, after(low)) - 1, 0)
-        return self.blocks(first, None if high is None else before(self.firsts, high))
+        first = 0 if low is None else max(count_before(self.firsts, make_successor(low)) - 1, 0)
+        return self.blocks(first, None if high is None else count_before(self.firsts, high))
 
 
-def before(rows: Rows, state: Rows) -> int:
+def count_before(rows: Rows, state: Rows) -> int:
     """Return how many of some ascending states come before a state."""
     wanted = state.tolist()
     return bisect_left(range(len(rows)), wanted, key=lambda number: rows[number].tolist())
 
 
-def after(state: Rows) -> Rows:
+def make_successor(state: Rows) -> Rows:
     """A row that comes right after a state and nothing else; it may have a word more."""
     return np.append(state, np.uint64(0))

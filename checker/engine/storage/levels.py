@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 from neverlost.checker.engine.digest import model_digest, property_digest
 from neverlost.checker.engine.outcome import EngineError
 from neverlost.checker.engine.storage import compact
-from neverlost.checker.engine.storage.sorted_states import unkeyed
-from neverlost.checker.engine.storage.storage import Bytes, Storage, storage
+from neverlost.checker.engine.storage.sorted_states import make_packed
+from neverlost.checker.engine.storage.storage import Bytes, Storage, open_storage
 from neverlost.model.plain import plain
 from neverlost.model.system import System
 from neverlost.specs.errors import InputError
@@ -106,7 +106,7 @@ class Level:
         return self.rows == 0
 
 
-def meta_of(system: System, properties: Iterable[Property] = (), symmetry: bool = False) -> dict[str, Any]:
+def describe_search(system: System, properties: Iterable[Property] = (), symmetry: bool = False) -> dict[str, Any]:
     """Return what a store must agree on with a search that resumes it."""
     asked = sorted(properties, key=lambda each: each.name)
     return {
@@ -137,7 +137,7 @@ class Store:
 
         Errors: `InputError` when the place holds a store already.
         """
-        place = storage(location)
+        place = open_storage(location)
         if not place.create("meta.json", [json.dumps(meta, indent=1).encode()]):
             raise InputError(f"state directory {place.location!r} already holds a search; add --resume, or choose another")
         return cls(place, meta)
@@ -151,7 +151,7 @@ class Store:
         store = cls.attach(location)
         for name, value in expected.items():
             if store.meta.get(name) != value:
-                held, asked = _shortly(store.meta.get(name)), _shortly(value)
+                held, asked = _shorten(store.meta.get(name)), _shorten(value)
                 raise InputError(
                     f"state directory {store.files.location!r} was made for another {name}: it holds {held},"
                     f" asked is {asked}; choose another directory, or search without --resume in a new one"
@@ -161,16 +161,16 @@ class Store:
     @classmethod
     def attach(cls, location: str | Path) -> Store:
         """Return the store as it is, for readers that take its own word for what it holds."""
-        place = storage(location)
+        place = open_storage(location)
         content = place.read("meta.json")
         if content is None:
             raise InputError(f"no stored search in {place.location!r} (meta.json is missing); search without --resume first")
-        return cls(place, _parsed(content, f"{place.location}/meta.json"))
+        return cls(place, _parse_object(content, f"{place.location}/meta.json"))
 
     @classmethod
     def exists(cls, location: str | Path) -> bool:
         """Return True if the place holds a store."""
-        return storage(location).read("meta.json") is not None
+        return open_storage(location).read("meta.json") is not None
 
     @cached_property
     def identity(self) -> bytes:
@@ -186,7 +186,7 @@ class Store:
         """Return a new file of states under a name that is used once; it counts once a manifest lists it."""
         content: Sequence[Bytes]
         if order == ASCENDING:
-            content = [compact.encoded(rows) for rows in compact.portions(states.T)]
+            content = [compact.encode_block(rows) for rows in compact.cut_portions(states.T)]
         else:
             content = [memoryview(word).cast("B") for word in np.ascontiguousarray(states, dtype="<u8")]
         return self.write_content(content, states.shape[1], folder, order, low, high)
@@ -205,12 +205,11 @@ class Store:
         return StateFile(name, rows, digest.hexdigest(), order, low, high)
 
     def write_level(self, depth: int, states: Packed, order: str = KEYED, low: int = 0, high: int = 1 << 64) -> StateFile:
-        """Return a new file of states at a depth."""
-        return self.write(states, _level_name(depth), order, low, high)
+        return self.write(states, _name_level(depth), order, low, high)
 
     def write_level_content(self, depth: int, content: Sequence[Bytes], rows: int, order: str) -> StateFile:
         """Return a new file at a depth of states that are in their stored form already."""
-        return self.write_content(content, rows, _level_name(depth), order)
+        return self.write_content(content, rows, _name_level(depth), order)
 
     def read(self, file: StateFile) -> Packed:
         """Return the states of a file, as they were written; the first reading in a process checks the digest.
@@ -219,7 +218,7 @@ class Store:
         """
         if file.order == ASCENDING:
             return np.concatenate([np.empty((self.words, 0), np.uint64), *(rows.T for rows in self.blocks(file))], axis=1)
-        return np.frombuffer(self._verified_content(file), dtype="<u8", offset=_HEADER.size).reshape(self.words, file.rows)
+        return np.frombuffer(self._verify_content(file), dtype="<u8", offset=_HEADER.size).reshape(self.words, file.rows)
 
     def blocks(self, file: StateFile, by: compact.Join = compact.join, about: Packed | None = None) -> Iterator[Packed]:
         """The states of an ascending file as rows, a block at a time; without blocks that have none of the states `about`.
@@ -230,7 +229,7 @@ class Store:
             run = self.run(file)
             yield from map(by, run.blocks() if about is None else run.about(about))
         except (ValueError, OSError) as problem:
-            raise self._damaged(file, problem) from None
+            raise self._report_damage(file, problem) from None
 
     def run(self, file: StateFile) -> compact.Run:
         """Return an ascending file.
@@ -239,11 +238,11 @@ class Store:
         """
         if file.name not in self._runs:
             try:
-                found = compact.Run(memoryview(self._verified_content(file))[_HEADER.size :], self.words)
+                found = compact.Run(memoryview(self._verify_content(file))[_HEADER.size :], self.words)
             except (ValueError, struct.error) as problem:
-                raise self._damaged(file, problem) from None
+                raise self._report_damage(file, problem) from None
             if len(found) != file.rows:
-                raise self._damaged(file, f"not {file.rows} states")
+                raise self._report_damage(file, f"not {file.rows} states")
             self._runs[file.name] = found
         return self._runs[file.name]
 
@@ -253,13 +252,13 @@ class Store:
             if isinstance(content, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
                 content.madvise(mmap.MADV_DONTNEED)
 
-    def _damaged(self, file: StateFile, problem: object) -> InputError:
+    def _report_damage(self, file: StateFile, problem: object) -> InputError:
         return InputError(f"damaged state file {self.files.location}/{file.name}: {problem}; {_REMEDY}")
 
-    def _verified_content(self, file: StateFile) -> Bytes:
+    def _verify_content(self, file: StateFile) -> Bytes:
         found = self._verified.get(file.name)
         if found is None:
-            found = self._verified[file.name] = self._checked(file)
+            found = self._verified[file.name] = self._check(file)
         return found
 
     def forget(self, keep: Iterable[StateFile] = ()) -> None:
@@ -268,7 +267,7 @@ class Store:
         self._verified = {name: content for name, content in self._verified.items() if name in names}
         self._runs = {name: run for name, run in self._runs.items() if name in names}
 
-    def _checked(self, file: StateFile) -> Bytes:
+    def _check(self, file: StateFile) -> Bytes:
         place = f"{self.files.location}/{file.name}"
         content = self.files.read(file.name)
         if content is None:
@@ -283,15 +282,15 @@ class Store:
             raise InputError(f"state file {place} belongs to another search; {_REMEDY}")
         return content
 
-    def packed(self, file: StateFile) -> Packed:
+    def read_packed(self, file: StateFile) -> Packed:
         """Return the packed states of a file, whatever its order."""
         states = self.read(file)
-        return unkeyed(states) if file.order == KEYED else states
+        return make_packed(states) if file.order == KEYED else states
 
     def level(self, depth: int) -> Iterator[Packed]:
         """Yield the packed states at a depth, file by file."""
         for file in self.levels()[depth].files:
-            yield self.packed(file)
+            yield self.read_packed(file)
 
     def commit(self, level: Level) -> None:
         """Make a level exist.
@@ -307,10 +306,10 @@ class Store:
             "previous": hashlib.sha256(previous).hexdigest(),
             "rows": level.rows,
         }
-        body["checksum"] = _checksum(body)
-        if not self.files.create(f"{_level_name(level.depth)}.json", [json.dumps(body, indent=1).encode()]):
+        body["checksum"] = _compute_checksum(body)
+        if not self.files.create(f"{_name_level(level.depth)}.json", [json.dumps(body, indent=1).encode()]):
             raise InputError(
-                f"{self.files.location}/{_level_name(level.depth)}.json appeared meanwhile:"
+                f"{self.files.location}/{_name_level(level.depth)}.json appeared meanwhile:"
                 " another search is writing to this state directory; wait for it, or choose another"
             )
 
@@ -324,7 +323,7 @@ class Store:
         previous = b""
         for depth in range(len(numbers)):
             content = self._manifest_bytes(depth)
-            place = f"{self.files.location}/{_level_name(depth)}.json"
+            place = f"{self.files.location}/{_name_level(depth)}.json"
             if content is None:
                 raise InputError(f"missing {place}, but later levels exist; {_REMEDY}")
             found.append(self._parse_level(content, place, depth, previous))
@@ -332,12 +331,12 @@ class Store:
         return found
 
     def _manifest_bytes(self, depth: int) -> bytes | None:
-        content = self.files.read(f"{_level_name(depth)}.json")
+        content = self.files.read(f"{_name_level(depth)}.json")
         return None if content is None else bytes(content)
 
     def _parse_level(self, content: bytes, place: str, depth: int, previous: bytes) -> Level:
-        body = _parsed(content, place)
-        if body.get("checksum") != _checksum({name: value for name, value in body.items() if name != "checksum"}):
+        body = _parse_object(content, place)
+        if body.get("checksum") != _compute_checksum({name: value for name, value in body.items() if name != "checksum"}):
             raise InputError(f"damaged {place}: its checksum does not match its content; {_REMEDY}")
         if body["search"] != self.identity.hex():
             raise InputError(f"{place} belongs to another search; {_REMEDY}")
@@ -360,7 +359,7 @@ class Store:
         """
         for level in self.levels():
             for file in level.files:
-                self._checked(file)
+                self._check(file)
 
     def discard_uncommitted(self, levels: Sequence[Level]) -> int:
         """Delete files that no committed level needs: what a killed search had begun.  How many there were."""
@@ -372,15 +371,15 @@ class Store:
         return len(spare)
 
 
-def _level_name(depth: int) -> str:
+def _name_level(depth: int) -> str:
     return f"level-{depth:04d}"
 
 
-def _checksum(body: Mapping[str, Any]) -> str:
+def _compute_checksum(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
-def _parsed(content: Bytes, place: str) -> dict[str, Any]:
+def _parse_object(content: Bytes, place: str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(bytes(content))
     except ValueError:
@@ -391,6 +390,6 @@ def _parsed(content: Bytes, place: str) -> dict[str, Any]:
     return found
 
 
-def _shortly(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 120 else text[:117] + "..."

@@ -26,7 +26,7 @@ _CHUNK = 1 << 15
 """Rows mixed at a time: they stay in the processor's cache."""
 
 
-def keyed(words: NDArray[np.uint64]) -> Keyed:
+def make_keyed(words: NDArray[np.uint64]) -> Keyed:
     """Return the keyed form of packed states."""
     found = np.array(words, dtype=np.uint64, order="C")
     for start in range(0, found.shape[1], _CHUNK):
@@ -34,15 +34,14 @@ def keyed(words: NDArray[np.uint64]) -> Keyed:
     return found
 
 
-def unkeyed(states: Keyed) -> NDArray[np.uint64]:
-    """Return the packed form of keyed states."""
+def make_packed(states: Keyed) -> NDArray[np.uint64]:
     found = np.array(states, dtype=np.uint64, order="C")
     for start in range(0, found.shape[1], _CHUNK):
         _unmix(found[:, start : start + _CHUNK])
     return found
 
 
-def _other_words(part: Keyed) -> Keys | None:
+def _mix_other_words(part: Keyed) -> Keys | None:
     """Return what the words after the first contribute to the key."""
     mixed: Keys | None = None
     for word in part[1:]:
@@ -53,7 +52,7 @@ def _other_words(part: Keyed) -> Keys | None:
 
 
 def _mix(part: Keyed) -> None:
-    key, others = part[0], _other_words(part)
+    key, others = part[0], _mix_other_words(part)
     if others is not None:
         key ^= others
     key *= np.uint64(_FIRST)
@@ -63,7 +62,7 @@ def _mix(part: Keyed) -> None:
 
 
 def _unmix(part: Keyed) -> None:
-    key, others = part[0], _other_words(part)
+    key, others = part[0], _mix_other_words(part)
     key ^= key >> np.uint64(32)
     key *= np.uint64(_SECOND_BACK)
     key ^= (key >> np.uint64(29)) ^ (key >> np.uint64(58))
@@ -72,21 +71,21 @@ def _unmix(part: Keyed) -> None:
         key ^= others
 
 
-def sorted_distinct(states: Keyed) -> Keyed:
+def sort_distinct(states: Keyed) -> Keyed:
     """Return the same states in order, each once."""
-    return _without_repeats(_tidied(states.take(_rough_order(states[0]), axis=1), _tag_bits(states.shape[1])))
+    return _drop_repeats(_tidy_order(states.take(_sort_roughly(states[0]), axis=1), _count_tag_bits(states.shape[1])))
 
 
-def merged(runs: Sequence[Keyed]) -> Keyed:
+def merge_runs(runs: Sequence[Keyed]) -> Keyed:
     """Sorted runs as one; a state that is in several of them appears once."""
     if len(runs) == 1:
         return runs[0]
     both = np.concatenate(runs, axis=1)
     order = np.argsort(both[0], kind="stable")  # stable is a merge sort: linear on a few sorted runs
-    return _without_repeats(_tidied(both.take(order, axis=1), 0))
+    return _drop_repeats(_tidy_order(both.take(order, axis=1), 0))
 
 
-def without(states: Keyed, run: Keyed) -> Keyed:
+def subtract_run(states: Keyed, run: Keyed) -> Keyed:
     """The states that are not in a sorted run; both sorted."""
     if not states.shape[1] or not run.shape[1]:
         return states
@@ -114,26 +113,26 @@ def _is_within(state: NDArray[np.uint64], run: Keyed, place: int) -> bool:
     return False
 
 
-def within(states: Keyed, low: int, high: int) -> Keyed:
+def slice_range(states: Keyed, low: int, high: int) -> Keyed:
     """Return the part of sorted states whose keys are in `low..high - 1`."""
     first = int(np.searchsorted(states[0], np.uint64(low)))
     last = states.shape[1] if high >= _WORD else int(np.searchsorted(states[0], np.uint64(high)))
     return states[:, first:last]
 
 
-def key_range(part: int, parts: int) -> tuple[int, int]:
+def compute_key_range(part: int, parts: int) -> tuple[int, int]:
     """Return the keys `low..high - 1` that one of `parts` equal parts owns."""
     return _WORD * part // parts, _WORD * (part + 1) // parts
 
 
-def _tag_bits(length: int) -> int:
+def _count_tag_bits(length: int) -> int:
     return max(length - 1, 0).bit_length()
 
 
-def _rough_order(keys: Keys) -> NDArray[np.intp]:
+def _sort_roughly(keys: Keys) -> NDArray[np.intp]:
     """Return an order by the high bits of the keys: row numbers ride in the low bits, because sorting values is several
     times as fast as sorting indices."""
-    mask = np.uint64((1 << _tag_bits(len(keys))) - 1)
+    mask = np.uint64((1 << _count_tag_bits(len(keys))) - 1)
     tagged = keys & ~mask
     tagged |= np.arange(len(keys), dtype=np.uint64)
     tagged.sort()
@@ -141,7 +140,7 @@ def _rough_order(keys: Keys) -> NDArray[np.intp]:
     return tagged.astype(np.intp)
 
 
-def _tidied(states: Keyed, rough_bits: int) -> Keyed:
+def _tidy_order(states: Keyed, rough_bits: int) -> Keyed:
     """Put right the few places where the rough order, or equal keys of different states, left disorder."""
     keys = states[0]
     disordered = keys[1:] < keys[:-1]
@@ -159,7 +158,7 @@ def _tidied(states: Keyed, rough_bits: int) -> Keyed:
     return states
 
 
-def _without_repeats(states: Keyed) -> Keyed:
+def _drop_repeats(states: Keyed) -> Keyed:
     if states.shape[1] < 2:
         return states
     keep = np.ones(states.shape[1], dtype=np.bool_)

@@ -33,7 +33,7 @@ class Storage(Protocol):
     def remove(self, names: Iterable[str]) -> None: ...
 
 
-def storage(location: str | Path) -> Storage:
+def open_storage(location: str | Path) -> Storage:
     """Return the storage of a local path or of a URI such as `hdfs://…` or `s3a://…`.
 
     Errors: `InputError` when the scheme is unknown or the place cannot be reached.
@@ -41,7 +41,7 @@ def storage(location: str | Path) -> Storage:
     text = str(location)
     if text.startswith("file://"):
         text = text.removeprefix("file://")
-    return _remote(text) if "://" in text else LocalStorage(text)
+    return _open_remote(text) if "://" in text else LocalStorage(text)
 
 
 class LocalStorage:
@@ -130,7 +130,7 @@ class ArrowStorage:
         try:
             with self._filesystem.open_input_file(self._path(name)) as file:
                 size = file.size()
-                return file.read_buffer(size) if size <= _SMALL else _on_disk(file, size)
+                return file.read_buffer(size) if size <= _SMALL else _copy_to_disk(file, size)
         except FileNotFoundError:
             return None
         except OSError as problem:
@@ -176,7 +176,7 @@ class ArrowStorage:
                 self._filesystem.delete_file(self._path(name))
 
 
-def _on_disk(file: Any, size: int) -> Bytes:
+def _copy_to_disk(file: Any, size: int) -> Bytes:
     """Return a local copy, mapped into memory; it goes away with the last use."""
     import mmap
     import tempfile
@@ -188,7 +188,7 @@ def _on_disk(file: Any, size: int) -> Bytes:
         return mmap.mmap(copy.fileno(), size, access=mmap.ACCESS_READ)
 
 
-def _remote(uri: str) -> ArrowStorage:
+def _open_remote(uri: str) -> ArrowStorage:
     from pyarrow import ArrowException
     from pyarrow.fs import FileSystem
 

@@ -40,7 +40,7 @@ class RecordBatch:
     """Producer id and epoch; -1 and -1 for a producer without."""
 
 
-def batches(segment: bytes) -> Iterator[RecordBatch]:
+def parse_batches(segment: bytes) -> Iterator[RecordBatch]:
     """Yield the whole batches of a segment; an incomplete batch, or the zeros of preallocation, end it.  Errors: `ValueError`
     for a batch of an old format or a compressed one, which nothing here writes."""
     position = 0
@@ -52,32 +52,32 @@ def batches(segment: bytes) -> Iterator[RecordBatch]:
         if magic != 2 or attributes & COMPRESSED:
             raise ValueError(f"batch at {position}: magic {magic}, attributes {attributes:#x}")
         body = segment[position + HEAD.size : position + size]
-        records = tuple(_records(body, base, epoch, count))
+        records = tuple(_parse_records(body, base, epoch, count))
         is_control = bool(attributes & CONTROL)
         yield RecordBatch(position, size, base, base + delta, epoch, records, is_control, (producer[0], producer[1]))
         position += size
 
 
-def _records(body: bytes, base: int, epoch: int, count: int) -> Iterator[Record]:
+def _parse_records(body: bytes, base: int, epoch: int, count: int) -> Iterator[Record]:
     at = 0
     for _ in range(count):
-        length, start = varint(body, at)
+        length, start = decode_varint(body, at)
         at = start + length
         if length < 0 or at > len(body):
             raise ValueError(f"a record of {length} bytes at {start} of a batch of {len(body)}")
-        _, cursor = varint(body, start + 1)
-        delta, cursor = varint(body, cursor)
-        key, cursor = _bytes(body, cursor)
-        value, _ = _bytes(body, cursor)
+        _, cursor = decode_varint(body, start + 1)
+        delta, cursor = decode_varint(body, cursor)
+        key, cursor = _decode_bytes(body, cursor)
+        value, _ = _decode_bytes(body, cursor)
         yield Record(base + delta, epoch, key, value)
 
 
-def _bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
-    length, at = varint(body, at)
+def _decode_bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
+    length, at = decode_varint(body, at)
     return (None, at) if length < 0 else (body[at : at + length], at + length)
 
 
-def unsigned_varint(body: bytes, at: int) -> tuple[int, int]:
+def decode_unsigned_varint(body: bytes, at: int) -> tuple[int, int]:
     """Decode a number of seven bits a byte; return it with the index behind it."""
     found = shift = 0
     while True:
@@ -89,17 +89,17 @@ def unsigned_varint(body: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
-def varint(body: bytes, at: int) -> tuple[int, int]:
+def decode_varint(body: bytes, at: int) -> tuple[int, int]:
     """Decode a zig-zag encoded number; return it with the index behind it."""
-    found, at = unsigned_varint(body, at)
+    found, at = decode_unsigned_varint(body, at)
     return (found >> 1) ^ -(found & 1), at
 
 
-def cut_position(segment: bytes, offset: int) -> int:
+def find_cut_position(segment: bytes, offset: int) -> int:
     """Return the byte at which the batches with this offset and later ones begin.  Errors: `ValueError` where the offset is in
     the middle of a batch."""
     position = 0
-    for batch in batches(segment):
+    for batch in parse_batches(segment):
         if batch.base_offset < offset <= batch.last_offset:
             raise ValueError(f"offset {offset} is inside the batch {batch.base_offset}-{batch.last_offset}")
         if batch.base_offset >= offset:

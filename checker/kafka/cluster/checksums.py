@@ -13,7 +13,7 @@ from neverlost.specs.errors import InputError
 
 
 @functools.cache
-def checksums() -> dict[str, str]:
+def load_checksums() -> dict[str, str]:
     """Return the SHA-512 of each jar that the supported versions need, by file name."""
     text = importlib.resources.files(__package__).joinpath("checksums.toml").read_text()
     return {str(name): str(digest) for name, digest in tomllib.loads(text)["sha512"].items()}
@@ -21,15 +21,15 @@ def checksums() -> dict[str, str]:
 
 def require_known(jars: Iterable[Path]) -> None:
     """Verify the checksums of jars.  Errors: `InputError` names the first jar with another checksum."""
-    known = checksums()
+    known = load_checksums()
     for each in jars:
-        found = digest(each)
+        found = compute_digest(each)
         if known.get(each.name) != found:
             what = "has another SHA-512 than the released one" if each.name in known else "is not among the known jars"
             raise InputError(f"{str(each)!r} {what} ({found[:16]}...): delete it, or add --trust-maven")
 
 
-def digest(jar: Path) -> str:
+def compute_digest(jar: Path) -> str:
     """Return the SHA-512 of a file, in hexadecimal."""
     with jar.open("rb") as stream:
         return hashlib.file_digest(stream, "sha512").hexdigest()

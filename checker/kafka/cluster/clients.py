@@ -62,7 +62,7 @@ class Sending:
         self.acks, self.deadline = acks, time.monotonic() + seconds + 5
         self._answer: ProduceResult | None = None
         whole = {**settings, **QUIET, **more}
-        self._producer = import_client().Producer(whole) if leader is None else _pinned(whole, topic, leader)
+        self._producer = import_client().Producer(whole) if leader is None else _pin_producer(whole, topic, leader)
         self._producer.produce(topic, value=value, partition=0, on_delivery=self._note)
         self._producer.poll(0)
 
@@ -89,7 +89,7 @@ class Sending:
         self._producer.poll(0)
 
 
-def _pinned(settings: Mapping[str, object], topic: str, leader: int) -> Any:
+def _pin_producer(settings: Mapping[str, object], topic: str, leader: int) -> Any:
     """Return a producer whose only metadata about the topic, from the broker that it began with, say that this broker leads.
     Each attempt needs a new producer, since one that knows the other brokers may ask them."""
     named = NO_LEADER
@@ -157,12 +157,12 @@ class Admin:
         """Create a topic of one partition.  Errors: `ClusterError` with Kafka's refusal."""
         new = import_client().admin.NewTopic(topic, num_partitions=1, replica_assignment=[replicas], config=configs)
         client = self._client()
-        self._done(client.create_topics([new], operation_timeout=30), f"create topic {topic}")
+        self._wait_done(client.create_topics([new], operation_timeout=30), f"create topic {topic}")
 
     def delete_topic(self, topic: str) -> None:
         """Delete a topic.  Errors: `ClusterError` with Kafka's refusal."""
         client = self._client()
-        self._done(client.delete_topics([topic], operation_timeout=30), f"delete topic {topic}")
+        self._wait_done(client.delete_topics([topic], operation_timeout=30), f"delete topic {topic}")
 
     def set_topic_config(self, topic: str, name: str, value: str) -> None:
         """Change one setting of a topic.
@@ -173,7 +173,7 @@ class Admin:
         change = admin.ConfigEntry(name, value, incremental_operation=admin.AlterConfigOpType.SET)
         resource = admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic, incremental_configs=[change])
         client = self._client()
-        self._done(client.incremental_alter_configs([resource]), f"set {name} of {topic}")
+        self._wait_done(client.incremental_alter_configs([resource]), f"set {name} of {topic}")
 
     def elect(self, topic: str, unclean: bool = False) -> str | None:
         """Request an election of the preferred leader, or an unclean one; return the partition's error, if any."""
@@ -183,7 +183,7 @@ class Admin:
         found = client.elect_leaders(kind, [kafka.TopicPartition(topic, 0)]).result(40)
         return next((str(error) for error in found.values() if error is not None), None)
 
-    def _done(self, futures: Mapping[Any, Any], what: str) -> None:
+    def _wait_done(self, futures: Mapping[Any, Any], what: str) -> None:
         for future in futures.values():
             try:
                 future.result(40)

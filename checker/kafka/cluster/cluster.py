@@ -1,6 +1,6 @@
 """A Kafka cluster on loopback: controllers and brokers as processes with their own folders and ports.
 
-    with cluster(kafka_home(version="3.9"), brokers=3) as kafka:
+    with cluster(find_kafka(version="3.9"), brokers=3) as kafka:
         kafka.create_topic("t", [1, 2, 3], {"min.insync.replicas": "2"})
         kafka.produce("t", b"m1", acks="all")
         kafka.partition("t").isr
@@ -11,10 +11,7 @@ Whatever happens inside, the processes are gone and the folder is removed afterw
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import shutil
 import signal
-import tempfile
 import threading
 import uuid
 from base64 import urlsafe_b64encode
@@ -23,16 +20,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from neverlost.checker.kafka.cluster.batches import Record, batches
+from neverlost.checker.engine.host import scratch
+from neverlost.checker.kafka.cluster.batches import Record, parse_batches
 from neverlost.checker.kafka.cluster.clients import Admin, ProduceResult, Sending, fetch_all
 from neverlost.checker.kafka.cluster.jars import KafkaHome
 from neverlost.checker.kafka.cluster.metadata import LOG, BrokerRegistration, MetadataImage, PartitionRecord
-from neverlost.checker.kafka.cluster.network import LOOPBACK, Network, free_port
+from neverlost.checker.kafka.cluster.network import LOOPBACK, Network, find_free_port
 from neverlost.checker.kafka.cluster.process import ClusterError, Java, Process, wait_until
 
 FIRST_CONTROLLER = 101
 SEGMENT = "00000000000000000000.log"
-PREFIX = "neverlost-kafka-"
 
 SETTINGS = {
     "num.network.threads": "1",
@@ -96,7 +93,7 @@ class Cluster:
 
     def __post_init__(self) -> None:
         self.java = Java(self.home, self.folder)
-        self.cluster_id = self.cluster_id or random_id()
+        self.cluster_id = self.cluster_id or make_random_id()
 
     # starting and stopping
 
@@ -123,13 +120,13 @@ class Cluster:
     def _node(self, number: int) -> KafkaNode:
         folder = self.folder / (f"controller-{number}" if number >= FIRST_CONTROLLER else f"broker-{number}")
         folder.mkdir()
-        internal = free_port()
+        internal = find_free_port()
         process = Process(self.java, folder / "server.properties", folder / "server.log")
-        further = {name: free_port() for name in self.further_listeners}
+        further = {name: find_free_port() for name in self.further_listeners}
         several = self.directories if number < FIRST_CONTROLLER else 1
         directories = [folder / ("data" if each == 0 else f"data-{each}") for each in range(several)]
         return KafkaNode(
-            number, folder, process, free_port(), internal, self.network.gate(number, internal), directories, further
+            number, folder, process, find_free_port(), internal, self.network.gate(number, internal), directories, further
         )
 
     def configure(self, node: KafkaNode) -> None:
@@ -213,7 +210,7 @@ class Cluster:
         path = self.log_folder(broker, topic, number) / SEGMENT
         if not path.exists():
             return []
-        return [record for batch in batches(path.read_bytes()) if not batch.is_control for record in batch.records]
+        return [record for batch in parse_batches(path.read_bytes()) if not batch.is_control for record in batch.records]
 
     def log_end(self, broker: int, topic: str, number: int = 0) -> int:
         """Return a replica's log end offset; logs here begin at 0 and are never compacted."""
@@ -230,9 +227,9 @@ class Cluster:
                     return int(offset)
         return None
 
-    def said(self, broker: int, pattern: str, since: int = 0) -> bool:
+    def find_printed(self, broker: int, pattern: str, since: int = 0) -> bool:
         """Whether a broker has printed text that matches a pattern since a mark of its log."""
-        return self.brokers[broker].process.said(pattern, since) is not None
+        return self.brokers[broker].process.find_printed(pattern, since) is not None
 
     # what clients do
 
@@ -286,19 +283,19 @@ class Cluster:
         """Return the state of the nodes in a line, for errors."""
         ended = [node for node in self.nodes if node.process.popen is not None and not node.process.is_running]
         parts = [f"{key[0].hex[:4]}-{key[1]}: {one.leader=} {one.isr=}" for key, one in self.metadata.partitions.items()]
-        parts += [f"{node.folder.name} is not running: {last_words(node)}" for node in ended]
+        parts += [f"{node.folder.name} is not running: {find_last_words(node)}" for node in ended]
         fenced = [each.broker for each in self.metadata.brokers.values() if each.is_fenced]
         return "; ".join([*parts, f"fenced {fenced}"])
 
 
-def last_words(node: KafkaNode) -> str:
+def find_last_words(node: KafkaNode) -> str:
     """Return the last line that a node printed as an error."""
-    lines = node.process.printed().splitlines()
+    lines = node.process.read_log().splitlines()
     errors = [line for line in lines if " ERROR " in line or " FATAL " in line or "Exception" in line]
     return (errors or lines or ["nothing printed"])[-1][:300]
 
 
-def random_id() -> str:
+def make_random_id() -> str:
     """Return a random cluster id as kafka-storage.sh random-uuid makes them; it never begins like an option."""
     while True:
         found = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
@@ -319,21 +316,19 @@ def cluster(
     """Run a cluster while the context is open.  `settings` go into every server.properties, `features` to kafka-storage.sh
     format; `further_listeners` are names with security protocols, beside the plain one for clients.  Each broker has
     `directories` log directories.  Errors: `ClusterError` when it does not become ready."""
-    remove_abandoned_folders()
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    with (folder / "owner").open("w") as owner, interrupted_by_sigterm():
-        fcntl.flock(owner, fcntl.LOCK_EX)
-        found = Cluster(home, folder, dict(settings or {}), dict(features or {}), dict(further_listeners or {}), directories)
+    scratch.clear()
+    with scratch.hold_folder("kafka-cluster") as folder, interrupt_on_sigterm():
+        given = dict(settings or {}), dict(features or {}), dict(further_listeners or {})
+        found = Cluster(home, Path(folder), *given, directories)
         try:
             found.start(brokers, controllers)
             yield found
         finally:
             found.stop()
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
-def interrupted_by_sigterm() -> Iterator[None]:
+def interrupt_on_sigterm() -> Iterator[None]:
     """Make SIGTERM interrupt as Ctrl-C does while the context is open, so that processes are cleaned up; only the main thread
     can do so."""
 
@@ -348,11 +343,3 @@ def interrupted_by_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def remove_abandoned_folders() -> None:
-    """Remove cluster folders whose owner was killed; its processes ended with it."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError), (folder / "owner").open() as owner:
-            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)

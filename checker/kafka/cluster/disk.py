@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from neverlost.checker.kafka.cluster.batches import cut_position
+from neverlost.checker.kafka.cluster.batches import find_cut_position
 
 SEGMENT = "00000000000000000000.log"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
@@ -28,7 +28,7 @@ def lose_end(data: Path, partition: str, offset: int) -> list[str]:
     folder = data / partition
     segment = folder / SEGMENT
     before = segment.read_bytes()
-    position = cut_position(before, offset)
+    position = find_cut_position(before, offset)
     os.truncate(segment, position)
     done = [f"truncated {partition}/{SEGMENT} from {len(before)} to {position} bytes: offset {offset} and later are gone"]
     for path in sorted(folder.iterdir()):

@@ -163,22 +163,22 @@ def fail_controller(cluster: Cluster, seconds: float = 60) -> int:
     is only one controller."""
     if len(cluster.controllers) < 3:
         raise ClusterError("controller failover needs three controllers")
-    old = active_controller(cluster)
+    old = find_active_controller(cluster)
     marks = {each: node.process.mark for each, node in cluster.controllers.items()}
     cluster.controllers[old].process.kill()
     rest = [each for each in cluster.controllers if each != old]
-    cluster.wait(lambda: any(_claims(cluster, each, marks[each]) for each in rest), "another controller", seconds)
+    cluster.wait(lambda: any(_has_claimed(cluster, each, marks[each]) for each in rest), "another controller", seconds)
     return old
 
 
 CLAIMED = r"Becoming the active controller at epoch (\d+)"
 
 
-def active_controller(cluster: Cluster) -> int:
+def find_active_controller(cluster: Cluster) -> int:
     """Return the controller that last logged, in the highest epoch, that it became active."""
     epochs = {}
     for number, node in cluster.controllers.items():
-        match = _last_claim(node.process.printed())
+        match = _find_last_claim(node.process.read_log())
         if match is not None and node.process.is_running:
             epochs[number] = match
     if not epochs:
@@ -186,10 +186,10 @@ def active_controller(cluster: Cluster) -> int:
     return max(epochs, key=lambda each: epochs[each])
 
 
-def _last_claim(printed: str) -> int | None:
+def _find_last_claim(printed: str) -> int | None:
     found = re.findall(CLAIMED, printed)
     return int(found[-1]) if found else None
 
 
-def _claims(cluster: Cluster, controller: int, since: int) -> bool:
-    return cluster.controllers[controller].process.said(CLAIMED, since) is not None
+def _has_claimed(cluster: Cluster, controller: int, since: int) -> bool:
+    return cluster.controllers[controller].process.find_printed(CLAIMED, since) is not None

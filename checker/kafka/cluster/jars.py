@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from neverlost.checker.engine.spark.java import java_home
+from neverlost.checker.engine.spark.java import find_java_home
 from neverlost.checker.kafka.cluster.checksums import require_known
 from neverlost.specs.errors import InputError
 
@@ -74,11 +74,11 @@ def find_kafka(
     Errors: `InputError` in one line for a folder without Kafka, an invalid version, a jar with another checksum, and a machine
     without Java or Maven."""
     require_one(home, version)
-    java = java_home(environment, needed_by="a Kafka broker")
+    java = find_java_home(environment, needed_by="a Kafka broker")
     folder = Path(home).expanduser().resolve() if home is not None else fetch_home(str(version), java, environment)
     if home is None and not trust:
         require_known(sorted(folder.glob("libs/*.jar")))
-    return KafkaHome(folder, version_in(folder), java)
+    return KafkaHome(folder, find_version(folder), java)
 
 
 def require_one(home: str | None, version: str | None) -> None:
@@ -90,23 +90,23 @@ def require_one(home: str | None, version: str | None) -> None:
         parse_version(version)
 
 
-def version_in(folder: Path) -> tuple[int, int, int]:
+def find_version(folder: Path) -> tuple[int, int, int]:
     """Return the version of the jars in a home.  Errors: `InputError` if there are none, or they are too old."""
     found = [CORE.search(str(each)) for each in sorted(folder.glob("libs/*.jar"))]
     for match in found:
         if match is not None:
             version = (int(match[1]), int(match[2]), int(match[3]))
-            return _checked(version, f"{str(folder)!r}")
+            return _check_version(version, f"{str(folder)!r}")
     raise InputError(f"{str(folder)!r} is no Kafka home: it has no libs/kafka_{SCALA}-X.Y.Z.jar")
 
 
-def _checked(version: tuple[int, ...], where: str) -> tuple[int, int, int]:
+def _check_version(version: tuple[int, ...], where: str) -> tuple[int, int, int]:
     if version[:2] < OLDEST:
         raise InputError(f"{where} is Kafka {'.'.join(map(str, version))}; clusters run without ZooKeeper from 3.3 on")
     return version  # type: ignore[return-value]
 
 
-def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
+def find_cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """Return the folder for downloaded jars: under XDG_CACHE_HOME, or ~/.cache."""
     base = environment.get("XDG_CACHE_HOME") or str(Path(environment.get("HOME", "~")).expanduser() / ".cache")
     return Path(base) / "neverlost"
@@ -118,7 +118,7 @@ def parse_version(version: str) -> tuple[int, ...]:
         raise InputError(f"bad value {version!r} for --kafka-version: write X.Y (its newest patch) or X.Y.Z")
     numbers = tuple(map(int, version.split(".")))
     if numbers[:2] < OLDEST:
-        _checked(numbers, "--kafka-version")
+        _check_version(numbers, "--kafka-version")
     return numbers
 
 
@@ -126,7 +126,7 @@ def fetch_home(version: str, java: Path, environment: Mapping[str, str] = os.env
     """Return the home of a version in the cache, downloaded with Maven if it is not there; X.Y is its newest patch.  Without
     `tools` it holds only what runs in a broker: a home of its own, whose every jar has a known checksum."""
     numbers = parse_version(version)
-    cache, prefix = cache_folder(environment), WITH_TOOLS if tools else WITHOUT_TOOLS
+    cache, prefix = find_cache_folder(environment), WITH_TOOLS if tools else WITHOUT_TOOLS
     there = find_cached(cache, numbers, prefix)
     if there is not None:
         return there
@@ -140,8 +140,8 @@ def fetch_home(version: str, java: Path, environment: Mapping[str, str] = os.env
     with tempfile.TemporaryDirectory(prefix="fetching-", dir=cache) as temporary:
         place = Path(temporary, "home")
         place.mkdir()
-        _run_maven(maven, Path(temporary), pom(numbers, tools), dict(environment) | {"JAVA_HOME": str(java)})
-        target = cache / f"{prefix}{'.'.join(map(str, version_in(place)))}"
+        _run_maven(maven, Path(temporary), format_pom(numbers, tools), dict(environment) | {"JAVA_HOME": str(java)})
+        target = cache / f"{prefix}{'.'.join(map(str, find_version(place)))}"
         try:
             place.rename(target)
         except OSError:
@@ -158,7 +158,7 @@ def find_cached(cache: Path, numbers: tuple[int, ...], prefix: str = WITH_TOOLS)
     return homes[max(fitting)] if fitting else None
 
 
-def pom(numbers: tuple[int, ...], tools: bool = True) -> str:
+def format_pom(numbers: tuple[int, ...], tools: bool = True) -> str:
     """Return the Maven project file that depends on a Kafka and nothing else; a range stands for the newest patch.  Kafka
     4.4.0 names a `kafka-tools-api` that does not exist, which is left out if the tools are not needed."""
     asked = ".".join(map(str, numbers))

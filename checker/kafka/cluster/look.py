@@ -71,20 +71,20 @@ def look_at_cluster(server: str, command_config: Mapping[str, str], where: str =
     --command-config, and `where` is the name of that file.  Errors: `InputError` for a cluster that cannot be reached, and for
     what it refuses."""
     kafka = import_client()
-    options = client_settings(command_config, where)
+    options = convert_settings(command_config, where)
     _require_listener(server)
     with (
-        _reasons() as reasons,
-        _explained(kafka, server, reasons),
+        _collect_reasons() as reasons,
+        _explain_errors(kafka, server, reasons),
         closing(_Patient(kafka, lambda: _connect(kafka, server, options, reasons))) as admin,
     ):
         brokers = sorted(admin.describe_cluster()["brokers"], key=lambda each: each["broker_id"])
-        topics = _topics(kafka, admin)
+        topics = _describe_topics(kafka, admin)
         return {
             "schema": SCHEMA,
             "server": server,
-            "features": _features(kafka, admin),
-            "brokers": [_broker(kafka, admin, each) for each in brokers],
+            "features": _describe_features(kafka, admin),
+            "brokers": [_describe_broker(kafka, admin, each) for each in brokers],
             "topics": topics,
         }
 
@@ -144,7 +144,7 @@ def _require_listener(server: str) -> None:
     raise InputError(f"cannot look at the cluster at {server!r}: {problem}; check --bootstrap-server")
 
 
-def client_settings(given: Mapping[str, str], where: str) -> dict[str, Any]:
+def convert_settings(given: Mapping[str, str], where: str) -> dict[str, Any]:
     """Convert Kafka's connection settings to the client library's.  Errors: `InputError` for a mechanism or a store of
     certificates that the client cannot use."""
     found: dict[str, Any] = {each.replace(".", "_"): given[each] for each in SAME if given.get(each)}
@@ -186,7 +186,7 @@ class _Reasons(logging.Handler):
 
 
 @contextmanager
-def _reasons() -> Iterator[list[str]]:
+def _collect_reasons() -> Iterator[list[str]]:
     """Collect the reasons why connections end while the context is open; the library's own messages are not printed."""
     logger, kept = logging.getLogger("kafka"), _Reasons()
     before = logger.level, logger.propagate
@@ -202,7 +202,7 @@ def _reasons() -> Iterator[list[str]]:
 
 
 @contextmanager
-def _explained(kafka: Any, server: str, reasons: Sequence[str]) -> Iterator[None]:
+def _explain_errors(kafka: Any, server: str, reasons: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except kafka.errors.KafkaError as problem:
@@ -223,7 +223,7 @@ def _require_final(problem: Any) -> None:
         raise problem
 
 
-def _features(kafka: Any, admin: Any) -> dict[str, dict[str, int]]:
+def _describe_features(kafka: Any, admin: Any) -> dict[str, dict[str, int]]:
     """Return each feature with its finalized level and the highest that this software supports; empty with ZooKeeper."""
     try:
         found = admin.describe_features()
@@ -236,18 +236,18 @@ def _features(kafka: Any, admin: Any) -> dict[str, dict[str, int]]:
     }
 
 
-def _broker(kafka: Any, admin: Any, broker: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_broker(kafka: Any, admin: Any, broker: Mapping[str, Any]) -> dict[str, Any]:
     """Return a broker with its effective settings; None if it does not answer."""
     number = broker["broker_id"]
     try:
-        settings = _settings(kafka, admin, "BROKER", [str(number)], SETTINGS_OF_BROKERS)[str(number)]
+        settings = _describe_settings(kafka, admin, "BROKER", [str(number)], SETTINGS_OF_BROKERS)[str(number)]
         _require_shown(settings, f"broker {number}", "the cluster")
     except kafka.errors.KafkaError:
         return {"id": number, "rack": broker.get("rack"), "settings": None}
     return {"id": number, "rack": broker.get("rack"), "settings": {name: each[0] for name, each in settings.items()}}
 
 
-def _settings(
+def _describe_settings(
     kafka: Any, admin: Any, kind: str, names: Sequence[str], keys: Sequence[str]
 ) -> dict[str, dict[str, tuple[str, str]]]:
     """Return the effective value and its source, by entity and key."""
@@ -273,18 +273,18 @@ def _require_shown(settings: Mapping[str, Any], what: str, where: str) -> None:
 _ALLOW = "kafka-acls.sh --add --operation Describe --operation DescribeConfigs --cluster --topic '*' allows it"
 
 
-def _topics(kafka: Any, admin: Any) -> list[dict[str, Any]]:
+def _describe_topics(kafka: Any, admin: Any) -> list[dict[str, Any]]:
     """Return every topic with its partitions and its own settings."""
     listed = sorted(admin.describe_topics(), key=lambda each: str(each["name"]))
     names = [str(each["name"]) for each in listed]
     if not names:
         raise InputError(f"the cluster shows no topics: it has none, or DESCRIBE on topics is missing; {_ALLOW}")
-    candidates = _eligible(kafka, admin, names)
-    moving = _reassigned(kafka, admin)
+    candidates = _find_eligible(kafka, admin, names)
+    moving = _find_reassigned(kafka, admin)
     found = []
     for start in range(0, len(names), TOPICS_AT_ONCE):
         chosen = names[start : start + TOPICS_AT_ONCE]
-        configs = _settings(kafka, admin, "TOPIC", chosen, SETTINGS_OF_TOPICS)
+        configs = _describe_settings(kafka, admin, "TOPIC", chosen, SETTINGS_OF_TOPICS)
         for topic in listed[start : start + TOPICS_AT_ONCE]:
             name = str(topic["name"])
             _require_shown(configs[name], f"topic {name!r}", "topics")
@@ -293,7 +293,7 @@ def _topics(kafka: Any, admin: Any) -> list[dict[str, Any]]:
                     "name": name,
                     "configs": {key: value for key, (value, source) in configs[name].items() if source == OWN},
                     "partitions": [
-                        _partition(each, candidates.get((name, each["partition_index"]), []))
+                        _describe_partition(each, candidates.get((name, each["partition_index"]), []))
                         | moving.get((name, each["partition_index"]), {"adding": [], "removing": []})
                         for each in sorted(topic["partitions"], key=lambda each: int(each["partition_index"]))
                     ],
@@ -302,7 +302,7 @@ def _topics(kafka: Any, admin: Any) -> list[dict[str, Any]]:
     return found
 
 
-def _partition(partition: Mapping[str, Any], eligible: Sequence[int]) -> dict[str, Any]:
+def _describe_partition(partition: Mapping[str, Any], eligible: Sequence[int]) -> dict[str, Any]:
     return {
         "partition": partition["partition_index"],
         "leader": partition["leader_id"],
@@ -312,7 +312,7 @@ def _partition(partition: Mapping[str, Any], eligible: Sequence[int]) -> dict[st
     }
 
 
-def _eligible(kafka: Any, admin: Any, names: Sequence[str]) -> dict[tuple[str, int], list[int]]:
+def _find_eligible(kafka: Any, admin: Any, names: Sequence[str]) -> dict[tuple[str, int], list[int]]:
     """Return the eligible leader replicas of each partition that has some; empty before 3.7, which has no request for them."""
     found: dict[tuple[str, int], list[int]] = {}
     cursor = None
@@ -332,7 +332,7 @@ def _eligible(kafka: Any, admin: Any, names: Sequence[str]) -> dict[tuple[str, i
     return found
 
 
-def _reassigned(kafka: Any, admin: Any) -> dict[tuple[str, int], dict[str, list[int]]]:
+def _find_reassigned(kafka: Any, admin: Any) -> dict[tuple[str, int], dict[str, list[int]]]:
     """Return the replicas that reassignments in progress are adding and removing, by topic and partition."""
     try:
         found = admin.list_partition_reassignments()

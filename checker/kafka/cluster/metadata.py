@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.kafka.cluster.batches import batches, unsigned_varint
+from neverlost.checker.kafka.cluster.batches import decode_unsigned_varint, parse_batches
 
 NO_CHANGE = -2
 LOG = Path("__cluster_metadata-0", "00000000000000000000.log")
@@ -66,9 +66,9 @@ class RecordReader:
         self.at += struct.calcsize(shape)
         return found
 
-    def unsigned(self) -> int:
+    def read_unsigned(self) -> int:
         """Read an unsigned variable-length number."""
-        found, self.at = unsigned_varint(self.body, self.at)
+        found, self.at = decode_unsigned_varint(self.body, self.at)
         return found
 
     def uuid(self) -> uuid.UUID:
@@ -77,7 +77,7 @@ class RecordReader:
 
     def string(self) -> str | None:
         """Read a compact string; None for null."""
-        length = self.unsigned() - 1
+        length = self.read_unsigned() - 1
         if length < 0:
             return None
         self.at += length
@@ -85,19 +85,19 @@ class RecordReader:
 
     def numbers(self) -> tuple[int, ...] | None:
         """Read a compact array of broker ids; None for null."""
-        length = self.unsigned() - 1
+        length = self.read_unsigned() - 1
         return None if length < 0 else tuple(self.take("i") for _ in range(length))
 
     def uuids(self) -> None:
         """Skip a compact array of directory ids."""
-        count = max(self.unsigned() - 1, 0)
+        count = max(self.read_unsigned() - 1, 0)
         self.at += 16 * count
 
-    def tagged(self, known: dict[int, tuple[str, Callable[[RecordReader], Any]]]) -> dict[str, Any]:
+    def read_tagged(self, known: dict[int, tuple[str, Callable[[RecordReader], Any]]]) -> dict[str, Any]:
         """Read tagged fields by name; unknown tags are skipped."""
         found = {}
-        for _ in range(self.unsigned()):
-            tag, size = self.unsigned(), self.unsigned()
+        for _ in range(self.read_unsigned()):
+            tag, size = self.read_unsigned(), self.read_unsigned()
             end = self.at + size
             if tag in known:
                 name, read = known[tag]
@@ -106,19 +106,19 @@ class RecordReader:
         return found
 
 
-def _int8(reader: RecordReader) -> int:
+def _read_int8(reader: RecordReader) -> int:
     return int(reader.take("b"))
 
 
-def _topic(reader: RecordReader, version: int) -> dict[str, Any]:
+def _read_topic(reader: RecordReader, version: int) -> dict[str, Any]:
     return {"name": reader.string(), "topic_id": reader.uuid()}
 
 
-def _remove_topic(reader: RecordReader, version: int) -> dict[str, Any]:
+def _read_remove_topic(reader: RecordReader, version: int) -> dict[str, Any]:
     return {"topic_id": reader.uuid()}
 
 
-def _partition(reader: RecordReader, version: int) -> dict[str, Any]:
+def _read_partition(reader: RecordReader, version: int) -> dict[str, Any]:
     found = {"number": reader.take("i"), "topic_id": reader.uuid()}
     for name in ("replicas", "isr", "removing", "adding"):
         found[name] = reader.numbers()
@@ -126,11 +126,11 @@ def _partition(reader: RecordReader, version: int) -> dict[str, Any]:
         found[name] = reader.take("i")
     if version >= 1:
         reader.uuids()
-    tags = {0: ("recovery", _int8), 1: ("elr", RecordReader.numbers), 2: ("last_known_elr", RecordReader.numbers)}
-    return found | reader.tagged(tags)
+    tags = {0: ("recovery", _read_int8), 1: ("elr", RecordReader.numbers), 2: ("last_known_elr", RecordReader.numbers)}
+    return found | reader.read_tagged(tags)
 
 
-def _partition_change(reader: RecordReader, version: int) -> dict[str, Any]:
+def _read_partition_change(reader: RecordReader, version: int) -> dict[str, Any]:
     found = {"number": reader.take("i"), "topic_id": reader.uuid()}
     tags: dict[int, tuple[str, Callable[[RecordReader], Any]]] = {
         0: ("isr", RecordReader.numbers),
@@ -138,70 +138,70 @@ def _partition_change(reader: RecordReader, version: int) -> dict[str, Any]:
         2: ("replicas", RecordReader.numbers),
         3: ("removing", RecordReader.numbers),
         4: ("adding", RecordReader.numbers),
-        5: ("recovery", _int8),
+        5: ("recovery", _read_int8),
         6: ("elr", RecordReader.numbers),
         7: ("last_known_elr", RecordReader.numbers),
     }
-    return found | reader.tagged(tags)
+    return found | reader.read_tagged(tags)
 
 
-def _register(reader: RecordReader, version: int) -> dict[str, Any]:
+def _read_register(reader: RecordReader, version: int) -> dict[str, Any]:
     found: dict[str, Any] = {"broker": reader.take("i")}
     if version >= 2:
         found["is_migrating"] = bool(reader.take("b"))
     found["incarnation"] = reader.uuid()
     found["epoch"] = reader.take("q")
-    for _ in range(reader.unsigned() - 1):
-        reader.string(), reader.string(), reader.take("H"), reader.take("h"), reader.tagged({})
-    for _ in range(reader.unsigned() - 1):
-        reader.string(), reader.take("h"), reader.take("h"), reader.tagged({})
+    for _ in range(reader.read_unsigned() - 1):
+        reader.string(), reader.string(), reader.take("H"), reader.take("h"), reader.read_tagged({})
+    for _ in range(reader.read_unsigned() - 1):
+        reader.string(), reader.take("h"), reader.take("h"), reader.read_tagged({})
     found["rack"] = reader.string()
     found["is_fenced"] = bool(reader.take("b"))
     return found
 
 
-def _change_registration(reader: RecordReader, version: int) -> dict[str, Any]:
+def _read_change_registration(reader: RecordReader, version: int) -> dict[str, Any]:
     found = {"broker": reader.take("i"), "epoch": reader.take("q")}
-    return found | reader.tagged({0: ("fenced", _int8), 1: ("controlled_shutdown", _int8)})
+    return found | reader.read_tagged({0: ("fenced", _read_int8), 1: ("controlled_shutdown", _read_int8)})
 
 
-def _fence(reader: RecordReader, version: int) -> dict[str, Any]:
+def _read_fence(reader: RecordReader, version: int) -> dict[str, Any]:
     return {"broker": reader.take("i"), "epoch": reader.take("q")}
 
 
-def _config(reader: RecordReader, version: int) -> dict[str, Any]:
+def _read_config(reader: RecordReader, version: int) -> dict[str, Any]:
     return {"resource": reader.take("b"), "of": reader.string(), "name": reader.string(), "value": reader.string()}
 
 
-def _feature(reader: RecordReader, version: int) -> dict[str, Any]:
+def _read_feature(reader: RecordReader, version: int) -> dict[str, Any]:
     return {"name": reader.string(), "level": reader.take("h")}
 
 
-def _clear_elr(reader: RecordReader, version: int) -> dict[str, Any]:
+def _read_clear_elr(reader: RecordReader, version: int) -> dict[str, Any]:
     return {"topic": reader.string()}
 
 
 KINDS: dict[int, tuple[str, Callable[[RecordReader, int], dict[str, Any]]]] = {
-    0: ("register", _register),
-    2: ("topic", _topic),
-    3: ("partition", _partition),
-    4: ("config", _config),
-    5: ("partition change", _partition_change),
-    7: ("fence", _fence),
-    8: ("unfence", _fence),
-    9: ("remove topic", _remove_topic),
-    12: ("feature", _feature),
-    17: ("change registration", _change_registration),
-    28: ("clear elr", _clear_elr),
+    0: ("register", _read_register),
+    2: ("topic", _read_topic),
+    3: ("partition", _read_partition),
+    4: ("config", _read_config),
+    5: ("partition change", _read_partition_change),
+    7: ("fence", _read_fence),
+    8: ("unfence", _read_fence),
+    9: ("remove topic", _read_remove_topic),
+    12: ("feature", _read_feature),
+    17: ("change registration", _read_change_registration),
+    28: ("clear elr", _read_clear_elr),
 }
 """Readers by the record's API key."""
 
 
 def parse_record(value: bytes) -> tuple[str, dict[str, Any]] | None:
     """Decode a metadata record (frame version 1, then key and version); None for a kind that is skipped."""
-    frame, at = unsigned_varint(value, 0)
-    kind, at = unsigned_varint(value, at)
-    version, at = unsigned_varint(value, at)
+    frame, at = decode_unsigned_varint(value, 0)
+    kind, at = decode_unsigned_varint(value, at)
+    version, at = decode_unsigned_varint(value, at)
     if frame != 1 or kind not in KINDS:
         return None
     name, read = KINDS[kind]
@@ -232,7 +232,7 @@ class MetadataImage:
             stream.seek(self._position)
             segment = stream.read()
         first = len(self.events)
-        for batch in batches(segment):
+        for batch in parse_batches(segment):
             for record in () if batch.is_control else batch.records:
                 said = parse_record(record.value or b"\x00\x00\x00")
                 if said is not None:

@@ -107,7 +107,6 @@ class Connection:
     asked: dict[int, int] = field(default_factory=dict)
 
     def close(self) -> None:
-        """Close both sides."""
         for each in (self.client, self.server):
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
@@ -120,7 +119,7 @@ class Gate:
         self.network, self.node, self.target_port = network, node, target_port
         self.connections: set[Connection] = set()
         self.is_open = True
-        self.listener = listening_socket()
+        self.listener = open_listening_socket()
         self.port = int(self.listener.getsockname()[1])
         threading.Thread(target=self._accept, name=f"gate-{node}", daemon=True).start()
 
@@ -161,8 +160,8 @@ class Gate:
 
     def _pump_requests(self, connection: Connection) -> None:
         with self._ending(connection):
-            for frame in frames(connection.client):
-                api, correlation, source = request_header(frame)
+            for frame in read_frames(connection.client):
+                api, correlation, source = parse_request_header(frame)
                 connection.source = source if connection.source is None else connection.source
                 connection.apis.add(api)
                 connection.asked[correlation] = api
@@ -171,7 +170,7 @@ class Gate:
 
     def _pump_answers(self, connection: Connection) -> None:
         with self._ending(connection):
-            for frame in frames(connection.server):
+            for frame in read_frames(connection.server):
                 api = connection.asked.pop(struct.unpack_from(">i", frame)[0], -1)
                 self._wait(connection, api, is_answer=True)
                 connection.client.sendall(struct.pack(">i", len(frame)) + frame)
@@ -202,19 +201,19 @@ class Gate:
             self.connections.discard(connection)
 
 
-def frames(source: socket.socket) -> Iterator[bytes]:
+def read_frames(source: socket.socket) -> Iterator[bytes]:
     """Yield the frames of a connection (each follows its length) until the connection ends."""
     while True:
-        head = _exactly(source, 4)
+        head = _read_exactly(source, 4)
         if head is None:
             return
-        body = _exactly(source, struct.unpack(">i", head)[0])
+        body = _read_exactly(source, struct.unpack(">i", head)[0])
         if body is None:
             return
         yield body
 
 
-def _exactly(source: socket.socket, count: int) -> bytes | None:
+def _read_exactly(source: socket.socket, count: int) -> bytes | None:
     found = bytearray()
     while len(found) < count:
         part = source.recv(min(count - len(found), 1 << 16))
@@ -224,7 +223,7 @@ def _exactly(source: socket.socket, count: int) -> bytes | None:
     return bytes(found)
 
 
-def request_header(frame: bytes) -> tuple[int, int, int | None]:
+def parse_request_header(frame: bytes) -> tuple[int, int, int | None]:
     """Return the API, the correlation id, and the node that sends the request (None for any other client)."""
     api, _, correlation, length = struct.unpack_from(">hhih", frame)
     match = SENDER.match(frame[10 : 10 + max(length, 0)])
@@ -240,7 +239,7 @@ def has_hung_up(client: socket.socket) -> bool:
         return True
 
 
-def listening_socket() -> socket.socket:
+def open_listening_socket() -> socket.socket:
     for port in random.sample(PORTS, 200):
         found = socket.socket()
         try:
@@ -253,7 +252,6 @@ def listening_socket() -> socket.socket:
     raise OSError("no free port")
 
 
-def free_port() -> int:
-    """Return a port on which no process listens."""
-    with listening_socket() as probe:
+def find_free_port() -> int:
+    with open_listening_socket() as probe:
         return int(probe.getsockname()[1])

@@ -165,7 +165,7 @@ class Process:
             self.popen.wait(seconds)
         except subprocess.TimeoutExpired:
             self.kill()
-            last = self.printed(self.started_at).strip().splitlines()[-1:]
+            last = self.read_log(self.started_at).strip().splitlines()[-1:]
             raise ClusterError(f"{self.properties.stem} did not shut down within {seconds:.0f} s: {' '.join(last)}") from None
 
     def pause(self) -> None:
@@ -180,12 +180,11 @@ class Process:
             os.kill(self.pid, signal.SIGCONT)
         self.is_paused = False
 
-    def said(self, pattern: str, since: int = 0) -> re.Match[str] | None:
+    def find_printed(self, pattern: str, since: int = 0) -> re.Match[str] | None:
         """Return the first match of a pattern in the log behind a byte position."""
-        return re.search(pattern, self.printed(since))
+        return re.search(pattern, self.read_log(since))
 
-    def printed(self, since: int = 0) -> str:
-        """Return the log from a byte position on."""
+    def read_log(self, since: int = 0) -> str:
         if not self.log.exists():
             return ""
         with self.log.open("rb") as stream:

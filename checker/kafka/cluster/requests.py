@@ -13,7 +13,7 @@ import struct
 from collections.abc import Sequence
 
 from neverlost.checker.kafka.cluster.metadata import RecordReader
-from neverlost.checker.kafka.cluster.network import frames
+from neverlost.checker.kafka.cluster.network import read_frames
 from neverlost.checker.kafka.cluster.process import ClusterError
 
 REASSIGNMENT_API, REASSIGNMENT_VERSION = 45, 0
@@ -27,7 +27,9 @@ def alter_reassignment(address: str, topic: str, replicas: Sequence[int] | None,
     """Ask a broker for other replicas of partition 0; None cancels a reassignment in progress.  Errors: `ClusterError` with
     Kafka's refusal, or without an answer."""
     asked = "cancelling the reassignment" if replicas is None else f"the reassignment to {','.join(map(str, replicas))}"
-    refused = refusal(send_request(address, request(topic, replicas, int(seconds * 1000)), f"{asked} of {topic}", seconds))
+    refused = find_refusal(
+        send_request(address, encode_request(topic, replicas, int(seconds * 1000)), f"{asked} of {topic}", seconds)
+    )
     if refused:
         raise ClusterError(f"{asked} of {topic} is refused: {refused}")
 
@@ -36,7 +38,7 @@ def alter_directory(address: str, topic: str, directory: str, seconds: float = 3
     """Ask a broker to move its replica of partition 0 to another of its log directories.  Errors: `ClusterError` with Kafka's
     refusal, or without an answer."""
     asked = f"the move of {topic} to {directory}"
-    header = frame_header(LOG_DIRS_API, LOG_DIRS_VERSION)
+    header = encode_header(LOG_DIRS_API, LOG_DIRS_VERSION)
     places = [struct.pack(">h", len(each.encode())) + each.encode() for each in (directory, topic)]
     body = struct.pack(">i", 1) + places[0] + struct.pack(">i", 1) + places[1] + struct.pack(">ii", 1, 0)
     answer = send_request(address, header + body, asked, seconds)
@@ -45,7 +47,7 @@ def alter_directory(address: str, topic: str, directory: str, seconds: float = 3
         raise ClusterError(f"{asked} is refused: error {error}")
 
 
-def frame_header(api: int, version: int) -> bytes:
+def encode_header(api: int, version: int) -> bytes:
     return struct.pack(">hhih", api, version, CORRELATION, len(CLIENT)) + CLIENT
 
 
@@ -55,14 +57,14 @@ def send_request(address: str, frame: bytes, asked: str, seconds: float) -> byte
     try:
         with socket.create_connection((host, int(port)), timeout=seconds) as client:
             client.sendall(struct.pack(">i", len(frame)) + frame)
-            return next(frames(client), b"")
+            return next(read_frames(client), b"")
     except OSError as problem:
         raise ClusterError(f"no answer about {asked} from {address}: {problem}") from None
 
 
-def request(topic: str, replicas: Sequence[int] | None, milliseconds: int) -> bytes:
+def encode_request(topic: str, replicas: Sequence[int] | None, milliseconds: int) -> bytes:
     """Return the request's header and body."""
-    header = frame_header(REASSIGNMENT_API, REASSIGNMENT_VERSION) + NO_TAGS
+    header = encode_header(REASSIGNMENT_API, REASSIGNMENT_VERSION) + NO_TAGS
     name = topic.encode()
     wanted = b"\0" if replicas is None else bytes([len(replicas) + 1]) + struct.pack(f">{len(replicas)}i", *replicas)
     partitions = b"\2" + struct.pack(">i", 0) + wanted + NO_TAGS
@@ -70,18 +72,18 @@ def request(topic: str, replicas: Sequence[int] | None, milliseconds: int) -> by
     return header + struct.pack(">i", milliseconds) + topics + NO_TAGS
 
 
-def refusal(answer: bytes) -> str | None:
+def find_refusal(answer: bytes) -> str | None:
     """Return the first error in an answer, by number and message; None without an error."""
     if not answer:
         return "the connection was closed"
     reader = RecordReader(answer)
-    _, _, _ = reader.take("i"), reader.tagged({}), reader.take("i")
+    _, _, _ = reader.take("i"), reader.read_tagged({}), reader.take("i")
     found = [(reader.take("h"), reader.string())]
-    for _ in range(reader.unsigned() - 1):
+    for _ in range(reader.read_unsigned() - 1):
         reader.string()
-        for _ in range(reader.unsigned() - 1):
+        for _ in range(reader.read_unsigned() - 1):
             reader.take("i")
             found.append((reader.take("h"), reader.string()))
-            reader.tagged({})
-        reader.tagged({})
+            reader.read_tagged({})
+        reader.read_tagged({})
     return next((f"error {number} {message or ''}".strip() for number, message in found if number), None)

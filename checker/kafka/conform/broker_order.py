@@ -82,7 +82,7 @@ def is_clean(written: Sequence[bool], there: Sequence[int]) -> bool:
     handler = first_class(
         PACKAGE + "storage.internals.checkpoint.CleanShutdownFileHandler", "kafka.log.CleanShutdownFileHandler"
     )
-    with scratch.folder("conform") as folder:
+    with scratch.hold_folder("conform") as folder:
         places = [Path(folder, str(number)) for number in range(len(written))]
         for place, has_file in zip(places, written, strict=True):
             place.mkdir()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from neverlost.checker.engine.host import processes
-from neverlost.checker.engine.spark.java import java_home
+from neverlost.checker.engine.spark.java import find_java_home
 from neverlost.checker.engine.spark.jobs_here_or_there import WorkerTarget
 from neverlost.checker.kafka.conform import broker_order, entry_points, leader, partition_change_builder, replication_control
 from neverlost.checker.kafka.conform.cases.comparison import Answers, Tally
@@ -211,5 +211,5 @@ def _start_java(kafka: Kafka) -> None:
     if missing is not None:
         raise InputError(f"a task finds no {missing}: name a folder that every machine has with --classpath")
     jvm.require_bridge()
-    java = kafka.java if kafka.java.is_dir() else java_home(needed_by="a comparison with Kafka's classes")
+    java = kafka.java if kafka.java.is_dir() else find_java_home(needed_by="a comparison with Kafka's classes")
     jvm.start(kafka.jars, java)

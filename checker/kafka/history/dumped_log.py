@@ -100,34 +100,34 @@ def parse_dump(body: bytes, place: str) -> Iterator[MetadataRecord]:
     for number, line in enumerate(body.decode("utf-8", errors="replace").splitlines(), 1):
         where = f"{place}:{number}"
         if line.startswith("Dumping "):
-            _follows(last + 1, expected, where)
+            _require_next(last + 1, expected, where)
             batch = expected = last = -1
         elif head := BATCH.match(line):
             if head[4] == "false":
                 raise InputError(f"{where}: the batch at offset {head[1]} fails its checksum: the log is damaged there")
-            _follows(int(head[1]), expected, where)
+            _require_next(int(head[1]), expected, where)
             batch, expected, last = int(head[1]), int(head[1]), int(head[2])
         elif record := RECORD.match(line):
             offset = int(record[1])
-            _follows(offset, expected, where)
+            _require_next(offset, expected, where)
             expected, last = offset + 1, max(last, offset)
             # only records of the log itself (leader changes, snapshot headers) have a key
-            said = _payload(record[4], where) if record[3] == "-1" else None
+            said = _parse_payload(record[4], where) if record[3] == "-1" else None
             if said is not None:
                 yield MetadataRecord(int(record[2]) / 1000, batch if batch >= 0 else offset, Event(offset, *said), where)
         elif BEGINS.match(line):
             raise InputError(f"{where}: {line.strip()[:60]!r} is cut or changed; give the tool's lines unchanged")
-    _follows(last + 1, expected, f"{place}: at the end")
+    _require_next(last + 1, expected, f"{place}: at the end")
 
 
-def _follows(offset: int, expected: int, place: str) -> None:
+def _require_next(offset: int, expected: int, place: str) -> None:
     if expected not in (-1, offset):
         here = f"{expected}" if offset == expected + 1 else f"{expected} to {offset - 1}"
         what = f"offset {here} missing" if offset > expected else f"offset {offset} after {expected - 1}"
         raise InputError(f"{place}: {what}; give the tool's output whole, the files of the log in order")
 
 
-def _payload(text: str, place: str) -> tuple[str, dict[str, Any]] | None:
+def _parse_payload(text: str, place: str) -> tuple[str, dict[str, Any]] | None:
     """Return the kind of a record and its fields; None for a kind that is not used here."""
     _, found, text = text.partition(" payload: ")
     if not found:
@@ -159,7 +159,7 @@ def _check_fields(kind: str, said: dict[str, Any], place: str) -> dict[str, Any]
     """Return the fields with ids parsed.  Errors: `InputError` for a field that is missing or of the wrong kind."""
     for name in ("topic_id", "incarnation"):
         if name in said:
-            said[name] = _uuid(said[name], place)
+            said[name] = _parse_uuid(said[name], place)
     for name in NEEDED[kind]:
         if name not in said:
             raise InputError(f"{place}: a {kind} record without {name}; give the tool's lines unchanged")
@@ -174,7 +174,7 @@ def _is_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**62
 
 
-def _uuid(text: Any, place: str) -> uuid.UUID:
+def _parse_uuid(text: Any, place: str) -> uuid.UUID:
     try:
         return uuid.UUID(bytes=urlsafe_b64decode(str(text) + "=="))
     except ValueError:

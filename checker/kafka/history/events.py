@@ -38,7 +38,7 @@ def controller_events(history: History) -> tuple[Known, float, list[ControllerEv
     known: Known | None = None
     fenced: dict[int, bool] = {}
     began, changes = 0.0, []
-    for group in _events(history):
+    for group in _group_events(history):
         partition = next((each for each in reversed(group) if each.saw == "partition"), None)
         brokers = tuple((each["broker"], each["state"]) for each in group if each.saw == "broker")
         later = fenced | {broker: state != "unfenced" for broker, state in brokers}
@@ -55,7 +55,7 @@ def controller_events(history: History) -> tuple[Known, float, list[ControllerEv
     return first, began, changes
 
 
-def _events(history: History) -> list[list[HistoryObservation]]:
+def _group_events(history: History) -> list[list[HistoryObservation]]:
     """Return observations of the controller, grouped by event.  A batch may hold several events: a broker's change goes with a
     change of the partition beside it that it explains. Source: ReplicationControlManager (handleBrokerFenced,
     handleBrokerUnfenced, handleBrokerInControlledShutdown), ClusterControlManager.registerBroker."""
@@ -90,7 +90,7 @@ def _is_caused(first: HistoryObservation, second: HistoryObservation, before: Hi
     return was_there and (has_gone or is_led_no_more)
 
 
-def replicas_of(start: Known, changes: list[ControllerEvent]) -> tuple[int, ...]:
+def find_replicas(start: Known, changes: list[ControllerEvent]) -> tuple[int, ...]:
     """Return every broker that ever was a replica: the first ones in their order, then those that were added."""
     found = dict.fromkeys(start.lists("replicas"))
     for each in changes:

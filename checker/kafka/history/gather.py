@@ -20,16 +20,16 @@ def gather_history(metadata: list[str], printed: list[str], clients: list[str], 
     about the partition, or that are malformed."""
     complete: set[str] = set()
     config: dict[str, Any] = {}
-    seen, whole = _clients(clients)
+    seen, whole = _read_clients(clients)
     complete |= whole
     if metadata:
-        from neverlost.checker.kafka.history.metadata_log import observations
+        from neverlost.checker.kafka.history.metadata_log import make_observations
 
-        changes, config = observations(_metadata(metadata), topic, partition)
+        changes, config = make_observations(_read_metadata(metadata), topic, partition)
         complete |= {"partition", "broker"}
         seen += changes
     elif printed:
-        from neverlost.checker.kafka.history.printed_log import observations as printed_observations
+        from neverlost.checker.kafka.history.printed_log import make_observations as printed_observations
 
         changes, is_whole = printed_observations(printed, topic, partition)
         complete |= {"partition"} if is_whole else set()
@@ -39,12 +39,12 @@ def gather_history(metadata: list[str], printed: list[str], clients: list[str], 
     return make_history({"topic": topic, "partition": partition, "config": config, "complete": sorted(complete)}, seen, topic)
 
 
-def _metadata(paths: list[str]) -> list[MetadataRecord]:
+def _read_metadata(paths: list[str]) -> list[MetadataRecord]:
     """Return the records of several files of one log, in order; files may overlap."""
-    from neverlost.checker.kafka.history.metadata_log import entries
+    from neverlost.checker.kafka.history.metadata_log import read_entries
 
     found: dict[int, MetadataRecord] = {}
-    for each in (one for path in paths for one in entries(path)):
+    for each in (one for path in paths for one in read_entries(path)):
         before = found.setdefault(each.event.offset, each)
         if (before.at, before.event.kind) != (each.at, each.event.kind):
             raise InputError(
@@ -54,7 +54,7 @@ def _metadata(paths: list[str]) -> list[MetadataRecord]:
     return [found[offset] for offset in sorted(found)]
 
 
-def _clients(paths: list[str]) -> tuple[list[HistoryObservation], set[str]]:
+def _read_clients(paths: list[str]) -> tuple[list[HistoryObservation], set[str]]:
     """Return the lines of clients' files; a line that is only `{"complete": [...]}` says which kinds of observations the file
     has completely."""
     seen: list[HistoryObservation] = []
@@ -70,14 +70,14 @@ def _clients(paths: list[str]) -> tuple[list[HistoryObservation], set[str]]:
             except (ValueError, RecursionError) as problem:
                 raise InputError(f"{place}: malformed JSON: {problem}") from None
             if isinstance(document, dict) and document.keys() == {"complete"}:
-                whole |= _kinds(document["complete"], place)
+                whole |= _parse_kinds(document["complete"], place)
             else:
                 seen.append(parse_observation(document, place))
         complete = whole if complete is None else complete & whole
     return seen, complete or set()
 
 
-def _kinds(value: Any, place: str) -> set[str]:
+def _parse_kinds(value: Any, place: str) -> set[str]:
     if not isinstance(value, list) or not all(each in COMPLETE for each in value):
         raise InputError(f"{place}: complete is a list out of {', '.join(COMPLETE)}")
     return set(value)

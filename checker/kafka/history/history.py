@@ -95,7 +95,7 @@ def _is_records(value: Any) -> bool:
     )
 
 
-def _one_of(choices: tuple[str, ...]) -> Check:
+def _require_one_of(choices: tuple[str, ...]) -> Check:
     return lambda value: value in choices
 
 
@@ -106,10 +106,10 @@ FIELDS: dict[str, dict[str, tuple[Check, str]]] = {
         **dict.fromkeys(("isr", "replicas", "elr?", "last_known_elr?", "adding?", "removing?"), BROKERS),
         "batch?": NUMBER,
     },
-    "broker": {"broker": NUMBER, "state": (_one_of(BROKER_STATES), " or ".join(BROKER_STATES)), "batch?": NUMBER},
-    "process": {"broker": NUMBER, "state": (_one_of(PROCESS_STATES), " or ".join(PROCESS_STATES)), "log_end?": NUMBER},
+    "broker": {"broker": NUMBER, "state": (_require_one_of(BROKER_STATES), " or ".join(BROKER_STATES)), "batch?": NUMBER},
+    "process": {"broker": NUMBER, "state": (_require_one_of(PROCESS_STATES), " or ".join(PROCESS_STATES)), "log_end?": NUMBER},
     "sent": {"record": TEXT},
-    "acked": {"record": TEXT, "offset": NUMBER, "acks": (_one_of(ACKS), " or ".join(ACKS))},
+    "acked": {"record": TEXT, "offset": NUMBER, "acks": (_require_one_of(ACKS), " or ".join(ACKS))},
     "failed": {"record": TEXT, "error?": TEXT},
     "read": {"record": TEXT, "offset": NUMBER},
     "high_watermark": {"leader_epoch": NUMBER, "high_watermark": NUMBER, "broker?": NUMBER},
@@ -138,8 +138,8 @@ def parse_observation(line: Any, place: str) -> HistoryObservation:
     left = line.keys() - says.keys() - {"at", "until", "source", "saw"}
     for name in sorted(left):
         raise unknown("field", str(name)[:40], [each.rstrip("?") for each in FIELDS[saw]], place)
-    at = _time(line.get("at"), "at", place)
-    until = _time(line.get("until", at), "until", place)
+    at = _parse_time(line.get("at"), "at", place)
+    until = _parse_time(line.get("until", at), "until", place)
     if until < at:
         raise InputError(f"{place}: until {until:g} is before at {at:g}; exchange them")
     source = line.get("source", saw)
@@ -148,7 +148,7 @@ def parse_observation(line: Any, place: str) -> HistoryObservation:
     return HistoryObservation(saw, at, until, source, says, place)
 
 
-def _time(value: Any, name: str, place: str) -> float:
+def _parse_time(value: Any, name: str, place: str) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not abs(value) < 1e15:
         raise InputError(f"{place}: bad value {json.dumps(value)[:80]} for {name}; use seconds, such as 12.5")
@@ -160,7 +160,9 @@ def read_history(path: Path | str) -> History:
     lines = read_text(path).splitlines()
     if len(lines) > MOST_LINES:
         raise InputError(f"{str(path)!r} has {len(lines)} lines; cut it into histories of at most {MOST_LINES}")
-    found = [(f"{path}:{number}", _json(line, f"{path}:{number}")) for number, line in enumerate(lines, 1) if line.strip()]
+    found = [
+        (f"{path}:{number}", _parse_json(line, f"{path}:{number}")) for number, line in enumerate(lines, 1) if line.strip()
+    ]
     if not found or not isinstance(found[0][1], dict) or found[0][1].get("history") != FORMAT:
         raise InputError(f'{str(path)!r} is no history: its first line must have "history": "{FORMAT}"')
     return make_history(found[0][1], [parse_observation(line, place) for place, line in found[1:]], found[0][0])
@@ -187,15 +189,14 @@ def make_history(header: Mapping[str, Any], seen: Iterable[HistoryObservation], 
     return History(topic, partition, config, frozenset(complete), ordered, about)
 
 
-def _json(line: str, place: str) -> Any:
+def _parse_json(line: str, place: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as problem:
         raise InputError(f"{place}: malformed JSON: {problem}") from None
 
 
-def as_lines(history: History) -> str:
-    """Return the history as the text of its file."""
+def format_history(history: History) -> str:
     header = {
         "history": FORMAT,
         "topic": history.topic,
@@ -213,4 +214,4 @@ def as_lines(history: History) -> str:
 
 def write_history(path: Path | str, history: History) -> None:
     """Write the file, whole or not at all."""
-    write_text(Path(path), as_lines(history))
+    write_text(Path(path), format_history(history))

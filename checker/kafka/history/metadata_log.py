@@ -10,7 +10,7 @@ from typing import Any
 
 import google_crc32c
 
-from neverlost.checker.kafka.cluster.batches import HEAD, batches
+from neverlost.checker.kafka.cluster.batches import HEAD, parse_batches
 from neverlost.checker.kafka.cluster.metadata import Event, MetadataImage, PartitionRecord, parse_record
 from neverlost.checker.kafka.history.dumped_log import LISTS, MetadataRecord, parse_dump
 from neverlost.checker.kafka.history.history import HistoryObservation
@@ -21,13 +21,13 @@ LARGEST_LOG = 1 << 30
 """Units: bytes.  Where a metadata log begins a new segment (`metadata.log.segment.bytes`)."""
 
 
-def entries(path: Path | str) -> list[MetadataRecord]:
+def read_entries(path: Path | str) -> list[MetadataRecord]:
     """Return the records of a segment, a snapshot, or the tool's output.  Errors: `InputError` for a file that is neither,
     with its place."""
     body = read_bytes(path, largest=LARGEST_LOG)
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
         body = body.decode("utf-16", errors="replace").encode()
-    found = list(_binary(body, str(path)) if b"\x00" in body[:64] else parse_dump(body, str(path)))
+    found = list(_parse_binary(body, str(path)) if b"\x00" in body[:64] else parse_dump(body, str(path)))
     if not found:
         raise InputError(
             f"{str(path)!r} has no metadata records; give a file of __cluster_metadata-0, "
@@ -36,11 +36,11 @@ def entries(path: Path | str) -> list[MetadataRecord]:
     return found
 
 
-def _binary(body: bytes, place: str) -> Iterator[MetadataRecord]:
+def _parse_binary(body: bytes, place: str) -> Iterator[MetadataRecord]:
     """Yield the records of a segment or a snapshot, up to a batch that was still being written."""
     position, expected = 0, -1
     try:
-        for batch in batches(body):
+        for batch in parse_batches(body):
             where = f"{place} offset {batch.base_offset}"
             head = HEAD.unpack_from(body, batch.position)
             if google_crc32c.value(body[batch.position + CHECKED : batch.position + batch.size]) != head[4] & 0xFFFFFFFF:
@@ -66,7 +66,9 @@ CHECKED = 21
 """From which byte of a batch its checksum counts.  Source: DefaultRecordBatch.computeChecksum, Crc32C.java."""
 
 
-def observations(found: Iterable[MetadataRecord], topic: str, number: int) -> tuple[list[HistoryObservation], dict[str, Any]]:
+def make_observations(
+    found: Iterable[MetadataRecord], topic: str, number: int
+) -> tuple[list[HistoryObservation], dict[str, Any]]:
     """Return what the records say about one partition and all brokers, and about its configuration.  Errors: `InputError` for
     records that do not follow from one another, and for a partition that is not there."""
     state, seen, last = MetadataImage(), [], None
@@ -79,24 +81,24 @@ def observations(found: Iterable[MetadataRecord], topic: str, number: int) -> tu
                 f"{each.place}: a {each.event.kind} record of something that no earlier record made; "
                 "begin with the first segment or a snapshot"
             ) from None
-        broker = _broker(each, incarnations)
+        broker = _describe_registration(each, incarnations)
         if broker is not None:
-            seen.append(_seen(each, "broker", broker))
+            seen.append(_make_observation(each, "broker", broker))
         partition = state.partition(topic, number)
         if partition is not None and partition != last:
-            seen.append(_seen(each, "partition", _fields(partition)))
+            seen.append(_make_observation(each, "partition", _list_fields(partition)))
             last = partition
     if last is None:
         topics = ", ".join(sorted(state.topics)[:20]) or "none"
         raise InputError(f"partition {topic}-{number} is not in the metadata log; topics there: {topics}")
-    return seen, _config(state, topic)
+    return seen, _find_config(state, topic)
 
 
-def _seen(entry: MetadataRecord, saw: str, says: dict[str, Any]) -> HistoryObservation:
+def _make_observation(entry: MetadataRecord, saw: str, says: dict[str, Any]) -> HistoryObservation:
     return HistoryObservation(saw, entry.at, entry.at, "controller", says | {"batch": entry.batch}, entry.place)
 
 
-def _fields(partition: PartitionRecord) -> dict[str, Any]:
+def _list_fields(partition: PartitionRecord) -> dict[str, Any]:
     lists = {name: list(getattr(partition, name)) for name in LISTS}
     return {
         "leader": partition.leader,
@@ -106,7 +108,7 @@ def _fields(partition: PartitionRecord) -> dict[str, Any]:
     }
 
 
-def _broker(entry: MetadataRecord, incarnations: dict[int, Any]) -> dict[str, Any] | None:
+def _describe_registration(entry: MetadataRecord, incarnations: dict[int, Any]) -> dict[str, Any] | None:
     """Return a registration's change; None if a broker registers again as the same incarnation."""
     kind, says = entry.event.kind, entry.event.says
     if kind == "register":
@@ -126,7 +128,7 @@ TOPIC = 2
 READ = ("min.insync.replicas", "unclean.leader.election.enable", "flush.messages")
 
 
-def _config(state: MetadataImage, topic: str) -> dict[str, Any]:
+def _find_config(state: MetadataImage, topic: str) -> dict[str, Any]:
     """Return the keys that the log decides: the topic's own settings, and whether ELR is on."""
     configs = {**state.configs.get((4, ""), {}), **state.configs.get((TOPIC, topic), {})}
     found: dict[str, Any] = {name: configs[name] for name in READ if configs.get(name) is not None}

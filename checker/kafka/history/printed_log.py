@@ -48,31 +48,31 @@ NAMES = {
 Facts = dict[str, Any]
 
 
-def facts_of(line: str) -> Facts | None:
+def parse_facts(line: str) -> Facts | None:
     """Return what a line states about its partition, with the partition epoch; None if it states nothing."""
     if found := REGISTRATION.search(line):
-        facts = {NAMES[name]: _value(text) for name, text in FIELD.findall(found[1]) if name in NAMES}
+        facts = {NAMES[name]: _parse_value(text) for name, text in FIELD.findall(found[1]) if name in NAMES}
         return facts if "partition_epoch" in facts else None
     if found := LEADER.search(line):
         leader, epoch, partition_epoch, isr, adding, removing = found.groups()
-        lists = {"isr": _ids(isr), "adding": _ids(adding), "removing": _ids(removing)}
+        lists = {"isr": _parse_ids(isr), "adding": _parse_ids(adding), "removing": _parse_ids(removing)}
         return {"leader": int(leader), "leader_epoch": int(epoch), "partition_epoch": int(partition_epoch), **lists}
     if found := FOLLOWER.search(line):
         return {"leader_epoch": int(found[1]), "partition_epoch": int(found[2]), "leader": int(found[3])}
     if found := UPDATED.search(line):
-        return {"leader": int(found[1]), "isr": _ids(found[2]), "partition_epoch": int(found[3])}
+        return {"leader": int(found[1]), "isr": _parse_ids(found[2]), "partition_epoch": int(found[3])}
     return None
 
 
-def _value(text: str) -> Any:
-    return _ids(text.strip("[]")) if text.startswith("[") else int(text)
+def _parse_value(text: str) -> Any:
+    return _parse_ids(text.strip("[]")) if text.startswith("[") else int(text)
 
 
-def _ids(text: str) -> list[int]:
+def _parse_ids(text: str) -> list[int]:
     return [int(each) for each in text.replace(",", " ").split()]
 
 
-def lines(path: Path | str, topic: str, number: int) -> Iterator[tuple[float, Facts, str]]:
+def parse_lines(path: Path | str, topic: str, number: int) -> Iterator[tuple[float, Facts, str]]:
     """Yield time, facts and place of each line of a file that states something about a partition."""
     name = re.compile(rf"(?<![\w.-]){re.escape(topic)}-{number}(?![\w.-])")
     modified = Path(path).stat().st_mtime if Path(path).exists() else 0.0
@@ -80,29 +80,31 @@ def lines(path: Path | str, topic: str, number: int) -> Iterator[tuple[float, Fa
         stamp = TIME.match(line)
         is_bare = line.startswith("PartitionRegistration(")
         if is_bare or (stamp is not None and name.search(line)):
-            facts = facts_of(line)
+            facts = parse_facts(line)
             if facts is not None:
                 place = f"{path}:{position}"
-                yield _time(stamp, place) if stamp is not None else modified, facts, place
+                yield _parse_time(stamp, place) if stamp is not None else modified, facts, place
 
 
-def _time(stamp: re.Match[str], place: str) -> float:
+def _parse_time(stamp: re.Match[str], place: str) -> float:
     try:
         return datetime.fromisoformat(stamp[1]).timestamp() + int(stamp[2]) / 1000
     except (ValueError, OverflowError, OSError):
         raise InputError(f"{place}: bad time {stamp[0]!r}; use the lines as Kafka prints them") from None
 
 
-def observations(paths: Iterable[Path | str], topic: str, number: int) -> tuple[list[HistoryObservation], bool]:
+def make_observations(paths: Iterable[Path | str], topic: str, number: int) -> tuple[list[HistoryObservation], bool]:
     """Return the partition's changes in order, and whether every one of them is there.  Errors: `InputError` where the files
     state nothing about the partition, or contradict each other."""
     by_epoch: dict[int, Facts] = {}
     first: dict[int, tuple[float, str]] = {}
-    for at, facts, place in sorted((each for path in paths for each in lines(path, topic, number)), key=lambda each: each[0]):
+    for at, facts, place in sorted(
+        (each for path in paths for each in parse_lines(path, topic, number)), key=lambda each: each[0]
+    ):
         epoch = facts["partition_epoch"]
         known = by_epoch.setdefault(epoch, {})
         for name, value in facts.items():
-            if name in known and _plain(known[name]) != _plain(value):
+            if name in known and _ignore_order(known[name]) != _ignore_order(value):
                 raise InputError(
                     f"{place}: {name} {value} at partition epoch {epoch}, but {first[epoch][1]} says {known[name]}: "
                     "these are not files of one cluster"
@@ -116,7 +118,7 @@ def observations(paths: Iterable[Path | str], topic: str, number: int) -> tuple[
     return _fill_missing_fields(by_epoch, first)
 
 
-def _plain(value: Any) -> Any:
+def _ignore_order(value: Any) -> Any:
     return frozenset(value) if isinstance(value, list) else value
 
 

@@ -44,7 +44,7 @@ class LiveCluster:
         """Sleep for a random time between two bounds while a fault acts; the time is part of the run's plan."""
         time.sleep(max(0.0, min(self.chance.uniform(low, high), self.over - time.time())))
 
-    def ended(self, broker: int, state: str, begun: float, log_end: int | None = None) -> None:
+    def note_end(self, broker: int, state: str, begun: float, log_end: int | None = None) -> None:
         """Record that a process has ended, and what is on its disk now."""
         more = {} if log_end is None else {"log_end": log_end}
         self.notebook.note("process", f"process {broker}", begun, time.time(), broker=broker, state=state, **more)
@@ -104,14 +104,14 @@ def _end_process(fault: Fault) -> Misfortune:
 
     def misfortune(stage: LiveCluster, broker: int) -> None:
         begun = time.time()
-        stage.ended(broker, fault.ends, begun, end(stage, broker))
+        stage.note_end(broker, fault.ends, begun, end(stage, broker))
         stage.rest(0.5, longest)
         stage.start(broker)
 
     return misfortune
 
 
-def _cuts(cut: Callable[[Cluster, int], list[TrafficRule]], shortest: float, longest: float) -> Misfortune:
+def _make_cut(cut: Callable[[Cluster, int], list[TrafficRule]], shortest: float, longest: float) -> Misfortune:
     """Return a fault that blocks traffic for a while."""
 
     def misfortune(stage: LiveCluster, broker: int) -> None:
@@ -122,7 +122,7 @@ def _cuts(cut: Callable[[Cluster, int], list[TrafficRule]], shortest: float, lon
     return misfortune
 
 
-def _pauses(shortest: float, longest: float) -> Misfortune:
+def _make_pause(shortest: float, longest: float) -> Misfortune:
     """Return a fault that pauses a process for a while."""
 
     def misfortune(stage: LiveCluster, broker: int) -> None:
@@ -133,7 +133,7 @@ def _pauses(shortest: float, longest: float) -> Misfortune:
     return misfortune
 
 
-_silence, _sleep = _cuts(faults.silence, 7, 12), _pauses(7, 12)
+_silence, _sleep = _make_cut(faults.silence, 7, 12), _make_pause(7, 12)
 
 
 def _session_timeout(stage: LiveCluster, broker: int) -> None:
@@ -182,15 +182,15 @@ def _controller(stage: LiveCluster, broker: int) -> None:
 
 
 LASTING: Mapping[str, Misfortune] = {
-    "lag": _cuts(faults.slow_follower, 4, 8),
-    "silence": _cuts(faults.lose_heartbeats, 7, 11),
+    "lag": _make_cut(faults.slow_follower, 4, 8),
+    "silence": _make_cut(faults.lose_heartbeats, 7, 11),
     "move": _leader_move,
     "reassign": _reassign,
 }
 """How what ends no process is done for a while, by `Fault.done`."""
 
 
-def _declared() -> Iterator[tuple[str, Misfortune]]:
+def _list_declared() -> Iterator[tuple[str, Misfortune]]:
     for fault in DECLARED:
         if fault.done in ENDS:
             yield fault.name, _end_process(fault)
@@ -199,9 +199,9 @@ def _declared() -> Iterator[tuple[str, Misfortune]]:
 
 
 FAULTS: Mapping[str, Misfortune] = {
-    **dict(_declared()),
+    **dict(_list_declared()),
     "slow": LASTING["lag"],
-    "pause": _pauses(1, 4.5),
+    "pause": _make_pause(1, 4.5),
     "session_timeout": _session_timeout,
     "network": _network,
     "controller": _controller,
@@ -211,7 +211,7 @@ FAULTS: Mapping[str, Misfortune] = {
 DEFAULT = ("crash", "lossy_crash", "slow", "session_timeout", "leader_move", "clean_stop", "network")
 
 
-def fault_names(text: str) -> tuple[str, ...]:
+def parse_fault_names(text: str) -> tuple[str, ...]:
     """Parse a comma separated list of faults.  Errors: `InputError` for an unknown one."""
     names = tuple(each.strip() for each in text.split(","))
     for each in names:

@@ -14,7 +14,7 @@ from neverlost.checker.kafka.cluster.jars import KafkaHome
 from neverlost.checker.kafka.cluster.metadata import LOG
 from neverlost.checker.kafka.cluster.process import ClusterError
 from neverlost.checker.kafka.history.history import COMPLETE, History, HistoryObservation
-from neverlost.checker.kafka.history.metadata_log import entries, observations
+from neverlost.checker.kafka.history.metadata_log import make_observations, read_entries
 from neverlost.checker.kafka.live.faults import FAULTS, TOPIC, LiveCluster, look_at_disk
 from neverlost.checker.kafka.live.workload import Notebook, Workload
 
@@ -48,7 +48,7 @@ def record_run(home: KafkaHome, plan: LiveRunPlan, say: Callable[[str], None] = 
             _record_high_watermarks(stage)
         say("reading everything once more")
         _record_end(found, notebook)
-        return _history(found, plan, notebook)
+        return _make_history(found, plan, notebook)
 
 
 def _make_faults(stage: LiveCluster, plan: LiveRunPlan, say: Callable[[str], None]) -> None:
@@ -106,9 +106,9 @@ def _record_end(found: Cluster, notebook: Notebook) -> None:
         look_at_disk(found, notebook, broker)
 
 
-def _history(found: Cluster, plan: LiveRunPlan, notebook: Notebook) -> History:
+def _make_history(found: Cluster, plan: LiveRunPlan, notebook: Notebook) -> History:
     log = max((node.data / LOG for node in found.controllers.values()), key=lambda path: path.stat().st_size)
-    changes, config = observations(entries(log), TOPIC, 0)
+    changes, config = make_observations(read_entries(log), TOPIC, 0)
     seen: list[HistoryObservation] = sorted([*changes, *notebook.seen], key=lambda each: each.at)
     version = ".".join(map(str, found.home.minor))
     about: dict[str, Any] = {

@@ -70,11 +70,11 @@ class Workload:
             record = f"r{number}"
             number += 1
             self.notebook.note("sent", "producer", record=record)
-            producer.produce(self.topic, value=record.encode(), partition=0, on_delivery=self._answered)
+            producer.produce(self.topic, value=record.encode(), partition=0, on_delivery=self._note_answer)
             producer.poll(0)
         producer.flush(10)
 
-    def _answered(self, error: Any, message: Any) -> None:
+    def _note_answer(self, error: Any, message: Any) -> None:
         record = message.value().decode()
         if error is not None:
             self.notebook.note("failed", "producer", record=record, error=error.name())

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from neverlost.checker.kafka.history.events import ControllerEvent, Known
-from neverlost.checker.kafka.observe.history_question import Call, HistoryQuestion, StepQuery, same_query
+from neverlost.checker.kafka.observe.history_question import Call, HistoryQuestion, StepQuery, repeat_query
 from neverlost.checker.kafka.observe.match_history import Relation
-from neverlost.checker.kafka.observe.starting_model import LISTS, REGISTRATIONS, HistorySetting, is_changed, lists_of
+from neverlost.checker.kafka.observe.starting_model import LISTS, REGISTRATIONS, HistorySetting, choose_lists, is_changed
 from neverlost.model.kraft.state import ELECTED
 from neverlost.model.observed.protocol import METADATA
 
@@ -21,29 +21,29 @@ REGISTERS: Mapping[str, tuple[str, ...]] = {
 FENCES = ("controller_fence_dead", "controller_fence_live")
 
 
-def controller_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
+def ask_about_controller(setting: HistorySetting) -> Iterator[HistoryQuestion]:
     """Yield a question for each controller event of which the model sees something."""
     for number, change in enumerate(setting.changes):
-        calls = _calls(setting, change)
+        calls = _list_calls(setting, change)
         if calls:
-            asked = StepQuery(("change", number), calls, _fits(setting, change))
+            asked = StepQuery(("change", number), calls, _make_relation(setting, change))
             ends = max(each.until for each in change.seen)
-            yield HistoryQuestion(change.seen, change.seen[0].at, ends, change.seen[0].source, same_query(asked))
+            yield HistoryQuestion(change.seen, change.seen[0].at, ends, change.seen[0].source, repeat_query(asked))
 
 
-def _calls(setting: HistorySetting, change: ControllerEvent) -> list[Call]:
+def _list_calls(setting: HistorySetting, change: ControllerEvent) -> list[Call]:
     """Return the actions that a controller event may be; none if the model sees nothing of it."""
     if not setting.is_whole:
         return [("metadata_shows", {})] if change.has_partition else []
     if not (setting.sees_brokers or change.has_partition):
         return []
-    calls = list(_registrations(setting, change))
+    calls = list(_list_registrations(setting, change))
     if calls or not change.has_partition:
         return calls
     return [(name, {}) for name in sorted(METADATA) if not (setting.sees_brokers and name in REGISTRATIONS)]
 
 
-def _registrations(setting: HistorySetting, change: ControllerEvent) -> Iterator[Call]:
+def _list_registrations(setting: HistorySetting, change: ControllerEvent) -> Iterator[Call]:
     """Yield what a controller event did to registrations of replicas; one that is fenced already is not fenced again."""
     for broker, state in change.brokers:
         at = setting.index(broker)
@@ -52,7 +52,7 @@ def _registrations(setting: HistorySetting, change: ControllerEvent) -> Iterator
             yield from ((name, {"broker": at}) for name in REGISTERS.get(state, FENCES))
 
 
-def _fits(setting: HistorySetting, change: ControllerEvent) -> Relation:
+def _make_relation(setting: HistorySetting, change: ControllerEvent) -> Relation:
     """Return a relation: a step leads to the metadata that were seen, and moves the epochs as they moved."""
     before, after = change.before, change.after
     moved = after.partition["partition_epoch"] - before.partition["partition_epoch"]
@@ -76,7 +76,7 @@ def _fits(setting: HistorySetting, change: ControllerEvent) -> Relation:
         return leaves_partition
     if moved != 1 or led not in (0, 1):
         return lambda k, was, now: False
-    if _visible(before) == _visible(after):
+    if _get_visible(before) == _get_visible(after):
         return renews_leader if led else shown
     return changes_partition
 
@@ -89,14 +89,14 @@ def has_metadata(k: Any, now: Any, setting: HistorySetting, known: Known) -> Any
     wanted = [now.leader == setting.replica(known.partition["leader"])]
     if sizes["elr"]:
         wanted.append(now.last_known_leader == setting.replica(*last_known[:1]))
-    for name, flags in lists_of(sizes).items():
-        wanted += _flags_equal(k, getattr(now, flags), [broker in known.lists(name) for broker in setting.replicas])
+    for name, flags in choose_lists(sizes).items():
+        wanted += _compare_flags(k, getattr(now, flags), [broker in known.lists(name) for broker in setting.replicas])
     if setting.sees_brokers:
-        wanted += _flags_equal(k, now.is_fenced, [known.fenced.get(broker, False) for broker in setting.replicas])
+        wanted += _compare_flags(k, now.is_fenced, [known.fenced.get(broker, False) for broker in setting.replicas])
     return k.all_of(*wanted)
 
 
-def _flags_equal(k: Any, flags: Any, wanted: list[bool]) -> list[Any]:
+def _compare_flags(k: Any, flags: Any, wanted: list[bool]) -> list[Any]:
     """Return the condition, for each flag, that it has its wanted value."""
     return [flags[at] if is_set else k.not_(flags[at]) for at, is_set in enumerate(wanted)]
 
@@ -109,5 +109,5 @@ def has_new_leader_epoch(k: Any, was: Any, now: Any) -> Any:
     return k.any_of(was.leader != now.leader, *gone)
 
 
-def _visible(known: Known) -> tuple[Any, ...]:
+def _get_visible(known: Known) -> tuple[Any, ...]:
     return (known.partition["leader"], *(frozenset(known.lists(name)) for name in (*LISTS, "last_known_elr")))

@@ -54,11 +54,10 @@ class HistoryQuestion:
         return self.seen[-1].saw
 
 
-def question_about(seen: HistoryObservation, asked: Callable[[Tracked], StepQuery]) -> HistoryQuestion:
+def ask_about(seen: HistoryObservation, asked: Callable[[Tracked], StepQuery]) -> HistoryQuestion:
     """Return the question about a single observation, at its own time."""
     return HistoryQuestion((seen,), seen.at, seen.until, seen.source, asked)
 
 
-def same_query(asked: StepQuery) -> Callable[[Tracked], StepQuery]:
-    """Return the query that is the same for every offset."""
+def repeat_query(asked: StepQuery) -> Callable[[Tracked], StepQuery]:
     return lambda tracked: asked

@@ -9,8 +9,8 @@ from typing import Any
 from neverlost.checker.kafka.history.events import ControllerEvent
 from neverlost.checker.kafka.history.history import HistoryObservation
 from neverlost.checker.kafka.observe.match_history import Explanation, ObservedStep, Observer, TooLarge, explain
-from neverlost.checker.kafka.observe.offset_groups import Matching, OffsetGroup, numbers
-from neverlost.checker.kafka.observe.starting_model import LISTS, HistorySetting, lists_of
+from neverlost.checker.kafka.observe.offset_groups import Matching, OffsetGroup, find_steps
+from neverlost.checker.kafka.observe.starting_model import LISTS, HistorySetting, choose_lists
 from neverlost.model.interpreters.columns import Batch
 from neverlost.model.observed.protocol import METADATA
 
@@ -49,7 +49,6 @@ class HistoryVerdict:
 
     @property
     def states(self) -> int:
-        """How many states were distinguished."""
         return sum(len(each) for each in self.setting.observers.values())
 
 
@@ -71,7 +70,7 @@ def match_history(setting: HistorySetting, progress: Callable[[int, int], None] 
             refused[explanation.refused] = number
     if refused:
         number = refused[min(refused, key=lambda each: each.latest)]
-        found.refusal = _refusal(found.matching, found.groups[number], found.explanations[number])
+        found.refusal = _make_refusal(found.matching, found.groups[number], found.explanations[number])
     return found
 
 
@@ -88,43 +87,43 @@ def _explain_group(matching: Matching, group: OffsetGroup, before: float | None)
     return again, explain(matching.observer(again), matching.starts(again), again.observations)
 
 
-def _refusal(matching: Matching, group: OffsetGroup, explanation: Explanation) -> Refusal:
+def _make_refusal(matching: Matching, group: OffsetGroup, explanation: Explanation) -> Refusal:
     refused = explanation.refused
     assert refused is not None
     seen = matching.seen(refused.label)
     try:
-        allowed = _nearest_allowed(matching, matching.observer(group), group, explanation, seen)
+        allowed = _find_nearest_allowed(matching, matching.observer(group), group, explanation, seen)
     except TooLarge as problem:
         allowed = (f"not looked for to the end: {problem}",)
     return Refusal(group, refused, seen, allowed)
 
 
-def _nearest_allowed(
+def _find_nearest_allowed(
     matching: Matching, observer: Observer, group: OffsetGroup, explanation: Explanation, seen: tuple[HistoryObservation, ...]
 ) -> tuple[str, ...]:
     """Return the nearest observations of the same kind that a behaviour would have had there."""
     kind = seen[-1].saw if seen else ""
     if kind in ("partition", "broker"):
         change = next(each for each in matching.setting.changes if each.seen == seen)
-        return _nearest_changes(matching.setting, observer, explanation, change)
+        return _find_nearest_changes(matching.setting, observer, explanation, change)
     if kind == "high_watermark":
-        return _high_watermarks(observer, group, explanation)
+        return _find_high_watermarks(observer, group, explanation)
     if kind == "log":
-        return _contents(observer, group, explanation, matching.setting.index(seen[-1]["broker"]) or 0)
+        return _find_contents(observer, group, explanation, matching.setting.index(seen[-1]["broker"]) or 0)
     if kind in ("acked", "read"):
-        return _records(observer, group, explanation, kind)
+        return _find_records(observer, group, explanation, kind)
     return ("no process of that broker is running" if kind == "process" else "nothing",)
 
 
-def _nearest_changes(
+def _find_nearest_changes(
     setting: HistorySetting, observer: Observer, explanation: Explanation, change: ControllerEvent
 ) -> tuple[str, ...]:
     """Return what the controller could have done, the fewest differences from what was seen first."""
-    calls = numbers(observer, [(name, {}) for name in METADATA])
+    calls = find_steps(observer, [(name, {}) for name in METADATA])
     after = observer.after(explanation.last, ObservedStep(("any change",), calls))
-    batch = Batch(observer.system, observer.packed(after))
-    lists = lists_of(observer.system.sizes)
-    columns = {name: _column(batch, name) for name in ("leader", "is_fenced", *lists.values())}
+    batch = Batch(observer.system, observer.get_packed(after))
+    lists = choose_lists(observer.system.sizes)
+    columns = {name: _read_columns(batch, name) for name in ("leader", "is_fenced", *lists.values())}
     epoch = change.before.partition["partition_epoch"]
     found: dict[str, int] = {}
     for row in range(len(batch)):
@@ -138,7 +137,7 @@ def _nearest_changes(
         for name, flags in lists.items():
             members = [broker for at, broker in enumerate(setting.replicas) if values[flags][at]]
             distance += len(set(members) ^ set(change.after.lists(name)))
-            words += _listed(name, members)
+            words += _list_brokers(name, members)
         down = [broker for at, broker in enumerate(setting.replicas) if values["is_fenced"][at]]
         distance += sum((broker in down) != change.after.fenced.get(broker, False) for broker in setting.replicas)
         words.append(f"fenced {','.join(map(str, down)) or 'none'}")
@@ -147,47 +146,47 @@ def _nearest_changes(
     return tuple(sorted(found, key=lambda each: (found[each], each))[:MOST_SHOWN])
 
 
-def _listed(name: str, members: Sequence[int]) -> list[str]:
+def _list_brokers(name: str, members: Sequence[int]) -> list[str]:
     """Return a list of brokers in words; an empty text if there is nothing to add or to remove."""
     is_set_of_copies = name in ("isr", "elr")
     word = name.upper() if is_set_of_copies else name
     return [f"{word} {','.join(map(str, members)) or 'empty'}"] if members or is_set_of_copies else []
 
 
-def _column(batch: Batch, name: str) -> list[Any]:
+def _read_columns(batch: Batch, name: str) -> list[Any]:
     base, shape = batch.system.places[name]
     return [batch.column(base + each) for each in range(shape[0] if shape else 1)]
 
 
-def _high_watermarks(observer: Observer, group: OffsetGroup, explanation: Explanation) -> tuple[str, ...]:
+def _find_high_watermarks(observer: Observer, group: OffsetGroup, explanation: Explanation) -> tuple[str, ...]:
     offset, found = group.tracked.offset, []
     for value, text in ((0, f"at most {offset}"), (1, f"above {offset}")):
         steps = [(("leader_shows_high_watermark"), {"value": value, "epoch": epoch}) for epoch in range(3)]
-        if observer.after(explanation.last, ObservedStep(("high watermark", value), numbers(observer, steps))):
+        if observer.after(explanation.last, ObservedStep(("high watermark", value), find_steps(observer, steps))):
             found.append(f"a high watermark {text}")
     return tuple(found) or ("no broker believes it is leader",)
 
 
-def _contents(observer: Observer, group: OffsetGroup, explanation: Explanation, broker: int) -> tuple[str, ...]:
+def _find_contents(observer: Observer, group: OffsetGroup, explanation: Explanation, broker: int) -> tuple[str, ...]:
     found = []
     for content in range(observer.system.sizes["record"] + 1):
-        steps = numbers(observer, [("disk_shows", {"broker": broker, "content": content})])
+        steps = find_steps(observer, [("disk_shows", {"broker": broker, "content": content})])
         if observer.after(explanation.last, ObservedStep(("content", broker, content), steps)):
-            found.append(_named(group, content))
+            found.append(_name_content(group, content))
     return tuple(f"{each} at offset {group.tracked.offset}" for each in found)
 
 
-def _named(group: OffsetGroup, content: int) -> str:
+def _name_content(group: OffsetGroup, content: int) -> str:
     if content == 0:
         return "the end of the log"
     return repr(group.names[content - 1]) if content <= len(group.names) else "an unknown record"
 
 
-def _records(observer: Observer, group: OffsetGroup, explanation: Explanation, kind: str) -> tuple[str, ...]:
+def _find_records(observer: Observer, group: OffsetGroup, explanation: Explanation, kind: str) -> tuple[str, ...]:
     action = "producer_is_notified" if kind == "acked" else "consumer_reads"
     found = []
     for number, name in enumerate(group.names):
-        steps = numbers(observer, [(action, {"record": number})])
+        steps = find_steps(observer, [(action, {"record": number})])
         if observer.after(explanation.last, ObservedStep((action, number), steps)):
             found.append(f"{name!r} at offset {group.tracked.offset}")
     return tuple(found) or (f"nothing at offset {group.tracked.offset}",)
@@ -196,7 +195,7 @@ def _records(observer: Observer, group: OffsetGroup, explanation: Explanation, k
 ENDED = {"started": "starts", "stopped": "stops", "killed": "crashes", "lost": "crashes"}
 
 
-def _left(says: Mapping[str, Any]) -> str:
+def _describe_left(says: Mapping[str, Any]) -> str:
     """Return what a process that lost records has left, in words."""
     end = says.get("log_end")
     return (
@@ -205,12 +204,11 @@ def _left(says: Mapping[str, Any]) -> str:
 
 
 def describe_observation(seen: HistoryObservation) -> str:
-    """Return an observation in words."""
     says: Mapping[str, Any] = seen.says
     if seen.saw == "partition":
         is_moving = any(says.get(name) for name in ("adding", "removing"))
         shown = [name for name in LISTS if says.get(name) is not None and (is_moving or name in ("isr", "elr"))]
-        lists = [text for name in shown for text in _listed(name, says[name])]
+        lists = [text for name in shown for text in _list_brokers(name, says[name])]
         leader = says["leader"] if says["leader"] >= 0 else "none"
         epochs = f"partition epoch {says['partition_epoch']}: leader {leader}, leader epoch {says['leader_epoch']}"
         return ", ".join([epochs, *lists])
@@ -221,6 +219,6 @@ def describe_observation(seen: HistoryObservation) -> str:
     if seen.saw == "broker":
         return f"broker {says['broker']} {says['state']}"
     if seen.saw == "process":
-        return f"broker {says['broker']} {ENDED[says['state']]}" + (_left(says) if says["state"] == "lost" else "")
+        return f"broker {says['broker']} {ENDED[says['state']]}" + (_describe_left(says) if says["state"] == "lost" else "")
     verb = {"acked": "acknowledged", "read": "read", "sent": "sent", "failed": "failed"}[seen.saw]
     return f"record {says['record']!r} {verb}" + (f" at offset {says['offset']}" if "offset" in says else "")

@@ -89,7 +89,7 @@ class Recovery:
 
     def taken(self, states: States) -> States:
         """Return the recoverer's numbers of the same states."""
-        return frozenset(self.recoverer.known(self.observer.packed(states)))
+        return frozenset(self.recoverer.known(self.observer.get_packed(states)))
 
     def after(self, states: States, fault: int) -> States:
         return self.recoverer.after(states, ObservedStep(("fault", fault), (fault,)))
@@ -97,13 +97,12 @@ class Recovery:
     def losing(self, record: int) -> States:
         """Return the states from which a leader without the record may follow; called when all cases are known."""
         if record not in self._losing:
-            everything = self.recoverer.closed(frozenset(range(len(self.recoverer))))
+            everything = self.recoverer.close_silently(frozenset(range(len(self.recoverer))))
             lost = self.recoverer.where(everything, lambda k, s: is_missing(k, s, record))
             self._losing[record] = self.recoverer.able_to_reach(lost)
         return self._losing[record]
 
-    def named(self, fault: int) -> tuple[str, dict[str, int]]:
-        """Return the action of a fault and its arguments."""
+    def name_fault(self, fault: int) -> tuple[str, dict[str, int]]:
         step = self.recoverer.system.steps[fault]
         return step.action.name, dict(step.arguments)
 
@@ -150,22 +149,22 @@ class _Span:
 def find_intervals(judgement: HistoryVerdict) -> list[Interval]:
     """Return how safe every acknowledged offset was in every interval that was explained.  Errors: `TooLarge` when a limit of
     the observers is reached."""
-    spans = _spans(judgement)
+    spans = _list_spans(judgement)
     recoveries: dict[Observer, Recovery] = {}
     cases: list[_Case] = []
     for group, explanation in zip(judgement.groups, judgement.explanations, strict=False):
         observer = judgement.matching.observer(group)
         if observer not in recoveries:
             recoveries[observer] = Recovery(observer)
-        cases += _cases(judgement, spans, group, explanation, recoveries[observer])
+        cases += _list_cases(judgement, spans, group, explanation, recoveries[observer])
     found = []
     for span in spans:
-        here = [_exposure(judgement.setting.replicas, each) for each in cases if each.interval == span.number]
-        found.append(_interval(judgement, span, _merge_exposures(here)))
+        here = [_make_exposure(judgement.setting.replicas, each) for each in cases if each.interval == span.number]
+        found.append(_make_interval(judgement, span, _merge_exposures(here)))
     return found
 
 
-def _spans(judgement: HistoryVerdict) -> list[_Span]:
+def _list_spans(judgement: HistoryVerdict) -> list[_Span]:
     """Return the times between events of the controller or of a process."""
     events = sorted(
         (each.earliest if each.saw == "process" else each.latest, label)
@@ -181,7 +180,7 @@ def _spans(judgement: HistoryVerdict) -> list[_Span]:
     ]
 
 
-def _cases(
+def _list_cases(
     judgement: HistoryVerdict, spans: list[_Span], group: OffsetGroup, explanation: Explanation, recovery: Recovery
 ) -> Iterator[_Case]:
     """Yield the intervals at whose end a group's record was acknowledged."""
@@ -193,7 +192,7 @@ def _cases(
     for span in spans:
         if at < span.until or span is spans[-1]:
             so_far = [states for earliest, states in known if earliest < span.until or span is spans[-1]]
-            states = _at_the_end(judgement, span, so_far[-1], recovery.observer) if so_far else frozenset()
+            states = _restrict_to_end(judgement, span, so_far[-1], recovery.observer) if so_far else frozenset()
             copies = _count_copies(recovery.observer, states, record)
             if copies:
                 here = recovery.taken(states)
@@ -201,13 +200,13 @@ def _cases(
                 yield _Case(span.number, group, recovery, record, min(copies), max(copies), here, after)
 
 
-def _at_the_end(judgement: HistoryVerdict, span: _Span, states: States, observer: Observer) -> States:
+def _restrict_to_end(judgement: HistoryVerdict, span: _Span, states: States, observer: Observer) -> States:
     """Return the states at the end of an interval: they follow, have the interval's metadata, and are before the end of a
     process if one ends the interval.  Observations near the end may have come after the next event."""
     setting, ending = judgement.setting, judgement.matching.seen(span.ends)
-    states = observer.closed(states)
+    states = observer.close_silently(states)
     if setting.is_whole:
-        known = _metadata_at(judgement, span.since)
+        known = _find_metadata(judgement, span.since)
         states = observer.where(states, lambda k, s: has_metadata(k, s, setting, known))
     if not ending or ending[-1].saw != "process":
         return states
@@ -216,7 +215,7 @@ def _at_the_end(judgement: HistoryVerdict, span: _Span, states: States, observer
     return observer.where(states, lambda k, s: s.is_running[broker]) or states
 
 
-def _metadata_at(judgement: HistoryVerdict, since: float) -> Known:
+def _find_metadata(judgement: HistoryVerdict, since: float) -> Known:
     """Return the controller's metadata at a time."""
     found = judgement.setting.start
     for each in judgement.setting.changes:
@@ -243,13 +242,13 @@ def is_electable(k: Any, s: Any, replica: int) -> Any:
     return k.any_of(s.isr[replica], s.elr[replica], k.all_of(none, s.last_known_leader == replica))
 
 
-def _exposure(replicas: tuple[int, ...], case: _Case) -> Exposure:
+def _make_exposure(replicas: tuple[int, ...], case: _Case) -> Exposure:
     losing = case.recovery.losing(case.record)
     may_be_lost = bool(case.states & losing)
     lost_by = []
     for fault, states in case.after:
         if states & losing and not may_be_lost:
-            name, arguments = case.recovery.named(fault)
+            name, arguments = case.recovery.name_fault(fault)
             brokers = {key: replicas[value] for key, value in arguments.items() if key in ("broker", "elected")}
             lost_by.append(SEEN_FAULTS[name].format(**brokers))
     group = case.group
@@ -266,13 +265,13 @@ def _merge_exposures(exposures: list[Exposure]) -> tuple[Exposure, ...]:
     return tuple(sorted(merged, key=lambda each: each.offsets))
 
 
-def _interval(judgement: HistoryVerdict, span: _Span, exposures: tuple[Exposure, ...]) -> Interval:
-    known = _metadata_at(judgement, span.since)
-    event = "; ".join(map(_event_text, judgement.matching.seen(span.begins))) or "the history begins"
+def _make_interval(judgement: HistoryVerdict, span: _Span, exposures: tuple[Exposure, ...]) -> Interval:
+    known = _find_metadata(judgement, span.since)
+    event = "; ".join(map(_describe_event, judgement.matching.seen(span.begins))) or "the history begins"
     leader, isr, elr = known.partition["leader"], known.lists("isr"), known.lists("elr")
     return Interval(span.since, span.until, event, leader, isr, elr, exposures)
 
 
-def _event_text(seen: HistoryObservation) -> str:
+def _describe_event(seen: HistoryObservation) -> str:
     """Return an event in words, without the leader, ISR and ELR after it, which are shown beside it."""
     return f"partition epoch {seen['partition_epoch']}" if seen.saw == "partition" else describe_observation(seen)

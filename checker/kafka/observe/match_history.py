@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.engine.host.processes import TIMEOUT
-from neverlost.model.interpreters.columns import Batch, Columns, ColumnsView, Packed, Successors, holds, pack_rows
+from neverlost.model.interpreters.columns import Batch, Columns, ColumnsView, Packed, Successors, evaluate_condition, pack_rows
 from neverlost.model.kernel import Value
 from neverlost.model.system import Predicate, State, System, View
 
@@ -83,16 +83,16 @@ class Observer:
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def numbered(self, states: Sequence[State]) -> States:
+    def number_states(self, states: Sequence[State]) -> States:
         """Return the numbers of states given as tuples."""
         return frozenset(self.known(pack_rows(self.system, list(states)))) if states else frozenset()
 
-    def packed(self, states: Iterable[int]) -> Packed:
+    def get_packed(self, states: Iterable[int]) -> Packed:
         """Return the packed columns of numbered states, in increasing order of number."""
         found: Packed = self._words.take(np.array(sorted(states), dtype=np.intp), axis=1)
         return found
 
-    def closed(self, states: States) -> States:
+    def close_silently(self, states: States) -> States:
         """Return the states that silent steps lead to, including the given ones.  Errors: `TooLarge` when a
         limit is reached."""
         found = self._closed.get(states)
@@ -106,7 +106,7 @@ class Observer:
         place = (states, observation.key)
         found = self._seen.get(place)
         if found is None:
-            found = self._seen[place] = self._taken(states, observation)
+            found = self._seen[place] = self._take(states, observation)
         return found
 
     def _reach(self, states: States) -> States:
@@ -133,9 +133,9 @@ class Observer:
         for each, following in found.items():
             self._next[each] = tuple(following - {each})
 
-    def _taken(self, states: States, observation: ObservedStep) -> States:
+    def _take(self, states: States, observation: ObservedStep) -> States:
         found: set[int] = set()
-        before = self.packed(states)
+        before = self.get_packed(states)
         for _, rows, words in self._successors.of(before, observation.steps):
             kept = words if observation.fits is None else words[:, self._fitting(observation.fits, before, rows, words)]
             found.update(self.known(kept))
@@ -148,11 +148,11 @@ class Observer:
 
     def where(self, states: States, condition: Predicate) -> States:
         ordered = sorted(states)
-        found = holds(self.system, self.packed(states), condition) if ordered else np.zeros(0, dtype=np.bool_)
+        found = evaluate_condition(self.system, self.get_packed(states), condition) if ordered else np.zeros(0, dtype=np.bool_)
         return frozenset(ordered[at] for at in np.flatnonzero(found).tolist())
 
     def values(self, states: States, term: Predicate) -> list[int]:
-        found = term(Columns, ColumnsView(Batch(self.system, self.packed(states))))
+        found = term(Columns, ColumnsView(Batch(self.system, self.get_packed(states))))
         return [int(each) for each in np.broadcast_to(np.asarray(found), len(states))] if states else []
 
     def able_to_reach(self, targets: States) -> States:
@@ -213,18 +213,18 @@ def explain(
     reached."""
     ordered = sorted(observations, key=lambda each: each.earliest)
     known: dict[int, States] = {}
-    level = {_Cut(0): observer.closed(starts)}
+    level = {_Cut(0): observer.close_silently(starts)}
     for taken in range(len(ordered)):
         following: dict[_Cut, States] = {}
         tried: set[int] = set()
         for cut, states in level.items():
-            for number in _possible(ordered, cut):
+            for number in _list_possible(ordered, cut):
                 tried.add(number)
                 after = observer.after(states, ordered[number])
                 if after:
                     label, place = ordered[number].label, cut.with_(number)
                     known[label] = known.get(label, frozenset()) | after
-                    following[place] = following.get(place, frozenset()) | observer.closed(after)
+                    following[place] = following.get(place, frozenset()) | observer.close_silently(after)
         if not following:
             refused = min((ordered[number] for number in tried), key=lambda each: each.latest)
             return Explanation(refused, known, frozenset().union(*level.values()))
@@ -233,7 +233,7 @@ def explain(
     return Explanation(None, known, frozenset().union(*level.values()))
 
 
-def _possible(ordered: Sequence[ObservedStep], cut: _Cut) -> Iterable[int]:
+def _list_possible(ordered: Sequence[ObservedStep], cut: _Cut) -> Iterable[int]:
     """Yield the observations that may come next."""
     sources: set[str] = set()
     over = float("inf")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from neverlost.checker.kafka.history.history import History
 from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, describe_observation, match_history
-from neverlost.checker.kafka.observe.starting_model import setting_of
+from neverlost.checker.kafka.observe.starting_model import make_setting
 from neverlost.model.kraft.mechanisms import MECHANISMS
 from neverlost.specs.configuration.choose import Given
 
@@ -28,7 +28,7 @@ def match_without_mechanisms(history: History, given: Given, with_all: HistoryVe
 
 def match_with_keys(history: History, given: Given, until: float = float("inf")) -> str:
     """Return the verdict on the history with some keys changed."""
-    judged = match_history(setting_of(history, given, until))
+    judged = match_history(make_setting(history, given, until))
     if judged.refusal is None:
         return NOT_SHOWN if judged.verdict == "explained" else f"inconclusive: {judged.reason}"
     first = judged.refusal.seen[-1]

@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from neverlost.checker.kafka.history.history import HistoryObservation
-from neverlost.checker.kafka.observe.history_question import HistoryQuestion, StepQuery, Tracked, question_about
+from neverlost.checker.kafka.observe.history_question import HistoryQuestion, StepQuery, Tracked, ask_about
 from neverlost.checker.kafka.observe.starting_model import HistorySetting
 from neverlost.model.observed.observations import ANY_EPOCH, NEWEST_EPOCH, OLDER_EPOCH
 
 
-def high_watermark_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
+def ask_about_high_watermarks(setting: HistorySetting) -> Iterator[HistoryQuestion]:
     """Yield a question for each answer of a leader."""
     known = [setting.start, *[each.after for each in setting.changes]]
     leaders = {each.partition["leader_epoch"]: each.partition["leader"] for each in known if each.partition["leader"] >= 0}
     for each in setting.history.of("high_watermark"):
         if each.at >= setting.start_at:
-            yield question_about(each, _high_watermark(setting, each, leaders.get(each["leader_epoch"])))
+            yield ask_about(each, _make_high_watermark_query(setting, each, leaders.get(each["leader_epoch"])))
 
 
-def _high_watermark(setting: HistorySetting, seen: HistoryObservation, leader: int | None) -> Callable[[Tracked], StepQuery]:
+def _make_high_watermark_query(
+    setting: HistorySetting, seen: HistoryObservation, leader: int | None
+) -> Callable[[Tracked], StepQuery]:
     """Return the question about a leader's answer; nothing explains an answer of a broker that did not lead the named epoch."""
     is_leader = leader is not None and seen.get("broker", leader) == leader
     at = setting.index(leader) if leader is not None and is_leader else None
-    epoch = _which_epoch(setting, seen)
+    epoch = _classify_epoch(setting, seen)
 
     def asked(tracked: Tracked) -> StepQuery:
         above = int(seen["high_watermark"] > tracked.offset)
@@ -33,7 +35,7 @@ def _high_watermark(setting: HistorySetting, seen: HistoryObservation, leader: i
     return asked
 
 
-def _which_epoch(setting: HistorySetting, seen: HistoryObservation) -> int:
+def _classify_epoch(setting: HistorySetting, seen: HistoryObservation) -> int:
     """Return whether the epoch was surely the newest while this was seen, surely an older one, or neither."""
     epoch, possible = seen["leader_epoch"], [setting.start.partition["leader_epoch"]]
     for each in setting.changes:
@@ -45,15 +47,15 @@ def _which_epoch(setting: HistorySetting, seen: HistoryObservation) -> int:
     return OLDER_EPOCH if all(each > epoch for each in possible) else ANY_EPOCH
 
 
-def disk_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
+def ask_about_disks(setting: HistorySetting) -> Iterator[HistoryQuestion]:
     """Yield a question for each look at a replica's disk."""
     for each in setting.history.of("log"):
         at = setting.index(each["broker"])
         if at is not None:
-            yield question_about(each, _disk(each, at))
+            yield ask_about(each, _make_disk_query(each, at))
 
 
-def _disk(seen: HistoryObservation, at: int) -> Callable[[Tracked], StepQuery]:
+def _make_disk_query(seen: HistoryObservation, at: int) -> Callable[[Tracked], StepQuery]:
     """Return the query for a look at a disk; if the log reaches the offset and its record was not read, any record may be
     there."""
     records = seen.get("records") or {}

@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from neverlost.checker.kafka.history.history import HistoryObservation
-from neverlost.checker.kafka.observe.controller_events import controller_questions
-from neverlost.checker.kafka.observe.history_question import Call, HistoryQuestion, StepQuery, Tracked, same_query
+from neverlost.checker.kafka.observe.controller_events import ask_about_controller
+from neverlost.checker.kafka.observe.history_question import Call, HistoryQuestion, StepQuery, Tracked, repeat_query
 from neverlost.checker.kafka.observe.match_history import ObservedStep, Observer, States
-from neverlost.checker.kafka.observe.observed_offsets import disk_questions, high_watermark_questions
-from neverlost.checker.kafka.observe.process_events import process_questions
+from neverlost.checker.kafka.observe.observed_offsets import ask_about_disks, ask_about_high_watermarks
+from neverlost.checker.kafka.observe.process_events import ask_about_processes
 from neverlost.checker.kafka.observe.starting_model import HistorySetting
 
 
@@ -55,7 +55,7 @@ class Matching:
     """The groups of a history, with their observers."""
 
     def __init__(self, setting: HistorySetting) -> None:
-        self.setting, self.questions = setting, questions_of(setting)
+        self.setting, self.questions = setting, list_questions(setting)
         self._steps: dict[tuple[int, bool, Hashable], tuple[int, ...]] = {}
         self._records: list[HistoryObservation] = []
         self._labels: dict[int, int] = {}
@@ -152,19 +152,19 @@ class Matching:
 
     def _observations(self, tracked: Tracked, repeats: bool = False) -> tuple[ObservedStep, ...]:
         """Return every question, then what was seen of the records at the offset."""
-        return tuple(self._observation(label, each, tracked, repeats) for label, each in self._asked(tracked))
+        return tuple(self._observation(label, each, tracked, repeats) for label, each in self._ask(tracked))
 
     def _observation(self, label: int, question: HistoryQuestion, tracked: Tracked, repeats: bool) -> ObservedStep:
         asked = question.asked(tracked)
         steps = self._numbers(tracked.count, repeats, asked)
         return ObservedStep(asked.key, steps, asked.fits, question.earliest, question.latest, question.source, label)
 
-    def _asked(self, tracked: Tracked) -> Iterator[tuple[int, HistoryQuestion]]:
+    def _ask(self, tracked: Tracked) -> Iterator[tuple[int, HistoryQuestion]]:
         """Yield what is asked about an offset, by label."""
         yield from enumerate(self.questions)
         for action, record, at, seen in self._records_at(tracked):
             number = tracked.number(record)
-            asked = same_query(StepQuery(RecordKey(action, number), [(action, {"record": number})]))
+            asked = repeat_query(StepQuery(RecordKey(action, number), [(action, {"record": number})]))
             yield self._label(seen), HistoryQuestion((), at, at, f"{action} {record or 'unknown record'}", asked)
 
     def _records_at(self, tracked: Tracked) -> Iterator[tuple[str, str | None, float, HistoryObservation | None]]:
@@ -198,21 +198,21 @@ class Matching:
         """Return the steps that may have been seen; computed once."""
         where = (count, repeats, asked.key)
         if where not in self._steps:
-            self._steps[where] = numbers(self.setting.observer(count, repeats), asked.calls)
+            self._steps[where] = find_steps(self.setting.observer(count, repeats), asked.calls)
         return self._steps[where]
 
 
-def questions_of(setting: HistorySetting) -> list[HistoryQuestion]:
+def list_questions(setting: HistorySetting) -> list[HistoryQuestion]:
     """Return what is asked about every offset; an observation's label is its index here."""
     return [
-        *controller_questions(setting),
-        *process_questions(setting),
-        *high_watermark_questions(setting),
-        *disk_questions(setting),
+        *ask_about_controller(setting),
+        *ask_about_processes(setting),
+        *ask_about_high_watermarks(setting),
+        *ask_about_disks(setting),
     ]
 
 
-def numbers(observer: Observer, calls: Iterable[Call]) -> tuple[int, ...]:
+def find_steps(observer: Observer, calls: Iterable[Call]) -> tuple[int, ...]:
     """Return the numbers of the steps of some actions whose arguments are partly given."""
     wanted = list(calls)
     return tuple(

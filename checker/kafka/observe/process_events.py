@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neverlost.checker.kafka.history.history import History, HistoryObservation
-from neverlost.checker.kafka.observe.history_question import HistoryQuestion, StepQuery, Tracked, same_query
+from neverlost.checker.kafka.observe.history_question import HistoryQuestion, StepQuery, Tracked, repeat_query
 from neverlost.checker.kafka.observe.starting_model import HistorySetting
 from neverlost.model.faults import KILLED, LOST
 from neverlost.model.observed.protocol import FAULT_OF
@@ -25,10 +25,10 @@ class _Stop:
     latest: float
 
 
-def process_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
+def ask_about_processes(setting: HistorySetting) -> Iterator[HistoryQuestion]:
     """Yield a question for each start and end; the end of a process that has not registered since its last end is no stop of a
     broker."""
-    registered = _registrations(setting.history)
+    registered = _list_registrations(setting.history)
     stops: dict[int, _Stop] = {}
     for each in setting.history.of("process"):
         broker, at = each["broker"], setting.index(each["broker"])
@@ -38,17 +38,17 @@ def process_questions(setting: HistorySetting) -> Iterator[HistoryQuestion]:
         if each["state"] == "started":
             if stop is None:
                 continue
-            asked = same_query(StepQuery(("start", at), [("process_start", {"broker": at})]))
+            asked = repeat_query(StepQuery(("start", at), [("process_start", {"broker": at})]))
         elif stop is not None and not any(stop.at <= time <= each.until for time in times):
-            asked = _ending_unregistered(each, at)
+            asked = _make_unregistered_query(each, at)
         else:
-            asked = _ending(each, at)
+            asked = _make_ending_query(each, at)
             again = next((time for time in times if time > each.until), math.inf)
             stop = stops[broker] = _Stop(each.at, min(again, each.until + SLACK))
         yield HistoryQuestion((each,), each.at, max(each.until, stop.latest), f"process {broker}", asked)
 
 
-def _registrations(history: History) -> dict[int, list[float]]:
+def _list_registrations(history: History) -> dict[int, list[float]]:
     found: dict[int, list[float]] = {}
     for each in history.of("broker"):
         if each["state"] == "registered":
@@ -56,7 +56,7 @@ def _registrations(history: History) -> dict[int, list[float]]:
     return found
 
 
-def _ending_unregistered(seen: HistoryObservation, at: int) -> Callable[[Tracked], StepQuery]:
+def _make_unregistered_query(seen: HistoryObservation, at: int) -> Callable[[Tracked], StepQuery]:
     state, end = seen["state"], seen.get("log_end")
 
     def asked(tracked: Tracked) -> StepQuery:
@@ -66,12 +66,12 @@ def _ending_unregistered(seen: HistoryObservation, at: int) -> Callable[[Tracked
     return asked
 
 
-def endings(state: str) -> tuple[str, ...]:
+def list_endings(state: str) -> tuple[str, ...]:
     """Return the actions by which a running broker's process ends in a given way."""
     return tuple(name for name, fault in FAULT_OF.items() if fault.ends == state and name != "broker_lose_down")
 
 
-def _ending(seen: HistoryObservation, at: int) -> Callable[[Tracked], StepQuery]:
+def _make_ending_query(seen: HistoryObservation, at: int) -> Callable[[Tracked], StepQuery]:
     """Return the query for the end of a process.  What was lost may lie beyond the tracked offset: then the process ended and
     lost nothing that is tracked."""
     state, end = seen["state"], seen.get("log_end")
@@ -81,12 +81,12 @@ def _ending(seen: HistoryObservation, at: int) -> Callable[[Tracked], StepQuery]
 
     def asked(tracked: Tracked) -> StepQuery:
         if state != LOST:
-            names, is_cut = endings(state), end is not None and end <= tracked.offset
+            names, is_cut = list_endings(state), end is not None and end <= tracked.offset
         elif end is None:
-            names, is_cut = endings(KILLED) + endings(LOST), False
+            names, is_cut = list_endings(KILLED) + list_endings(LOST), False
         else:
             is_cut = end <= tracked.offset
-            names = endings(KILLED) + (endings(LOST) if is_cut else ())
+            names = list_endings(KILLED) + (list_endings(LOST) if is_cut else ())
         calls = [(name, {"broker": at}) for name in names]
         return StepQuery(("process", at, names, is_cut), calls, emptied if is_cut and state == LOST else None)
 

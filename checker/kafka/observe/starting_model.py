@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain, combinations, product
 from typing import Any
 
-from neverlost.checker.kafka.history.events import ControllerEvent, Known, controller_events, replicas_of
+from neverlost.checker.kafka.history.events import ControllerEvent, Known, controller_events, find_replicas
 from neverlost.checker.kafka.history.history import History
 from neverlost.checker.kafka.observe.match_history import Observer, States
 from neverlost.model.kernel import NO_REPLICA, Configuration
@@ -36,7 +36,7 @@ LISTS = {"isr": "isr", "elr": "elr", "replicas": "is_replica", "adding": "is_add
 """A partition's lists of brokers to the model's flags; the last three where replicas move."""
 
 
-def lists_of(sizes: Mapping[str, int]) -> dict[str, str]:
+def choose_lists(sizes: Mapping[str, int]) -> dict[str, str]:
     """Return the lists of the partition that a model of these sizes has."""
     left_out = [*([] if sizes["elr"] else ["elr"]), *([] if sizes["reassignment"] else ["replicas", "adding", "removing"])]
     return {name: flags for name, flags in LISTS.items() if name not in left_out}
@@ -118,21 +118,21 @@ class HistorySetting:
         system, configuration = observer.system, self.configured(names, repeats)
         budget = {"producer_retry_left": 1} if repeats else {}
         found = [system.configured(configuration, values | budget) for values in self._beginnings()]
-        return observer.numbered(found)
+        return observer.number_states(found)
 
     def _beginnings(self) -> Iterator[dict[str, Any]]:
-        shown = self._shown()
+        shown = self._show()
         fenced = [bool(self.start.fenced.get(broker, False)) for broker in self.replicas]
         may_run = [[True, False] if each else [True] for each in fenced]
         for running in product(*may_run):
             base = shown | {"is_fenced": fenced, "is_running": list(running)}
             yield from [base | _NOTHING_KNOWN] if self.begins_with_the_topic else self._hidden(base)
 
-    def _shown(self) -> dict[str, Any]:
+    def _show(self) -> dict[str, Any]:
         """Return the fields of the model that the first partition decides."""
         sizes, partition = self.observer_sizes, self.start.lists
         found: dict[str, Any] = {"leader": self.replica(self.start.partition["leader"])}
-        for name, flags in lists_of(sizes).items():
+        for name, flags in choose_lists(sizes).items():
             found[flags] = [broker in partition(name) for broker in self.replicas]
         if sizes["elr"]:
             found["last_known_leader"] = self.replica(*partition("last_known_elr")[:1])
@@ -151,7 +151,7 @@ class HistorySetting:
             if any(followed[each] != NO_REPLICA and not base["is_running"][each] for each in everyone):
                 continue
             known = (BEHIND, UP_TO_DATE, ELECTED) if leader in leading else (ELECTED,)
-            for knows, isrs in product(known, product(*[_supersets(each, everyone) for each in leading])):
+            for knows, isrs in product(known, product(*[_list_supersets(each, everyone) for each in leading])):
                 rows = [[False] * len(everyone) for _ in everyone]
                 for each, isr in zip(leading, isrs, strict=True):
                     rows[each] = list(base["isr"]) if each == leader and knows == UP_TO_DATE else isr
@@ -161,7 +161,7 @@ class HistorySetting:
 _NOTHING_KNOWN: dict[str, Any] = {"leader_knows": ELECTED, "follows": NO_REPLICA, "pending": NO_REPLICA}
 
 
-def _supersets(member: int, everyone: range) -> list[list[bool]]:
+def _list_supersets(member: int, everyone: range) -> list[list[bool]]:
     others = [each for each in everyone if each != member]
     chosen = chain.from_iterable(combinations(others, size) for size in range(len(others) + 1))
     return [[each == member or each in some for each in everyone] for some in map(set, chosen)]
@@ -177,23 +177,23 @@ def is_changed(k: Any, before: Any, after: Any) -> Any:
     differs = [before.leader != after.leader]
     if before.sizes["elr"]:
         differs.append(before.last_known_leader != after.last_known_leader)
-    for flags in lists_of(before.sizes).values():
+    for flags in choose_lists(before.sizes).values():
         one, other = getattr(before, flags), getattr(after, flags)
         differs += [one[each] != other[each] for each in range(len(one))]
     return k.any_of(*differs)
 
 
-def setting_of(history: History, given: Given, until: float = float("inf")) -> HistorySetting:
+def make_setting(history: History, given: Given, until: float = float("inf")) -> HistorySetting:
     """Return the setting of a history; `given` are keys of the command line, which win over those of the header; `until` is
     the time of the monotonic clock at which matching is given up.  Errors: `InputError` for a history without a partition, and
     for one that the model cannot be asked about."""
     start, start_at, changes = controller_events(history)
-    replicas = replicas_of(start, changes)
-    configuration = _configuration(history, given, start, replicas, changes)
+    replicas = find_replicas(start, changes)
+    configuration = _make_configuration(history, given, start, replicas, changes)
     return HistorySetting(history, configuration, replicas, start, start_at, tuple(changes), until)
 
 
-def _configuration(
+def _make_configuration(
     history: History, given: Given, start: Known, replicas: tuple[int, ...], changes: list[ControllerEvent]
 ) -> Configuration:
     """Return the configuration of the version, the header and the command line, with the sizes of the history."""

@@ -14,7 +14,7 @@ from neverlost.checker.kafka.cluster.cluster import Cluster
 from neverlost.checker.kafka.cluster.metadata import PartitionRecord
 from neverlost.checker.kafka.cluster.network import ANSWERS, BOTH, FETCH, TrafficRule
 from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan
-from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, network_rules
+from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, make_network_rules
 from neverlost.model.snapshot import ClusterSnapshot
 
 Notify = Callable[[str], None]
@@ -59,7 +59,7 @@ class AttemptOutcome:
         """The records that were acknowledged or read, and that at the end a consumer cannot read and the leader does not have
         on disk.  A leader without followers may have a record above its high watermark.  Without a leader nothing is lost yet.
         """
-        there = {number_of(each) for each in [*(self.read or []), *self.logs.get(self.leader, [])]}
+        there = {parse_number(each) for each in [*(self.read or []), *self.logs.get(self.leader, [])]}
         return tuple(sorted((self.acknowledged.keys() | self.read_before.keys()) - there)) if self.read is not None else ()
 
     def is_reproduced(self, expected: frozenset[int]) -> bool:
@@ -67,7 +67,7 @@ class AttemptOutcome:
         return self.divergence is None and expected <= set(self.lost)
 
 
-def number_of(record: Record) -> int | None:
+def parse_number(record: Record) -> int | None:
     """Return the model's number of a record that we wrote; 0 for a filler, None for one that is not ours."""
     match = re.fullmatch(rb"m(\d+)", record.value or b"")
     return int(match[1]) if match else None
@@ -95,7 +95,6 @@ class Attempt:
 
     @property
     def partition(self) -> PartitionRecord:
-        """Return the partition as the controller has it now."""
         return self.cluster.partition(self.topic)
 
     @property
@@ -105,7 +104,7 @@ class Attempt:
 
     def records(self, broker: int) -> list[Record]:
         """Return a broker's records that the model knows."""
-        return [each for each in self.cluster.log(broker, self.topic) if number_of(each)]
+        return [each for each in self.cluster.log(broker, self.topic) if parse_number(each)]
 
     def note(self, what: str) -> None:
         """Print what is done, and record its time."""
@@ -114,7 +113,7 @@ class Attempt:
 
     def hold(self, holds: TrafficBlocks) -> None:
         """Block the given traffic, then let all other traffic flow."""
-        wanted, network = network_rules(self.cluster, holds), self.cluster.network
+        wanted, network = make_network_rules(self.cluster, holds), self.cluster.network
         for rule in wanted - self.rules:
             if rule.part == BOTH:
                 network.cut(rule.source, rule.target, rule.api)
@@ -129,10 +128,10 @@ class Attempt:
         self.rules = wanted
 
 
-def leader_text(leader: int | None) -> str:
+def describe_leader(leader: int | None) -> str:
     """Return who leads, in words."""
     return "no broker leads" if leader is None else f"broker {leader} leads"
 
 
-def sorted_brokers(brokers: tuple[int, ...]) -> str:
+def list_brokers(brokers: tuple[int, ...]) -> str:
     return ",".join(map(str, sorted(brokers))) or "none"

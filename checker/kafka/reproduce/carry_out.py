@@ -39,7 +39,7 @@ def _lag(attempt: Attempt, stage: ReproductionStep) -> None:
         cluster.send(topic, FILLER, "1", attempt.patience, to=leader).wait()
     pattern = rf"Partition {topic}-0 broker={leader}\] Shrinking ISR"
     cluster.wait(
-        lambda: cluster.said(leader, pattern, mark),
+        lambda: cluster.find_printed(leader, pattern, mark),
         f"leader {leader} to drop broker {follower}",
         attempt.patience,
         lambda: f"leader {leader} did not ask to drop broker {follower}",
@@ -82,7 +82,7 @@ def _replay(attempt: Attempt, stage: ReproductionStep) -> None:
     pattern = rf"Skipped the become-leader.* {re.escape(attempt.topic)}-0 "
     process = attempt.cluster.brokers[stage.broker].process
     said = f"broker {stage.broker} to replay a record with a partition epoch that it knows"
-    attempt.cluster.wait(lambda: process.said(pattern, process.started_at) is not None, said, attempt.patience)
+    attempt.cluster.wait(lambda: process.find_printed(pattern, process.started_at) is not None, said, attempt.patience)
     silent = 1.5 * int(attempt.plan.server_settings["replica.lag.time.max.ms"]) / 1000
     until = time.monotonic() + silent
     attempt.note(f"the brokers whose fetches are blocked are silent for {silent:g} s")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from neverlost.checker.kafka.cluster.cluster import Cluster
-from neverlost.checker.kafka.reproduce.attempt import Attempt, number_of
+from neverlost.checker.kafka.reproduce.attempt import Attempt, parse_number
 from neverlost.model.snapshot import DOWN, LEADER, BrokerView, ClusterSnapshot
 
 EPOCHS = (
@@ -17,10 +17,10 @@ EPOCHS = (
 """What brokers print when they learn of a partition's state, in Partition.scala of 3.3 to 4.x."""
 
 
-def known_epochs(cluster: Cluster, broker: int, topic: str) -> tuple[int, int]:
+def find_known_epochs(cluster: Cluster, broker: int, topic: str) -> tuple[int, int]:
     """Return the leader epoch and the partition epoch that a broker has last acted on; -1 for none since it started."""
     process = cluster.brokers[broker].process
-    printed = process.printed(process.started_at)
+    printed = process.read_log(process.started_at)
     leader_epoch = partition_epoch = -1
     for pattern in EPOCHS:
         for match in re.finditer(pattern.format(partition=re.escape(f"{topic}-0")), printed):
@@ -30,14 +30,14 @@ def known_epochs(cluster: Cluster, broker: int, topic: str) -> tuple[int, int]:
     return leader_epoch, partition_epoch
 
 
-def scene(attempt: Attempt) -> ClusterSnapshot:
+def take_snapshot(attempt: Attempt) -> ClusterSnapshot:
     """Return a snapshot of the cluster for the pictures, in which brokers are counted from 0."""
     now, brokers = attempt.partition, attempt.cluster.brokers
     return ClusterSnapshot(
         leader=None if now.leader < 0 else now.leader - 1,
         epoch=now.leader_epoch,
         isr=tuple(sorted(each - 1 for each in now.isr)),
-        lanes=tuple(_lane(attempt, each) for each in brokers),
+        lanes=tuple(_view_broker(attempt, each) for each in brokers),
         acked=frozenset(attempt.outcome.acknowledged),
         committed=frozenset(attempt.outcome.read_before),
         elr=tuple(sorted(each - 1 for each in now.elr)),
@@ -45,13 +45,13 @@ def scene(attempt: Attempt) -> ClusterSnapshot:
     )
 
 
-def _lane(attempt: Attempt, broker: int) -> BrokerView:
+def _view_broker(attempt: Attempt, broker: int) -> BrokerView:
     now, cluster, topic = attempt.partition, attempt.cluster, attempt.topic
-    numbered = [(number_of(each), each.leader_epoch) for each in cluster.log(broker, topic)]
+    numbered = [(parse_number(each), each.leader_epoch) for each in cluster.log(broker, topic)]
     log = tuple((number, epoch) for number, epoch in numbered if number is not None)
     if not cluster.brokers[broker].process.is_running:
         return BrokerView(broker - 1, DOWN, log)
-    epoch, _ = known_epochs(cluster, broker, topic)
+    epoch, _ = find_known_epochs(cluster, broker, topic)
     role = LEADER if now.leader == broker else "replica" if broker in now.replicas else "no replica"
     high = cluster.high_watermark(broker, topic)
     return BrokerView(broker - 1, role, log, high, None if epoch < 0 else epoch, is_leader=now.leader == broker)

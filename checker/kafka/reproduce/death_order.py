@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from neverlost.checker.engine.outcome import Behaviour, followed
+from neverlost.checker.engine.outcome import Behaviour, follow_steps
 from neverlost.model.faults import BY_NAME, KILLED, LOST
 from neverlost.model.kernel import Action
 from neverlost.model.system import System
@@ -27,8 +27,8 @@ def order_by_session_expiry(system: System, trace: Behaviour) -> Behaviour:
 def _delay_death(system: System, trace: Behaviour, broker: int) -> Behaviour | None:
     """Move one broker's last death behind the fencings that must come first; None if nothing is to be moved."""
     died, missed = (
-        _last_index(system, trace, _is_death),
-        _last_index(system, trace, lambda each: each.name == "controller_fence_dead"),
+        _find_last_index(system, trace, _is_death),
+        _find_last_index(system, trace, lambda each: each.name == "controller_fence_dead"),
     )
     both = died.keys() & missed.keys()
     if broker not in both:
@@ -38,7 +38,7 @@ def _delay_death(system: System, trace: Behaviour, broker: int) -> Behaviour | N
         return None
     order = list(trace.steps)
     order.insert(max(first), order.pop(died[broker]))
-    again = followed(system, trace.states[0], order)
+    again = follow_steps(system, trace.states[0], order)
     return again if again.states[-1] == trace.states[-1] and len(again.steps) == len(order) else None
 
 
@@ -46,7 +46,7 @@ def _is_death(action: Action) -> bool:
     return action.fault is not None and "broker" in action.parameters and BY_NAME[action.fault].ends in DEATHS
 
 
-def _last_index(system: System, trace: Behaviour, is_wanted: Callable[[Action], bool]) -> dict[int, int]:
+def _find_last_index(system: System, trace: Behaviour, is_wanted: Callable[[Action], bool]) -> dict[int, int]:
     """Return the index of the last step of a kind, by broker."""
     steps = [system.steps[number] for number in trace.steps]
     return {step.arguments["broker"]: place for place, step in enumerate(steps) if is_wanted(step.action)}

@@ -5,44 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from neverlost.checker.kafka.reproduce.attempt import Attempt, leader_text, number_of, sorted_brokers
-from neverlost.checker.kafka.reproduce.cluster_scene import known_epochs
+from neverlost.checker.kafka.reproduce.attempt import Attempt, describe_leader, list_brokers, parse_number
+from neverlost.checker.kafka.reproduce.cluster_scene import find_known_epochs
 from neverlost.checker.kafka.reproduce.target import Target
 
 
-def differences(attempt: Attempt, target: Target) -> list[str]:
+def find_differences(attempt: Attempt, target: Target) -> list[str]:
     """Return how the cluster differs from the target, a sentence each."""
     take_answers(attempt)
-    found = [*_metadata(attempt, target), *_fencing(attempt, target)]
-    found += [] if found else _knowledge(attempt, target)
-    return [*found, *_logs(attempt, target), *_clients(attempt, target)]
+    found = [*_compare_metadata(attempt, target), *_compare_fencing(attempt, target)]
+    found += [] if found else _compare_knowledge(attempt, target)
+    return [*found, *_compare_logs(attempt, target), *_compare_clients(attempt, target)]
 
 
-def _metadata(attempt: Attempt, target: Target) -> Iterator[str]:
+def _compare_metadata(attempt: Attempt, target: Target) -> Iterator[str]:
     now = attempt.partition
     if attempt.leader != target.leader:
-        yield f"{leader_text(attempt.leader)}, in the model {leader_text(target.leader)}"
+        yield f"{describe_leader(attempt.leader)}, in the model {describe_leader(target.leader)}"
     pairs = [("the ISR", now.isr, target.isr), ("the replicas are", now.replicas, target.replicas)]
     if attempt.plan.compares_elr:
         pairs.append(("the ELR", now.elr, target.elr))
     for name, seen, wanted in pairs:
         if set(seen) != set(wanted):
-            yield f"{name} {sorted_brokers(seen)}, in the model {sorted_brokers(wanted)}"
+            yield f"{name} {list_brokers(seen)}, in the model {list_brokers(wanted)}"
 
 
-def _fencing(attempt: Attempt, target: Target) -> Iterator[str]:
+def _compare_fencing(attempt: Attempt, target: Target) -> Iterator[str]:
     is_unfenced = attempt.cluster.is_unfenced
     yield from (f"broker {each} is not fenced yet" for each in target.fenced if is_unfenced(each))
     yield from (f"broker {each} is fenced" for each in target.running if each not in target.fenced and not is_unfenced(each))
 
 
-def _knowledge(attempt: Attempt, target: Target) -> list[str]:
+def _compare_knowledge(attempt: Attempt, target: Target) -> list[str]:
     """Return how the leader's knowledge differs: it must have applied its leadership, and know the newest partition epoch, if
     the model's leader has."""
     now, leader = attempt.partition, attempt.leader
     if leader is None:
         return []
-    leader_epoch, partition_epoch = known_epochs(attempt.cluster, leader, attempt.topic)
+    leader_epoch, partition_epoch = find_known_epochs(attempt.cluster, leader, attempt.topic)
     if target.has_applied_leadership and leader_epoch != now.leader_epoch:
         return [f"leader {leader} has not applied its leadership in leader epoch {now.leader_epoch}"]
     if target.is_up_to_date and partition_epoch < now.partition_epoch:
@@ -50,18 +50,18 @@ def _knowledge(attempt: Attempt, target: Target) -> list[str]:
     return []
 
 
-def _logs(attempt: Attempt, target: Target) -> Iterator[str]:
+def _compare_logs(attempt: Attempt, target: Target) -> Iterator[str]:
     for broker, wanted in target.logs.items():
-        seen = tuple(number_of(each) for each in attempt.records(broker))
+        seen = tuple(parse_number(each) for each in attempt.records(broker))
         if seen != wanted:
-            yield f"broker {broker} has {_records(seen)}, in the model {_records(wanted)}"
+            yield f"broker {broker} has {_compare_records(seen)}, in the model {_compare_records(wanted)}"
 
 
-def _records(numbers: tuple[int | None, ...]) -> str:
+def _compare_records(numbers: tuple[int | None, ...]) -> str:
     return "[" + " ".join(f"m{each}" for each in numbers) + "]"
 
 
-def _clients(attempt: Attempt, target: Target) -> Iterator[str]:
+def _compare_clients(attempt: Attempt, target: Target) -> Iterator[str]:
     outcome = attempt.outcome
     for record in target.acknowledged:
         if record not in outcome.acknowledged:
@@ -83,7 +83,7 @@ def take_answers(attempt: Attempt) -> None:
         if answer is None or record in outcome.acknowledged or record in outcome.refused:
             continue
         if answer.is_acknowledged:
-            outcome.acknowledged[record] = (_clock(answer.at), answer.offset)
+            outcome.acknowledged[record] = (_compare_clock(answer.at), answer.offset)
             attempt.note(f"m{record} is acknowledged" + ("" if answer.offset is None else f" at offset {answer.offset}"))
         else:
             outcome.refused[record] = str(answer.error)
@@ -98,13 +98,13 @@ def _read_what_is_visible(attempt: Attempt) -> None:
     if leader is None:
         return
     high = attempt.cluster.high_watermark(leader, attempt.topic) or 0
-    if any(each.offset < high and number_of(each) not in read for each in attempt.records(leader)):
+    if any(each.offset < high and parse_number(each) not in read for each in attempt.records(leader)):
         for record in attempt.cluster.consume(attempt.topic):
-            number = number_of(record)
+            number = parse_number(record)
             if number and number not in read:
                 read[number] = record.offset
                 attempt.note(f"a consumer reads m{number} at offset {record.offset}")
 
 
-def _clock(at: float) -> str:
+def _compare_clock(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

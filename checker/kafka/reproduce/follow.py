@@ -14,12 +14,12 @@ from neverlost.checker.kafka.reproduce.attempt import (
     Divergence,
     Moment,
     Notify,
-    leader_text,
-    sorted_brokers,
+    describe_leader,
+    list_brokers,
 )
 from neverlost.checker.kafka.reproduce.carry_out import carry_out, elect_by_hand
-from neverlost.checker.kafka.reproduce.cluster_scene import scene
-from neverlost.checker.kafka.reproduce.differences import differences
+from neverlost.checker.kafka.reproduce.cluster_scene import take_snapshot
+from neverlost.checker.kafka.reproduce.differences import find_differences
 from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan, ReproductionStep
 from neverlost.checker.kafka.reproduce.target import Target
 
@@ -75,7 +75,7 @@ def reach(attempt: Attempt, target: Target, slowly: bool = False) -> None:
 
     def is_there() -> bool:
         nonlocal left, since
-        found = differences(attempt, target)
+        found = find_differences(attempt, target)
         if found != left:
             left, since = found, time.monotonic()
         elif found and time.monotonic() - since > STILL * times:
@@ -101,13 +101,13 @@ def _recover(attempt: Attempt) -> None:
     try:
         cluster.wait(lambda: _is_whole(attempt), "every replica to be in sync", attempt.patience)
     except ConditionNotMet:
-        attempt.note(f"not every replica is in sync: {_line(attempt)}")
+        attempt.note(f"not every replica is in sync: {_format_line(attempt)}")
     outcome.leader = attempt.partition.leader
     if attempt.leader is None:
         attempt.note("the partition has no leader: it is offline, and nothing can be read")
     else:
         outcome.read = cluster.consume(attempt.topic)
-        attempt.note(f"read from the beginning: {_standing(outcome.read)}")
+        attempt.note(f"read from the beginning: {_list_standing(outcome.read)}")
     outcome.logs = {broker: cluster.log(broker, attempt.topic) for broker in cluster.brokers}
     _remember(attempt, "every fault undone, every broker running")
 
@@ -118,15 +118,15 @@ def _is_whole(attempt: Attempt) -> bool:
     return set(now.isr) == set(now.replicas) and now.leader >= 0 and len(ends) == 1
 
 
-def _line(attempt: Attempt) -> str:
+def _format_line(attempt: Attempt) -> str:
     now = attempt.partition
-    elr = f", ELR {sorted_brokers(now.elr)}" if now.elr else ""
-    return f"{leader_text(attempt.leader)}, ISR {sorted_brokers(now.isr)}{elr}"
+    elr = f", ELR {list_brokers(now.elr)}" if now.elr else ""
+    return f"{describe_leader(attempt.leader)}, ISR {list_brokers(now.isr)}{elr}"
 
 
 def _remember(attempt: Attempt, says: str) -> None:
-    attempt.outcome.moments.append(Moment(says, attempt.seconds, scene(attempt)))
+    attempt.outcome.moments.append(Moment(says, attempt.seconds, take_snapshot(attempt)))
 
 
-def _standing(records: list[Record]) -> str:
+def _list_standing(records: list[Record]) -> str:
     return ", ".join(f"{(each.value or b'').decode()} at offset {each.offset}" for each in records) or "nothing is there"

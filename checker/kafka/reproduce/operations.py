@@ -98,7 +98,7 @@ def is_possible(action: Action) -> bool:
     return find_operation(action) is not None or action.name in BY_ITSELF
 
 
-def operation_of(step: Step) -> Operation:
+def find_operation_of_stage(step: Step) -> Operation:
     """Return the operation that a stage begins with; if nothing is done, a broker reads the metadata log, or all proceed."""
     by_itself = "replay" if step.action.name == REPLAY else "learn" if step.action.name in LEARNING else "go on"
     given, name = step.arguments, find_operation(step.action) or by_itself

@@ -25,11 +25,11 @@ from neverlost.checker.kafka.reproduce.operations import (
     REPLICATION,
     Operation,
     find_operation,
+    find_operation_of_stage,
     is_possible,
-    operation_of,
 )
 from neverlost.checker.kafka.reproduce.target import Target, make_target
-from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, blocks_during, is_stale
+from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, compute_blocks, is_stale
 from neverlost.model.interpreters.ints import take
 from neverlost.model.kernel import Configuration
 from neverlost.model.sentences import sentences
@@ -70,7 +70,6 @@ class ReproductionPlan:
 
     @property
     def acks(self) -> str:
-        """The producer's `acks`."""
         return str(self.configuration["acks"])
 
     @property
@@ -109,18 +108,18 @@ def plan_stages(system: System, broken: Property, trace: Behaviour) -> Reproduct
     """Return the plan of a counterexample of a modern model.  Errors: `InputError` for a configuration that no Kafka has, and
     for a step that cannot be brought about, with its number."""
     _require_cluster(system)
-    trace = sent_before_publications(system, trace)
+    trace = move_appends_before_publications(system, trace)
     states = [system.nested(state) for state in trace.states]
     steps = [system.steps[number] for number in trace.steps]
     says = sentences(system, trace.states, trace.steps)
     _require_operations(steps, says)
-    stages = tuple(_stages(steps, states, says))
+    stages = tuple(_split_into_stages(steps, states, says))
     return ReproductionPlan(
         model=system.model.name,
         broken=broken.name,
         configuration=system.configurations[0],
         brokers=system.sizes["replica"] + _needs_spare(stages),
-        replicas=assignment_order(states, system.sizes["first_replicas"]),
+        replicas=choose_assignment(states, system.sizes["first_replicas"]),
         begin=make_target(states[0]),
         stages=stages,
         compares_elr=bool(system.configurations[0]["eligible.leader.replicas"]),
@@ -149,15 +148,17 @@ def _require_operations(steps: Sequence[Step], says: Sequence[str]) -> None:
         raise InputError("the trace does not begin with something that a client, an operator or a fault does")
 
 
-def _stages(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], says: Sequence[str]) -> Iterator[ReproductionStep]:
+def _split_into_stages(
+    steps: Sequence[Step], states: Sequence[Mapping[str, Any]], says: Sequence[str]
+) -> Iterator[ReproductionStep]:
     """Split the steps into stages, each with its operation, what is blocked, and how it ends."""
     silent: frozenset[int] = frozenset()
     before = TrafficBlocks()
     for first, end in pairwise([*find_stage_starts(steps, states), len(steps)]):
-        operation = operation_of(steps[first])
-        silent = _silent(silent, operation)
+        operation = find_operation_of_stage(steps[first])
+        silent = _update_silent(silent, operation)
         is_late = _is_late(steps, states, first), _is_late(steps, states, end)
-        holds = blocks_during(operation, states[first], states[end], steps[first:end], silent, is_late)
+        holds = compute_blocks(operation, states[first], states[end], steps[first:end], silent, is_late)
         during = holds
         if operation.name in ENDING:
             during = holds.besides(before)
@@ -185,7 +186,7 @@ def _is_late(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], at: int
     return gone is not None and steps[gone].action.name == REPLAY
 
 
-def sent_before_publications(system: System, trace: Behaviour) -> Behaviour:
+def move_appends_before_publications(system: System, trace: Behaviour) -> Behaviour:
     """Return the trace with no record appended between the two parts of one publication, if it can be appended before.  On a
     cluster a few milliseconds pass between partitions and configuration: a record that waits there is acknowledged."""
     states, steps = list(trace.states), list(trace.steps)
@@ -202,7 +203,7 @@ def sent_before_publications(system: System, trace: Behaviour) -> Behaviour:
     return replace(trace, states=tuple(states), steps=tuple(steps))
 
 
-def _silent(silent: frozenset[int], operation: Operation) -> frozenset[int]:
+def _update_silent(silent: frozenset[int], operation: Operation) -> frozenset[int]:
     """Return the brokers whose heartbeats are lost after an operation."""
     if operation.name == "silence":
         return silent | {operation.broker}
@@ -234,7 +235,7 @@ def find_stage_starts(steps: Sequence[Step], states: Sequence[Mapping[str, Any]]
     return sorted({*found, *more})
 
 
-def assignment_order(states: Sequence[Mapping[str, Any]], replicas: int) -> tuple[int, ...]:
+def choose_assignment(states: Sequence[Mapping[str, Any]], replicas: int) -> tuple[int, ...]:
     """Return an assignment in whose order Kafka elects as the model did: the first leader, then the others in the order in
     which they come to lead."""
     led = [state["leader"] for state in states if 0 <= state["leader"] < replicas]

@@ -35,17 +35,17 @@ def make_target(state: Mapping[str, Any]) -> Target:
         leader=leader,
         has_applied_leadership=leader is not None and state["leader_knows"] != ELECTED,
         is_up_to_date=leader is not None and state["leader_knows"] == UP_TO_DATE,
-        isr=flagged_numbers(state["isr"]),
-        elr=flagged_numbers(state.get("elr", [])),
-        fenced=flagged_numbers(state["is_fenced"]),
-        running=flagged_numbers(state["is_running"]),
-        replicas=flagged_numbers(state.get("is_replica", [True for _ in everyone])),
+        isr=list_flagged(state["isr"]),
+        elr=list_flagged(state.get("elr", [])),
+        fenced=list_flagged(state["is_fenced"]),
+        running=list_flagged(state["is_running"]),
+        replicas=list_flagged(state.get("is_replica", [True for _ in everyone])),
         logs={each + 1: tuple(record for record in state["log_record"][each] if record) for each in everyone},
-        acknowledged=flagged_numbers(state["ghost_acked"]),
+        acknowledged=list_flagged(state["ghost_acked"]),
         committed=tuple(sorted({record for record in state["ghost_committed"] if record})),
     )
 
 
-def flagged_numbers(flags: Sequence[Any]) -> tuple[int, ...]:
+def list_flagged(flags: Sequence[Any]) -> tuple[int, ...]:
     """Return the brokers, or records, whose flag is set, counted from 1."""
     return tuple(number for number, is_set in enumerate(flags, start=1) if is_set)

@@ -37,7 +37,7 @@ class TrafficBlocks:
         return TrafficBlocks(*(tuple(each for each in getattr(self, name.name) if each == broker) for name in fields(self)))
 
 
-def blocks_during(
+def compute_blocks(
     operation: Operation,
     begin: Mapping[str, Any],
     end: Mapping[str, Any],
@@ -64,7 +64,7 @@ def blocks_during(
         heartbeats=tuple(sorted(silent)),
     )
     if any(is_late):
-        found = _with_late_record(found, leader + 1, is_late)
+        found = _block_late_record(found, leader + 1, is_late)
     return replace(found, metadata=(), isr_answers=()) if _must_be_read(operation, begin) else found
 
 
@@ -73,7 +73,7 @@ def _is_within_publication(state: Mapping[str, Any], broker: int) -> bool:
     return "configuration_to_come" in state and bool(state["configuration_to_come"][broker])
 
 
-def _with_late_record(holds: TrafficBlocks, leader: int, is_late: tuple[bool, bool]) -> TrafficBlocks:
+def _block_late_record(holds: TrafficBlocks, leader: int, is_late: tuple[bool, bool]) -> TrafficBlocks:
     """Add the blocks of a late record: it is written and not read; then requested, so that no later record comes with it; then
     read alone."""
     others = tuple(each for each in holds.metadata if each != leader)
@@ -117,7 +117,7 @@ def is_stale(state: Mapping[str, Any], broker: int) -> bool:
     return "is_replica" in state and not state["is_replica"][broker] and bool(state["log_record"][broker][0])
 
 
-def network_rules(cluster: Cluster, holds: TrafficBlocks) -> set[TrafficRule]:
+def make_network_rules(cluster: Cluster, holds: TrafficBlocks) -> set[TrafficRule]:
     found = {TrafficRule(each, other, FETCH) for each in holds.fetches for other in cluster.brokers if other != each}
     for controller in cluster.controllers:
         found |= {TrafficRule(each, controller, FETCH) for each in holds.metadata}

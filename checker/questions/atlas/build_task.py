@@ -20,8 +20,8 @@ from neverlost.model.kernel import Configuration, Model
 from neverlost.model.plain import plain, restored
 from neverlost.model.protocols import models
 from neverlost.model.system import bind
-from neverlost.specs.configuration.canonical import departures
-from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.configuration.canonical import list_departures
+from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
 
@@ -57,7 +57,6 @@ class Unit:
 
 
 def unit_of(text: str) -> Unit:
-    """Parse a unit from JSON text."""
     given = json.loads(text)
     return Unit(**given | {name: tuple(given[name]) for name in ("configurations", "properties")})
 
@@ -77,7 +76,7 @@ def units(chapters: Iterable[Chapter]) -> Iterator[Unit]:
             if not is_asked(chapter, chosen.model, found):
                 continue
             system = bind(chosen.model, found)
-            lemmas = lemmas_of(system) if chapter.how == INDUCTION else ()
+            lemmas = find_lemmas(system) if chapter.how == INDUCTION else ()
             group = waiting.setdefault((chosen.model.name, kind(system), bounds_of(system), lemmas), [])
             group.append(found)
             if len(group) == chapter.together:
@@ -90,7 +89,7 @@ def units(chapters: Iterable[Chapter]) -> Iterator[Unit]:
 
 def is_asked(chapter: Chapter, model: Model, found: Configuration) -> bool:
     """Return True if a chapter decides this question: a proof is tried only where lemmas were written for it."""
-    return chapter.how != INDUCTION or bool(lemmas_of(bind(model, found)))
+    return chapter.how != INDUCTION or bool(find_lemmas(bind(model, found)))
 
 
 def _unit(model: Model, group: Iterable[Configuration], asked: Iterable[Property], chapter: Chapter) -> Unit:
@@ -126,7 +125,7 @@ def decide(text: str) -> str:
 def _row(model: Model, configuration: Configuration, found: Finding) -> AnswerRow:
     return AnswerRow(
         model=model.name,
-        question=json.dumps(plain(departures(model, configuration)), sort_keys=True, separators=(",", ":")),
+        question=json.dumps(plain(list_departures(model, configuration)), sort_keys=True, separators=(",", ":")),
         property=found.property.name,
         id=question_id(model, configuration, [found.property.name]),
         verdict=str(found.verdict),

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from neverlost.checker.engine.engines.explore import explore
-from neverlost.checker.engine.outcome import Finding, Verdict, followed, replayed, same_steps
+from neverlost.checker.engine.outcome import Finding, Verdict, find_same_steps, follow_steps, replay
 from neverlost.checker.engine.proof.induction import ObligationAnswer, discharge
 from neverlost.checker.engine.proof.obligations import SAFETY, BoundedEncoding, ProofTask
 from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import System, bind
 from neverlost.specs.lemma import Lemma
-from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.property import Property
 
 Found = list[Finding] | None
@@ -37,7 +37,7 @@ def by_search(model: Model, configurations: Sequence[Configuration], asked: Sequ
 def by_induction(model: Model, configurations: Sequence[Configuration], asked: Sequence[Property]) -> Found:
     """Decide by the lemmas that were written for these configurations; all else is inconclusive."""
     system = bind(model, *configurations)
-    lemmas = lemmas_of(system)
+    lemmas = find_lemmas(system)
     nothing = Property("nothing", "", lambda k, s: True, (), "")
     steps = _answers(
         system, lemmas, nothing, [each for each in BoundedEncoding(system, lemmas, nothing).tasks() if each.kind != SAFETY]
@@ -74,5 +74,5 @@ def without_recovery_actions(model: Model, configurations: Sequence[Configuratio
 def _lost(fewer: System, whole: System, found: Finding) -> Finding:
     if found.trace is None:
         return replace(found, verdict=Verdict.INCONCLUSIVE)
-    replayed(whole, followed(whole, found.trace.states[0], same_steps(fewer, found.trace, whole)), found.property)
+    replay(whole, follow_steps(whole, found.trace.states[0], find_same_steps(fewer, found.trace, whole)), found.property)
     return replace(found, trace=None)

@@ -59,7 +59,6 @@ class Atlas:
         return len(self.ids)
 
     def find(self, question_id: str) -> Answer | None:
-        """Return the answer to a question; None if the atlas has none."""
         number = number_of(question_id)
         place = bisect_left(self.ids, number)
         if place == len(self.ids) or self.ids[place] != number:

@@ -10,8 +10,8 @@ from neverlost.checker.questions.atlas.index import Answer, Atlas, shipped
 from neverlost.checker.questions.question_id import question_id
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import System, bind
-from neverlost.specs.configuration.canonical import canonical, fields_read
-from neverlost.specs.properties import defined, properties
+from neverlost.specs.configuration.canonical import canonical, list_fields_read
+from neverlost.specs.properties import list_defined, properties
 from neverlost.specs.property import Property
 
 ENGINE = "atlas"
@@ -39,7 +39,7 @@ def read_by_questions(model: Model, configuration: Configuration) -> frozenset[s
 def read_afresh(model: Model, configuration: Configuration) -> frozenset[str]:
     """Return the frozen fields that a step or a property depends on, found by evaluating all of them."""
     system = bind(model, configuration)
-    noted = fields_read(system, [properties()[name] for name in defined(system, ANSWERED)])
+    noted = list_fields_read(system, [properties()[name] for name in list_defined(system, ANSWERED)])
     return noted & model.frozen.keys()
 
 

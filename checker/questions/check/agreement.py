@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from neverlost.checker.engine.evidence.reachable_states import walked
+from neverlost.checker.engine.evidence.reachable_states import count_reachable
 from neverlost.checker.engine.host import interrupts
 from neverlost.checker.engine.outcome import Finding, Outcome, Verdict
-from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.property import RECOVERY, Property
 
 SMALL = 20_000
@@ -43,7 +43,7 @@ def ways(outcome: Outcome) -> list[Way]:
 def _asked(name: str, way: Callable[[Outcome], Way], outcome: Outcome) -> Way:
     """Return what one of them says, if it finishes before the command is interrupted."""
     try:
-        with interrupts.searching():
+        with interrupts.interrupt_at_once():
             found = way(outcome)
         if not interrupts.have_come():
             return found
@@ -80,7 +80,7 @@ def _solver(outcome: Outcome) -> Way:
     asked: list[Property] = [each.property for each in (broken or safety)]
     if depth > DEEPEST or not asked:
         return Way("bounded search", None, f"not asked: {depth} steps to unroll, or nothing about safety")
-    found = bounded_search.check(outcome.system, asked, depth, lemmas=lemmas_of(outcome.system))
+    found = bounded_search.check(outcome.system, asked, depth, lemmas=find_lemmas(outcome.system))
     known = _verdicts(found.outcome.findings)
     if broken:
         is_same = all(known[each.property.name] == _verdicts([each])[each.property.name] for each in broken)
@@ -96,7 +96,7 @@ def _walker(outcome: Outcome) -> Way:
         return Way("the definition", is_broken or None, "counterexamples re-executed" if is_broken else "not asked: orbits")
     if outcome.counts.distinct > SMALL:
         return Way("the definition", None, f"not asked: more than {SMALL:,} states")
-    count = walked(outcome.system, [each.property for each in outcome.findings])
+    count = count_reachable(outcome.system, [each.property for each in outcome.findings])
     return Way("the definition", count == outcome.counts.distinct, f"{count or 0:,} states walked one by one")
 
 

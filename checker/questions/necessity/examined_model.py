@@ -18,12 +18,12 @@ from neverlost.checker.questions.necessity.necessity import (
 )
 from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
-from neverlost.specs.cases.necessity_plan import NecessityPlan, plan_of
+from neverlost.specs.cases.necessity_plan import NecessityPlan, find_plan
 from neverlost.specs.configuration import choose as configuration
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.configuration.keys import configuration as complete
 from neverlost.specs.errors import InputError
-from neverlost.specs.properties import chosen_properties, guarantees
+from neverlost.specs.properties import choose_properties, guarantees
 from neverlost.specs.property import Property
 
 
@@ -74,7 +74,7 @@ def examine(
     started = time.monotonic()
     given = configuration.read_given(config, settings)
     chosen = configuration.choose(given)
-    plan = plan_of(chosen.model.name)
+    plan = find_plan(chosen.model.name)
     is_planned = plan is not None and set(given) == {"model"}
     if not is_planned and is_without_faults(chosen.configuration):
         raise InputError(
@@ -82,7 +82,7 @@ def examine(
             "--set faults.lossy_crash=1, or name a model alone, such as --set model=kraft-elr"
         )
     named = _planned(plan) if plan is not None and is_planned else [("as given", bind(chosen.model, chosen.configuration))]
-    asked = chosen_properties(chosen.model, names) if names else _properties(named[0][1], plan if is_planned else None)
+    asked = choose_properties(chosen.model, names) if names else _properties(named[0][1], plan if is_planned else None)
     kept = profiles(named, asked, budget.workers, budget.seconds)
     if not any(each.question.properties for each in kept):
         raise InputError(
@@ -105,7 +105,7 @@ def examine(
 
 
 def _properties(system: System, plan: NecessityPlan | None) -> list[Property]:
-    extra = chosen_properties(system.model, plan.properties) if plan is not None and plan.properties else []
+    extra = choose_properties(system.model, plan.properties) if plan is not None and plan.properties else []
     return list({each.name: each for each in [*guarantees(system.model), *extra]}.values())
 
 

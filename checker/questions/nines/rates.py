@@ -11,7 +11,7 @@ from importlib.resources import files
 from os import PathLike
 from typing import Any
 
-from neverlost.specs.configuration.input import parsed_toml, read_text
+from neverlost.specs.configuration.input import parse_toml, read_text
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, unknown
 
@@ -117,7 +117,6 @@ class Rates:
     defects: Mapping[str, Range]
 
     def episode(self, name: str) -> Episode:
-        """Return the episode of a name."""
         return next(each for each in self.episodes if each.name == name)
 
 
@@ -129,7 +128,7 @@ def rates(path: str | PathLike[str] | None = None) -> Rates:
     shipped = tomllib.loads((files(__package__) / "default_rates.toml").read_text(encoding="utf-8"))
     if path is None:
         return _rates(shipped, "the shipped rates")
-    given = parsed_toml(read_text(path), str(path))
+    given = parse_toml(read_text(path), str(path))
     for table, values in given.items():
         if table not in shipped:
             raise unknown("table", table, shipped, str(path))

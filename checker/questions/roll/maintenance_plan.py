@@ -15,13 +15,13 @@ from os import PathLike
 from typing import Any, cast
 
 from neverlost.model.faults import FAULTS, KILL, LOSSY_CRASH, MIN_ISR_CHANGE
-from neverlost.model.interpreters.mixed_versions import Settings, mixed
+from neverlost.model.interpreters.mixed_versions import Settings, mix_versions
 from neverlost.model.kernel import Configuration, Model, Value
 from neverlost.model.kraft.controller.planned import is_known_everywhere, is_set, operated
 from neverlost.model.kraft.mechanisms import MECHANISMS
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.choose import Chosen, Given, choose, choose_one, read_settings, read_toml
-from neverlost.specs.configuration.input import flattened
+from neverlost.specs.configuration.input import flatten
 from neverlost.specs.configuration.power_loss import FLUSH
 from neverlost.specs.errors import InputError
 
@@ -88,7 +88,7 @@ def read_plan(path: PathLike[str] | str, settings: Any = None) -> MaintenancePla
 def _plan(says: str, given: Given, steps: Sequence[Mapping[str, Any]], path: str) -> MaintenancePlan:
     if MIN_ISR_CHANGE.key in given:
         raise InputError(f"{MIN_ISR_CHANGE.key} in {given[MIN_ISR_CHANGE.key][1]}: a plan changes {LEAST} in its steps")
-    wanted = [dict(flattened(each)) for each in steps]
+    wanted = [dict(flatten(each)) for each in steps]
     changes = sum(LEAST in each for each in wanted)
     first = choose_one(given)
     if MIN_ISR_CHANGE.key not in first.model.keys:
@@ -148,7 +148,7 @@ def _step(says: str, wanted: Mapping[str, Any], before: Chosen, after: Chosen, b
         says=says or ", ".join(f"{key}={value}" for key, value in wanted.items()),
         changes={key: str(value) for key, value in wanted.items()},
         may_begin=begins,
-        amid=bind(mixed(amid, reads), meanwhile) if reads else amid,
+        amid=bind(mix_versions(amid, reads), meanwhile) if reads else amid,
         reads=reads,
         done=bind(operated(model, None, is_growing), other),
         is_done=None if least is None else is_known_everywhere(least, other[LEAST]),

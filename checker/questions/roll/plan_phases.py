@@ -20,8 +20,8 @@ from neverlost.checker.engine.reached_states_system import Continued
 from neverlost.checker.engine.search.options import Options, Reporter
 from neverlost.checker.engine.storage.levels import Store
 from neverlost.checker.questions.roll.maintenance_plan import EITHER, MaintenancePlan, PlanStep
-from neverlost.model.interpreters.columns import Batch, Packed, holds, unpack_row
-from neverlost.model.interpreters.mixed_versions import all_assignments
+from neverlost.model.interpreters.columns import Batch, Packed, evaluate_condition, unpack_row
+from neverlost.model.interpreters.mixed_versions import require_all_assignments
 from neverlost.model.kernel import Value
 from neverlost.model.system import Slot, State, System
 from neverlost.specs.property import Property
@@ -85,13 +85,19 @@ class _Chain:
         sources = np.empty(0, np.int64)
         if self.phases:
             before, states = self.phases[-1].outcome.system, self.phases[-1].states
-            kept = np.arange(states.shape[1]) if step is None else np.flatnonzero(holds(before, states, step.may_begin))
+            kept = (
+                np.arange(states.shape[1])
+                if step is None
+                else np.flatnonzero(evaluate_condition(before, states, step.may_begin))
+            )
             beginning, sources = carried(before, states[:, kept], system)
             sources = kept[sources]
             system = Continued(system.model, system.configurations, system.disabled, beginning)
         reads = step.reads if step is not None else {}
-        asked = [replace(each, condition=all_assignments(each.condition, reads)) if reads else each for each in self._asked]
-        with scratch.folder("plan") as place:
+        asked = [
+            replace(each, condition=require_all_assignments(each.condition, reads)) if reads else each for each in self._asked
+        ]
+        with scratch.hold_folder("plan") as place:
             options = replace(self._options, keep_going=True, state_dir=place, resume=False)
             outcome = explore(system, asked, options, self._reporter)
             states = _stored(system, place)
@@ -113,9 +119,11 @@ class _Chain:
         """Return what a property says where the step is done and read everywhere: nothing new can be reached then."""
         system, states = self.phases[-1].outcome.system, self.phases[-1].states
         if step.is_done is not None:
-            states = states[:, holds(system, states, step.is_done)]
+            states = states[:, evaluate_condition(system, states, step.is_done)]
         after, sources = carried(system, states, step.done)
-        broken = np.flatnonzero(~holds(step.done, after, asked.condition)) if after.shape[1] else np.empty(0, np.int64)
+        broken = (
+            np.flatnonzero(~evaluate_condition(step.done, after, asked.condition)) if after.shape[1] else np.empty(0, np.int64)
+        )
         if not len(broken):
             return Said(asked, Verdict.HOLDS, True)
         state = unpack_row(system, states, int(sources[broken[0]]))

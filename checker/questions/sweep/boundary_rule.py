@@ -77,7 +77,6 @@ class BoundaryRule:
 
     @property
     def size(self) -> int:
-        """The number of atoms."""
         return sum(map(len, self.terms))
 
     def __str__(self) -> str:

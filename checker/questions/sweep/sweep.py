@@ -16,7 +16,17 @@ from typing import Any
 
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.host import interrupts
-from neverlost.checker.engine.outcome import Behaviour, Counts, Finding, Outcome, Verdict, breaks, followed, same_steps, worst
+from neverlost.checker.engine.outcome import (
+    Behaviour,
+    Counts,
+    Finding,
+    Outcome,
+    Verdict,
+    breaks,
+    find_same_steps,
+    follow_steps,
+    worst,
+)
 from neverlost.checker.engine.search.options import Options, Reporter, SearchLimits
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.limits import encoded
@@ -243,9 +253,9 @@ class Sweeper:
 
 def again(system: System, trace: Behaviour, other: System, broken: Property) -> Behaviour | None:
     """Return the same steps under another configuration, if they are possible there and end in a violation."""
-    steps = same_steps(system, trace, other)
+    steps = find_same_steps(system, trace, other)
     for _, start in other.initial_states():
-        found = followed(other, start, steps)
+        found = follow_steps(other, start, steps)
         if len(found.steps) == len(steps) and breaks(other, found.states[-1], broken):
             return found
     return None

@@ -46,7 +46,6 @@ class FaultBudget:
 
 
 def fault_budgets(replicas: int) -> list[FaultBudget]:
-    """Return every spot of the table for so many replicas."""
     return [FaultBudget(losing, out) for losing in range(replicas + 1) for out in range(replicas + 1 - losing)]
 
 

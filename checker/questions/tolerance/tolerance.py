@@ -18,7 +18,7 @@ from neverlost.checker.engine.search.options import Options, Reporter
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, spots_of
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import System, bind
-from neverlost.specs.configuration.power_loss import with_kills
+from neverlost.specs.configuration.power_loss import add_kills
 from neverlost.specs.property import SAFETY, Property
 
 SEARCH, ATLAS, LEFT_OUT = "search", "atlas", "left out"
@@ -53,8 +53,7 @@ class Tolerance:
     entries: Mapping[FaultBudget, tuple[CellVerdict, ...]]
 
     def asked(self, spot: FaultBudget) -> Configuration:
-        """Return the configuration with the fault limits of a spot."""
-        return with_kills(self.model, {**self.configuration, **self.more, **spot.limits_among(self.model.keys)})
+        return add_kills(self.model, {**self.configuration, **self.more, **spot.limits_among(self.model.keys)})
 
     @property
     def is_interrupted(self) -> bool:
@@ -75,7 +74,6 @@ class Tolerance:
         return replace(self, entries=rows)
 
     def system(self, spot: FaultBudget) -> System:
-        """Return the system that a spot asks about."""
         return bind(self.model, self.asked(spot))
 
 

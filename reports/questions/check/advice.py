@@ -11,7 +11,7 @@ from neverlost.checker.engine.outcome import Outcome, Verdict, worst
 from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.question_id import question_id
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict
-from neverlost.specs.configuration.choose import Chosen, with_changes
+from neverlost.specs.configuration.choose import Chosen, change_settings
 from neverlost.specs.defects import Defect
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs import remedies
@@ -105,7 +105,7 @@ class Advisor:
         if not remedies.defects_in(chosen) or self._holds(chosen, {remedies.FIXED: "fixed"}, asked) is None:
             return False, ()
         every = remedies.defects_in(chosen)
-        found = self._decide_all([with_changes(chosen, {each.mechanism.key: "on"}) for each in every], asked)
+        found = self._decide_all([change_settings(chosen, {each.mechanism.key: "on"}) for each in every], asked)
         return True, tuple(
             each for each, entries in zip(every, found, strict=True) if all(entry.verdict is Verdict.HOLDS for entry in entries)
         )
@@ -113,7 +113,7 @@ class Advisor:
     def _holds(self, chosen: Chosen, changes: Changes, asked: Sequence[Property]) -> tuple[Chosen, Outcome] | None:
         """Return the changed configuration with its outcome if everything holds in it, else None."""
         try:
-            new = with_changes(chosen, changes)
+            new = change_settings(chosen, changes)
         except InputError:
             return None
         key = new.model.name, tuple(new.configuration.items())

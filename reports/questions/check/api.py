@@ -27,7 +27,7 @@ from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Result, States, verdicts
 from neverlost.specs.configuration.choose import Chosen, choose, read_given, read_settings
 from neverlost.specs.errors import InputError
-from neverlost.specs.properties import chosen_properties, require_fields
+from neverlost.specs.properties import choose_properties, require_fields
 from neverlost.specs.property import Property
 from neverlost.specs.setting import assumed, sources
 
@@ -141,7 +141,7 @@ def _decide_all(
     agree: bool,
 ) -> list[Outcome]:
     """Decide every configuration: first those whose answer the atlas has, then the others by search, fewer replicas first."""
-    asked = [chosen_properties(each.model, properties) for each in every]
+    asked = [choose_properties(each.model, properties) for each in every]
     known = {} if agree else _look_up_holding(every, asked, request)
     found: dict[int, Outcome] = {}
     for number in sorted(range(len(every)), key=lambda number: (number not in known, _size(every[number]))):
@@ -192,7 +192,7 @@ def _find_remedies(
     ]
     found: dict[int, Remedy] = {}
     for number in broken:
-        remedy = advisor.remedy(every[number], chosen_properties(every[number].model, properties))
+        remedy = advisor.remedy(every[number], choose_properties(every[number].model, properties))
         if interrupts.have_come():  # nothing was tried to its end
             break
         found[number] = remedy

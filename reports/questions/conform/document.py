@@ -25,7 +25,7 @@ from neverlost.reports.output.output import verdict_line
 from neverlost.reports.questions.conform import java_test_writer
 from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.input import read_text
-from neverlost.specs.errors import InputError, misread, unknown
+from neverlost.specs.errors import InputError, describe_misreading, unknown
 
 SCHEMA = "neverlost.conform/1"
 SHOWN = 5
@@ -56,7 +56,6 @@ def unconcerned_document() -> dict[str, Any]:
 
 
 def verdict_lines(stated: Mapping[str, Any]) -> list[str]:
-    """Return the lines that `--quiet` prints."""
     if stated["schema"] == VERSIONS_SCHEMA:
         return [f"{'CHANGED':12} {len(stated['changed'])} of {stated['cases']} cases"]
     parts = [f"{each['differences']} differences in {each['part']}" for each in stated.get("parts", ())]
@@ -104,7 +103,7 @@ def read_baseline(path: str | None) -> frozenset[str] | None:
             raise KeyError(f"schema {SCHEMA}")
         return frozenset(f"{each['part']} | {each['setting']} | {each['case']}" for each in stated["differences"])
     except (ValueError, KeyError, TypeError) as problem:
-        raise InputError(f"{path!r} is no result of conform: {misread(problem)}") from None
+        raise InputError(f"{path!r} is no result of conform: {describe_misreading(problem)}") from None
 
 
 def comparison_status(stated: dict[str, Any]) -> int:

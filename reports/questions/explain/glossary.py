@@ -14,7 +14,7 @@ from neverlost.model.transactions.mechanisms import MECHANISMS as OF_TRANSACTION
 from neverlost.reports.output import exit_status
 from neverlost.specs.configuration.keys import KEYS, shown
 from neverlost.specs.configuration.metadata_version import LEVELS, METADATA
-from neverlost.specs.configuration.version_defaults import RELEASES, defaults
+from neverlost.specs.configuration.version_defaults import RELEASES, list_defaults
 from neverlost.specs.configuration.version_defaults import shown as version_shown
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, nearest
@@ -82,7 +82,7 @@ def _default(name: str, ours: object) -> str:
     """Return Kafka's default of a setting, by version where it changed."""
     changes: list[str] = []
     for version in sorted(RELEASES):
-        value = defaults(version).get(name)
+        value = list_defaults(version).get(name)
         if value is not None and (not changes or changes[-1].partition(" ")[0] != value.value):
             changes.append(f"{value.value} from {version_shown(version)}")
     if len(changes) == 1:

@@ -16,7 +16,7 @@ from neverlost.reports.results.results import Answer
 from neverlost.specs.configuration.choose import Chosen, choose, read_settings
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.errors import InputError
-from neverlost.specs.properties import chosen_properties, require_fields
+from neverlost.specs.properties import choose_properties, require_fields
 from neverlost.specs.property import RECOVERY
 
 SCHEMA = "neverlost.export/1"
@@ -41,7 +41,7 @@ def export_tla(
     """
     chosen = _chosen(model, settings)
     system = chosen.system
-    asked = chosen_properties(chosen.model, properties)
+    asked = choose_properties(chosen.model, properties)
     require_fields(system, asked)
     invariants = [each for each in asked if each.kind != RECOVERY]
     name = identifier(chosen.model.name)

@@ -24,7 +24,7 @@ from neverlost.reports.questions.tolerance import document as tolerance_document
 from neverlost.reports.questions.tolerance.api import Tables, counterexample
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.wording.table_words import LOST, OK
-from neverlost.specs.configuration.choose import Chosen, with_changes
+from neverlost.specs.configuration.choose import Chosen, change_settings
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
 
@@ -95,7 +95,7 @@ def as_designed(chosen: Chosen) -> Chosen:
     """Return the configuration with the known defects of its version mended."""
     if chosen.configuration["defects"] == "fixed":
         return chosen
-    return with_changes(chosen, {"defects": "fixed"})
+    return change_settings(chosen, {"defects": "fixed"})
 
 
 def racks_of(chosen: Chosen) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from neverlost.checker.questions.nines.rates import Episode, Range, Rates
 from neverlost.reports.questions.check.advice import SECONDS_EACH
 from neverlost.reports.questions.nines import document
 from neverlost.reports.questions.nines.bounds import NinesBounds
-from neverlost.specs.configuration.choose import Chosen, with_changes
+from neverlost.specs.configuration.choose import Chosen, change_settings
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs import remedies
 
@@ -42,7 +42,7 @@ def changes(judged: ConfigurationNines, known: NinesBounds) -> list[dict[str, An
 def _after(chosen: Chosen, change: remedies.Changes, quick: NinesBounds) -> tuple[Chosen, Bound | NoBound]:
     """Return the changed configuration and its bound; None if its region may be far from the largest, which would mislead."""
     try:
-        judged = quick.of(with_changes(chosen, change))
+        judged = quick.of(change_settings(chosen, change))
     except InputError:
         return chosen, NoBound(Verdict.INCONCLUSIVE)
     found = judged.first

@@ -10,12 +10,12 @@ from typing import Any
 
 from neverlost.checker.engine.host.whole_files import writable_directory
 from neverlost.checker.kafka.history.gather import gather_history
-from neverlost.checker.kafka.history.history import History, as_lines, read_history
+from neverlost.checker.kafka.history.history import History, format_history, read_history
 from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, match_history
 from neverlost.checker.kafka.observe.losses import Interval, find_intervals
 from neverlost.checker.kafka.observe.match_history import TooLarge
 from neverlost.checker.kafka.observe.mechanisms_shown import match_without_mechanisms
-from neverlost.checker.kafka.observe.starting_model import setting_of
+from neverlost.checker.kafka.observe.starting_model import make_setting
 from neverlost.reports.bundle import question, seal
 from neverlost.reports.questions.observe import document as describe
 from neverlost.reports.request.keywords import Settings
@@ -83,7 +83,7 @@ def observe(
     if out is not None:
         writable_directory(out)
     until = float("inf") if request.time_limit is None else time.monotonic() + request.time_limit
-    setting = setting_of(seen, dict(given), until)
+    setting = make_setting(seen, dict(given), until)
     found = match_history(setting, lambda done, all_: progress("offsets that look alike", done, all_))
     progress("what could have been lost")
     moments = _find_intervals(found) if losses and found.verdict != "inconclusive" else []
@@ -92,7 +92,7 @@ def observe(
     document = describe.document(found, moments, without)
     if out is not None:
         document |= asked.answered
-        seal.write_bundle(out, asked, document, [], {}, {HISTORY: as_lines(seen).encode()})
+        seal.write_bundle(out, asked, document, [], {}, {HISTORY: format_history(seen).encode()})
     return Observation.of(document, judgement=found, moments=moments)
 
 

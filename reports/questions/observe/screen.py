@@ -34,7 +34,6 @@ one further fault that loses: after it, and no other, a leader without the recor
 
 
 def verdict_lines(found: Mapping[str, Any]) -> list[str]:
-    """Return the lines that `--quiet` prints."""
     return [verdict_line(found["verdict"], f"{found['topic']}-{found['partition']}")]
 
 

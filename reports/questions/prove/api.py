@@ -17,7 +17,7 @@ from neverlost.checker.engine.proof import bounded_search
 from neverlost.checker.engine.proof import induction as by_induction
 from neverlost.checker.engine.proof.bounded_search import BoundedResult
 from neverlost.checker.engine.proof.every_size import ParametricEncoding
-from neverlost.checker.engine.proof.induction import Proof, untried
+from neverlost.checker.engine.proof.induction import Proof, make_untried
 from neverlost.checker.engine.proof.progress import Reporter
 from neverlost.checker.engine.proof.unbounded import UnboundedEncoding
 from neverlost.checker.questions.necessity.necessity import clauses_of
@@ -35,8 +35,8 @@ from neverlost.specs.configuration.choose import Chosen, Given, choose, choose_o
 from neverlost.specs.configuration.keys import KEYS, is_without_faults
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.lemma import Lemma
-from neverlost.specs.lemmas import lemmas_of
-from neverlost.specs.properties import chosen_properties, require_fields
+from neverlost.specs.lemmas import find_lemmas
+from neverlost.specs.properties import choose_properties, require_fields
 from neverlost.specs.property import RECOVERY, Property
 from neverlost.specs.setting import assumed
 
@@ -129,7 +129,9 @@ def prove(
     seconds = request.time_limit
     if seconds is None and all(map(is_without_faults, system.configurations)):
         seconds = SECONDS_WITHOUT_FAULTS
-    bounded = bounded_search.check(system, goals, depth, seconds, request.workers or 2, request.memory_bytes, lemmas_of(system))
+    bounded = bounded_search.check(
+        system, goals, depth, seconds, request.workers or 2, request.memory_bytes, find_lemmas(system)
+    )
     return _result(describe_proofs.bounded_document(bounded, keys) | _assumed(chosen), bounded, asked, out)
 
 
@@ -142,7 +144,7 @@ def _given(settings: Settings = None, config: str | None = None) -> Given:
 
 
 def _asked(system: System, names: Iterable[str] | None) -> list[Property]:
-    asked = chosen_properties(system.model, names)
+    asked = choose_properties(system.model, names)
     require_fields(system, asked)
     for each in asked:
         if each.kind == RECOVERY:
@@ -177,7 +179,6 @@ def _result(
 
 
 def _counterexamples(outcomes: Sequence[Outcome]) -> list[dict[str, Counterexample]]:
-    """Return the counterexamples by property, for each configuration."""
     known: list[dict[str, Counterexample]] = [{} for _ in outcomes[0].system.configurations]
     for outcome in outcomes:
         for each in outcome.findings:
@@ -278,7 +279,7 @@ def prove_each(
             request = replace(request, time_limit=max(left, SHORTEST))
         is_over = bool(found) and found[-1].is_interrupted
         found.append(
-            untried(system, goal, INTERRUPTED)
+            make_untried(system, goal, INTERRUPTED)
             if is_over
             else prove_by_induction(system, goal, without_bounds, request, with_texts, progress)
         )
@@ -294,7 +295,7 @@ def prove_by_induction(
     progress: Reporter | None = None,
 ) -> Proof:
     """Prove a property by induction, with the model's own lemmas."""
-    lemmas = lemmas_of(system, goal.name)
+    lemmas = find_lemmas(system, goal.name)
     if not lemmas:
         alone = f"{goal.says} (by itself: no written lemmas cover this configuration)"
         lemmas = (Lemma("the-property", alone, "it is what is to be proved", lambda k, s: [goal.condition(k, s)]),)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rich.text import Text
 
-from neverlost.checker.engine.evidence.ledger import beyond
+from neverlost.checker.engine.evidence.ledger import describe_bounds
 from neverlost.checker.engine.outcome import Behaviour, EngineError, Outcome
 from neverlost.checker.engine.proof.bounded_search import BoundedResult
 from neverlost.checker.engine.proof.induction import KINDS, ObligationAnswer, Proof
@@ -80,9 +80,11 @@ def _scope(proof: Proof) -> str:
     configuration = proof.system.configurations[0]
     bounds = [key for key in proof.system.model.keys if key == "replication.factor" or key.startswith("bounds.")]
     if "replicas" in proof.unbounded:
-        return f"all states{beyond(proof.unbounded, configuration)}"
+        return f"all states{describe_bounds(proof.unbounded, configuration)}"
     if proof.unbounded:
-        return f"all states with {configuration['replication.factor']} replicas{beyond(proof.unbounded, configuration)}"
+        return (
+            f"all states with {configuration['replication.factor']} replicas{describe_bounds(proof.unbounded, configuration)}"
+        )
     return f"all states with {', '.join(f'{key}={configuration[key]}' for key in bounds)}"
 
 

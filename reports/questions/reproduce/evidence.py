@@ -11,7 +11,7 @@ import neverlost
 from neverlost.checker.engine.host.whole_files import as_json, write_text
 from neverlost.checker.kafka.cluster.cluster import Cluster
 from neverlost.checker.kafka.cluster.metadata import MetadataImage
-from neverlost.checker.kafka.reproduce.attempt import AttemptOutcome, number_of
+from neverlost.checker.kafka.reproduce.attempt import AttemptOutcome, parse_number
 from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan
 from neverlost.model.sentences import numbered
 from neverlost.reports.counterexample.space_time import render_file
@@ -76,9 +76,9 @@ class ReproductionReport:
     def _stands(self, record: int, offset: int | None) -> str:
         """Say what the partition holds at the end at the offset of a record."""
         if self.outcome.read is None:
-            disks = [str(each) for each, log in self.outcome.logs.items() if record in map(number_of, log)]
+            disks = [str(each) for each, log in self.outcome.logs.items() if record in map(parse_number, log)]
             return f"the partition is offline, the record is on the disk of broker {','.join(disks) or 'none'}"
-        at = {number_of(each): each.offset for each in self.outcome.read}
+        at = {parse_number(each): each.offset for each in self.outcome.read}
         if record in at:
             return f"still there, at offset {at[record]}"
         if record not in self.outcome.lost:
@@ -148,7 +148,7 @@ def trimmed_logs(cluster: Cluster, topic: str) -> dict[str, str]:
     """Return, for each node, its log lines about a topic and its warnings; only the end of a long log."""
     found = {}
     for node in cluster.nodes:
-        lines = [each for each in node.process.printed().splitlines() if f"{topic}-0" in each or " ERROR " in each]
+        lines = [each for each in node.process.read_log().splitlines() if f"{topic}-0" in each or " ERROR " in each]
         found[node.folder.name] = "\n".join(each[:600] for each in lines[-LONGEST_LOG:]) + "\n"
     return found | {"metadata": "".join(f"{line}\n" for line in metadata_history(cluster.metadata, topic))}
 

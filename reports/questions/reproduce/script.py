@@ -187,5 +187,4 @@ def _end(held: TrafficBlocks, target: Target, plan: ReproductionPlan) -> list[st
 
 
 def quote(text: str) -> str:
-    """Quote a word for the shell."""
     return shlex.quote(text)

@@ -103,7 +103,6 @@ def verdict_lines(document: Mapping[str, Any]) -> list[str]:
 
 
 def print_step(line: str) -> None:
-    """Print a line of progress to stderr."""
     print(line, file=sys.stderr, flush=True)
 
 

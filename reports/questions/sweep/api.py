@@ -21,7 +21,7 @@ from neverlost.specs.configuration.choose import read_settings
 from neverlost.specs.configuration.keys import GROWING
 from neverlost.specs.configuration.matrix import Matrix, read_matrix
 from neverlost.specs.errors import InputError
-from neverlost.specs.properties import chosen_properties, require_fields
+from neverlost.specs.properties import choose_properties, require_fields
 from neverlost.specs.setting import Sources
 
 
@@ -130,7 +130,7 @@ def _sweeper(
     """Return the sweep that decides a matrix; symmetry is as the matrix says unless it was given."""
     reduced = search.get("symmetry")
     request = RunOptions(**search | {"symmetry": bool(found.symmetry) if reduced is None else reduced})
-    asked = chosen_properties(found.cells[0].model, properties or found.properties)
+    asked = choose_properties(found.cells[0].model, properties or found.properties)
     for each in found.cells:
         require_fields(bind(each.model, each.configuration), asked)
         if request.symmetry and each.model.symmetric(each.configuration) is False:

@@ -34,16 +34,16 @@ from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.choose import (
     OURS,
     Chosen,
+    change_settings,
     read_given,
     read_settings,
     say_what_takes_more_records,
-    with_changes,
 )
-from neverlost.specs.configuration.power_loss import with_kills
+from neverlost.specs.configuration.power_loss import add_kills
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.inputs import remedies
-from neverlost.specs.properties import chosen_properties, defined, require_fields
+from neverlost.specs.properties import choose_properties, list_defined, require_fields
 from neverlost.specs.property import SAFETY, Property
 from neverlost.specs.setting import Notice, NoticeKind, assumed, sources
 
@@ -124,7 +124,7 @@ def tolerance(
     request = RunOptions(**search)
     every = waive_defects(read_subjects(settings, config, kafka_version, files or {}, topics or ()), list(waive or ()))
     proposed = {name: str(raw) for name, (raw, _) in read_settings(change).items()}
-    after = [with_changes(each, proposed) if proposed else None for each in every]
+    after = [change_settings(each, proposed) if proposed else None for each in every]
     more = [_parse_other_limits(each, also) for each in every]
     tables = Tables(properties, request, progress, None if again else shipped())
     labels, groups = make_labels(every), dict[str, list[int]]()
@@ -177,7 +177,7 @@ def read_subjects(
             )
     for each in merge_equal(every):
         if "defects" not in given and "defects" in each.model.keys:
-            yield with_changes(each, {"defects": "fixed"})
+            yield change_settings(each, {"defects": "fixed"})
         yield say_what_takes_more_records(warn_if_one_record_hides_losses(each))
 
 
@@ -204,7 +204,7 @@ def waive_defects(every: Iterable[Chosen], names: Sequence[str]) -> list[Chosen]
         mine = [each for each in DEFECTS if each.name in names and chosen.configuration.get(each.mechanism.key) is False]
         if mine:
             notice = Notice(NoticeKind.ASSUMED, f"waived: {', '.join(f'{each.name} ({each.report})' for each in mine)}")
-            other = with_changes(chosen, {each.mechanism.key: "on" for each in mine})
+            other = change_settings(chosen, {each.mechanism.key: "on" for each in mine})
             chosen = replace(other, notices=(*other.notices, notice))
         found.append(chosen)
     return found
@@ -290,7 +290,7 @@ class Tables:
     def asked(self, chosen: Chosen) -> list[Property]:
         """Return the properties that a table decides.  Errors: `InputError` for a property that a table cannot show."""
         system = bind(chosen.model, chosen.configuration)
-        asked = chosen_properties(chosen.model, self.names or defined(system, describe.OF_TABLES))
+        asked = choose_properties(chosen.model, self.names or list_defined(system, describe.OF_TABLES))
         require_fields(system, asked)
         others = [each.name for each in asked if each.name not in describe.OF_TABLES]
         if others or not any(each.kind == SAFETY for each in asked):
@@ -330,7 +330,7 @@ def is_contradictory(chosen: Chosen, more: Mapping[str, Any]) -> bool:
 def _contradiction(chosen: Chosen, more: Mapping[str, Any]) -> str | None:
     asked = {**chosen.configuration, **FaultBudget(1, 1).limits_among(chosen.model.keys), **more}
     try:
-        return chosen.model.contradiction(with_kills(chosen.model, asked))
+        return chosen.model.contradiction(add_kills(chosen.model, asked))
     except InputError as problem:
         return str(problem)
 
@@ -361,7 +361,7 @@ def _find_advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[reme
         if "flush.messages" in changes or not remedies.is_possible(chosen, changes):
             continue
         try:
-            other = tables.of(with_changes(chosen, changes), {}, known_only=True)
+            other = tables.of(change_settings(chosen, changes), {}, known_only=True)
         except InputError:
             continue
         if other is None or describe.stops_earlier(other, table):

@@ -18,7 +18,7 @@ from neverlost.reports.bundle.seal import COMMAND, RESULT
 from neverlost.reports.questions.table_reports import TABLE_REPORTS
 from neverlost.specs.configuration.input import Contents, known
 from neverlost.specs.errors import InputError
-from neverlost.specs.strict_json import parsed_json
+from neverlost.specs.strict_json import parse_json
 
 VERSION = re.compile(r"[0-9][0-9A-Za-z.+]{0,40}")
 """What a version may be, which is printed in a command to be pasted: nothing that a shell or a terminal obeys."""
@@ -43,15 +43,15 @@ class Derived:
 
     def document(self, name: str) -> Any:
         """Return a JSON document of the derived bundle."""
-        return parsed_json(self.files[name].decode(), name)
+        return parse_json(self.files[name].decode(), name)
 
     def rendered(self, documents: Mapping[str, bytes], name: str) -> Contents:
         """Render the reports, pictures and gate files that follow from these documents; `name` is the file of the result."""
         for each, content in documents.items():
             (self.folder / each).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / each).write_bytes(content)
-        result = parsed_json(documents[name].decode(), name)
-        with scratch.folder("rendered") as place:
+        result = parse_json(documents[name].decode(), name)
+        with scratch.hold_folder("rendered") as place:
             Path(place, BUNDLE).mkdir()
             seal.render(self.folder, result, Path(place, BUNDLE), tables=TABLE_REPORTS)
             return safe_paths.read_files(Path(place, BUNDLE))
@@ -82,7 +82,7 @@ def derive(question: BundleQuestion, seconds: float | None = None) -> Derived:
         raise InputError(f"{FILE} is refused: it has more than is asked, or less: {_difference(question, again)}")
     for name in again.files:
         del files[name]
-    document = parsed_json(files[RESULT].decode(), RESULT)
+    document = parse_json(files[RESULT].decode(), RESULT)
     document = {name: each for name, each in document.items() if name not in ("question", "commit")} | question.answered
     files |= {**question.files, RESULT: as_json(document).encode(), COMMAND: question.command_line.encode()}
     return Derived(question, found, place, files)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from neverlost.checker.engine.host import scratch
 from neverlost.checker.engine.host.processes import JobReport, Send, run
-from neverlost.checker.engine.proof.smtlib import SOLVERS, premises_of
+from neverlost.checker.engine.proof.smtlib import SOLVERS, cut_premises
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.errors import InputError
 
@@ -27,7 +27,7 @@ def run_solver(send: Send, solver: str, text: str) -> tuple[int, str] | str:
     others = {each for each in found if each != "unsat"}
     if others:
         return f"it answers {', '.join(sorted(others))}"
-    premises = SOLVERS[solver](premises_of(text))
+    premises = SOLVERS[solver](cut_premises(text))
     return len(found), premises[0] if premises else "unknown"
 
 
@@ -58,5 +58,5 @@ def solve_again(texts: Mapping[str, str], seconds: float | None) -> tuple[list[s
 
 
 def _reports(jobs: Sequence[tuple[str, str]], seconds: float | None) -> Iterator[JobReport]:
-    with scratch.folder("solvers") as place:
+    with scratch.hold_folder("solvers") as place:
         yield from run(run_solver, jobs, 2, seconds, MEMORY, place)

@@ -28,9 +28,9 @@ from neverlost.reports.questions.verify.derive import Derived
 from neverlost.reports.results.results import Result
 from neverlost.specs.configuration.choose import Chosen, chosen_of
 from neverlost.specs.configuration.input import Contents
-from neverlost.specs.errors import InputError, misread
+from neverlost.specs.errors import InputError, describe_misreading
 from neverlost.specs.inputs import remedies
-from neverlost.specs.strict_json import parsed_json
+from neverlost.specs.strict_json import parse_json
 
 Document = Mapping[str, Any]
 Completed = tuple[dict[str, Any], list[str]]
@@ -61,7 +61,7 @@ def complete(files: Contents, own: Derived, seed: int | None, seconds: float) ->
             return _complete_observation(derived, stated)
         return _complete_cells(derived, stated, files, own)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as problem:
-        raise InputError(f"{RESULT} is refused: {misread(problem)}") from None
+        raise InputError(f"{RESULT} is refused: {describe_misreading(problem)}") from None
 
 
 def _complete_observation(derived: dict[str, Any], stated: Document) -> Completed:
@@ -82,7 +82,7 @@ def _complete_observation(derived: dict[str, Any], stated: Document) -> Complete
 
 
 def _result(files: Contents) -> dict[str, Any]:
-    found = parsed_json(files[RESULT].decode("utf-8", "replace"), RESULT) if RESULT in files else None
+    found = parse_json(files[RESULT].decode("utf-8", "replace"), RESULT) if RESULT in files else None
     if not isinstance(found, dict):
         raise InputError(f"the bundle is refused: it has no {RESULT}")
     return found

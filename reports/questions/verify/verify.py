@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.engine.compiled.code_cache import compiling_afresh
+from neverlost.checker.engine.compiled.code_cache import compile_afresh
 from neverlost.checker.engine.evidence import ledger, reachable_states
 from neverlost.checker.engine.host.whole_files import as_json
 from neverlost.checker.engine.outcome import EngineError
@@ -31,9 +31,9 @@ from neverlost.reports.questions.verify.derive import Derived, derive
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.choose import chosen_of
 from neverlost.specs.configuration.input import Contents
-from neverlost.specs.errors import InputError, misread
+from neverlost.specs.errors import InputError, describe_misreading
 from neverlost.specs.properties import properties
-from neverlost.specs.strict_json import parsed_json
+from neverlost.specs.strict_json import parse_json
 
 SECONDS = 60.0
 """How long the searches of a bundle may take before only a part of them is made again."""
@@ -44,7 +44,7 @@ HOW = frozenset({"source", "engine", "states", "levels", "fired", "seconds", "pe
 NAMES = re.compile(
     r"(question|result|environment|manifest|ledger)\.json|command\.txt|config\.toml|reachable\.xz|history\.jsonl"
     r"|question/[0-9]{2,4}|obligations/[a-z-]{1,60}/([0-9]{3,5}-[a-z-]{1,40}\.smt2|obligations\.json)"
-    r"|(traces/)?([0-9]{2,5}-)?[a-z-]{1,60}\.(itf\.json|svg|mmd)|(report|summary|nines)\.(md|html)"
+    r"|(traces/)?([0-9]{2,5}-)?[a-z-]{1,60}\.(itf\.json|svg)|(report|summary|nines)\.(md|html)"
     r"|verdicts\.csv|changes\.sh|annotations\.log|junit\.xml|results\.sarif"
 )
 """What a file of some bundle may be called: any other is refused before anything is derived."""
@@ -97,7 +97,7 @@ def verify_bundle(directory: str, full: bool = False, seed: int | None = None, s
     searched.  Errors: `InputError` naming every file that was altered, removed or added, and whatever the bundle says wrongly.
     """
     files = open_bundle(directory)
-    with compiling_afresh():
+    with compile_afresh():
         own = derive(question_of(files), None if full else seconds)
         found = compare_bundle(files, own, seed, None if full else seconds)
         if full and _looks_up(own):
@@ -186,7 +186,7 @@ def _describe_question(question: BundleQuestion) -> str:
 def _parsed(name: str, files: Contents) -> Any:
     if name not in files:
         raise InputError(f"the bundle is refused: it lacks {name}")
-    return parsed_json(files[name].decode("utf-8", "replace"), name)
+    return parse_json(files[name].decode("utf-8", "replace"), name)
 
 
 def _require_same(name: str, files: Contents, expected: Document) -> bytes:
@@ -241,12 +241,12 @@ def _check_ledger(files: Contents, result: Document, found: BundleCheck) -> dict
         if lines:
             raise InputError(f"the bundle is refused: it lacks {ledger.FILE}")
         return {}
-    there = ledger.parsed(files[ledger.FILE].decode("utf-8", "replace"), ledger.FILE)
+    there = ledger.parse_ledger(files[ledger.FILE].decode("utf-8", "replace"), ledger.FILE)
     try:
         others = ledger_lines.lines_of_other_runs(there, result)
     except EngineError as problem:
         raise InputError(f"{ledger.FILE} is refused: {problem}") from None
-    if ledger.text(sorted(there, key=lambda each: each.subject)).encode() != files[ledger.FILE]:
+    if ledger.format_ledger(sorted(there, key=lambda each: each.subject)).encode() != files[ledger.FILE]:
         raise InputError(f"{ledger.FILE} is refused: it is not written as neverlost writes it")
     if len(there) > len(others):
         found.confirmed.append(f"{pluralize(len(there) - len(others), 'line')} of the ledger derived from the result again")
@@ -283,7 +283,7 @@ def _check_other_files(files: Contents, own: Derived, documents: dict[str, bytes
         rendered = own.rendered(documents, RESULT)
         pages = nines_page.files(result) if own.question.command == "nines" else {}
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as problem:
-        raise InputError(f"{RESULT} is refused: {misread(problem)}") from None
+        raise InputError(f"{RESULT} is refused: {describe_misreading(problem)}") from None
     checked = {*documents, ENVIRONMENT, MANIFEST, *({CERTIFICATE} & own.files.keys())}
     required = {name: content for name, content in own.files.items() if not _is_decided(name) and name not in checked}
     required |= {name: content.encode() for name, content in pages.items()}

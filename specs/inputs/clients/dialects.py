@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.syntax.known_keys import names
 from neverlost.specs.setting import Origin, Setting, Settings
 
@@ -157,7 +157,7 @@ def _joined(settings: Iterable[tuple[str, Setting]]) -> Settings:
     for name, each in settings:
         if name in found and found[name].value.strip() != each.value.strip():
             raise InputError(
-                f"{name} is {quoted(found[name].value)} in {found[name].where} and {quoted(each.value)} in {each.where}; "
+                f"{name} is {quote(found[name].value)} in {found[name].where} and {quote(each.value)} in {each.where}; "
                 "keep one of them"
             )
         found[name] = each
@@ -174,7 +174,7 @@ def _is_librdkafka(settings: Settings) -> bool:
     theirs, others = [key for key in settings if key in own], [key for key in settings if key in java]
     if theirs and others:
         raise InputError(
-            f"{quoted(theirs[0])} in {settings[theirs[0]].where} is librdkafka's and {quoted(others[0])} in "
+            f"{quote(theirs[0])} in {settings[theirs[0]].where} is librdkafka's and {quote(others[0])} in "
             f"{settings[others[0]].where} the Java client's; give the file of one client"
         )
     return bool(theirs)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from neverlost.specs.configuration.version_defaults import WITHOUT_VERSION, Version, truth, whole
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.configuration.version_defaults import WITHOUT_VERSION, Version, parse_truth, parse_whole
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.clients.read import Client
 from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Settings
 
@@ -45,16 +45,16 @@ def parse_acks(setting: Setting) -> str:
     """
     found = {"all": "all", "-1": "all", "0": "0", "1": "1"}.get(setting.value.strip())
     if found is None:
-        raise InputError(f"bad value {quoted(setting.value)} for acks in {setting.where}: use all, -1, 0 or 1")
+        raise InputError(f"bad value {quote(setting.value)} for acks in {setting.where}: use all, -1, 0 or 1")
     return found
 
 
 def _conflicts(acks: Setting, given: Settings, limit: int) -> list[str]:
     """Return what idempotence does not go with, as Kafka says it."""
     found = [f"acks={acks.value} ({acks.where})"] if "acks" in given and acks.value != "all" else []
-    if "retries" in given and whole(given["retries"], "retries", 0, LARGEST_INT) == 0:
+    if "retries" in given and parse_whole(given["retries"], "retries", 0, LARGEST_INT) == 0:
         found.append(f"retries=0 ({given['retries'].where})")
-    if IN_FLIGHT in given and whole(given[IN_FLIGHT], IN_FLIGHT, 1, LARGEST_INT) > limit:
+    if IN_FLIGHT in given and parse_whole(given[IN_FLIGHT], IN_FLIGHT, 1, LARGEST_INT) > limit:
         found.append(f"{IN_FLIGHT}={given[IN_FLIGHT].value.strip()} ({given[IN_FLIGHT].where})")
     return found
 
@@ -96,7 +96,7 @@ def _asked_for(given: Settings) -> Setting | None:
     """Return what the file says about idempotence, directly or by naming a transaction."""
     asked = given.get("enable.idempotence")
     if asked:
-        return Setting(str(truth(asked, "enable.idempotence")).lower(), asked.where, asked.how)
+        return Setting(str(parse_truth(asked, "enable.idempotence")).lower(), asked.where, asked.how)
     named = given.get("transactional.id")
     return Setting("true", named.where, named.how) if named else None
 
@@ -113,7 +113,7 @@ def consumer_notices(given: Settings) -> list[Notice]:
         if key in given
     ]
     key = "enable.auto.commit"
-    if key in given and not truth(given[key], key):
+    if key in given and not parse_truth(given[key], key):
         return found
     says = f"{key}=true commits what was polled: it is after-processing only where every record of a poll is processed first"
     remedy = "otherwise use --set consumer.commit=before-processing"

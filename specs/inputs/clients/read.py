@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.clients.dialects import CONNECT, Dialect, dialect_of
 from neverlost.specs.inputs.syntax.documents import looks_like_json, parse_json, parse_yaml
 from neverlost.specs.inputs.syntax.known_keys import DECISIVE, known_to, meant, unknown_keys
@@ -32,7 +32,7 @@ class Client:
     @property
     def shown(self) -> str:
         """How sentences name it."""
-        return f"{quoted(self.name)} in {self.where}" if self.name else self.where
+        return f"{quote(self.name)} in {self.where}" if self.name else self.where
 
 
 def read_clients(path: Path, role: str) -> list[Client]:
@@ -77,7 +77,7 @@ def _merge(found: Settings, more: Settings) -> None:
     for key, each in more.items():
         if key in found and found[key].value != each.value and key.rpartition(".")[2] not in ("on-profile", "profiles"):
             raise InputError(
-                f"{quoted(key)} is {quoted(found[key].value)} in {found[key].where} and {quoted(each.value)} in {each.where}; "
+                f"{quote(key)} is {quote(found[key].value)} in {found[key].where} and {quote(each.value)} in {each.where}; "
                 "give the document of the profile that runs"
             )
         found[key] = each
@@ -91,7 +91,7 @@ def _client(called: str, dialect: Dialect, own: Settings, role: str, name: str) 
     for key in DECISIVE[role]:
         if key in own and _PLACEHOLDER.search(own[key].value.strip()):
             raise InputError(
-                f"{key} in {own[key].where} is the placeholder {quoted(own[key].value.strip())}; write the value that is used"
+                f"{key} in {own[key].where} is the placeholder {quote(own[key].value.strip())}; write the value that is used"
             )
     strange = unknown_keys(own, role) if dialect.name != "Kafka Streams" else {}
     settings = dialect.with_defaults(own) if role == "producer" else own
@@ -101,7 +101,7 @@ def _client(called: str, dialect: Dialect, own: Settings, role: str, name: str) 
 def _ignored(strange: Settings, role: str) -> Iterable[Notice]:
     """Yield what plug-ins and serializers read."""
     if strange:
-        keys = ", ".join(map(quoted, list(strange)[:5])) + (", ..." if len(strange) > 5 else "")
+        keys = ", ".join(map(quote, list(strange)[:5])) + (", ..." if len(strange) > 5 else "")
         says = f"{len(strange)} key{'s' * (len(strange) > 1)} that Kafka's {role} does not know: {keys}"
         yield Notice(NoticeKind.IGNORED, says, next(iter(strange.values())).where)
 
@@ -117,7 +117,7 @@ def _require_everything_read(settings: Settings, found: list[Client], role: str,
         suggestion = meant(key, role) if is_left and not _is_overridden(key, each, role, dialect) else None
         if suggestion is not None:
             example = _example(dialect, role, suggestion)
-            raise InputError(f"{quoted(key)} in {each.where} is not read by {dialect.name}; write {example}")
+            raise InputError(f"{quote(key)} in {each.where} is not read by {dialect.name}; write {example}")
 
 
 def _is_overridden(key: str, setting: Setting, role: str, dialect: Dialect) -> bool:

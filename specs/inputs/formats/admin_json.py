@@ -8,7 +8,7 @@ topic list of the REST Proxy's API v3.
 
 from __future__ import annotations
 
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.syntax.documents import DocumentNode
 from neverlost.specs.inputs.syntax.topics_and_settings import (
     Described,
@@ -59,7 +59,7 @@ def read(document: Document) -> Described:
         topic = _topic(each)
         found.add_topic(topic, each.where)
         if not _configs(each):
-            says = f"the description of topic {quoted(topic.name)} has no configuration"
+            says = f"the description of topic {quote(topic.name)} has no configuration"
             found.notices.append(
                 Notice(NoticeKind.WARNING, says, each.where, "give what kafka-configs.sh prints too", (topic.name,))
             )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.syntax.printed import content
 from neverlost.specs.inputs.syntax.topics_and_settings import Described, Document, split_configs
 from neverlost.specs.setting import Setting, Settings
@@ -48,7 +48,7 @@ def read(document: Document) -> Described:
         elif _OTHER_HEADER.match(line):
             section = {}
         elif section is None:
-            raise InputError(f"{where} is not what {NAME} prints: {quoted(line.strip())}; remove the line")
+            raise InputError(f"{where} is not what {NAME} prints: {quote(line.strip())}; remove the line")
         else:
             key, equals, value = line.strip().partition("=")
             if equals:

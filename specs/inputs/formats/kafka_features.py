@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.syntax.printed import content
 from neverlost.specs.inputs.syntax.topics_and_settings import Described, Document
 from neverlost.specs.setting import Setting
@@ -30,9 +30,9 @@ def read(document: Document) -> Described:
     for where, line in content(document):
         entry = _ENTRY.match(line.strip())
         if entry is None:
-            raise InputError(f"{where} is not what {NAME} prints: {quoted(line.strip())}; remove the line")
+            raise InputError(f"{where} is not what {NAME} prints: {quote(line.strip())}; remove the line")
         if entry[1] in levels:
-            raise InputError(f"feature {quoted(entry[1])} in {where} is described twice; remove one of them")
+            raise InputError(f"feature {quote(entry[1])} in {where} is described twice; remove one of them")
         levels[entry[1]] = Setting(entry[2], where)
     found = Described(metadata=levels.get(METADATA))
     if ELR in levels:
@@ -44,5 +44,5 @@ def read(document: Document) -> Described:
 
 def _is_on(level: Setting) -> bool:
     if not re.fullmatch(r"-|[0-9]{1,5}", level.value):
-        raise InputError(f"bad value {quoted(level.value)} for the level of {ELR} in {level.where}: use a number")
+        raise InputError(f"bad value {quote(level.value)} for the level of {ELR} in {level.where}: use a number")
     return level.value not in ("-", "0")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.syntax.printed import content
 from neverlost.specs.inputs.syntax.topics_and_settings import Described, Document
 from neverlost.specs.setting import Notice, NoticeKind
@@ -35,7 +35,7 @@ def read(document: Document) -> Described:
         elif row:
             statuses.append(row[3])
         elif not LINE.match(line.strip()):
-            raise InputError(f"{where} is not what {NAME} prints: {quoted(line.strip())}; remove the line")
+            raise InputError(f"{where} is not what {NAME} prints: {quote(line.strip())}; remove the line")
     return Described(notices=[*_of_status(fields), *_of_rows(statuses, document.name)])
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from neverlost.specs.configuration.version_defaults import FIRST_WITH_ELR, NEWEST, OLDEST, Version, canonical
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.syntax.printed import content
 from neverlost.specs.inputs.syntax.topics_and_settings import (
     Described,
@@ -54,7 +54,7 @@ def _brokers(label: str, text: str, where: str) -> tuple[int, ...]:
 def _topic(labels: dict[str, str], where: str) -> Topic:
     name, factor = labels["Topic"], labels.get("ReplicationFactor")
     if factor is None:
-        raise InputError(f"topic {quoted(name)} in {where} has no ReplicationFactor; give the whole output of --describe")
+        raise InputError(f"topic {quote(name)} in {where} has no ReplicationFactor; give the whole output of --describe")
     configs = split_configs(labels.get("Configs", ""), where)
     return Topic(
         name, canonical("replication.factor", Setting(factor, where), "ReplicationFactor"), configs, "TopicId" in labels
@@ -65,9 +65,7 @@ def _partition(labels: dict[str, str], where: str) -> DescribedPartition:
     number = whole_number(labels["Partition"], "Partition", where)
     replicas = _brokers("Replicas", labels.get("Replicas", ""), where)
     if not replicas:
-        raise InputError(
-            f"bad value {quoted(labels.get('Replicas', ''))} for Replicas in {where}: use broker ids such as 1,2,3"
-        )
+        raise InputError(f"bad value {quote(labels.get('Replicas', ''))} for Replicas in {where}: use broker ids such as 1,2,3")
     isr = _brokers("Isr", labels["Isr"], where) if "Isr" in labels else replicas
     adding, removing = (_brokers(label, labels.get(label, ""), where) for label in ("Adding Replicas", "Removing Replicas"))
     elr = _brokers("Elr", labels.get("Elr", labels.get("ELR", "")), where)
@@ -75,14 +73,14 @@ def _partition(labels: dict[str, str], where: str) -> DescribedPartition:
     known = int(leader) if leader.isascii() and leader.isdigit() and len(leader) < 11 else None
     if known is not None and known not in isr:
         raise InputError(
-            f"broker {known} leads in {where} and is not in the ISR there ({quoted(labels['Isr'])}), which Kafka never does; "
+            f"broker {known} leads in {where} and is not in the ISR there ({quote(labels['Isr'])}), which Kafka never does; "
             "describe again"
         )
     found = DescribedPartition(
         number, replicas, adding, isr, elr, labels.get("Leader") not in _NO_LEADER, where, known, removing
     )
     if not found.settled:
-        named = quoted(labels["Adding Replicas"])
+        named = quote(labels["Adding Replicas"])
         raise InputError(f"bad value {named} for Adding Replicas in {where}: it names every replica; describe again")
     return found
 
@@ -102,14 +100,14 @@ def read(document: Document) -> Described:
         labels = _labelled(line)
         name = labels.get("Topic", "")
         if not name or not line.lstrip().startswith("Topic:"):
-            raise InputError(f"{where} is not what {NAME} prints: {quoted(line.strip())}; remove the line")
+            raise InputError(f"{where} is not what {NAME} prints: {quote(line.strip())}; remove the line")
         if "Partition" not in labels:
             found.add_topic(_topic(labels, where), where)
             many[name] = labels.get("PartitionCount", "")
             continue
         if name not in found.topics:
             raise InputError(
-                f"partition of topic {quoted(name)} in {where} comes before its topic line; "
+                f"partition of topic {quote(name)} in {where} comes before its topic line; "
                 "use kafka-topics.sh --describe without options that leave lines out"
             )
         partition = _partition(labels, where)
@@ -143,16 +141,16 @@ def _require_all(topic: Topic, many: str) -> None:
     if sizes and int(factor.value) not in sizes:
         size, where = next(iter(sizes.items()))
         raise InputError(
-            f"topic {quoted(topic.name)} has ReplicationFactor {factor.value} in {factor.where}, and {size} replicas in "
+            f"topic {quote(topic.name)} has ReplicationFactor {factor.value} in {factor.where}, and {size} replicas in "
             f"{where}; describe again"
         )
     if not topic.partitions:
         raise InputError(
-            f"topic {quoted(topic.name)} in {factor.where} is described without its partitions; "
+            f"topic {quote(topic.name)} in {factor.where} is described without its partitions; "
             "use kafka-topics.sh --describe without options that leave lines out"
         )
     if many.isdecimal() and int(many) != len(topic.partitions):
         raise InputError(
-            f"topic {quoted(topic.name)} in {topic.replication_factor.where} has PartitionCount {quoted(many)}, and "
+            f"topic {quote(topic.name)} in {topic.replication_factor.where} has PartitionCount {quote(many)}, and "
             f"{len(topic.partitions)} of them described; give the whole output of --describe"
         )

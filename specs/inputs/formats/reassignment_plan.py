@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.syntax.documents import DocumentNode, parse_json
 from neverlost.specs.inputs.syntax.text import lines_of
 from neverlost.specs.inputs.syntax.topics_and_settings import Described, Document, broker_ids, whole_number
@@ -36,7 +36,7 @@ def read(document: Document) -> Described:
             raise InputError(f"{entry.where} has no replicas; name brokers such as [1,2,3]")
         replicas = broker_ids(ids, "replicas", entry.where, ",".join(ids))
         if (topic, number) in found.plan:
-            raise InputError(f"partition {number} of topic {quoted(topic)} in {entry.where} is planned twice; remove one")
+            raise InputError(f"partition {number} of topic {quote(topic)} in {entry.where} is planned twice; remove one")
         found.plan[topic, number] = (replicas, entry.where)
     return found
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.syntax.documents import DocumentNode
 from neverlost.specs.inputs.syntax.printed import content
 from neverlost.specs.inputs.syntax.topics_and_settings import (
@@ -87,7 +87,7 @@ def _of_text(document: Document) -> Iterator[Topic]:
                     yield topic
                 topic = Topic("", Setting("", where), {}, False)
         elif topic is None:
-            raise InputError(f"{where} is not what {NAME} prints: {quoted(line.strip())}; remove the line")
+            raise InputError(f"{where} is not what {NAME} prints: {quote(line.strip())}; remove the line")
         elif not set(line.strip()) <= {"="} and words[0] not in ("KEY", "PARTITION"):
             _take(topic, section, words, line, where)
     if topic:
@@ -106,5 +106,5 @@ def _take(topic: Topic, section: str, words: list[str], line: str, where: str) -
     elif section == "PARTITIONS":
         replicas = re.search(r"\[([\d ]*)\]", line)
         if replicas is None or len(words) < 2:
-            raise InputError(f"{where} is not what {NAME} prints: {quoted(line.strip())}; remove the line")
+            raise InputError(f"{where} is not what {NAME} prints: {quote(line.strip())}; remove the line")
         _add(topic, words[0], words[1], replicas[1].split(), where)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.syntax.declared import asked_topic
 from neverlost.specs.inputs.syntax.documents import DocumentNode
 from neverlost.specs.inputs.syntax.known_keys import DECISIVE
@@ -117,7 +117,7 @@ def _table(pairs: list[tuple[Any, Any]], where: str, name: str) -> DocumentNode:
     for key, value in pairs:
         text = _words(key)
         if text in found:
-            raise InputError(f"{quoted(text)} stands twice, in {found[text].where} and {name} line {_line(key)}; keep one")
+            raise InputError(f"{quote(text)} stands twice, in {found[text].where} and {name} line {_line(key)}; keep one")
         found[text] = _value(value, f"{name} line {_line(key)}", name)
     return DocumentNode(found, where)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.syntax.known_keys import unknown_keys
 from neverlost.specs.inputs.syntax.topics_and_settings import Described, Topic
 from neverlost.specs.setting import Notice, NoticeKind, Setting, Settings
@@ -19,7 +19,7 @@ def asked_topic(name: str, where: str, replication_factor: Setting | None, confi
     factor = replication_factor or Setting("", where)
     found = Described(topics={name: Topic(name, factor, configs, False, is_declared=True)})
     if strange:
-        says = f"topic {quoted(name)} has settings that Kafka does not know: {', '.join(map(quoted, list(strange)[:5]))}"
+        says = f"topic {quote(name)} has settings that Kafka does not know: {', '.join(map(quote, list(strange)[:5]))}"
         found.notices.append(Notice(NoticeKind.IGNORED, says, next(iter(strange.values())).where, topics=(name,)))
     return found
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.setting import Setting, Settings
 
 DEEPEST = 64
@@ -114,7 +114,7 @@ def parse_json(text: str, name: str) -> DocumentNode:
         if len(found) < len(pairs):
             keys = [key for key, _ in pairs]
             twice = next(key for key in keys if keys.count(key) > 1)
-            raise InputError(f"{quoted(twice)} stands twice in one object of {name}; keep one of them")
+            raise InputError(f"{quote(twice)} stands twice in one object of {name}; keep one of them")
         return found
 
     try:
@@ -142,7 +142,7 @@ def _tree(found: Any, name: str, path: str, depth: int) -> DocumentNode:
 
 def _step(key: str) -> str:
     """Return a key as a part of a path, short and printable."""
-    return key if key.isprintable() and len(key) <= 60 else quoted(key)
+    return key if key.isprintable() and len(key) <= 60 else quote(key)
 
 
 def parse_yaml(text: str, name: str) -> list[DocumentNode]:
@@ -186,7 +186,7 @@ class _Builder:
             raise InputError(f"{where} is nested more than {DEEPEST} levels deep; give the document of one tool")
         if _kind(event) == "Alias":
             if event.anchor not in self.anchors:
-                raise InputError(f"alias {quoted(event.anchor)} in {where} has no anchor before it")
+                raise InputError(f"alias {quote(event.anchor)} in {where} has no anchor before it")
             found, size = self.anchors[event.anchor]
             self.spend(size, where)
             return found
@@ -201,7 +201,7 @@ class _Builder:
         Errors: `InputError` for a tag that would construct something.
         """
         if event.tag is not None and event.tag not in _PLAIN_TAGS:
-            raise InputError(f"tag {quoted(event.tag)} in {where} is not read; write the value without it")
+            raise InputError(f"tag {quote(event.tag)} in {where} is not read; write the value without it")
         if _kind(event) == "SequenceStart":
             return list(self.until("SequenceEnd", depth))
         if _kind(event) == "MappingStart":
@@ -231,7 +231,7 @@ class _Builder:
             if name == "<<":
                 raise InputError(f"{key.where} has a merge key (<<); write the keys out")
             if name in found:
-                raise InputError(f"{quoted(name)} stands twice in one table, in {found[name].where} and {key.where}; keep one")
+                raise InputError(f"{quote(name)} stands twice in one table, in {found[name].where} and {key.where}; keep one")
             found[name] = DocumentNode(value.content, key.where) if isinstance(value.content, str | None) else value
         return found
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.setting import Setting, Settings
 
 DECISIVE: dict[str, tuple[str, ...]] = {
@@ -68,4 +68,4 @@ def unknown_keys(settings: Settings, kind: str, keys: Iterable[str] | None = Non
 
 
 def _misspelt(key: str, setting: Setting, kind: str, suggestion: str) -> InputError:
-    return InputError(f"unknown {kind} setting {quoted(key)} in {setting.where}; did you mean {suggestion!r}?")
+    return InputError(f"unknown {kind} setting {quote(key)} in {setting.where}; did you mean {suggestion!r}?")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.syntax.text import Path, lines_of, read_text, shown_name
 from neverlost.specs.setting import Setting, Settings
 
@@ -58,7 +58,7 @@ def _unescaped(text: str, where: str) -> str:
         if letter == "u":
             digits = text[position : position + 4]
             if not re.fullmatch(r"[0-9A-Fa-f]{4}", digits):
-                raise InputError(f"malformed escape {quoted(chr(92) + 'u' + digits)} in {where}: use four hexadecimal digits")
+                raise InputError(f"malformed escape {quote(chr(92) + 'u' + digits)} in {where}: use four hexadecimal digits")
             letter = chr(int(digits, 16))
             position += 4
         else:

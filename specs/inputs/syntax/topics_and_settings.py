@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import chain
 
 from neverlost.specs.configuration.version_defaults import NEWEST, OLDEST, Version
-from neverlost.specs.errors import InputError, quoted
+from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.syntax.documents import DocumentNode
 from neverlost.specs.setting import Notice, Setting, Settings
 
@@ -103,7 +103,7 @@ class Topic:
     def add(self, partition: DescribedPartition) -> None:
         """Errors: `InputError` for a partition that is described already."""
         if partition.number in self.partitions:
-            says = f"partition {partition.number} of topic {quoted(self.name)} in {partition.where} is described twice"
+            says = f"partition {partition.number} of topic {quote(self.name)} in {partition.where} is described twice"
             raise InputError(f"{says}; remove one")
         self.partitions[partition.number] = partition
 
@@ -140,7 +140,7 @@ class Described:
     def add_topic(self, topic: Topic, where: str) -> None:
         """Errors: `InputError` for a topic that is described already."""
         if topic.name in self.topics:
-            raise InputError(f"topic {quoted(topic.name)} in {where} is described twice; remove one of them")
+            raise InputError(f"topic {quote(topic.name)} in {where} is described twice; remove one of them")
         self.topics[topic.name] = topic
 
     def add(self, other: Described) -> None:
@@ -152,7 +152,7 @@ class Described:
             self.add_topic(topic, topic.replication_factor.where)
         for mine, theirs in ((self.configs, other.configs), (self.brokers, other.brokers)):
             for name, settings in theirs.items():
-                _join(mine.setdefault(name, {}), settings, f" of {quoted(name)}")
+                _join(mine.setdefault(name, {}), settings, f" of {quote(name)}")
         _join(self.cluster, other.cluster, " of the cluster")
         _join(self.server, other.server, " of the brokers")
         self.elr = _one(self.elr, other.elr, "eligible.leader.replicas.version")
@@ -172,7 +172,7 @@ def _join(mine: Settings, theirs: Settings, whose: str) -> None:
 def _one(mine: Setting | None, theirs: Setting | None, what: str) -> Setting | None:
     if mine and theirs and mine.value != theirs.value:
         raise InputError(
-            f"{what} is {quoted(mine.value)} in {mine.where} and {quoted(theirs.value)} in {theirs.where}; "
+            f"{what} is {quote(mine.value)} in {mine.where} and {quote(theirs.value)} in {theirs.where}; "
             "describe both again at the same time"
         )
     return mine or theirs
@@ -196,9 +196,9 @@ def broker_ids(ids: list[str], label: str, where: str, shown: str) -> tuple[int,
     """
     found = _numbers(tuple(ids))
     if found is None:
-        raise InputError(f"bad value {quoted(shown)} for {label} in {where}: use broker ids such as 1,2,3")
+        raise InputError(f"bad value {quote(shown)} for {label} in {where}: use broker ids such as 1,2,3")
     if len(set(found)) != len(found):
-        raise InputError(f"bad value {quoted(shown)} for {label} in {where}: a broker is named twice")
+        raise InputError(f"bad value {quote(shown)} for {label} in {where}: a broker is named twice")
     return found
 
 
@@ -215,7 +215,7 @@ def whole_number(text: str, label: str, where: str) -> int:
     Errors: `InputError` for anything else.
     """
     if not (0 < len(text) < 11 and text.isascii() and text.isdigit()):
-        raise InputError(f"bad value {quoted(text)} for {label} in {where}: use a partition number")
+        raise InputError(f"bad value {quote(text)} for {label} in {where}: use a partition number")
     return int(text)
 
 
@@ -234,11 +234,11 @@ def split_configs(text: str, where: str) -> Settings:
     """
     found = list(_PAIR.finditer(text))
     if text.strip() and (not found or text[: found[0].start()].strip()):
-        raise InputError(f"bad value {quoted(text)} for Configs in {where}: use key=value,key=value")
+        raise InputError(f"bad value {quote(text)} for Configs in {where}: use key=value,key=value")
     keys = [each.group(1) for each in found]
     if len(set(keys)) < len(keys):
         twice = next(each for each in keys if keys.count(each) > 1)
-        raise InputError(f"{quoted(twice)} stands twice in Configs in {where}; keep one of them")
+        raise InputError(f"{quote(twice)} stands twice in Configs in {where}; keep one of them")
     return {each.group(1): Setting(text[each.end() : end].strip(), where) for each, end in with_ends(found, text)}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from pyarrow import Codec
 
-from neverlost.checker.engine.storage.compact import BLOCK, Run, encoded, join, portions
+from neverlost.checker.engine.storage.compact import BLOCK, Run, cut_portions, encode_block, join
 from neverlost.checker.engine.storage.levels import ASCENDING, Store
 from neverlost.specs.errors import InputError
 
@@ -21,7 +21,7 @@ def test_rows_come_back(words: int, size: int) -> None:
     rows = np.random.default_rng(5).integers(0, 1 << 64, (size, words), dtype=np.uint64)
     rows[:, 0] >>= np.uint64(40)
     rows = rows[np.lexsort(rows.T[::-1])]
-    found = [*map(join, Run(b"".join(map(encoded, portions(rows))), words).blocks())]
+    found = [*map(join, Run(b"".join(map(encode_block, cut_portions(rows))), words).blocks())]
     assert (np.concatenate([rows[:0], *found]) == rows).all() and all(len(each) <= BLOCK for each in found)
 
 
@@ -29,12 +29,12 @@ def test_neighbours_take_little_room() -> None:
     rows = np.stack(
         [np.arange(BLOCK, dtype=np.uint64) // np.uint64(16) << np.uint64(30), np.arange(BLOCK, dtype=np.uint64)], axis=1
     )
-    assert sum(map(len, map(encoded, portions(rows)))) < 2 * BLOCK
+    assert sum(map(len, map(encode_block, cut_portions(rows)))) < 2 * BLOCK
 
 
 def test_blocks_without_a_state_are_passed_over() -> None:
     rows = np.arange(0, 10 * BLOCK, 2, dtype=np.uint64).reshape(-1, 1)
-    run = Run(b"".join(map(encoded, portions(rows))), 1)
+    run = Run(b"".join(map(encode_block, cut_portions(rows))), 1)
     whole = [*map(tuple, map(np.ndarray.tolist, map(join, run.blocks())))]
     for wanted in ([], [0], [3 * BLOCK], [2 * BLOCK - 1, 2 * BLOCK], [9 * BLOCK, 30 * BLOCK], [*range(0, 10 * BLOCK, BLOCK)]):
         states = np.array(wanted, np.uint64).reshape(-1, 1)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from neverlost.checker.engine.storage import sorted_states as keyed
-from neverlost.checker.engine.storage.levels import PACKED, Level, StateFile, Store, Violation, meta_of
+from neverlost.checker.engine.storage.levels import PACKED, Level, StateFile, Store, Violation, describe_search
 from neverlost.model.protocols.kip101 import MODEL as KIP_101
 from neverlost.model.protocols.kip320 import MODEL as KIP_320
 from neverlost.model.system import bind
@@ -32,12 +32,12 @@ def as_set(states: keyed.Keyed) -> set[tuple[int, ...]]:
 @pytest.mark.parametrize("words", [1, 2, 3])
 def test_keys_are_invertible(words: int) -> None:
     states = random_states(1, 70_000, words)
-    assert (keyed.unkeyed(keyed.keyed(states)) == states).all()
+    assert (keyed.make_packed(keyed.make_keyed(states)) == states).all()
 
 
 def test_keys_spread_neighbouring_states_evenly() -> None:
     states = np.array([np.arange(65_536) % 256, np.arange(65_536) // 256], dtype=np.uint64)
-    parts = np.bincount(keyed.keyed(states)[0] >> np.uint64(60), minlength=16)
+    parts = np.bincount(keyed.make_keyed(states)[0] >> np.uint64(60), minlength=16)
     assert parts.min() > 3_800 and parts.max() < 4_400
 
 
@@ -45,7 +45,7 @@ def test_keys_spread_neighbouring_states_evenly() -> None:
 @pytest.mark.parametrize("bits", [3, 64])
 def test_sorted_distinct_is_the_set_in_order(rows: int, bits: int) -> None:
     states = random_states(2, rows, 2, bits)
-    found = keyed.sorted_distinct(states)
+    found = keyed.sort_distinct(states)
     rows_found = list(zip(*(word.tolist() for word in found), strict=True))
     assert rows_found == sorted(as_set(states))
 
@@ -54,38 +54,38 @@ def test_states_with_equal_keys_stay_different() -> None:
     """Keys that collide in all 64 bits, or in the bits that survive the tagging, are distinguished by the other words."""
     states = random_states(3, 4_000, 3, 2)
     states[0] += np.uint64(1 << 63)
-    found = keyed.sorted_distinct(states)
+    found = keyed.sort_distinct(states)
     assert list(zip(*(word.tolist() for word in found), strict=True)) == sorted(as_set(states))
-    half = keyed.sorted_distinct(states[:, ::2])
-    rest = keyed.without(found, half)
+    half = keyed.sort_distinct(states[:, ::2])
+    rest = keyed.subtract_run(found, half)
     assert as_set(rest) == as_set(states) - as_set(half)
-    assert as_set(keyed.merged([rest, half])) == as_set(states)
-    assert keyed.merged([rest, half]).shape == found.shape
+    assert as_set(keyed.merge_runs([rest, half])) == as_set(states)
+    assert keyed.merge_runs([rest, half]).shape == found.shape
 
 
 def test_without_and_merged_agree_with_sets() -> None:
-    left, right = (keyed.sorted_distinct(random_states(seed, 900, 2, 5)) for seed in (4, 5))
-    assert as_set(keyed.without(left, right)) == as_set(left) - as_set(right)
-    both = keyed.merged([left, right])
+    left, right = (keyed.sort_distinct(random_states(seed, 900, 2, 5)) for seed in (4, 5))
+    assert as_set(keyed.subtract_run(left, right)) == as_set(left) - as_set(right)
+    both = keyed.merge_runs([left, right])
     assert list(zip(*(word.tolist() for word in both), strict=True)) == sorted(as_set(left) | as_set(right))
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 8])
 def test_every_key_has_one_owner(parts: int) -> None:
-    states = keyed.sorted_distinct(random_states(6, 1_000))
-    shares = [keyed.within(states, *keyed.key_range(part, parts)) for part in range(parts)]
+    states = keyed.sort_distinct(random_states(6, 1_000))
+    shares = [keyed.slice_range(states, *keyed.compute_key_range(part, parts)) for part in range(parts)]
     assert (np.concatenate(shares, axis=1) == states).all()
 
 
 def meta(words: int = 2) -> dict[str, object]:
-    return meta_of(bind(KIP_320, CONFIGURATION), [STRONG]) | {"words": words}
+    return describe_search(bind(KIP_320, CONFIGURATION), [STRONG]) | {"words": words}
 
 
 def filled(location: str | Path, levels: int = 3) -> Store:
     """A store with some committed levels of random states."""
     store = Store.create(location, meta())
     for depth in range(levels):
-        states = keyed.sorted_distinct(random_states(depth, 100))
+        states = keyed.sort_distinct(random_states(depth, 100))
         file = store.write_level(depth, states)
         store.commit(Level(depth, (file,), 120, {"leader_write": 7}, (Violation("strong-isr", 0, (1, 2)),), (file,)))
     return store
@@ -98,7 +98,7 @@ def test_levels_come_back(tmp_path: Path) -> None:
     assert [level.rows for level in written] == [100, 100, 100]
     assert written[1].violations == (Violation("strong-isr", 0, (1, 2)),)
     (states,) = store.level(1)
-    assert as_set(states) == as_set(keyed.unkeyed(random_states(1, 100)))
+    assert as_set(states) == as_set(keyed.make_packed(random_states(1, 100)))
 
 
 def test_packed_files_keep_their_order(tmp_path: Path) -> None:
@@ -143,11 +143,11 @@ def test_nothing_to_resume(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("model", meta_of(bind(KIP_101, CONFIGURATION), [STRONG])),
-        ("configurations", meta_of(bind(KIP_320, CONFIGURATION | {"bounds.max_leader_epoch": 2}), [STRONG])),
-        ("disabled", meta_of(bind(KIP_320, CONFIGURATION, disabled=[("follower_fetch", "leader has more")]), [STRONG])),
-        ("properties", meta_of(bind(KIP_320, CONFIGURATION), [WEAK])),
-        ("symmetry", meta_of(bind(KIP_320, CONFIGURATION), [STRONG], symmetry=True)),
+        ("model", describe_search(bind(KIP_101, CONFIGURATION), [STRONG])),
+        ("configurations", describe_search(bind(KIP_320, CONFIGURATION | {"bounds.max_leader_epoch": 2}), [STRONG])),
+        ("disabled", describe_search(bind(KIP_320, CONFIGURATION, disabled=[("follower_fetch", "leader has more")]), [STRONG])),
+        ("properties", describe_search(bind(KIP_320, CONFIGURATION), [WEAK])),
+        ("symmetry", describe_search(bind(KIP_320, CONFIGURATION), [STRONG], symmetry=True)),
         ("model_digest", meta() | {"model_digest": "sha256:0"}),
         ("property_digests", meta() | {"property_digests": ["sha256:0"]}),
     ],

@@ -67,7 +67,7 @@ SMALL = ("kip-101", 3, 1, 1, 1)
 def test_the_table_holds_exactly_the_reachable_states(tmp_path: Path) -> None:
     system = classic(*SMALL)
     directory = exported(system, tmp_path)
-    columns = ", ".join(dataset.column_name(slot) for slot in system.slots)
+    columns = ", ".join(dataset.name_column(slot) for slot in system.slots)
     rows = asked(directory, f"SELECT {columns}, depth, configuration FROM states")
     found = {tuple(map(int, row[:-2])): row[-2] for row in rows}
     assert len(rows) == len(found)
@@ -106,7 +106,7 @@ def test_the_queries_are_right_for_any_number_of_replicas(model: str, replicas: 
     dice, brokers = random.Random(replicas), range(replicas)
     rows = [[[dice.randrange(replicas), dice.randrange(2), dice.randrange(2)] for _ in brokers] for _ in range(300)]
     columns = [name.format(each) for each in brokers for name in (leader, has, "high_watermark_{0}")]
-    assert {*columns} <= {dataset.column_name(slot) for slot in system.slots}
+    assert {*columns} <= {dataset.name_column(slot) for slot in system.slots}
     doubled = sum(sum(led == each for each, (led, _, _) in enumerate(row)) > 1 for row in rows)
     alone = sum(sum(has for _, has, _ in row) == 1 and any(has and high for _, has, high in row) for row in rows)
     values = ", ".join(f"({', '.join(str(each) for broker in row for each in broker)}, 0)" for row in rows)

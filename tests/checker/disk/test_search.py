@@ -17,18 +17,18 @@ from neverlost.checker.engine.disk.level_tasks import (
     LevelTask,
     SearchDescription,
     Settled,
-    described,
+    collect_results,
+    describe_task,
     expand,
-    results,
+    parse_settled,
     search_back,
     settle,
-    settled,
 )
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.outcome import Outcome
 from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.checker.engine.storage import storage as storage_module
-from neverlost.checker.engine.storage.levels import PACKED, Level, Store, meta_of
+from neverlost.checker.engine.storage.levels import PACKED, Level, Store, describe_search
 from neverlost.model.interpreters.columns import pack_rows, unpack_row
 from neverlost.model.system import System, Words
 from neverlost.specs.errors import InputError
@@ -153,7 +153,7 @@ class EveryTaskTwice:
         self.levels: list[int] = []
 
     def level(self, task: LevelTask) -> tuple[list[Settled], Counted]:
-        text = described(self.search, task)
+        text = describe_task(self.search, task)
         blocks = [block for number in range(len(task.slices)) for block in self._second(expand, text, [number])]
         rows = [
             row
@@ -161,12 +161,12 @@ class EveryTaskTwice:
             for row in self._second(settle, text, [(to, block) for to, block in blocks if to == owner])
         ]
         self.levels.append(task.parts)
-        found, counted = results(map(bytes, rows))
-        return [settled(body) for body in found], counted
+        found, counted = collect_results(map(bytes, rows))
+        return [parse_settled(body) for body in found], counted
 
     def parents(self, task: LevelTask, targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
-        text = described(self.search, task, targets=targets)
-        found, _ = results(row for n in range(len(task.slices)) for row in self._second(search_back, text, [n]))
+        text = describe_task(self.search, task, targets=targets)
+        found, _ = collect_results(row for n in range(len(task.slices)) for row in self._second(search_back, text, [n]))
         best: dict[Words, tuple[Words, int]] = {}
         for target, words, step in (each for body in found for each in body):
             before = (tuple(words), step)
@@ -253,7 +253,7 @@ def test_a_search_that_was_killed_before_its_first_level_leaves_nothing(tmp_path
 def shared_memory_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file system that is not local: Arrow's own in-memory one, behind a scheme of its own."""
     filesystem = pyarrow.fs._MockFileSystem()
-    real = storage_module.storage
+    real = storage_module.open_storage
 
     def found(location: str | Path) -> storage_module.Storage:
         text = str(location)
@@ -261,7 +261,7 @@ def shared_memory_files(monkeypatch: pytest.MonkeyPatch) -> None:
             return real(location)
         return storage_module.ArrowStorage(filesystem, text.removeprefix("memory://"), text)
 
-    monkeypatch.setattr("neverlost.checker.engine.storage.levels.storage", found)
+    monkeypatch.setattr("neverlost.checker.engine.storage.levels.open_storage", found)
 
 
 @pytest.mark.usefixtures("shared_memory_files")
@@ -279,7 +279,7 @@ def test_storage_need_not_be_local(monkeypatch: pytest.MonkeyPatch, small: int) 
     victim = store.levels()[4].files[0]
     store.files.remove([victim.name])
     with pytest.raises(InputError, match=f"missing state file memory://bucket/search/{victim.name}"):
-        Store.open("memory://bucket/search", meta_of(system, guarantees(system.model))).check()
+        Store.open("memory://bucket/search", describe_search(system, guarantees(system.model))).check()
 
 
 def test_an_unknown_scheme_is_an_input_error() -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from neverlost.checker.engine.host import scratch
 from neverlost.checker.kafka.cluster import faults
-from neverlost.checker.kafka.cluster.cluster import PREFIX, Cluster, cluster
+from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
 from neverlost.checker.kafka.cluster.jars import find_kafka
 from neverlost.checker.kafka.cluster.process import wait_until
 
@@ -22,8 +23,8 @@ pytestmark = pytest.mark.kafka
 PROGRAM = """
 import sys
 from neverlost.checker.kafka.cluster.cluster import cluster
-from neverlost.checker.kafka.cluster.jars import kafka_home
-with cluster(kafka_home(version="3.9"), brokers=1) as kafka:
+from neverlost.checker.kafka.cluster.jars import find_kafka
+with cluster(find_kafka(version="3.9"), brokers=1) as kafka:
     print(kafka.folder, *(node.process.pid for node in kafka.nodes), flush=True)
     sys.stdin.read()
 """
@@ -48,7 +49,7 @@ def ports(kafka: Cluster) -> list[int]:
 
 
 def folders() -> set[Path]:
-    return set(Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
+    return set(Path(tempfile.gettempdir()).glob(f"{scratch.PREFIX}kafka-cluster-*"))
 
 
 def test_two_clusters_side_by_side_and_nothing_is_left() -> None:

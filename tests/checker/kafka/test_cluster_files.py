@@ -41,7 +41,7 @@ SEGMENT = batch(0, 0, b"a") + batch(1, 0, b"b", b"c") + batch(3, 2, b"d")
 
 
 def test_batches_are_read_with_offsets_and_epochs() -> None:
-    records = [record for each in batches.batches(SEGMENT) for record in each.records]
+    records = [record for each in batches.parse_batches(SEGMENT) for record in each.records]
     assert [(one.offset, one.leader_epoch, one.value) for one in records] == [
         (0, 0, b"a"),
         (1, 0, b"b"),
@@ -52,17 +52,17 @@ def test_batches_are_read_with_offsets_and_epochs() -> None:
 
 @pytest.mark.parametrize("left", [1, 13, 60])
 def test_a_torn_batch_and_the_zeros_of_preallocation_end_a_segment(left: int) -> None:
-    assert len(list(batches.batches(SEGMENT[:-left]))) == 2
-    assert len(list(batches.batches(SEGMENT + bytes(500)))) == 3
+    assert len(list(batches.parse_batches(SEGMENT[:-left]))) == 2
+    assert len(list(batches.parse_batches(SEGMENT + bytes(500)))) == 3
 
 
 def test_a_cut_falls_between_batches_only() -> None:
     first = len(batch(0, 0, b"a"))
-    assert batches.cut_position(SEGMENT, 0) == 0
-    assert batches.cut_position(SEGMENT, 1) == first
-    assert batches.cut_position(SEGMENT, 9) == len(SEGMENT)
+    assert batches.find_cut_position(SEGMENT, 0) == 0
+    assert batches.find_cut_position(SEGMENT, 1) == first
+    assert batches.find_cut_position(SEGMENT, 9) == len(SEGMENT)
     with pytest.raises(ValueError, match="offset 2 is inside the batch 1-2"):
-        batches.cut_position(SEGMENT, 2)
+        batches.find_cut_position(SEGMENT, 2)
 
 
 def written(data: Path) -> Path:
@@ -82,7 +82,7 @@ def written(data: Path) -> Path:
 def test_what_was_lost_leaves_no_trace_in_the_log_directory(tmp_path: Path) -> None:
     folder = written(tmp_path)
     done = disk.lose_end(tmp_path, "t-0", 1)
-    assert [each.last_offset for each in batches.batches((folder / disk.SEGMENT).read_bytes())] == [0]
+    assert [each.last_offset for each in batches.parse_batches((folder / disk.SEGMENT).read_bytes())] == [0]
     assert sorted(each.name for each in folder.iterdir()) == [
         "00000000000000000000.log",
         "00000000000000000001.snapshot",
@@ -160,9 +160,9 @@ def test_versions_that_are_none(version: str, says: str) -> None:
 
 
 def test_a_minor_version_is_its_newest_patch() -> None:
-    assert "<version>[3.9.0,3.10.0-alpha)</version>" in jars.pom((3, 9))
-    assert "<version>3.9.1</version>" in jars.pom((3, 9, 1))
-    assert ("log4j-slf4j-impl" in jars.pom((4, 0)), "log4j-slf4j-impl" in jars.pom((3, 9))) == (True, False)
+    assert "<version>[3.9.0,3.10.0-alpha)</version>" in jars.format_pom((3, 9))
+    assert "<version>3.9.1</version>" in jars.format_pom((3, 9, 1))
+    assert ("log4j-slf4j-impl" in jars.format_pom((4, 0)), "log4j-slf4j-impl" in jars.format_pom((3, 9))) == (True, False)
 
 
 def test_the_cache_answers_with_its_newest_patch(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_machine_without_maven_or_java_gets_one_line(tmp_path: Path, monkeypat
     with pytest.raises(InputError) as problem:
         jars.fetch_home("3.9", tmp_path, bare)
     assert "there is no Maven (mvn) to fetch it: install Maven, or give --kafka-home DIR" in str(problem.value)
-    monkeypatch.setattr("neverlost.checker.engine.spark.java._extra_home", lambda: None)
+    monkeypatch.setattr("neverlost.checker.engine.spark.java._find_extra_home", lambda: None)
     with pytest.raises(InputError, match="a Kafka broker needs Java 17 or newer, and there is none"):
         jars.find_kafka(version="3.9", environment=bare)
     assert not list(tmp_path.iterdir()), "nothing is left behind"
@@ -186,16 +186,16 @@ def test_a_machine_without_maven_or_java_gets_one_line(tmp_path: Path, monkeypat
 
 def test_a_folder_without_kafka_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is no Kafka home: it has no"):
-        jars.version_in(tmp_path)
+        jars.find_version(tmp_path)
     (tmp_path / "libs").mkdir()
     (tmp_path / "libs" / "kafka_2.13-3.9.1.jar").touch()
-    assert jars.version_in(tmp_path) == (3, 9, 1)
+    assert jars.find_version(tmp_path) == (3, 9, 1)
 
 
 def test_jars_of_the_cache_are_looked_at_whenever_they_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "libs").mkdir()
     (tmp_path / "libs" / "kafka_2.13-3.9.2.jar").write_bytes(b"changed since it was fetched")
-    monkeypatch.setattr(jars, "java_home", lambda *_, **__: tmp_path)
+    monkeypatch.setattr(jars, "find_java_home", lambda *_, **__: tmp_path)
     monkeypatch.setattr(jars, "fetch_home", lambda *_: tmp_path)
     with pytest.raises(InputError, match=r"kafka_2.13-3.9.2.jar' has another SHA-512 than the released one .* --trust-maven"):
         jars.find_kafka(version="3.9")

@@ -10,14 +10,22 @@ from collections.abc import Iterator
 
 import pytest
 
-from neverlost.checker.kafka.cluster.network import ANSWERS, FETCH, HEARTBEAT, LOOPBACK, Network, frames, listening_socket
+from neverlost.checker.kafka.cluster.network import (
+    ANSWERS,
+    FETCH,
+    HEARTBEAT,
+    LOOPBACK,
+    Network,
+    open_listening_socket,
+    read_frames,
+)
 from neverlost.checker.kafka.cluster.process import wait_until
 
 
 def echo(listener: socket.socket) -> None:
     def answer(client: socket.socket) -> None:
         with contextlib.suppress(OSError):
-            for frame in frames(client):
+            for frame in read_frames(client):
                 client.sendall(struct.pack(">i", 4) + frame[4:8])
 
     with contextlib.suppress(OSError):
@@ -27,7 +35,7 @@ def echo(listener: socket.socket) -> None:
 
 @pytest.fixture
 def network() -> Iterator[Network]:
-    listener = listening_socket()
+    listener = open_listening_socket()
     threading.Thread(target=echo, args=(listener,), daemon=True).start()
     found = Network()
     found.gate(1, int(listener.getsockname()[1]))
@@ -46,7 +54,7 @@ def ask(client: socket.socket, api: int, sender: bytes, correlation: int = 5) ->
 
 
 def answer_to(client: socket.socket) -> int:
-    return int(struct.unpack(">i", next(frames(client)))[0])
+    return int(struct.unpack(">i", next(read_frames(client)))[0])
 
 
 def is_silent(client: socket.socket) -> bool:

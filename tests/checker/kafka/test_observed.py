@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from neverlost.checker.kafka.cluster.batches import batches
+from neverlost.checker.kafka.cluster.batches import parse_batches
 from neverlost.checker.kafka.history import metadata_log, printed_log
 from neverlost.checker.kafka.history.gather import gather_history
-from neverlost.checker.kafka.history.history import as_lines, read_history
+from neverlost.checker.kafka.history.history import format_history, read_history
 from neverlost.checker.kafka.observe import starting_model as setting
 from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, match_history
 from neverlost.checker.kafka.observe.losses import find_intervals
 from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN, match_without_mechanisms
-from neverlost.checker.kafka.observe.starting_model import setting_of
+from neverlost.checker.kafka.observe.starting_model import make_setting
 from neverlost.model.kraft.mechanisms import NEWEST, version_text
 from neverlost.model.observed.protocol import OBSERVED
 from neverlost.model.protocols import models
@@ -37,7 +37,7 @@ DATA = ROOT / "tests" / "data" / "observed"
 
 
 def judged(lines: list[Line], **config: Any) -> HistoryVerdict:
-    return match_history(setting_of(history(lines, **config), {}))
+    return match_history(make_setting(history(lines, **config), {}))
 
 
 def only(lines: list[Line], **fields: Any) -> Line:
@@ -193,7 +193,7 @@ def test_a_reassignment_that_replaces_another_keeps_the_list_that_it_does_not_fi
 def sent_again(lines: list[Line]) -> HistoryVerdict:
     """The same history of a client that may send a record twice."""
     found = history(lines)
-    return match_history(setting_of(replace(found, complete=found.complete - {"sent"}), {}))
+    return match_history(make_setting(replace(found, complete=found.complete - {"sent"}), {}))
 
 
 def test_a_client_that_may_send_again_leaves_copies() -> None:
@@ -254,7 +254,7 @@ def test_a_mechanism_that_was_seen_cannot_be_off() -> None:
         {"at": 20, "saw": "broker", "source": "controller", "broker": 1, "state": "registered", "batch": 9},
     ]
     seen = history(lines, **{"kafka.version": "4.1"})
-    found = match_history(setting_of(seen, {}))
+    found = match_history(make_setting(seen, {}))
     assert found.verdict == "explained"
     without = match_without_mechanisms(seen, {}, found)
     assert without["unclean-shutdown-leaves-elr"].startswith("refused at 19.000 s: ")
@@ -273,7 +273,8 @@ def test_metadata_logs_are_read(name: str) -> None:
     assert changes == [(0, 1, [1, 2, 3]), (1, 2, [2, 3]), (2, 2, [2]), (3, 2, [2, 3]), (4, 2, [1, 2, 3]), (5, 1, [1, 3])]
     assert found.complete == {"partition", "broker"}
     assert (
-        match_history(setting_of(found, {"kafka.version": ("4.3" if "4.3" in name else "3.9", "test")})).verdict == "explained"
+        match_history(make_setting(found, {"kafka.version": ("4.3" if "4.3" in name else "3.9", "test")})).verdict
+        == "explained"
     )
 
 
@@ -296,7 +297,7 @@ def test_the_tool_and_the_file_say_the_same() -> None:
 
 @pytest.mark.parametrize("version", ["3.9", "4.3"])
 def test_broker_logs_are_read(version: str) -> None:
-    seen, is_whole = printed_log.observations([DATA / f"brokers-{version}.log"], "t", 0)
+    seen, is_whole = printed_log.make_observations([DATA / f"brokers-{version}.log"], "t", 0)
     assert is_whole
     assert [(each["partition_epoch"], each["leader"], sorted(each["isr"])) for each in seen] == [
         (0, 1, [1, 2, 3]), (1, 2, [2, 3]), (2, 2, [2]), (3, 2, [2, 3]), (4, 2, [1, 2, 3]), (5, 1, [1, 3]),
@@ -304,14 +305,14 @@ def test_broker_logs_are_read(version: str) -> None:
 
 
 def test_the_metadata_shell_is_read() -> None:
-    (seen,), is_whole = printed_log.observations([DATA / "kafka-metadata-shell-4.3.txt"], "t", 0)
+    (seen,), is_whole = printed_log.make_observations([DATA / "kafka-metadata-shell-4.3.txt"], "t", 0)
     assert (seen["leader"], seen["isr"], seen["partition_epoch"], is_whole) == (1, [1, 3], 5, True)
 
 
 def test_a_history_is_written_and_read_again(tmp_path: Path) -> None:
     written = history(plain())
-    (tmp_path / "h.jsonl").write_text(as_lines(written))
-    assert as_lines(read_history(tmp_path / "h.jsonl")) == as_lines(written)
+    (tmp_path / "h.jsonl").write_text(format_history(written))
+    assert format_history(read_history(tmp_path / "h.jsonl")) == format_history(written)
 
 
 def mutated(body: bytes, chance: random.Random) -> bytes:
@@ -330,17 +331,17 @@ def mutated(body: bytes, chance: random.Random) -> bytes:
 
 
 READERS: dict[str, Callable[[Path], object]] = {
-    "kafka-dump-log-4.3.txt": lambda path: metadata_log.observations(metadata_log.entries(path), "t", 0),
-    "metadata-4.3.log": lambda path: metadata_log.observations(metadata_log.entries(path), "t", 0),
-    "brokers-4.3.log": lambda path: printed_log.observations([path], "t", 0),
-    "kafka-metadata-shell-4.3.txt": lambda path: printed_log.observations([path], "t", 0),
-    "history.jsonl": lambda path: setting_of(read_history(path), {}),
+    "kafka-dump-log-4.3.txt": lambda path: metadata_log.make_observations(metadata_log.read_entries(path), "t", 0),
+    "metadata-4.3.log": lambda path: metadata_log.make_observations(metadata_log.read_entries(path), "t", 0),
+    "brokers-4.3.log": lambda path: printed_log.make_observations([path], "t", 0),
+    "kafka-metadata-shell-4.3.txt": lambda path: printed_log.make_observations([path], "t", 0),
+    "history.jsonl": lambda path: make_setting(read_history(path), {}),
 }
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_damaged_files_are_read_or_refused_in_a_line(name: str, tmp_path: Path) -> None:
-    body = as_lines(history(plain())).encode() if name == "history.jsonl" else (DATA / name).read_bytes()
+    body = format_history(history(plain())).encode() if name == "history.jsonl" else (DATA / name).read_bytes()
     chance, refused = random.Random(name), 0
     for _ in range(300):
         path = tmp_path / "damaged"
@@ -380,25 +381,25 @@ def test_a_damaged_dump_is_refused_with_its_line(name: str, tmp_path: Path) -> N
     path = tmp_path / "dump.txt"
     path.write_text(damage((DATA / "kafka-dump-log-4.3.txt").read_text()))
     with pytest.raises(InputError, match=re.escape(message)) as problem:
-        metadata_log.entries(path)
+        metadata_log.read_entries(path)
     assert str(problem.value).startswith(f"{path}:") and "\n" not in str(problem.value)
 
 
 def test_a_damaged_segment_is_refused_with_its_offset(tmp_path: Path) -> None:
     body, path = (DATA / "metadata-4.3.log").read_bytes(), tmp_path / "segment.log"
-    whole = [(each.batch, each.event) for each in metadata_log.entries(DATA / "metadata-4.3.log")]
-    starts = {each.base_offset: each.position for each in batches(body)}
+    whole = [(each.batch, each.event) for each in metadata_log.read_entries(DATA / "metadata-4.3.log")]
+    starts = {each.base_offset: each.position for each in parse_batches(body)}
     last = whole[-1][0]
     path.write_bytes(body[: starts[last] + 70])
-    read = [(each.batch, each.event) for each in metadata_log.entries(path)]
+    read = [(each.batch, each.event) for each in metadata_log.read_entries(path)]
     assert read == [each for each in whole if each[0] != last], "a batch that was being written ends it"
     at = len(body) // 2
     path.write_bytes(body[:at] + bytes([body[at] ^ 1]) + body[at + 1 :])
     with pytest.raises(InputError, match="damaged"):
-        metadata_log.entries(path)
+        metadata_log.read_entries(path)
     path.write_bytes(body[: starts[18]] + body[starts[19] :])
     with pytest.raises(InputError, match="does not come first"):
-        metadata_log.entries(path)
+        metadata_log.read_entries(path)
 
 
 def neverlost(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -11,7 +11,7 @@ from neverlost.checker.kafka.history.history import History
 from neverlost.checker.kafka.live.live_run import LiveRunPlan, record_run
 from neverlost.checker.kafka.observe.history_verdict import match_history
 from neverlost.checker.kafka.observe.losses import find_intervals
-from neverlost.checker.kafka.observe.starting_model import setting_of
+from neverlost.checker.kafka.observe.starting_model import make_setting
 from tests.support.histories import FALSIFIED
 
 pytestmark = pytest.mark.kafka
@@ -25,7 +25,7 @@ def observed() -> History:
 
 
 def test_a_run_is_explained(observed: History) -> None:
-    found = match_history(setting_of(observed, {}))
+    found = match_history(make_setting(observed, {}))
     assert found.verdict == "explained", found.refusal
     assert observed.of("acked")
     assert len(find_intervals(found)) > 2
@@ -33,6 +33,6 @@ def test_a_run_is_explained(observed: History) -> None:
 
 @pytest.mark.parametrize("falsify", FALSIFIED, ids=lambda each: each.__name__)
 def test_the_same_run_is_refused_when_it_is_falsified(observed: History, falsify: Callable[[History], History]) -> None:
-    found = match_history(setting_of(falsify(observed), {}))
+    found = match_history(make_setting(falsify(observed), {}))
     assert found.refusal is not None
     assert FALSIFIED[falsify] & {each.saw for each in found.refusal.seen}

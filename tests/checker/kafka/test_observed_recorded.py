@@ -13,7 +13,7 @@ from neverlost.checker.kafka.observe import starting_model as setting
 from neverlost.checker.kafka.observe.history_verdict import describe_observation, match_history
 from neverlost.checker.kafka.observe.losses import find_intervals
 from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN, match_with_keys
-from neverlost.checker.kafka.observe.starting_model import setting_of
+from neverlost.checker.kafka.observe.starting_model import make_setting
 from neverlost.model.observed.protocol import OBSERVED
 from neverlost.model.system import bind
 from neverlost.specs.inputs.syntax.topics_and_settings import ranges
@@ -26,7 +26,7 @@ def recorded() -> History:
 
 
 def test_it_is_explained_and_says_what_was_lost(recorded: History) -> None:
-    found = match_history(setting_of(recorded, {}))
+    found = match_history(make_setting(recorded, {}))
     assert found.verdict == "explained"
     moments = find_intervals(found)
     crash = next(each for each in moments if each.event == "broker 2 crashes, its log cut at 10")
@@ -38,7 +38,7 @@ def test_it_is_explained_and_says_what_was_lost(recorded: History) -> None:
 
 @pytest.mark.parametrize("falsify", FALSIFIED, ids=lambda each: each.__name__)
 def test_it_is_refused_when_it_is_falsified(recorded: History, falsify: Callable[[History], History]) -> None:
-    found = match_history(setting_of(falsify(recorded), {}))
+    found = match_history(make_setting(falsify(recorded), {}))
     assert found.refusal is not None
     assert FALSIFIED[falsify] & {each.saw for each in found.refusal.seen}
 
@@ -48,7 +48,7 @@ def test_it_needs_brokers_that_remember_their_high_watermark(recorded: History, 
     monkeypatch.setattr(
         setting, "observed_system", lambda configuration: bind(replace(OBSERVED, actions=forgetful), configuration)
     )
-    found = match_history(setting_of(recorded, {}))
+    found = match_history(make_setting(recorded, {}))
     assert found.refusal is not None
     assert describe_observation(found.refusal.seen[-1]) == "the leader of epoch 3 shows high watermark 10"
 

@@ -21,12 +21,12 @@ from neverlost.checker.kafka.cluster import clients
 from neverlost.checker.kafka.cluster.batches import Record
 from neverlost.checker.kafka.cluster.network import ALTER_PARTITION, ANSWERS, FETCH, TrafficRule
 from neverlost.checker.kafka.cluster.process import ClusterError, ConditionNotMet, Java, Process, wait_until
-from neverlost.checker.kafka.cluster.requests import refusal, request
+from neverlost.checker.kafka.cluster.requests import encode_request, find_refusal
 from neverlost.checker.kafka.reproduce import follow as reproduce
 from neverlost.checker.kafka.reproduce.attempt import Attempt, AttemptOutcome, Divergence, Moment
 from neverlost.checker.kafka.reproduce.death_order import order_by_session_expiry
 from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan, plan_stages
-from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, network_rules
+from neverlost.checker.kafka.reproduce.traffic_blocks import TrafficBlocks, make_network_rules
 from neverlost.model.snapshot import BrokerView, ClusterSnapshot
 from neverlost.model.system import System
 from neverlost.reports.counterexample.timeline import timeline
@@ -206,7 +206,7 @@ def test_holds_become_rules_of_the_network() -> None:
         controllers = dict.fromkeys((101,))
 
     made = planned("3.9", **LAST_STANDING)
-    assert network_rules(Nodes(), made.stages[1].holds) == {  # type: ignore[arg-type]
+    assert make_network_rules(Nodes(), made.stages[1].holds) == {  # type: ignore[arg-type]
         *(TrafficRule(one, other, FETCH) for one in (2, 3) for other in (1, 2, 3) if one != other),
         TrafficRule(1, 101, FETCH),
         TrafficRule(1, 101, ALTER_PARTITION, part=ANSWERS),
@@ -367,7 +367,7 @@ def test_a_broker_that_does_not_lead_for_its_clients_gets_no_record(monkeypatch:
 def test_what_does_not_change_any_more_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as differences change there is something to wait for."""
     seen = [["the ISR 1,2"], ["the ISR 1"], ["no broker leads"]]
-    monkeypatch.setattr(reproduce, "differences", lambda attempt, target: seen.pop(0) if len(seen) > 1 else seen[0])
+    monkeypatch.setattr(reproduce, "find_differences", lambda attempt, target: seen.pop(0) if len(seen) > 1 else seen[0])
     cluster: Any = SimpleNamespace(wait=wait_until)
     made = planned("3.9", **LAST_STANDING)
     monkeypatch.setattr(reproduce, "STILL", 0)
@@ -385,14 +385,14 @@ def test_the_published_table_is_what_the_evidence_came_to() -> None:
 
 
 def test_the_reassignment_request_and_its_refusal() -> None:
-    body = request("t", [1, 2], 1000)
+    body = encode_request("t", [1, 2], 1000)
     assert body[:8] == b"\x00\x2d\x00\x00\x00\x00\x00\x01"
     assert body.endswith(b"\x02\x02t\x02\x00\x00\x00\x00\x03\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00")
-    assert request("t", None, 1000).endswith(b"\x02\x02t\x02\x00\x00\x00\x00\x00\x00\x00\x00")
+    assert encode_request("t", None, 1000).endswith(b"\x02\x02t\x02\x00\x00\x00\x00\x00\x00\x00\x00")
     fine = b"\0\0\0\1\0" + b"\0\0\0\0" + b"\0\0\0" + b"\2\2t\2" + b"\0\0\0\0" + b"\0\0\0" + b"\0\0\0"
-    assert refusal(fine) is None
-    assert refusal(fine.replace(b"\2\2t\2\0\0\0\0\0\0", b"\2\2t\2\0\0\0\0\0\x55")) == "error 85"
-    assert refusal(b"") == "the connection was closed"
+    assert find_refusal(fine) is None
+    assert find_refusal(fine.replace(b"\2\2t\2\0\0\0\0\0\0", b"\2\2t\2\0\0\0\0\0\x55")) == "error 85"
+    assert find_refusal(b"") == "the connection was closed"
 
 
 def neverlost(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -488,7 +488,7 @@ def test_a_server_that_does_not_shut_down_is_killed_and_its_last_words_are_repor
 
     server = Process(cast(Java, Stubborn()), tmp_path / "broker-2.properties", tmp_path / "log")
     server.start()
-    wait_until(lambda: server.said("waiting"), "it to run", 20)
+    wait_until(lambda: server.find_printed("waiting"), "it to run", 20)
     with pytest.raises(ClusterError, match=r"^broker-2 did not shut down within 1 s: waiting for controlled shutdown$"):
         server.stop(seconds=1)
     assert not server.is_running

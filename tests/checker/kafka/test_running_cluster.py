@@ -14,7 +14,7 @@ import pytest
 
 from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
 from neverlost.checker.kafka.cluster.jars import find_kafka
-from neverlost.checker.kafka.cluster.look import client_settings
+from neverlost.checker.kafka.cluster.look import convert_settings
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.cluster import read_cluster
 from neverlost.specs.inputs.recognise import described
@@ -81,17 +81,17 @@ def test_a_look_gives_settings_with_their_places_and_the_version(tmp_path: Path)
 
 def test_a_connection_is_configured_as_kafka_s_tools_are() -> None:
     jaas = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="p w";'
-    assert client_settings({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}, "c") == {
+    assert convert_settings({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}, "c") == {
         "security_protocol": "SASL_SSL",
         "sasl_mechanism": "PLAIN",
         "sasl_plain_username": "u",
         "sasl_plain_password": "p w",
     }
     pem = {"security.protocol": "SSL", "ssl.truststore.type": "PEM", "ssl.truststore.location": "ca.pem"}
-    assert client_settings(pem, "c") == {"security_protocol": "SSL", "ssl_cafile": "ca.pem"}
-    assert client_settings({"ssl.endpoint.identification.algorithm": ""}, "c") == {"ssl_check_hostname": False}
+    assert convert_settings(pem, "c") == {"security_protocol": "SSL", "ssl_cafile": "ca.pem"}
+    assert convert_settings({"ssl.endpoint.identification.algorithm": ""}, "c") == {"ssl_check_hostname": False}
     with pytest.raises(InputError, match=r"ssl\.truststore\.location in c is a JKS file; only PEM is read here: name the"):
-        client_settings({"ssl.truststore.location": "t.jks"}, "c")
+        convert_settings({"ssl.truststore.location": "t.jks"}, "c")
 
 
 def test_a_cluster_that_is_not_there_is_one_line() -> None:

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from neverlost.checker.kafka.cluster import faults
-from neverlost.checker.kafka.cluster.batches import batches
+from neverlost.checker.kafka.cluster.batches import parse_batches
 from neverlost.checker.kafka.cluster.clients import QUIET, import_client
 from neverlost.checker.kafka.cluster.cluster import SEGMENT, Cluster, cluster
 from neverlost.checker.kafka.cluster.jars import find_kafka
 from neverlost.checker.kafka.cluster.metadata import LOG, MetadataImage
 from neverlost.checker.kafka.cluster.process import ClusterError
-from neverlost.checker.kafka.cluster.requests import frame_header, send_request
+from neverlost.checker.kafka.cluster.requests import encode_header, send_request
 
 pytestmark = pytest.mark.kafka
 
@@ -46,7 +46,7 @@ def end_transaction(address: str, name: str, producer: int, epoch: int, commits:
     """
     asked = f"the end of a transaction of {name}"
     body = struct.pack(">h", len(name.encode())) + name.encode() + struct.pack(">qh?", producer, epoch, commits)
-    answer = send_request(address, frame_header(26, 1) + body, asked, seconds)
+    answer = send_request(address, encode_header(26, 1) + body, asked, seconds)
     if not answer:
         raise ClusterError(f"{asked} is not answered: the connection was closed")
     return int(struct.unpack(">h", answer[-2:])[0])
@@ -68,7 +68,7 @@ def isr(kafka: Cluster, controller: int) -> tuple[int, ...]:
 def leads(kafka: Cluster, controller: int) -> bool:
     """Whether a controller is the active one; none may be for a while."""
     try:
-        return faults.active_controller(kafka) == controller
+        return faults.find_active_controller(kafka) == controller
     except ClusterError:
         return False
 
@@ -85,7 +85,7 @@ def test_a_controller_whose_directory_is_empty_takes_acknowledged_data_with_it(v
     """
     with cluster(find_kafka(version=version), brokers=2, controllers=3, settings=PATIENT) as kafka:
         kafka.create_topic("t", [1, 2], {"min.insync.replicas": "1"})
-        active = faults.active_controller(kafka)
+        active = faults.find_active_controller(kafka)
         lags, wiped = [each for each in kafka.controllers if each != active]
         kafka.wait(lambda: isr(kafka, lags) == (1, 2), "the topic in the log of the controller that will lag")
         kafka.controllers[lags].process.kill()
@@ -126,7 +126,7 @@ def sent(producing: Any, value: bytes) -> None:
 def last_producer(kafka: Cluster) -> tuple[int, int]:
     """Producer id and epoch of the last batch of the topic."""
     segment = (kafka.log_folder(1, "t") / SEGMENT).read_bytes()
-    return list(batches(segment))[-1].producer
+    return list(parse_batches(segment))[-1].producer
 
 
 @pytest.mark.parametrize("version", ["3.9", "4.3"])

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from neverlost.model.interpreters.llvm import OptimizationLevel, compiled
+from neverlost.model.interpreters.llvm import OptimizationLevel, compile_program
 from tests.checker.native import test_ascending, test_orbits, test_state_tables
 from tests.support.forked import end, ended
 
@@ -81,7 +81,7 @@ def outcome(caught: Caught, pattern: str, instead: str, folder: Path) -> int | N
 
     def compiled_mutant(text: str, effort: OptimizationLevel) -> bytes:
         found, count = re.subn(pattern, instead, text, flags=re.MULTILINE)
-        return compiled(found, effort) if count else os._exit(NO_MUTANT)
+        return compile_program(found, effort) if count else os._exit(NO_MUTANT)
 
     child = os.fork()
     if child:
@@ -95,7 +95,7 @@ def outcome(caught: Caught, pattern: str, instead: str, folder: Path) -> int | N
         patch = pytest.MonkeyPatch()
         patch.setattr("_pytest.assertion.util._reprcompare", None)  # what differs is not read, and may take minutes to write
         for module in (test_ascending, test_orbits, test_state_tables):
-            patch.setattr(module, "compiled", compiled_mutant)
+            patch.setattr(module, "compile_program", compiled_mutant)
         try:
             caught(patch, folder)
             status = 0

@@ -11,7 +11,7 @@ import pytest
 from neverlost.checker.engine.compiled.orbit_text import ORBIT_SIGNATURES, Orbits
 from neverlost.checker.engine.search.symmetry import FEW, Symmetry
 from neverlost.model.interpreters.columns import pack_rows
-from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compiled
+from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compile_program
 from neverlost.model.protocols import models
 from neverlost.model.system import Slot, State, System, bind
 from neverlost.specs.configuration.keys import configuration
@@ -65,7 +65,7 @@ def test_one_canonical_form_for_each_orbit(name: str) -> None:
     assert symmetry.orbit_total(np.ascontiguousarray(found[:, 0].T)) == sum(len({*orbit}) for orbit in orbits)
     many = np.tile(states, FEW // states.shape[1] + 1)
     assert (symmetry.canonical(many) == np.tile(found.reshape(-1, system.words).T, FEW // states.shape[1] + 1)).all()
-    code = Loaded(compiled(Orbits(symmetry).text, OptimizationLevel.NONE), ORBIT_SIGNATURES)
+    code = Loaded(compile_program(Orbits(symmetry).text, OptimizationLevel.NONE), ORBIT_SIGNATURES)
     rows = np.ascontiguousarray(states.T)
     total = code.functions["canonical"](rows.ctypes.data, len(rows))
     assert (rows.reshape(found.shape) == found).all()

@@ -14,10 +14,10 @@ from neverlost.checker.engine.compiled import code_cache as kept
 from neverlost.checker.engine.compiled import programs
 from neverlost.checker.engine.compiled.code_cache import SECRET, folder, read, write
 from neverlost.checker.engine.compiled.compiled_search import CompiledSearch
-from neverlost.checker.engine.compiled.programs import Programs, text_of
+from neverlost.checker.engine.compiled.programs import Programs, emit_program
 from neverlost.checker.engine.engines import memory
 from neverlost.checker.engine.outcome import EngineError, Verdict
-from neverlost.model.interpreters.llvm import OptimizationLevel, compiled
+from neverlost.model.interpreters.llvm import OptimizationLevel, compile_program
 from neverlost.model.system import System
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
@@ -54,19 +54,13 @@ def test_fast_code_is_made_beside_the_search_and_used_by_the_next(system: System
     assert again._compiler is None and first_successors(again) == expected
 
 
-def test_one_process_at_a_time_makes_a_program_and_others_use_it(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "LOOK", 0.0)
-    first, second, third = (Programs(system, ()) for _ in range(3))
+def test_two_that_make_a_program_at_a_time_leave_it_once(system: System) -> None:
+    first, second = Programs(system, ()), Programs(system, ())
     expected = first_successors(first)
-    assert first._compiler is not None and second._compiler is None and third._compiler is None
-    assert not second.improve(), "there is nothing yet"
-    first.close()
-    assert not second.improve() and second._compiler is not None, "the first ended without it"
-    assert not third.improve() and third._compiler is None
-    assert second._compiler.wait() == 0 and second.improve()
-    assert third.improve() and not third.improve() and third._compiler is None
-    assert first_successors(second) == first_successors(third) == expected
-    assert len([each for each in folder().iterdir() if each.name != SECRET]) == 2, "no lock is left"
+    for each in (first, second):
+        assert each._compiler is not None and each._compiler.wait() == 0 and each.improve()
+    assert first_successors(first) == first_successors(second) == expected
+    assert len([each for each in folder().iterdir() if each.name != SECRET]) == 2
 
 
 def test_a_search_asks_soon_for_what_an_earlier_one_left(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +70,7 @@ def test_a_search_asks_soon_for_what_an_earlier_one_left(system: System, monkeyp
     before = memory.explore(system)
     improved(system)
     assert not teams and memory.explore(system).counts == before.counts and teams == [system]
-    monkeypatch.setattr(programs, "is_kept", lambda text: False)
+    monkeypatch.setattr(programs, "is_cached", lambda text: False)
     assert memory.explore(system).counts == before.counts and teams == [system], "the text decides"
 
 
@@ -144,9 +138,10 @@ def poisoned(system: System, asked: Property) -> None:
     """Leave code that takes every step as it should, and of which no state breaks the property."""
     harmless = replace(asked, condition=lambda k, s: k.any_of(True))
     write(
-        programs.place_of(text_of(system, [asked], None)), compiled(text_of(system, [harmless], None), OptimizationLevel.NONE)
+        programs.find_cached_file(emit_program(system, [asked], None)),
+        compile_program(emit_program(system, [harmless], None), OptimizationLevel.NONE),
     )
-    write(kept.cache_marker_of(system, [asked], False), b"")
+    write(kept.find_cache_marker(system, [asked], False), b"")
 
 
 @pytest.mark.usefixtures("system")
@@ -187,6 +182,6 @@ def test_only_so_many_files_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_another_property_or_configuration_is_another_program(system: System) -> None:
-    found = [text_of(system, (), None), text_of(classic("kip-101", 2, 2, 1, 1), (), None)]
-    found.append(text_of(system, [properties()["strong-isr"]], None))
+    found = [emit_program(system, (), None), emit_program(classic("kip-101", 2, 2, 1, 1), (), None)]
+    found.append(emit_program(system, [properties()["strong-isr"]], None))
     assert len(set(found)) == 3

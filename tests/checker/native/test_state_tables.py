@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from neverlost.checker.engine.compiled import state_tables
-from neverlost.checker.engine.compiled.state_tables import StateTables, none_passed_on
+from neverlost.checker.engine.compiled.state_tables import StateTables, make_latest
 from neverlost.checker.engine.compiled.table_text import (
     BUCKETS,
     LEAST_K,
@@ -19,16 +19,16 @@ from neverlost.checker.engine.compiled.table_text import (
     TABLES,
     K,
     Layout,
-    table_text,
+    emit_table_functions,
 )
-from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compiled
+from neverlost.model.interpreters.llvm import Loaded, OptimizationLevel, compile_program
 
 WIDTHS = [(40,), (63,), (63, 18), (56, 63, 60), (63, 63, 63, 1)]
 
 
 def loaded(widths: tuple[int, ...], level_bits: int = 8) -> tuple[Layout, Loaded]:
     layout = Layout(widths, level_bits)
-    return layout, Loaded(compiled(table_text(layout), OptimizationLevel.GOOD), TABLE_SIGNATURES)
+    return layout, Loaded(compile_program(emit_table_functions(layout), OptimizationLevel.GOOD), TABLE_SIGNATURES)
 
 
 def states(chance: np.random.Generator, widths: tuple[int, ...], size: int, low: int) -> NDArray[np.uint64]:
@@ -42,7 +42,7 @@ def states(chance: np.random.Generator, widths: tuple[int, ...], size: int, low:
 
 def mixed(code: Loaded, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """What `scatter` makes of rows for one worker: each of them, but some repetitions."""
-    found, filled, latest = np.empty_like(rows), np.zeros(1, np.int64), none_passed_on(rows.shape[1])
+    found, filled, latest = np.empty_like(rows), np.zeros(1, np.int64), make_latest(rows.shape[1])
     owners, places = np.zeros(TABLES, np.int64), np.array([found.ctypes.data], np.uint64)
     pointers = [each.ctypes.data for each in (owners, places, filled, latest)]
     code.functions["scatter"](rows.ctypes.data, len(rows), *pointers)
@@ -69,7 +69,7 @@ def test_only_repetitions_are_passed_over(widths: tuple[int, ...]) -> None:
     found = mixed(code, rows)
     assert [*dict.fromkeys(map(tuple, found.tolist()))] == [*dict.fromkeys(map(tuple, each.tolist()))]
     assert len(mixed(code, np.repeat(rows[:5], 7, axis=0))) == len(np.unique(rows[:5], axis=0))
-    sifted, left, latest = rows.copy(), np.zeros(1, np.int64), none_passed_on(len(widths))
+    sifted, left, latest = rows.copy(), np.zeros(1, np.int64), make_latest(len(widths))
     code.functions["sift"](sifted.ctypes.data, len(rows), left.ctypes.data, latest.ctypes.data)
     assert np.array_equal(mixed(code, sifted[: left[0]]), found)
 

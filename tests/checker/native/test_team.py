@@ -141,7 +141,7 @@ def test_memory_that_a_compiler_takes_ends_the_compiler(
     monkeypatch.setattr(team.CompiledSearch, "__init__", lambda *given: begun.append(1) or begin(*given))
     monkeypatch.setattr(programs.Programs, "close", lambda program: ended.append(1) or close(program))
     for module in (memory, level_search):
-        monkeypatch.setattr(module, "used_memory", used)
+        monkeypatch.setattr(module, "measure_memory", used)
     found = searched(system, limits=SearchLimits(memory_bytes=ENOUGH))
     if is_the_compiler_s:
         assert essence(found) == essence(expected) and ended
@@ -167,7 +167,7 @@ def test_a_step_that_leaves_its_bounds_is_named() -> None:
 
 
 def test_machine_code_that_differs_from_columns_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native_program, "clauses", without_guards)
+    monkeypatch.setattr(native_program, "run_guard", without_guards)
     with pytest.raises((EngineError, ModelError), match="machine code"):
         searched(SYSTEMS["kip-279"]())
 
@@ -194,7 +194,7 @@ def test_a_compiler_that_fails_leaves_the_work_to_columns(monkeypatch: pytest.Mo
 
     system = SYSTEMS["kip-279"]()
     expected = essence(searched(system))
-    monkeypatch.setattr(programs, "compiled", fail)
+    monkeypatch.setattr(programs, "compile_program", fail)
     monkeypatch.setattr(programs, "read", lambda path: None)
     assert essence(searched(system)) == expected
     assert len(tried) == 1

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from neverlost.checker.engine.engines.explore import explore
-from neverlost.checker.engine.host.resources import used_memory
+from neverlost.checker.engine.host.resources import measure_memory
 from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.model.system import System
 from tests.support.modern import system
@@ -45,7 +45,7 @@ def test_any_number_of_workers_finds_what_columns_find(name: str, workers: int, 
     expected = found_by_columns(name)
     options = Options(workers=workers)
     if place:
-        limits = SearchLimits(memory_bytes=used_memory() + LITTLE)
+        limits = SearchLimits(memory_bytes=measure_memory() + LITTLE)
         options = replace(options, limits=limits, state_dir=tmp_path / place)
     found = explore(SPACES[name][0](), (), options)
     assert found.reason is None and essence(found) == expected

@@ -18,12 +18,12 @@ import pytest
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.engine.proof import bounded_search as bmc
-from neverlost.checker.engine.proof.obligations import inductive_among
+from neverlost.checker.engine.proof.obligations import find_inductive
 from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.keys import configuration
-from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.properties import properties
 from tests.support.searches import classic
 
@@ -37,7 +37,7 @@ def row_id(row: dict[str, Any]) -> str:
 
 
 def found_steps(system: System, name: str, depth: int) -> int | None:
-    bounded = bmc.check(system, [properties()[name]], depth, workers=1, lemmas=lemmas_of(system))
+    bounded = bmc.check(system, [properties()[name]], depth, workers=1, lemmas=find_lemmas(system))
     trace = bounded.outcome.findings[0].trace
     assert (bounded.outcome.verdict == Verdict.VIOLATED) == (trace is not None)
     return None if trace is None else len(trace.steps)
@@ -75,7 +75,7 @@ HOLDING = [each for each in ROWS if "steps" not in each]
 )
 def test_what_holds_has_no_counterexample_of_ten_steps(row: dict[str, Any]) -> None:
     system = classic(row["model"], row["replicas"], row["log_size"], row["log_size"], row["max_leader_epoch"])
-    bounded = bmc.check(system, [properties()[row["property"]]], 10, workers=1, lemmas=lemmas_of(system))
+    bounded = bmc.check(system, [properties()[row["property"]]], 10, workers=1, lemmas=find_lemmas(system))
     assert bounded.outcome.verdict == Verdict.INCONCLUSIVE
     assert bounded.depth == 10
     assert "10 steps" in str(bounded.outcome.reason)
@@ -91,10 +91,10 @@ def test_expansion_without_the_epoch_check_is_refuted_in_as_many_steps_as_explor
 
 def test_only_lemmas_that_are_inductive_for_the_very_system_strengthen_a_search() -> None:
     sound = classic("kip-320", 2, 2, 2, 2)
-    every = {each.name for each in lemmas_of(sound)}
-    assert {each.name for each in inductive_among(sound, lemmas_of(sound))} == every
+    every = {each.name for each in find_lemmas(sound)}
+    assert {each.name for each in find_inductive(sound, find_lemmas(sound))} == every
     mutant = classic("kip-320", 3, 2, 2, 2, disabled=[WITHOUT_EPOCH_CHECK])
-    assert every - {each.name for each in inductive_among(mutant, lemmas_of(mutant))} == {"committed-survives"}
+    assert every - {each.name for each in find_inductive(mutant, find_lemmas(mutant))} == {"committed-survives"}
 
 
 def test_a_property_that_fails_at_once_needs_no_step() -> None:
@@ -139,16 +139,16 @@ def test_free_configurations_are_unsafe_exactly_where_exploration_says() -> None
     ]
     system = bind(model, *cells)
     explored = cells_by_exploration(system, "acked-never-lost", DEPTH)
-    bounded = bmc.check(system, [properties()["acked-never-lost"]], DEPTH, workers=1, lemmas=lemmas_of(system))
+    bounded = bmc.check(system, [properties()["acked-never-lost"]], DEPTH, workers=1, lemmas=find_lemmas(system))
     assert explored == {each.configuration: len(each.trace.steps) for each in bounded.outcome.findings if each.trace}
     assert 0 < len(explored) < len(cells)
 
 
 def test_interchangeable_replicas_are_those_that_every_initial_state_treats_alike() -> None:
-    assert bmc.interchangeable(classic("kip-320", 3, 1, 1, 1)) == [{0, 1, 2}] * 3
+    assert bmc.find_interchangeable(classic("kip-320", 3, 1, 1, 1)) == [{0, 1, 2}] * 3
     from tests.support.modern import system
 
-    assert bmc.interchangeable(system("kraft", lossy_crash=1)) == [{0}, {1, 2}, {1, 2}]
+    assert bmc.find_interchangeable(system("kraft", lossy_crash=1)) == [{0}, {1, 2}, {1, 2}]
 
 
 INTERRUPTED = """

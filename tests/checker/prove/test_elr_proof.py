@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from neverlost.checker.engine.engines.explore import explore
-from neverlost.checker.engine.outcome import Verdict, replayed
+from neverlost.checker.engine.outcome import Verdict, replay
 from neverlost.checker.engine.proof import smtlib
 from neverlost.checker.engine.proof.induction import CONSECUTION, Proof, prove
 from neverlost.checker.engine.search.options import Options
 from neverlost.model.system import System
 from neverlost.specs.lemma import Lemma
-from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
 from tests.support import obligations
@@ -27,7 +27,7 @@ ONE_STOP: dict[str, Any] = {"lossy_crash": 1, "isr_shrink": 1, "defects": "fixed
 
 
 def proof(bound: System, goal: str, lemmas: tuple[Lemma, ...] | None = None, **more: Any) -> Proof:
-    return prove(bound, properties()[goal], lemmas_of(bound, goal) if lemmas is None else lemmas, **more)
+    return prove(bound, properties()[goal], find_lemmas(bound, goal) if lemmas is None else lemmas, **more)
 
 
 @pytest.mark.slow
@@ -60,20 +60,20 @@ def test_fewer_stops_than_the_minimum_lose_nothing(given: dict[str, Any], goal: 
 @pytest.mark.parametrize("given", [{**ONE_STOP, "records": 2}, {"lossy_crash": 1, "crash": 1, "min_isr": 3, **FIXED}], ids=str)
 def test_lemmas_hold_in_every_reachable_state(given: dict[str, Any]) -> None:
     bound = system("kraft-elr", **given)
-    asked = [Property(each.name, each.says, each.condition, (), "") for each in lemmas_of(bound)]
+    asked = [Property(each.name, each.says, each.condition, (), "") for each in find_lemmas(bound)]
     outcome = explore(bound, asked, Options(workers=1, keep_going=True))
     assert len(asked) == 14
     assert [each.property.name for each in outcome.findings if each.verdict != Verdict.HOLDS] == []
 
 
-NEEDED = [(goal, each.name) for goal in (COMMITTED, ACKED) for each in lemmas_of(system("kraft-elr", **FIXED), goal)]
+NEEDED = [(goal, each.name) for goal in (COMMITTED, ACKED) for each in find_lemmas(system("kraft-elr", **FIXED), goal)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("goal", "name"), NEEDED)
 def test_the_proof_fails_without_any_one_lemma(goal: str, name: str) -> None:
     bound = system("kraft-elr", **ONE_STOP, records=2)
-    rest = tuple(each for each in lemmas_of(bound, goal) if each.name != name)
+    rest = tuple(each for each in find_lemmas(bound, goal) if each.name != name)
     found = proof(bound, goal, rest, look_up=False, until_refuted=True)
     assert any(each.answer == "refuted" for each in found.open)
 
@@ -86,7 +86,7 @@ def test_without_a_needed_rule_a_counterexample_to_induction_leads_to_a_behaviou
     assert any(each.states is not None for each in found.open)
     assert found.verdict == Verdict.VIOLATED and found.violation is not None and found.violation.trace is not None
     assert len(found.violation.trace.steps) == steps
-    replayed(bound, found.violation.trace, properties()[COMMITTED])
+    replay(bound, found.violation.trace, properties()[COMMITTED])
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_a_rule_that_the_proof_leans_on_breaks_it() -> None:
     "given", [{"lossy_crash": 2}, {"lossy_crash": 1, "fence": 1}, {"lossy_crash": 1, "min_isr": 1}], ids=str
 )
 def test_what_the_argument_does_not_cover_has_no_lemmas(given: dict[str, Any]) -> None:
-    assert lemmas_of(system("kraft-elr", **given)) == ()
+    assert find_lemmas(system("kraft-elr", **given)) == ()
 
 
 @pytest.mark.slow

@@ -24,8 +24,8 @@ from neverlost.model.interpreters.quantified_terms import (
     Functions,
     GenericStep,
     Quantified,
-    generic_steps,
-    lengths,
+    list_lengths,
+    make_generic_steps,
     transition,
 )
 from neverlost.model.interpreters.unbounded_terms import require_positive
@@ -116,8 +116,8 @@ def test_a_clause_that_is_needed_at_once_is_missed_at_once() -> None:
 @pytest.mark.parametrize("replicas", [3, *[pytest.param(each, marks=pytest.mark.slow) for each in (2, 4)]])
 def test_the_reading_for_every_size_agrees_with_ints_at_each(replicas: int) -> None:
     system = kip_320(replicas, 2, 2)
-    opened = lengths(system)
-    steps = {each.step.action.name: each for each in generic_steps(system, Quantified(None, opened))}
+    opened = list_lengths(system)
+    steps = {each.step.action.name: each for each in make_generic_steps(system, Quantified(None, opened))}
     bounding = {each.clause for each in system.model.unbounded}
     chance = random.Random(replicas)
     state = system.initial_states()[0][1]
@@ -146,7 +146,7 @@ def ints_take(system: System, state: State, step: Any) -> State | None:
 
 def read(system: System, given: GenericStep, arguments: dict[str, int], state: State) -> State | None:
     """The successor by the reading for every size, at the size of the system."""
-    opened = lengths(system)
+    opened = list_lengths(system)
     guard, after = transition(system, Quantified(None, opened), given, tables(system, state))
     here = [(Element(name), z3.IntVal(each)) for name, each in arguments.items()]
     here.append((opened["replica"], z3.IntVal(system.sizes["replica"])))
@@ -180,7 +180,7 @@ def grounded(term: Any, replicas: int) -> Any:
 
 def tables(system: System, state: State) -> Functions:
     """A state as functions."""
-    opened = lengths(system)
+    opened = list_lengths(system)
     rows: dict[str, dict[tuple[int, ...], dict[tuple[int, ...], Any]]] = {}
     for slot, value in zip(system.slots, state, strict=True):
         pairs = list(zip(slot.field.axes, slot.index, strict=True))
@@ -227,7 +227,7 @@ def first_is_special(k: Primitives, s: Any, replica: int) -> Any:
 
 def test_an_element_is_no_python_condition() -> None:
     system = kip_320(2, 1, 1)
-    opened = lengths(system)
+    opened = list_lengths(system)
     step = GenericStep(type(system.steps[0])(first_is_special, {"replica": Element("replica")}), (), ())
     with pytest.raises(ModelError, match="used as a Python condition"):
         transition(system, Quantified(None, opened), step, ParametricEncoding(system, (), STRONG).before)
@@ -248,7 +248,7 @@ def test_a_quantifier_under_a_negation_is_refused_also_inside_another(primitives
     system = kip_320(2, 1, 1)
     good = ParametricEncoding(system, (), STRONG)
     view = good._view(good.before)
-    k = primitives(None, lengths(system))
+    k = primitives(None, list_lengths(system))
     with pytest.raises(ModelError, match="must not stand under a negation"):
         require_positive(k.lift(wrong(k, view)[0]), k.quantified)
 
@@ -264,7 +264,7 @@ def test_what_exists_for_all_alike_is_not_concluded_from_each_having_its_own() -
 
     system = kip_320(2, 1, 1)
     reading = ParametricEncoding(system, (), STRONG)
-    view, opened = reading._view(reading.before), lengths(system)
+    view, opened = reading._view(reading.before), list_lengths(system)
     solver = z3.Solver()
     assuming, concluding = Assumed(None, opened), Concluded(None, opened)
     solver.add(opened["replica"] == 2, each_has_one(assuming, view), z3.Not(one_for_all(concluding, view)))

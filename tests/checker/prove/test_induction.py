@@ -13,7 +13,7 @@ import pytest
 import z3
 
 from neverlost.checker.engine.engines.explore import explore
-from neverlost.checker.engine.outcome import Verdict, replayed
+from neverlost.checker.engine.outcome import Verdict, replay
 from neverlost.checker.engine.proof import bounded_search, induction, smtlib
 from neverlost.checker.engine.proof.induction import (
     CONSECUTION,
@@ -32,7 +32,7 @@ from neverlost.model.interpreters import ints
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import System
 from neverlost.specs.lemma import Lemma
-from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
 from tests.support import obligations
@@ -47,7 +47,7 @@ def kip_320(replicas: int, log_size: int, max_epoch: int, **more: Any) -> System
 
 
 def lemmas() -> tuple[Lemma, ...]:
-    return lemmas_of(kip_320(2, 1, 1))
+    return find_lemmas(kip_320(2, 1, 1))
 
 
 @cache
@@ -120,7 +120,7 @@ def test_without_a_needed_clause_a_counterexample_to_induction_leads_to_a_behavi
     assert {system.steps[each.task.step].action.name for each in broken if each.task.step is not None} == {clause[0]}
     assert found.verdict == Verdict.VIOLATED and found.outcome.verdict == Verdict.VIOLATED
     assert found.violation is not None and found.violation.trace is not None
-    replayed(system, found.violation.trace, STRONG)
+    replay(system, found.violation.trace, STRONG)
 
 
 def test_a_reachable_counterexample_comes_with_its_behaviour() -> None:
@@ -209,10 +209,10 @@ def test_an_obligation_that_no_solver_decides_says_what_was_tried(monkeypatch: p
     first = ObligationAnswer(task, goal.name, "unknown", 0.0, reason="timeout")
     with monkeypatch.context() as patched:
         patched.setattr(z3.Solver, "check", lambda *_: z3.unknown)
-        found = induction._asked_others(reading, task, goal, first, patience=0.001)
+        found = induction._ask_other_solvers(reading, task, goal, first, patience=0.001)
     assert found.answer == "unknown" and found.reason.startswith("z3 and cvc5 said unknown: QF_FD (timeout), QF_BV (")
     assert "z3's choice of a solver (" in found.reason and "cvc5 (" in found.reason
-    decided = induction._asked_others(replace_solvers(reading), task, goal, first, patience=60)
+    decided = induction._ask_other_solvers(replace_solvers(reading), task, goal, first, patience=60)
     assert (decided.answer, decided.solver) == ("proved", "cvc5")
 
 

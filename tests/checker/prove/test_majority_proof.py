@@ -14,7 +14,7 @@ from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.lemma import Lemma
-from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.lemmas.majority import THEORY
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
@@ -41,7 +41,7 @@ def is_open(found: Proof) -> list[str]:
 def test_with_three_replicas_the_proof_closes_as_the_search_does() -> None:
     bound = majority(3, 1)
     asked = [properties()[COMMITTED], properties()[ACKED]]
-    asked += [Property(each.name, each.says, each.condition, (), "") for each in lemmas_of(bound)]
+    asked += [Property(each.name, each.says, each.condition, (), "") for each in find_lemmas(bound)]
     outcome = explore(bound, asked, Options(workers=1, keep_going=True))
     assert outcome.reason is None, "the reachable set is complete"
     assert [each.property.name for each in outcome.findings if each.verdict is not Verdict.HOLDS] == []
@@ -68,7 +68,7 @@ def test_the_proof_fails_without_any_one_lemma(name: str) -> None:
 
 @pytest.mark.parametrize("given", [{"disk_loss": "any"}, pytest.param({"lossy_crash": "any"}, marks=pytest.mark.slow)], ids=str)
 def test_lost_data_is_not_covered_and_breaks_the_proof(given: dict[str, Any]) -> None:
-    assert lemmas_of(majority(3, 1)) == THEORY.lemmas and lemmas_of(majority(3, 1, **FLUSHED)) == THEORY.lemmas
+    assert find_lemmas(majority(3, 1)) == THEORY.lemmas and find_lemmas(majority(3, 1, **FLUSHED)) == THEORY.lemmas
     bound = majority(3, 1, **given)
-    assert lemmas_of(bound) == ()
+    assert find_lemmas(bound) == ()
     assert any(each.answer == "refuted" for each in proof(bound, COMMITTED, until_refuted=True).open)

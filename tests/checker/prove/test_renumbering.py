@@ -10,7 +10,7 @@ import pytest
 
 from neverlost.checker.engine.proof.induction import prove
 from neverlost.checker.engine.proof.obligations import CONSECUTION, BoundedEncoding
-from neverlost.checker.engine.proof.renumbering import Renumbered, renumbered
+from neverlost.checker.engine.proof.renumbering import Renumbered, find_renumbered
 from neverlost.model.kernel import Value
 from neverlost.model.system import System
 from neverlost.specs.lemma import Lemma
@@ -24,7 +24,7 @@ RENUMBERED = ["newest_term", "term[0]", "term[1]", "record_epoch[0]"]
 
 
 def names(system: System) -> list[str]:
-    return [system.slots[each].name for each in renumbered(system)]
+    return [system.slots[each].name for each in find_renumbered(system)]
 
 
 def followed_by(system: System, effect: Any) -> System:

@@ -15,7 +15,7 @@ from neverlost.checker.questions.necessity.necessity import clauses_of, without
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, fault_budgets
 from neverlost.model.system import System
 from neverlost.specs.lemma import Lemma, Theory
-from neverlost.specs.lemmas import by_kind, lemmas_of, whole_logs
+from neverlost.specs.lemmas import by_kind, find_lemmas, whole_logs
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
 from tests.checker.prove.test_unimpaired_proof import ACKED, is_open, is_proved, proof, verdict
@@ -42,7 +42,7 @@ def compared(model: str, rf: int, min_isr: int, records: int) -> int:
         asked = (bound.model, bound.configurations, ASKED)
         searched = said(by_search(*asked, 0))
         assert set(searched.values()) <= {Verdict.HOLDS, Verdict.VIOLATED}
-        is_covered = bool(lemmas_of(bound))
+        is_covered = bool(find_lemmas(bound))
         assert is_covered or spot == FaultBudget(0, 0) or Verdict.VIOLATED in {searched[each] for each in SAFE}
         for name, answer in (said(by_induction(*asked)) if is_covered else {}).items():
             assert answer in (searched[name], Verdict.INCONCLUSIVE), (spot, name)
@@ -83,7 +83,7 @@ WHOLE = at("kraft-elr", 2, FaultBudget(1, 1), 2)
 
 def test_every_lemma_is_true_of_each_reachable_state() -> None:
     for bound in (WHOLE, at("kraft", 2, FaultBudget(0, 2), 1, records=2), at("kraft", 2, FaultBudget(1, 0), 1)):
-        asked = [Property(each.name, each.says, each.condition, (), "") for each in lemmas_of(bound)]
+        asked = [Property(each.name, each.says, each.condition, (), "") for each in find_lemmas(bound)]
         outcome = explore(bound, asked, Options(workers=1, keep_going=True))
         assert outcome.reason is None, "the reachable set is complete"
         assert [each.property.name for each in outcome.findings if each.verdict is not Verdict.HOLDS] == []
@@ -101,9 +101,9 @@ def test_the_theory_is_the_one_that_a_spot_needs() -> None:
         ("kraft-elr", FaultBudget(3, 0), 3): (),
     }
     for (model, spot, min_isr), expected in cases.items():
-        assert lemmas_of(at(model, 3, spot, min_isr)) == expected, (model, spot, min_isr)
+        assert find_lemmas(at(model, 3, spot, min_isr)) == expected, (model, spot, min_isr)
     for given in ({"defects": "shipped"}, {"unclean": "true"}, {"kill": "any"}, {"reassign": 1}, {"min_isr_change": "any"}):
-        assert lemmas_of(at("kraft-elr", 3, FaultBudget(1, 2), 2, **given)) == ()
+        assert find_lemmas(at("kraft-elr", 3, FaultBudget(1, 2), 2, **given)) == ()
 
 
 @pytest.mark.slow
@@ -130,16 +130,16 @@ NEEDED = [
 @pytest.mark.parametrize(("theory", "spot", "min_isr", "lemma"), NEEDED, ids=lambda each: getattr(each, "name", ""))
 def test_the_proof_fails_without_any_one_lemma(theory: Theory, spot: FaultBudget, min_isr: int, lemma: Lemma) -> None:
     bound, goal = at("kraft-elr", 3, spot, min_isr, records=2), lemma.only_for or ACKED
-    assert lemmas_of(bound) == theory.lemmas
-    found = proof(bound, goal, tuple(each for each in lemmas_of(bound, goal) if each is not lemma), until_refuted=True)
+    assert find_lemmas(bound) == theory.lemmas
+    found = proof(bound, goal, tuple(each for each in find_lemmas(bound, goal) if each is not lemma), until_refuted=True)
     assert any(each.answer == "refuted" for each in found.open)
 
 
 @pytest.mark.slow
 def test_one_lemma_that_the_file_says_to_follow_is_not_needed() -> None:
     bound = at("kraft-elr", 3, FaultBudget(1, 1), 1)
-    rest = tuple(each for each in lemmas_of(bound, ACKED) if each.name != "one-member-stays")
-    assert len(rest) + 1 == len(lemmas_of(bound, ACKED)) and is_open(proof(bound, ACKED, rest)) == []
+    rest = tuple(each for each in find_lemmas(bound, ACKED) if each.name != "one-member-stays")
+    assert len(rest) + 1 == len(find_lemmas(bound, ACKED)) and is_open(proof(bound, ACKED, rest)) == []
 
 
 @pytest.mark.slow

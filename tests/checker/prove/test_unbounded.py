@@ -15,7 +15,7 @@ from neverlost.checker.engine.proof import smtlib
 from neverlost.checker.engine.proof.induction import Proof, prove
 from neverlost.checker.engine.proof.unbounded import UnboundedEncoding
 from neverlost.model.interpreters import ints
-from neverlost.model.interpreters.unbounded_terms import OpenState, is_open, open_axes, open_transition
+from neverlost.model.interpreters.unbounded_terms import OpenState, is_open, list_open_axes, take_open_step
 from neverlost.model.kernel import ModelError, for_every, for_some
 from neverlost.model.system import State, Step, System
 from neverlost.specs.errors import InputError
@@ -142,7 +142,7 @@ def number_of(value: Any) -> int:
 
 def test_the_reading_without_bounds_agrees_with_ints_on_walks() -> None:
     system = kip_320(3, 2, 3)
-    bounding = set(open_axes(system).values())
+    bounding = set(list_open_axes(system).values())
     chance = random.Random(5)
     taken: set[str] = set()
     for _ in range(12):
@@ -160,7 +160,7 @@ def test_the_reading_without_bounds_agrees_with_ints_on_walks() -> None:
 
 
 def opened_take(system: System, state: State, step: Step, bounding: set[str]) -> State | None:
-    guard, after = open_transition(system, step, opened(system, state))
+    guard, after = take_open_step(system, step, opened(system, state))
     if not all(z3.is_true(z3.simplify(each)) for each in guard) or set(ints.refusals(system, state, step)) & bounding:
         return None
     return closed(system, after)

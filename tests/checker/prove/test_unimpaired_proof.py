@@ -17,7 +17,7 @@ from neverlost.model.kernel import ModelError
 from neverlost.model.kraft.controller.reassignment import controller_reassign
 from neverlost.model.system import System, bind
 from neverlost.specs.lemma import Lemma
-from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.lemmas.unimpaired import NEEDED, THEORY
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
@@ -35,7 +35,7 @@ def unlimited(model: str, rf: int, **given: Any) -> System:
 
 
 def proof(bound: System, goal: str, lemmas: tuple[Lemma, ...] | None = None, **more: Any) -> Proof:
-    given = lemmas_of(bound, goal) if lemmas is None else lemmas
+    given = find_lemmas(bound, goal) if lemmas is None else lemmas
     return prove(bound, properties()[goal], given, look_up=False, **more)
 
 
@@ -94,8 +94,8 @@ def test_the_proof_fails_without_any_mechanism_that_it_names(mechanism: str) -> 
     "given", [{"faults.at_once": 3}, {"faults.at_once": 0}, {"defects": "shipped"}, {"reassign": 1}], ids=str
 )
 def test_what_the_argument_does_not_cover_has_no_lemmas(given: dict[str, Any]) -> None:
-    assert lemmas_of(unlimited("kraft-elr", 3)) == THEORY.lemmas
-    assert lemmas_of(unlimited("kraft-elr", 3, **given)) == ()
+    assert find_lemmas(unlimited("kraft-elr", 3)) == THEORY.lemmas
+    assert find_lemmas(unlimited("kraft-elr", 3, **given)) == ()
 
 
 def verdict(bound: System) -> str:
@@ -110,7 +110,7 @@ def verdict(bound: System) -> str:
 
 def is_proved(weakened: System, action: str) -> bool:
     """Whether the weakened action keeps every lemma; what the others do is as it was, and proved with the whole system."""
-    lemmas = lemmas_of(weakened, ACKED)
+    lemmas = find_lemmas(weakened, ACKED)
     reading = BoundedEncoding(weakened, lemmas, properties()[ACKED])
     found: list[ObligationAnswer] = []
     for task in reading.tasks():

@@ -5,34 +5,26 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, _base, thread
+from collections.abc import Iterator
+from concurrent.futures import _base, thread
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import CodeType, FrameType, SimpleNamespace
-from typing import Any, NamedTuple, cast
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from neverlost.checker.engine.compiled import programs
-from neverlost.checker.engine.disk import on_disk_search
-from neverlost.checker.engine.disk.level_tasks import SearchDescription
-from neverlost.checker.engine.engines.in_memory_shards import InMemoryShardSearch
 from neverlost.checker.engine.engines.memory import MemorySearch
 from neverlost.checker.engine.host.processes import INTERRUPTED
 from neverlost.checker.engine.outcome import Outcome, Verdict
 from neverlost.checker.engine.search.options import Options
 from neverlost.checker.engine.search.visited_states import StateSet
 from neverlost.checker.engine.search.workers import Local
-from neverlost.checker.engine.spark import worker as member
-from neverlost.checker.engine.spark.jobs import SparkJobs
-from neverlost.checker.engine.spark.worker_pool import Team
-from neverlost.model.interpreters.llvm import OptimizationLevel, compiled
+from neverlost.model.interpreters.llvm import OptimizationLevel, compile_program
 from neverlost.specs.properties import guarantees
 from tests.support.searches import classic, essence
-
-Way = Callable[["Calls", Path], Outcome]
 
 
 class Place(NamedTuple):
@@ -73,27 +65,10 @@ class Calls:
             sys.setprofile(None)
 
 
-class Threads:
-    """Members in threads instead of Spark's tasks."""
-
-    master, parallelism = "local[2]", 2
-    session = SimpleNamespace(sparkContext=SimpleNamespace(getConf=lambda: {"spark.driver.host": "127.0.0.1"}))
-
-    def __init__(self, search: SearchDescription) -> None:
-        self.search = search
-
-    def hold(self, text: str, tasks: int) -> None:
-        with ThreadPoolExecutor(tasks) as pool:
-            assert [*pool.map(member.serve, [text] * tasks)] == [None] * tasks
-
-    def events(self) -> list[str]:
-        return []
-
-
 OPTIONS = Options(keep_going=True, workers=2)
 
 
-def to_machine_code(calls: Calls, place: Path) -> Outcome:
+def to_machine_code(calls: Calls) -> Outcome:
     """A search that goes on in machine code as soon as there is a loss."""
 
     class Search(MemorySearch):
@@ -105,27 +80,6 @@ def to_machine_code(calls: Calls, place: Path) -> Outcome:
     return Search(SYSTEM, guarantees(SYSTEM.model), OPTIONS, None, None).run()
 
 
-def to_tasks(calls: Calls, place: Path) -> Outcome:
-    """The same in tasks that hold the states."""
-
-    class Search(InMemoryShardSearch):
-        def _share(self) -> None:
-            if self.found and self.workers is not self.team:
-                self._compile(self.workers.owned, at_once=True)
-                self.team.prepare()
-                self.team.wait()
-                with calls.watched():
-                    self._hand_over()
-
-    about = SearchDescription.about(str(place), SYSTEM, guarantees(SYSTEM.model), False)
-    team = Team(cast(SparkJobs, Threads(about)), None)
-    tuning = on_disk_search.TUNING
-    found = Search(SYSTEM, guarantees(SYSTEM.model), OPTIONS, None, str(place), team, tuning).attempt()
-    assert found is not None
-    return found
-
-
-WAYS = (to_machine_code, to_tasks)
 SYSTEM = classic("kip-101", 2, 2, 2, 2)
 
 
@@ -134,25 +88,24 @@ def _quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Compiled code is there."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     asked = guarantees(SYSTEM.model)
-    text = programs.text_of(SYSTEM, asked, None)
-    programs.write(programs.place_of(text), compiled(text, OptimizationLevel.NONE))
-    monkeypatch.setattr(programs, "text_of", lambda *_: text)
+    text = programs.emit_program(SYSTEM, asked, None)
+    programs.write(programs.find_cached_file(text), compile_program(text, OptimizationLevel.NONE))
+    monkeypatch.setattr(programs, "emit_program", lambda *_: text)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("times", [1, 2])
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("every", [pytest.param(5, marks=pytest.mark.slow), 90])
-def test_an_interrupt_at_any_call_of_a_handover(tmp_path: Path, way: Way, every: int, times: int) -> None:
+def test_an_interrupt_at_any_call_of_a_handover(every: int, times: int) -> None:
     whole = Calls()
-    answer = way(whole, tmp_path / "whole")
+    answer = to_machine_code(whole)
     losses = [each for each in answer.findings if each.trace]
     assert answer.reason is None and losses
     covered = set()
     places = [each for each in whole.places if times == 1 or not each.is_python_s]
-    for number, place in enumerate(places[::every]):
+    for place in places[::every]:
         calls = Calls(place, times)
-        found = way(calls, tmp_path / str(number))
+        found = to_machine_code(calls)
         if place not in calls.places:  # such as what was imported
             assert essence(found) == essence(answer)
             continue
@@ -168,12 +121,13 @@ def test_an_interrupt_while_states_are_moved() -> None:
     """What was there before can be read afterwards."""
 
     def moved(calls: Calls) -> None:
-        states = StateSet(1, expected=16)
-        states.add(np.arange(1000, dtype=np.uint64)[np.newaxis])
-        before = states.slice(0, 1000).tolist()
+        states = StateSet(1)
+        states.add(np.arange(10_000, dtype=np.uint64)[np.newaxis])
+        before = states.slice(0, 10_000).tolist()
         with suppress(KeyboardInterrupt), calls.watched():
-            states.add(np.arange(1000, 9000, dtype=np.uint64)[np.newaxis])
-        assert states.slice(0, 1000).tolist() == before
+            states.add(np.arange(10_000, 90_000, dtype=np.uint64)[np.newaxis])
+        assert states.slice(0, 10_000).tolist() == before
+        assert states.find(states.slice(0, len(states))).tolist() == [*range(len(states))]
 
     moved(whole := Calls())
     assert len(whole.places) > 20

@@ -116,7 +116,7 @@ def test_verdict_depth_and_trap_are_those_found_by_hand(name: str, symmetry: boo
         return
     assert finding.verdict is Verdict.VIOLATED and finding.trace is not None
     assert len(finding.trace.steps) == expected[0]
-    trap = recovery.trap(system, finding.trace.states[-1])
+    trap = recovery.describe_trap(system, finding.trace.states[-1])
     inside = list(_quietly(system, finding.trace.states[-1]))
     assert trap.states == len(inside) <= expected[1]
     assert not any(ints.evaluate(system, each, condition) for each in inside)
@@ -265,8 +265,8 @@ def test_a_certificate_of_an_outage_is_refused(tmp_path: Path) -> None:
     system = modern("3.6", rf=1, crash=1)
     explore_on_disk(system, (), Options(state_dir=tmp_path / "levels"))
     store = Store.attach(tmp_path / "levels")
-    rows = (row for level in store.levels() for file in level.files for row in store.packed(file).T.tolist())
-    (tmp_path / "reachable.xz").write_bytes(reachable.packed(system.words, rows))
+    rows = (row for level in store.levels() for file in level.files for row in store.read_packed(file).T.tolist())
+    (tmp_path / "reachable.xz").write_bytes(reachable.pack_states(system.words, rows))
     with pytest.raises(InputError, match="recovers-writable does not hold: nothing leads on from"):
         reachable.verify(tmp_path / "reachable.xz", system, [WRITABLE])
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from neverlost.checker.engine.disk import on_disk_search
-from neverlost.checker.engine.engines.explore import explored_graph
-from neverlost.checker.engine.outcome import EngineError, replayed
+from neverlost.checker.engine.engines.explore import explore_graph
+from neverlost.checker.engine.outcome import EngineError, replay
 from neverlost.checker.engine.search.graph import state_graph
 from neverlost.checker.engine.search.graph.state_graph import StateGraph
 from neverlost.checker.engine.search.options import Options, SearchLimits
@@ -31,7 +31,7 @@ SMALL = {
 
 @pytest.fixture(scope="module", params=SMALL)
 def graph(request: pytest.FixtureRequest) -> StateGraph:
-    return explored_graph(SMALL[request.param]())
+    return explore_graph(SMALL[request.param]())
 
 
 def by_hand(system: System) -> tuple[dict[State, int], Counter[tuple[State, State, int]]]:
@@ -65,14 +65,14 @@ def test_states_and_edges_are_those_of_the_defining_interpreter(graph: StateGrap
 
 def test_numbers_do_not_depend_on_the_engine(graph: StateGraph, tmp_path: Path) -> None:
     on_disk_search.explore(graph.system, (), Options(state_dir=tmp_path / "levels"))
-    other = state_graph.of_store(graph.system, Store.attach(tmp_path / "levels"))
+    other = state_graph.build_from_store(graph.system, Store.attach(tmp_path / "levels"))
     assert (other.states == graph.states).all()
     assert edges_of(other) == edges_of(graph)
 
 
 def test_every_shortest_way_replays_and_is_as_long_as_the_state_is_deep(graph: StateGraph) -> None:
     for number in range(0, len(graph), max(1, len(graph) // 50)):
-        way = replayed(graph.system, graph.shortest_way(number))
+        way = replay(graph.system, graph.shortest_way(number))
         assert way.states[-1] == graph.state(number)
         assert len(way.steps) == graph.depth(number)
 
@@ -117,18 +117,18 @@ def test_reaching_agrees_with_a_search_backwards(graph: StateGraph) -> None:
 
 def test_orbits_make_a_smaller_graph_with_the_same_depth() -> None:
     system = modern("kraft", rf=3, min_isr=2, lossy_crash=1)
-    whole, folded = explored_graph(system), explored_graph(system, Options(workers=1, symmetry=True))
+    whole, folded = explore_graph(system), explore_graph(system, Options(workers=1, symmetry=True))
     assert len(folded) < len(whole)
     assert len(folded.bounds) == len(whole.bounds)
 
 
 def test_an_unfinished_search_has_no_graph() -> None:
     with pytest.raises(EngineError, match="no state graph of an unfinished search: the depth limit of 2 levels was reached"):
-        explored_graph(SMALL["kraft"](), Options(limits=SearchLimits(depth=2), workers=1))
+        explore_graph(SMALL["kraft"](), Options(limits=SearchLimits(depth=2), workers=1))
 
 
 def test_a_list_that_lacks_a_state_is_noticed() -> None:
     system = SMALL["kraft"]()
-    whole = explored_graph(system)
+    whole = explore_graph(system)
     with pytest.raises(EngineError, match="leads to a state that the search did not list"):
-        state_graph.of_levels(system, [whole.states[:, :-1]])
+        state_graph.build_from_levels(system, [whole.states[:, :-1]])

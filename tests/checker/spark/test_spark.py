@@ -39,11 +39,8 @@ from tests.support.instances import Golden, golden_counts, golden_verdicts
 from tests.support.searches import classic, essence, kraft_matrix
 
 ROOT = Path(__file__).resolve().parents[3]
-IN_FILES = ("neverlost.task.memory", "0")
-EVERYWHERE = (("neverlost.driver.states", "0"), ("neverlost.task.least", "50"), IN_FILES)
-"""Even the narrowest level is done by Spark, in several tasks as soon as it has a hundred states, and tasks hold none."""
-HELD = (("neverlost.driver.states", "0"),)
-"""Even the narrowest level is done by Spark, in tasks that hold the states."""
+EVERYWHERE = (("neverlost.driver.states", "0"), ("neverlost.task.least", "50"))
+"""Even the narrowest level is done by Spark, in several tasks as soon as it has a hundred states."""
 
 
 @pytest.fixture(scope="module")
@@ -71,22 +68,15 @@ ROWS: dict[str, tuple[Any, dict[str, Any]]] = {
 
 
 @pytest.mark.usefixtures("session")
-@pytest.mark.parametrize(
-    ("row", "conf"),
-    [
-        *(pytest.param(row, HELD, id=f"{row}, held") for row in ROWS),
-        *(pytest.param(row, EVERYWHERE, id=f"{row}, in files") for row in ("violated", "matrix")),
-        *(pytest.param(row, EVERYWHERE, id=f"{row}, in files", marks=pytest.mark.slow) for row in ("holds", "symmetry")),
-    ],
-)
-def test_spark_equals_memory(row: str, conf: tuple[tuple[str, str], ...]) -> None:
+@pytest.mark.parametrize("row", ROWS)
+def test_spark_equals_memory(row: str) -> None:
     make, options = ROWS[row]
     system = make()
-    found = on_spark(system, conf, **options)
+    found = on_spark(system, **options)
     assert found.engine == "spark" and found.cluster is not None
     assert found.cluster.states == found.counts.distinct - found.growth[0][1]
     assert set(range(1, found.counts.depth)) <= {*found.cluster.levels}
-    assert found.cluster.jobs == 1 if conf is HELD else found.cluster.jobs >= len(found.cluster.levels)
+    assert found.cluster.jobs >= len(found.cluster.levels)
     assert essence(found) == in_memory(system, **options)
 
 
@@ -124,62 +114,8 @@ def test_questions_are_a_task_each() -> None:
     assert late == [("failure", TIMEOUT)] * 3
 
 
-@pytest.mark.usefixtures("session")
-def test_what_tasks_cannot_hold_goes_on_in_files(tmp_path: Path) -> None:
-    """Its tasks have used up a MB before they do anything; all levels are kept."""
-    system, said = classic("kip-101", 3, 1, 1, 1), Said()
-    conf = (("neverlost.driver.states", "0"), ("neverlost.task.memory", "1"))
-    found = on_spark(system, conf, said, keep_going=True, state_dir=tmp_path / "s")
-    assert essence(found) == in_memory(system, keep_going=True)
-    assert said.notes == [
-        "from level 1 on 2 tasks hold the states",
-        "from level 1 on levels are in files: tasks hold as many states as they may",
-    ]
-    assert found.cluster is not None and found.cluster.states == found.counts.distinct - 1
-    assert sum(level.rows for level in Store.attach(tmp_path / "s").levels()) == found.counts.distinct
-
-
-@pytest.mark.usefixtures("session")
-def test_a_team_that_loses_a_task_goes_on_in_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Levels that were not written by then are searched again."""
-    monkeypatch.setattr("neverlost.checker.engine.engines.in_memory_shards.KEPT_EVERY", 0.0)
-    system, said, killed = classic("kip-101", 3, 1, 1, 1), Said(), set()
-
-    def reporter(progress: SearchProgress) -> None:
-        said(progress)
-        if progress.level == 9 and not killed:
-            killed.update(python_workers(os.getpid()))
-            for pid in killed:
-                os.kill(pid, signal.SIGKILL)
-
-    found = on_spark(system, HELD, reporter, keep_going=True)
-    assert killed
-    assert essence(found) == in_memory(system, keep_going=True)
-    assert [re.sub(r"level \d+", "level N", each) for each in said.notes if "in files" in each] == [
-        "from level N on levels are in files: a task that held states is gone"
-        " (a worker process died: it was killed, or memory ran out (try --memory-limit))"
-    ]
-
-
-@pytest.mark.usefixtures("session")
-def test_held_levels_that_are_kept_can_be_resumed(tmp_path: Path) -> None:
-    """A search by a team is cut, goes on in memory, is cut again, and goes on in files."""
-    system = classic("kip-101", 3, 2, 2, 1)
-    place = tmp_path / "s"
-    cut = on_spark(system, HELD, state_dir=place, keep_going=True, limits=SearchLimits(depth=9))
-    assert cut.counts.left > 0 and len(Store.attach(place).levels()) == cut.counts.depth
-    options = Options(workers=1, state_dir=place, keep_going=True, resume=True, limits=SearchLimits(depth=12))
-    assert explore(system, guarantees(system.model), options).counts.left > 0
-    mixed = (("neverlost.driver.states", "4000"), ("neverlost.task.least", "1000"))
-    found = on_spark(system, mixed, state_dir=place, keep_going=True, resume=True)
-    assert essence(found) == in_memory(system, keep_going=True)
-
-
-@pytest.mark.parametrize("has_compiler", [True, False])
-def test_a_narrow_space_needs_no_job(monkeypatch: pytest.MonkeyPatch, has_compiler: bool) -> None:
+def test_a_narrow_space_needs_no_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark_session, "start", None)
-    if not has_compiler:
-        monkeypatch.setitem(sys.modules, "neverlost.checker.engine.engines.in_memory_shards", None)
     said: list[str] = []
     system = classic("kip-320", 2, 2, 2, 1)
     found = on_spark(system, (), lambda progress: said.append(progress.note))
@@ -202,7 +138,7 @@ def test_a_master_that_cannot_be_reached_is_an_error_before_the_first_level(mast
 def test_levels_may_change_hands(tmp_path: Path) -> None:
     """Narrow levels on the driver, wide ones on Spark, a cut, and a resumption with another number of partitions."""
     system = classic("kip-101", 3, 2, 2, 1)
-    mixed = (("neverlost.driver.states", "4000"), ("neverlost.task.least", "1000"), IN_FILES)
+    mixed = (("neverlost.driver.states", "4000"), ("neverlost.task.least", "1000"))
     place = tmp_path / "s"
     cut = on_spark(system, mixed, state_dir=place, keep_going=True, limits=SearchLimits(depth=12))
     assert cut.counts.left > 0
@@ -210,7 +146,6 @@ def test_levels_may_change_hands(tmp_path: Path) -> None:
         ("neverlost.driver.states", "5000"),
         ("neverlost.task.candidates", "3000"),
         ("neverlost.task.states", "2000"),
-        IN_FILES,
     )
     found = on_spark(system, finer, state_dir=place, keep_going=True, resume=True)
     assert essence(found) == in_memory(system, keep_going=True)
@@ -269,7 +204,7 @@ def test_killed_workers_change_nothing(tmp_path: Path) -> None:
 def test_a_time_limit_ends_a_job_that_runs(tmp_path: Path) -> None:
     """The level is given up, those before it stay, and the session is there for the next search."""
     system = classic("kip-101", 3, 2, 2, 1)
-    slow = (("neverlost.driver.states", "100"), ("neverlost.task.states", "100"), IN_FILES)
+    slow = (("neverlost.driver.states", "100"), ("neverlost.task.states", "100"))
     cut = on_spark(system, slow, state_dir=tmp_path / "s", keep_going=True, limits=SearchLimits(seconds=3))
     assert cut.reason == "the time limit of 3 s was reached"
     assert len(Store.attach(tmp_path / "s").levels()) == cut.counts.depth
@@ -279,12 +214,11 @@ def test_a_time_limit_ends_a_job_that_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("session")
-@pytest.mark.parametrize("conf", [HELD, EVERYWHERE], ids=["held", "in files"])
-def test_a_model_error_in_a_task_keeps_its_kind(monkeypatch: pytest.MonkeyPatch, conf: tuple[tuple[str, str], ...]) -> None:
+def test_a_model_error_in_a_task_keeps_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     """An executor with another source of the model is refused, and is not retried into a wrong answer."""
     monkeypatch.setattr("neverlost.checker.engine.disk.level_tasks.question_digest", lambda model, asked: "sha256:other")
     with pytest.raises(Exception, match="an executor has another version of kip-320 than the driver") as caught:
-        on_spark(classic("kip-320", 2, 1, 1, 1), conf)
+        on_spark(classic("kip-320", 2, 1, 1, 1))
     assert type(caught.value).__name__ == "EngineError"
 
 
@@ -302,7 +236,7 @@ def test_bad_settings_are_input_errors(conf: tuple[str, str], message: str) -> N
 
 def test_the_source_archive_is_enough_for_an_executor(tmp_path: Path) -> None:
     """Python imports tasks, models and properties from the archive, and finds the same digest."""
-    archive = spark_session.packed_source(tmp_path)
+    archive = spark_session.pack_source(tmp_path)
     program = (
         "import neverlost.checker.engine.spark.jobs, neverlost.checker.engine.disk.level_tasks;"
         "import json, neverlost.checker as checker;"
@@ -336,18 +270,18 @@ class TestJava:
     """Which Java serves, and what is said when none does."""
 
     def test_the_extra_serves_without_an_installed_java(self) -> None:
-        home = spark_java.java_home({"PATH": ""})
+        home = spark_java.find_java_home({"PATH": ""})
         launched = [home / "bin" / "java", spark_java.MISSING_MODULE, "-version"]
         assert subprocess.run(launched, capture_output=True, check=False).returncode == 0
-        version = spark_java.java_version(home)
+        version = spark_java.read_java_version(home)
         assert version is not None and version >= spark_java.OLDEST
 
     def test_without_any_java_the_remedy_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(spark_java, "_extra_home", lambda: None)
+        monkeypatch.setattr(spark_java, "_find_extra_home", lambda: None)
         with pytest.raises(
             InputError, match=r"needs Java 17 or newer, and there is none; install .* pip install 'neverlost\[java\]'"
         ):
-            spark_java.java_home({"PATH": ""})
+            spark_java.find_java_home({"PATH": ""})
 
     @pytest.mark.parametrize(
         ("script", "what"),
@@ -358,13 +292,13 @@ class TestJava:
         ],
     )
     def test_an_old_java_is_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, what: str) -> None:
-        monkeypatch.setattr(spark_java, "_extra_home", lambda: None)
+        monkeypatch.setattr(spark_java, "_find_extra_home", lambda: None)
         launcher = tmp_path / "bin" / "java"
         launcher.parent.mkdir()
         launcher.write_text(f"#!/bin/sh\n{script}\n")
         launcher.chmod(0o755)
         with pytest.raises(InputError, match=f"JAVA_HOME {tmp_path} {what}"):
-            spark_java.java_home({"PATH": "", "JAVA_HOME": str(tmp_path)})
+            spark_java.find_java_home({"PATH": "", "JAVA_HOME": str(tmp_path)})
 
     def test_what_starts_java_leaves_nothing_where_it_is_killed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """It is in a folder that is cleared once its owner is gone."""
@@ -394,20 +328,18 @@ def command(path: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("memory", ["neverlost.task.memory=0", "neverlost.task.memory=500"])
-def test_a_search_on_the_extra_s_java_is_quiet(tmp_path: Path, memory: str) -> None:
+def test_a_search_on_the_extra_s_java_is_quiet(tmp_path: Path) -> None:
     """Nothing of Spark's own is shown, but for the address of its page, which is asked for."""
     for folder in os.environ["PATH"].split(os.pathsep):
         for each in Path(folder).glob("*"):
             if not each.name.startswith("java") and not (tmp_path / each.name).exists():
                 (tmp_path / each.name).symlink_to(each)
-    conf = ["neverlost.driver.states=0", "spark.ui.enabled=true", "spark.ui.port=0", memory]
+    conf = ["neverlost.driver.states=0", "spark.ui.enabled=true", "spark.ui.port=0"]
     ran = command(str(tmp_path), "--master", "local[2]", *[part for each in conf for part in ("--spark-conf", each)])
     assert ran.returncode == 0, ran.stderr
     assert "39,619 distinct states, 102,220 generated, depth 22" in ran.stdout
-    first, *others = ran.stderr.splitlines()
-    assert first.startswith("Spark UI at http://")
-    assert others == ([] if memory.endswith("=0") else ["from level 1 on 2 tasks hold the states"])
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith("Spark UI at http://")
 
 
 JAVA_IS_KILLED = """
@@ -476,16 +408,15 @@ GOLDENS = [each for each in (*golden_counts(), *golden_verdicts()) if each.expec
 
 @cache
 def explored(model: str, given: tuple[tuple[str, Any], ...]) -> Outcome:
-    """A model on Spark, levels of 1,000 states or more in files and then every level in tasks; equal to the memory engine's."""
+    """A model on Spark, levels of 1,000 states or more in tasks; equal to the memory engine's."""
     return equal_to_memory(bind(models()[model], dict(given)))
 
 
 def equal_to_memory(system: System) -> Outcome:
     """The outcome on Spark, after comparing everything that does not depend on the engine; replay of traces included."""
     expected = in_memory(system, keep_going=True)
-    for conf in ((("neverlost.driver.states", "1000"), ("neverlost.task.least", "2000"), IN_FILES), HELD):
-        found = on_spark(system, conf, keep_going=True)
-        assert essence(found) == expected
+    found = on_spark(system, (("neverlost.driver.states", "1000"), ("neverlost.task.least", "2000")), keep_going=True)
+    assert essence(found) == expected
     return found
 
 

@@ -19,9 +19,7 @@ import pytest
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.search.options import Options
 from tests.support.searches import classic
-from tests.support.spark_cluster import EXPECTED as THOSE
 from tests.support.spark_cluster import (
-    MILLIONS,
     Cluster,
     cluster,
     descendants,
@@ -53,24 +51,13 @@ def running(tmp_path: Path) -> Iterator[Cluster]:
         yield found
 
 
-def survived(running: Cluster, settings: dict[str, int], conf: list[str], expected: dict[str, int]) -> None:
-    found, events = disturbed(running, "kip-320", settings, conf, [9, 11, 13], random.Random(20))
-    assert {key: found[key] for key in expected} == expected
-    assert len(events) == 3
-
-
 @pytest.mark.slow
 def test_counts_survive_the_death_of_executor_worker_and_driver(running: Cluster) -> None:
     """The driver has nothing but its own source to give to the executors, and the storage."""
-    survived(running, SETTINGS, ON_SPARK, undisturbed())
-
-
-@pytest.mark.slow
-def test_a_team_survives_the_death_of_executor_worker_and_driver(running: Cluster) -> None:
-    """Two tasks hold the states, until one of them dies."""
-    held = [part for each in ("driver.states=0", "task.memory=400") for part in ("--spark-conf", f"neverlost.{each}")]
-    survived(running, MILLIONS, held, THOSE)
-    assert "2 tasks hold the states" in (running.folder / "driver.log").read_text()
+    expected = undisturbed()
+    found, events = disturbed(running, "kip-320", SETTINGS, ON_SPARK, [9, 11, 13], random.Random(20))
+    assert {key: found[key] for key in expected} == expected
+    assert len(events) == 3
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The Spark engine's figures in one run: `python -m tests.tools.bench.spark_bench [PART ...]`.
 
-held          states in the memory of tasks, two sizes: from a wide level on, or from the first; beside the memory engine
 level         the cost of an almost empty level, all of its stages on Spark
 jobs          64,739,578 states in files, all in jobs: machine code beside columns, and the memory engine
 large         64,739,578 states, levels durable, beside the memory engine
@@ -35,13 +34,10 @@ SIZES = {
 }
 """Replicas, log size, records, highest epoch of kip-320 to distinct states and depth."""
 LARGE = (3, 3, 3, 3)
-LARGER = (3, 3, 4, 3)
-IN_FILES = {"neverlost.task.memory": "0"}
 AT_ONCE = {"neverlost.driver.states": "0"}
 MASTER = "local[2]"
 
 LITTLE = {
-    **IN_FILES,
     "spark.driver.memory": "600m",
     "neverlost.task.states": str(1 << 17),
     "neverlost.task.candidates": str(1 << 19),
@@ -92,13 +88,13 @@ def search(size: tuple[int, int, int, int], engine: str, conf: dict[str, str], p
     print(json.dumps(found))
 
 
-def measured(size: tuple[int, int, int, int], engine: str, conf: dict[str, str] | None = None, keeps: bool = True) -> Run:
+def measured(size: tuple[int, int, int, int], engine: str, conf: dict[str, str] | None = None) -> Run:
     """Run a search in a process of its own and watch it.
 
     Errors: `AssertionError` when it counts wrongly.
     """
     with tempfile.TemporaryDirectory(prefix="neverlost-bench-") as folder:
-        place = str(Path(folder, "levels")) if engine == "spark" and keeps else None
+        place = str(Path(folder, "levels")) if engine == "spark" else None
         task = json.dumps([size, engine, conf or {}, place])
         started = time.monotonic()
         command = [sys.executable, "-m", "tests.tools.bench.spark_bench", "--child", task]
@@ -129,21 +125,9 @@ def shown(name: str, run: Run) -> None:
     )
 
 
-def held() -> None:
-    """States in the memory of tasks."""
-    for size in (LARGE, LARGER):
-        memory = measured(size, "memory")
-        print(f"{memory.distinct:,} states in memory:")
-        shown("memory, 2 workers", memory)
-        for name, conf in (("wide levels", {}), ("every level", AT_ONCE)):
-            run = measured(size, "spark", conf, keeps=False)
-            shown(f"spark {MASTER}, {name}", run)
-            print(f"  {run.seconds / memory.seconds:.2f} times as long as in memory")
-
-
 def level() -> None:
     """Levels of a narrow search, all on Spark; the first ones, which start Java and Python, apart."""
-    run = measured((3, 2, 2, 1), "spark", AT_ONCE | IN_FILES)
+    run = measured((3, 2, 2, 1), "spark", AT_ONCE)
     steps = [after - before for before, after in zip(run.levels, run.levels[1:], strict=False)]
     print("the cost of a level of up to a few thousand states (kip-320, 39,619 states in 22 levels):")
     print(f"  the first, with the start of Java and of the workers: {steps[0]:.2f} s")
@@ -157,7 +141,7 @@ def jobs() -> None:
     memory = measured(LARGE, "memory")
     shown("memory, 2 workers", memory)
     for name, columns in (("machine code", {}), ("columns", {"neverlost.task.columns": str(1 << 40)})):
-        run = measured(LARGE, "spark", AT_ONCE | IN_FILES | columns)
+        run = measured(LARGE, "spark", AT_ONCE | columns)
         shown(f"spark {MASTER}, {name}", run)
         times = run.seconds / memory.seconds, run.processor / memory.processor
         print(f"  {times[0]:.2f} times as long as in memory, {times[1]:.2f} times the processor time")
@@ -168,7 +152,7 @@ def large() -> None:
     print("64,739,578 states:")
     memory = measured(LARGE, "memory")
     shown("memory, 2 workers", memory)
-    spark = measured(LARGE, "spark", IN_FILES)
+    spark = measured(LARGE, "spark")
     shown(f"spark {MASTER}, durable levels", spark)
     print(f"  Spark takes {spark.seconds / memory.seconds:.2f} times as long")
 
@@ -185,12 +169,12 @@ def growth() -> None:
     """Four sizes."""
     print("growth:")
     for size in [*SIZES]:
-        run = measured(size, "spark", IN_FILES)
+        run = measured(size, "spark")
         shown(f"spark {MASTER} {size}", run)
         print(f"  {'':<34} {run.disk / run.distinct:.1f} bytes of disk a state")
 
 
-PARTS = {"held": held, "level": level, "jobs": jobs, "large": large, "small-memory": small_memory, "growth": growth}
+PARTS = {"level": level, "jobs": jobs, "large": large, "small-memory": small_memory, "growth": growth}
 
 
 def main() -> None:

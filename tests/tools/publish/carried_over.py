@@ -30,9 +30,9 @@ from neverlost.model.kernel import Configuration, Model, Value
 from neverlost.model.plain import plain, restored
 from neverlost.model.protocols import models
 from neverlost.model.system import System, View, bind
-from neverlost.specs.configuration.canonical import departures, fields_read, layout
+from neverlost.specs.configuration.canonical import layout, list_departures, list_fields_read
 from neverlost.specs.configuration.keys import MECHANISM
-from neverlost.specs.properties import defined, properties
+from neverlost.specs.properties import list_defined, properties
 
 Known = Mapping[str, str]
 
@@ -163,12 +163,12 @@ def steps_of(system: System) -> tuple[str, frozenset[str]]:
     """Return a digest of all steps and properties at the sizes of a system, and the frozen fields that they read."""
     key = system.model.name, system.sizes
     if key not in _steps:
-        asked = [properties()[name] for name in defined(system, ANSWERED)]
+        asked = [properties()[name] for name in list_defined(system, ANSWERED)]
         parts: list[Any] = sorted(part for each in system.steps for part in step_text(system, each))
         for each in asked:
             held = each.condition(Structure, StructureView(system))
             parts.append((each.name, str(each.kind), written(held).hex()))
-        read = fields_read(system, asked) & system.model.frozen.keys()
+        read = list_fields_read(system, asked) & system.model.frozen.keys()
         _steps[key] = sha256(json.dumps(parts).encode()).hexdigest(), read
     return _steps[key]
 
@@ -230,7 +230,7 @@ def variants(row: table.AnswerRow, known: Known) -> Iterator[Configuration]:
 def canonical_of(model: str, text: str) -> tuple[str, Any]:
     """Return the canonical form of a configuration given as JSON, as a row has it."""
     asked = question(models()[model], restored(json.loads(text)))
-    return json.dumps(plain(departures(models()[model], asked)), sort_keys=True, separators=(",", ":")), asked
+    return json.dumps(plain(list_departures(models()[model], asked)), sort_keys=True, separators=(",", ":")), asked
 
 
 def row_of(row: table.AnswerRow, configuration: Configuration) -> table.AnswerRow:

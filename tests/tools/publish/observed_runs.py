@@ -25,11 +25,11 @@ from typing import Any, TypeVar
 from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.checker.kafka.cluster.jars import find_kafka
 from neverlost.checker.kafka.history.history import History, read_history, write_history
-from neverlost.checker.kafka.live.faults import fault_names
+from neverlost.checker.kafka.live.faults import parse_fault_names
 from neverlost.checker.kafka.live.live_run import LiveRunPlan, record_run
 from neverlost.checker.kafka.observe.history_verdict import match_history
 from neverlost.checker.kafka.observe.losses import find_intervals
-from neverlost.checker.kafka.observe.starting_model import setting_of
+from neverlost.checker.kafka.observe.starting_model import make_setting
 from neverlost.reports.questions.observe.document import document
 
 FAULTS = "crash,lossy_crash,disk_loss,slow,pause,session_timeout,fence,leader_move,clean_stop,network,controller"
@@ -42,7 +42,7 @@ HEAD = "| Kafka | seed | setting | events | offsets | observations | verdict |\n
 
 def plan_of(seed: int, seconds: float, faults: str) -> LiveRunPlan:
     """What a seed varies beside its choices."""
-    named = fault_names(faults) + (("reassign",) if seed % 3 == 0 else ())
+    named = parse_fault_names(faults) + (("reassign",) if seed % 3 == 0 else ())
     return LiveRunPlan(seed, seconds, named, "1" if seed % 4 == 0 else "all", 1 if seed % 5 == 0 else 2, unclean=seed % 6 == 0)
 
 
@@ -77,7 +77,7 @@ def recorded(version: str, plan: LiveRunPlan, history: Path) -> None:
 def judged(history: Path, losses: bool) -> dict[str, Any]:
     """Hold a kept history against the model, and keep the result beside it."""
     os.nice(10)  # clusters run beside it
-    judgement = match_history(setting_of(read_history(history), {}))
+    judgement = match_history(make_setting(read_history(history), {}))
     moments = find_intervals(judgement) if losses and judgement.verdict != "inconclusive" else []
     found = document(judgement, moments, {})
     write_text(history.with_name("observation.json"), json.dumps(found, indent=1))

@@ -21,10 +21,10 @@ from typing import Any
 import neverlost
 from neverlost.checker.engine.digest import lemma_digest, model_digest, property_digest
 from neverlost.checker.engine.proof.induction import Proof
-from neverlost.model.interpreters.terms import solver_name
+from neverlost.model.interpreters.terms import name_solver
 from neverlost.model.protocols import models
 from neverlost.specs.configuration.choose import choose
-from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.properties import properties
 from tests.tools.publish.proofs_again import Again, asked_of_row, missing_for_ethos, reading_of_row
 
@@ -83,8 +83,8 @@ class Row:
     def stamp(self) -> str:
         """What its answer depends on."""
         given = {key: (str(value), "the row") for key, value in self.settings.items()}
-        lemmas = [lemma_digest(each) for each in lemmas_of(choose(given).system)]
-        parts = [model_digest(models()[self.model]), property_digest(properties()[self.goal]), solver_name(), *lemmas]
+        lemmas = [lemma_digest(each) for each in find_lemmas(choose(given).system)]
+        parts = [model_digest(models()[self.model]), property_digest(properties()[self.goal]), name_solver(), *lemmas]
         return sha256(json.dumps([*parts, self.settings, self.unbounded, *["every RF"] * self.every_rf]).encode()).hexdigest()[
             :16
         ]

@@ -15,11 +15,11 @@ from typing import Any
 
 from neverlost.checker.engine.proof import smtlib
 from neverlost.checker.engine.proof.every_size import ParametricEncoding
-from neverlost.checker.engine.proof.induction import reading_of
+from neverlost.checker.engine.proof.induction import choose_reading
 from neverlost.checker.engine.proof.obligations import ProofTask, Reading
 from neverlost.checker.engine.proof.unbounded import UnboundedEncoding
 from neverlost.specs.configuration.choose import choose, read_given
-from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.properties import properties
 
 RULES = os.environ.get("ETHOS_RULES", "")
@@ -55,10 +55,10 @@ class Again:
 def reading_of_row(settings: tuple[tuple[str, Any], ...], goal: str, unbounded: bool, every_rf: bool) -> Reading:
     """How a row's obligations are read."""
     system = choose(read_given(None, dict(settings))).system
-    lemmas, asked = lemmas_of(system, goal), properties()[goal]
+    lemmas, asked = find_lemmas(system, goal), properties()[goal]
     if every_rf:
         return ParametricEncoding(system, lemmas, asked)
-    return UnboundedEncoding(system, lemmas, asked) if unbounded else reading_of(system, lemmas, asked)
+    return UnboundedEncoding(system, lemmas, asked) if unbounded else choose_reading(system, lemmas, asked)
 
 
 @cache
@@ -73,13 +73,13 @@ def asked_of_row(number: int, row: tuple[Any, ...]) -> Again:
     task = reading.tasks()[number]
     if isinstance(reading, ParametricEncoding):
         return asked_with_quantifiers(reading, task)
-    return asked_again(task.label.split("(")[0], smtlib.text_of(reading, task, shared_by(reading)))
+    return asked_again(task.label.split("(")[0], smtlib.format_task(reading, task, shared_by(reading)))
 
 
 def asked_again(step: str, text: str) -> Again:
     """A text's obligations, asked of cvc5 together, then one by one; those that it leaves, of z3 as it reads a text."""
     checks = text.count("(check-sat)")
-    is_never = smtlib.solve_with_cvc5(smtlib.premises_of(text), PATIENCE) == ["unsat"]
+    is_never = smtlib.solve_with_cvc5(smtlib.cut_premises(text), PATIENCE) == ["unsat"]
     if asked_at_once(text) == "unsat":
         return Again(step, checks, checks, is_never=is_never)
     answers = smtlib.solve_with_cvc5(text, PATIENCE)
@@ -146,12 +146,12 @@ def asked_with_quantifiers(reading: ParametricEncoding, task: ProofTask) -> Agai
     for each in goals:
         for patience, choice, options in product(ROUNDS, reading.attempts(task, each), ({}, smtlib.MORE_INSTANCES)):
             reading.is_enough(task, each, choice)
-            text = smtlib.text_of(reading, task, shared_by(reading), [each])
+            text = smtlib.format_task(reading, task, shared_by(reading), [each])
             proof = proof_of(alone(text), {**options, "tlimit-per": str(patience * 1000)})
             if proof is not None:
                 checked += is_proof(alone(text), proof)
                 break
-    is_never = smtlib.solve_with_cvc5(smtlib.premises_of(text), PATIENCE) == ["unsat"]
+    is_never = smtlib.solve_with_cvc5(smtlib.cut_premises(text), PATIENCE) == ["unsat"]
     return Again(task.label.split("(")[0], len(goals), is_never=is_never, checked=checked)
 
 

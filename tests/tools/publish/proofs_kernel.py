@@ -23,7 +23,7 @@ import z3
 
 from neverlost.checker.engine.proof.obligations import BoundedEncoding, ProofTask
 from neverlost.specs.configuration.choose import choose, read_given
-from neverlost.specs.lemmas import lemmas_of
+from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.properties import properties
 from tests.tools.publish.proofs import Row, central, keep
 
@@ -49,7 +49,7 @@ class Checked:
 def reading_of(row: Row) -> BoundedEncoding:
     """A row's obligations."""
     system = choose(read_given(None, row.settings)).system
-    return BoundedEncoding(system, lemmas_of(system, row.goal), properties()[row.goal])
+    return BoundedEncoding(system, find_lemmas(system, row.goal), properties()[row.goal])
 
 
 def question(reading: BoundedEncoding, task: ProofTask) -> z3.Goal:

@@ -15,15 +15,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from neverlost.checker.engine.host import scratch
-from neverlost.checker.engine.host.resources import ResourceExhausted, classify_exhaustion, used_memory
-from neverlost.checker.engine.outcome import Finding, Outcome, Verdict, replayed, without_faults
+from neverlost.checker.engine.host.resources import ResourceExhausted, classify_exhaustion, measure_memory
+from neverlost.checker.engine.outcome import Finding, Outcome, Verdict, replay, walk_without_faults
 from neverlost.checker.engine.search.configurations import Configurations
 from neverlost.checker.engine.search.expansion import BATCH
-from neverlost.checker.engine.search.graph.state_graph import Chosen, StateGraph, of_levels, of_store
+from neverlost.checker.engine.search.graph.state_graph import Chosen, StateGraph, build_from_levels, build_from_store
 from neverlost.checker.engine.search.options import Engine, Options, Reporter, SearchProgress
 from neverlost.checker.engine.search.symmetry import Renaming
 from neverlost.checker.engine.storage.levels import Store
-from neverlost.model.interpreters.columns import holds, pack_rows
+from neverlost.model.interpreters.columns import evaluate_condition, pack_rows
 from neverlost.model.system import State, System
 from neverlost.specs.property import RECOVERY, Property
 
@@ -37,14 +37,14 @@ def explore(
     """Explore everything, whatever is violated on the way, and decide all properties."""
     started = time.monotonic()
     with ExitStack() as stack:
-        place = options.state_dir or stack.enter_context(scratch.folder("levels"))
+        place = options.state_dir or stack.enter_context(scratch.hold_folder("levels"))
         ordinary = [each for each in properties if each.kind != RECOVERY]
         whole = replace(options, keep_going=True, every_configuration=False, state_dir=place)
         outcome = search(system, ordinary, whole, reporter)
         wanted = [each for each in properties if each.kind == RECOVERY]
         try:
             watch = _Watch(outcome, options, reporter, started)
-            found = decided(of_store(system, Store.attach(place), watch), wanted)
+            found = decide_findings(build_from_store(system, Store.attach(place), watch), wanted)
             reason = None
         except (Exception, KeyboardInterrupt) as problem:
             reason = classify_exhaustion(problem) if isinstance(problem, Exception) else "interrupted"
@@ -66,7 +66,7 @@ class _Watch:
 
     def __call__(self, done: int) -> None:
         counts, limits = self.outcome.counts, self.options.limits
-        spent, used = time.monotonic() - self.started, used_memory()
+        spent, used = time.monotonic() - self.started, measure_memory()
         if self.outcome.reason:
             raise ResourceExhausted(self.outcome.reason)
         if counts.generated > MOST_STEPS:
@@ -83,29 +83,28 @@ class _Watch:
             self.reporter(SearchProgress(counts.depth, left, counts.generated, counts.distinct, spent, used))
 
 
-def decided(graph: StateGraph, properties: Sequence[Property]) -> list[Finding]:
-    """Return a finding for every configuration and property."""
+def decide_findings(graph: StateGraph, properties: Sequence[Property]) -> list[Finding]:
     homes = Configurations(graph.system).of(graph.states)
-    lost = {each.name: ~graph.reaching(_wanted(graph, each), ~graph.is_fault) for each in properties}
+    lost = {each.name: ~graph.reaching(_find_wanted(graph, each), ~graph.is_fault) for each in properties}
     return [
-        _finding(graph, each, cell, lost[each.name] & (homes == cell))
+        _make_finding(graph, each, cell, lost[each.name] & (homes == cell))
         for cell in range(len(graph.system.configurations))
         for each in properties
     ]
 
 
-def _wanted(graph: StateGraph, asked: Property) -> Chosen:
+def _find_wanted(graph: StateGraph, asked: Property) -> Chosen:
     batches = [graph.states[:, start : start + BATCH] for start in range(0, len(graph), BATCH)]
-    return np.concatenate([holds(graph.system, np.ascontiguousarray(each), asked.condition) for each in batches])
+    return np.concatenate([evaluate_condition(graph.system, np.ascontiguousarray(each), asked.condition) for each in batches])
 
 
-def _finding(graph: StateGraph, asked: Property, cell: int, lost: Chosen) -> Finding:
+def _make_finding(graph: StateGraph, asked: Property, cell: int, lost: Chosen) -> Finding:
     """Return the finding of one property; the counterexample ends in the first lost state, which is at the least depth."""
     if not lost.any():
         return Finding(asked, cell, Verdict.HOLDS)
     way = graph.shortest_way(int(np.argmax(lost)))
     way = Renaming(graph.system)(way) if graph.symmetry else way
-    return Finding(asked, cell, Verdict.VIOLATED, replayed(graph.system, way, asked))
+    return Finding(asked, cell, Verdict.VIOLATED, replay(graph.system, way, asked))
 
 
 @dataclass(frozen=True)
@@ -119,10 +118,10 @@ class Trap:
     ends: tuple[int, ...]
 
 
-def trap(system: System, state: State) -> Trap:
+def describe_trap(system: System, state: State) -> Trap:
     """Return what can still happen after a state if no further fault occurs."""
-    inside = pack_rows(system, list(without_faults(system, state)))
+    inside = pack_rows(system, list(walk_without_faults(system, state)))
     quiet = frozenset(number for number, step in enumerate(system.steps) if not step.action.fault)
-    graph = of_levels(system, [inside], only=quiet)
+    graph = build_from_levels(system, [inside], only=quiet)
     ends = sorted((len(each.members) for each in graph.components() if each.is_terminal), reverse=True)
     return Trap(len(graph), tuple(ends))

@@ -68,7 +68,7 @@ class StateGraph:
         kept = slice(None) if edges is None else edges
         return _spread(wanted, self.targets[kept], self.sources[kept])
 
-    def reached(self, start: Chosen, edges: Chosen | None = None) -> Chosen:
+    def find_reached(self, start: Chosen, edges: Chosen | None = None) -> Chosen:
         """Return the states that can be reached from the chosen ones along some edges (None: all)."""
         kept = slice(None) if edges is None else edges
         return _spread(start, self.sources[kept], self.targets[kept])
@@ -110,7 +110,7 @@ class StateGraph:
         kept = np.ones(len(self), np.bool_) if among is None else among
         inside = kept[self.sources] & kept[self.targets] & (True if edges is None else edges)
         sources, targets = self.sources[inside], self.targets[inside]
-        home = _homes(len(self), sources, targets)
+        home = _find_components(len(self), sources, targets)
         is_terminal = np.ones(len(self), np.bool_)
         is_terminal[home[sources[home[sources] != home[targets]]]] = False
         states = np.flatnonzero(kept)
@@ -131,17 +131,17 @@ def _spread(found: Chosen, heads: Numbers, tails: Numbers) -> Chosen:
         heads, tails = heads[left], tails[left]
 
 
-def _homes(count: int, sources: Numbers, targets: Numbers) -> NDArray[np.int64]:
+def _find_components(count: int, sources: Numbers, targets: Numbers) -> NDArray[np.int64]:
     """Return, for each state, the smallest member of its component."""
     home = np.arange(count)
-    core = _cyclic_part(count, sources, targets)
+    core = _find_cyclic_part(count, sources, targets)
     graph = nx.DiGraph(zip(sources[core].tolist(), targets[core].tolist(), strict=True))
     for members in nx.strongly_connected_components(graph):
         home[list(members)] = min(members)
     return home
 
 
-def _cyclic_part(count: int, sources: Numbers, targets: Numbers) -> NDArray[np.intp]:
+def _find_cyclic_part(count: int, sources: Numbers, targets: Numbers) -> NDArray[np.intp]:
     """The edges that may be on a cycle: what is left when ends that nothing enters, or nothing leaves, are cut off in turn.
 
     Most steps use something up for good, so most of a graph is on no cycle and NetworkX need not see it.
@@ -164,13 +164,13 @@ class Component:
     is_terminal: bool
 
 
-def of_store(system: System, store: Store, notify: Callable[[int], None] = lambda done: None) -> StateGraph:
+def build_from_store(system: System, store: Store, notify: Callable[[int], None] = lambda done: None) -> StateGraph:
     """Return the graph of a complete search whose levels were kept."""
     levels = (np.concatenate(list(store.level(each.depth)), axis=1) for each in store.levels() if each.rows)
-    return of_levels(system, levels, bool(store.meta["symmetry"]), notify)
+    return build_from_levels(system, levels, bool(store.meta["symmetry"]), notify)
 
 
-def of_levels(
+def build_from_levels(
     system: System,
     levels: Iterable[Packed],
     symmetry: bool = False,
@@ -190,12 +190,12 @@ def of_levels(
     parts = []
     for start in range(0, len(known), BATCH):
         notify(start)
-        parts.append(_edges(system, known, start, symmetry, only))
+        parts.append(_find_edges(system, known, start, symmetry, only))
     edges = np.concatenate(parts, axis=1)
     return StateGraph(system, known.slice(0, len(known)), tuple(bounds[:-1]), edges[0], edges[1], edges[2], symmetry)
 
 
-def _edges(system: System, known: StateSet, start: int, symmetry: bool, only: frozenset[int] | None) -> Numbers:
+def _find_edges(system: System, known: StateSet, start: int, symmetry: bool, only: frozenset[int] | None) -> Numbers:
     """Return every edge that leaves a batch of states.  Shape: `(3, edges)`: source, target, step."""
     renamed = Symmetry(system).canonical if symmetry else lambda states: states
     batch = known.slice(start, min(start + BATCH, len(known)))

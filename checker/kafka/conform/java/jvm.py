@@ -41,7 +41,7 @@ def start(jars: Iterable[Path], java: Path) -> None:
     import jpype
 
     library = next((java / "lib").rglob("libjvm.so"), java) if (java / "lib").is_dir() else None
-    with scratch.folder("conform") as quiet:
+    with scratch.hold_folder("conform") as quiet:
         for name, text in SILENCE.items():
             Path(quiet, name).write_text(text)
         options = (MEMORY, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=4", "-Xrs")

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from neverlost.checker.engine.spark.java import java_home
-from neverlost.checker.kafka.cluster.checksums import checksums, require_known
+from neverlost.checker.engine.spark.java import find_java_home
+from neverlost.checker.kafka.cluster.checksums import load_checksums, require_known
 from neverlost.checker.kafka.cluster.jars import CORE, fetch_home, parse_version
 from neverlost.checker.kafka.conform.java import sources
 from neverlost.checker.kafka.conform.java.jvm import require_bridge
@@ -36,7 +36,7 @@ class Kafka:
 
 def supported_versions() -> dict[str, str]:
     """Return the patch that stands for each version: X.Y to X.Y.Z."""
-    found = (CORE.search(name) for name in checksums())
+    found = (CORE.search(name) for name in load_checksums())
     return {f"{each[1]}.{each[2]}": f"{each[1]}.{each[2]}.{each[3]}" for each in found if each}
 
 
@@ -56,7 +56,7 @@ def kafka_of_version(version: str, trust: bool = False, environment: Mapping[str
     elif len(numbers) == 2:
         version = ".".join(map(str, numbers))
     require_bridge()
-    java = java_home(environment, needed_by="a comparison with Kafka's classes")
+    java = find_java_home(environment, needed_by="a comparison with Kafka's classes")
     jars = tuple(sorted((fetch_home(version, java, environment, tools=False) / "libs").glob("*.jar")))
     if not trust:
         require_known(jars)
@@ -73,7 +73,7 @@ def kafka_of_folder(folder: str, environment: Mapping[str, str] = os.environ) ->
             f"{folder!r} has no kafka_2.13-X.Y.Z.jar, nor has its 'libs' or a build: name a folder with Kafka's jars"
         )
     require_bridge()
-    return Kafka(_version(jars, folder), jars, java_home(environment, needed_by="a comparison with Kafka's classes"))
+    return Kafka(_version(jars, folder), jars, find_java_home(environment, needed_by="a comparison with Kafka's classes"))
 
 
 def _version(jars: tuple[Path, ...], asked: str) -> str:

@@ -88,7 +88,7 @@ class Host:
         self.me, self.clock, self.partitions = me, Clock(STARTED), 0
         self.time = self.clock.java()
         self.held = ExitStack()
-        self.folders = tuple(folders) or (self.held.enter_context(scratch.folder("conform", in_memory=True)),)
+        self.folders = tuple(folders) or (self.held.enter_context(scratch.hold_folder("conform", in_memory=True)),)
         configuration = self._configuration(min_isr)
         self.lag = int(configuration.replicaLagTimeMaxMs())
         self.logs = self._log_manager(configuration)

@@ -58,7 +58,7 @@ def changed_files(checkout: Path, base: str, ref: str) -> list[str]:
 def build_commit(checkout: Path, ref: str) -> Iterator[Path]:
     """Build a commit with Gradle in a temporary work tree while the context is open; the checkout stays as it is.  Errors:
     `InputError` for what is no commit, and for one that does not build."""
-    with scratch.folder("kafka") as folder:
+    with scratch.hold_folder("kafka") as folder:
         place = Path(folder, "tree")
         _git(checkout, "worktree", "add", "--detach", str(place), ref)
         try:

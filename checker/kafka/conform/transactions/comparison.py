@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
-from neverlost.checker.engine.engines.explore import explored_graph
+from neverlost.checker.engine.engines.explore import explore_graph
 from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.cases.settings import ConformSetting
 from neverlost.checker.kafka.conform.java.jvm import MissingClass, kafka_class
@@ -389,7 +389,7 @@ def _look_up(
     compared = {key[0] for key in found}
     if not compared:
         return
-    graph = explored_graph(setting.system)
+    graph = explore_graph(setting.system)
     states = [graph.state(number) for number in range(len(graph))]
     tally.states = len(states)
     highest = max(EPOCHS)
