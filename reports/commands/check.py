@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
@@ -19,7 +15,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from neverlost.checker.engine.outcome import Outcome
-    from neverlost.reports.output.output import Output
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.specs.configuration.choose import Chosen
 
@@ -76,7 +71,7 @@ def check(
             "files": files,
         }
         return tolerance_screen.show_tables(output, None, settings=settings, **asked, **search)
-    with LiveProgress() as progress, shown_once(output):
+    with LiveProgress() as progress, terminal.shown_once(output.is_read):
         result = neverlost.check(
             settings,
             config=config,
@@ -111,15 +106,6 @@ def show_decided(progress: LiveProgress, chosen: Chosen, outcome: Outcome) -> No
     from neverlost.reports.output.output import verdict_line
 
     progress.line(verdict_line(str(outcome.verdict), (list_topics(chosen.subjects) + chosen.differs).strip()))
-
-
-@contextmanager
-def shown_once(output: Output) -> Iterator[None]:
-    """Suppress warnings about the input on a terminal, where they are printed beside the verdicts."""
-    with warnings.catch_warnings():
-        if output.is_read and sys.stdout.isatty() and sys.stderr.isatty():
-            warnings.simplefilter("ignore", neverlost.KafkaFilesWarning)
-        yield
 
 
 def show(result: neverlost.Result) -> None:

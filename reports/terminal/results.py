@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -16,6 +18,7 @@ from neverlost.checker.engine.host.visible import visible
 from neverlost.checker.engine.outcome import Behaviour, Outcome, Verdict
 from neverlost.model.kernel import Configuration
 from neverlost.model.system import System
+from neverlost.reports.request.inputs import KafkaFilesWarning
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import faults_text, pluralize
 from neverlost.specs.configuration.choose import Chosen, broker_names
@@ -43,6 +46,15 @@ NOTHING_FAILS = (
 def console() -> Console:
     """Return a console on stdout; without colour if it is not a terminal or NO_COLOR is set."""
     return Visible(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 160)
+
+
+@contextmanager
+def shown_once(is_read: bool) -> Iterator[None]:
+    """Suppress warnings about the input on a terminal, where they are printed beside the verdicts."""
+    with warnings.catch_warnings():
+        if is_read and sys.stdout.isatty() and sys.stderr.isatty():
+            warnings.simplefilter("ignore", KafkaFilesWarning)
+        yield
 
 
 def show_below(out: Console, text: Text) -> None:

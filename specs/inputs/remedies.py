@@ -48,9 +48,11 @@ COST_OF_STOPPING = 5
 """What it costs more if one replica out of the ISR stops the writes."""
 
 DRAWBACKS = {
-    FLUSH: "every record is flushed before it is acknowledged, which costs throughput",
-    FACTOR: "partitions have to be reassigned",
+    FLUSH: "an fsync for every batch; measure before you use it",
+    FACTOR: "partitions have to be reassigned, and each copy takes its disk",
     "acks": "the producer waits for the ISR",
+    "unclean.leader.election.enable": "a partition whose ISR is gone stays offline until one of its members is back",
+    VERSION: "an upgrade of every broker",
 }
 """What a change costs."""
 
@@ -114,7 +116,24 @@ def strongest(found: Iterable[Changes]) -> Changes:
 
 def in_words(changes: Changes) -> list[str]:
     """Return each change as people write it."""
-    return ["the ISR (every replica back in it)" if key == OUTSIDE else f"{key}={value}" for key, value in changes.items()]
+    return ["every replica back into the ISR" if key == OUTSIDE else f"{key}={value}" for key, value in changes.items()]
+
+
+def request(changes: Changes, now: Mapping[str, object]) -> str:
+    """Return the changes as a request, each with what is set now."""
+    settings = [
+        f"{key}={value} (now {_written(now.get(key))})" for key, value in changes.items() if key not in (OUTSIDE, VERSION)
+    ]
+    found = ["first get every replica back into the ISR"] if OUTSIDE in changes else []
+    found += [f"upgrade to Kafka {changes[VERSION]}"] if VERSION in changes else []
+    found += [f"set {' and '.join(settings)}"] if settings else []
+    text = ", then ".join(found)
+    return text[:1].upper() + text[1:]
+
+
+def _written(value: object) -> str:
+    """Return a present value as people write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _makes_sense(changes: Changes, acks: str) -> bool:

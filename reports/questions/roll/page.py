@@ -44,4 +44,8 @@ def _stop(says: dict[str, list[str]], otherwise: str) -> TableCell:
     return TableCell(roll_document.describe_stop(says) or otherwise, worst)
 
 
-REPORT = TableReport("neverlost.roll/1", "which brokers may be stopped", BROKERS, _roll)
+def _answer(document: Mapping[str, Any]) -> list[str]:
+    return [roll_document.verdict(document), *roll_document.order(document)]
+
+
+REPORT = TableReport("neverlost.roll/1", "which brokers may be stopped", BROKERS, _roll, _answer)
