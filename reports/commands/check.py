@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
@@ -105,7 +106,9 @@ def show_decided(progress: LiveProgress, chosen: Chosen, outcome: Outcome) -> No
     from neverlost.reports.documents.answers import list_topics
     from neverlost.reports.output.output import verdict_line
 
-    progress.line(verdict_line(str(outcome.verdict), (list_topics(chosen.subjects) + chosen.differs).strip()))
+    name = (list_topics(chosen.subjects) + chosen.differs).strip()
+    is_on_screen = sys.stdout.isatty() and sys.stderr.isatty()  # where its verdict comes with the table
+    progress.line(f"decided: {name}" if is_on_screen else verdict_line(str(outcome.verdict), name))
 
 
 def show(result: neverlost.Result) -> None:

@@ -75,20 +75,16 @@ def show_remedy(out: Console, group: Group, title: str = "") -> None:
     remedy = group.remedy
     if remedy is None:
         return
-    if remedy["changes"]:
-        costs = "".join(f"; {each}" for each in remedy["drawbacks"])
-        out.print(Text.assemble((f"{title}change {remedy['says']}", "bold"), f": decided, then it holds{costs}"))
-    else:
-        out.print(Text(f"{title}{remedy['says']}", "bold"))
-    if remedy["holds_as_designed"]:
-        names = ", ".join(f"{each['name']} ({each['report']})" for each in remedy["defects"]) or "several together"
-        show_below(out, Text(f"as designed it holds: what loses is a known defect of this version: {names}"))
+    first, *more = answers.remedy_lines(remedy)
+    out.print(Text(title + first, "bold"))
+    for line in more:
+        show_below(out, Text(line))
     for command in group.commands[:MOST_COMMANDS]:
         place = f"{command['where']}: " if command["where"] else ""
         out.print(Text(f"  {place}{command['line']}"), soft_wrap=True)
-    more = len(group.commands) - MOST_COMMANDS
-    if more > 0:
-        out.print(Text(f"  ... and {pluralize(more, 'more command')} (--format shell has all)", "dim"))
+    left = len(group.commands) - MOST_COMMANDS
+    if left > 0:
+        out.print(Text(f"  ... and {pluralize(left, 'more command')} (--format shell has all)", "dim"))
 
 
 def _show_notice(out: Console, notice: Mapping[str, Any]) -> None:

@@ -18,9 +18,10 @@ from neverlost.checker.engine.host.visible import visible
 from neverlost.checker.engine.outcome import Behaviour, Outcome, Verdict
 from neverlost.model.kernel import Configuration
 from neverlost.model.system import System
+from neverlost.reports.documents.answers import what_happened
 from neverlost.reports.request.inputs import KafkaFilesWarning
 from neverlost.reports.wording import provenance
-from neverlost.reports.wording.merged_rows import faults_text, pluralize
+from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.choose import Chosen, broker_names
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.property import RECOVERY
@@ -77,10 +78,11 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen
         line = Text()
         line.append(f"{finding.verdict.upper():12}", STYLES[finding.verdict])
         line.append(f" {finding.property.name}: ", "bold")
-        line.append(finding.property.says)
-        if finding.trace is not None:
-            faults = faults_text(finding.trace.faults(outcome.system))
-            line.append(f" ({pluralize(len(finding.trace.steps), 'step')}; {faults})", "dim")
+        if finding.trace is None:
+            line.append(finding.property.says)
+        else:
+            line.append(what_happened(finding.property.name, finding.trace.faults(outcome.system)))
+            line.append(f" ({pluralize(len(finding.trace.steps), 'step')})", "dim")
         out.print(line)
         if finding.trace is not None and finding.property.kind == RECOVERY:
             show_trap(out, outcome.system, finding.trace)

@@ -192,7 +192,8 @@ def _find_remedies(
     ]
     found: dict[int, Remedy] = {}
     for number in broken:
-        remedy = advisor.remedy(every[number], chosen_properties(every[number].model, properties))
+        asked = chosen_properties(every[number].model, properties)
+        remedy = advisor.remedy(every[number], asked, len({topic for each in every for topic in each.subjects}) <= 1)
         if interrupts.have_come():  # nothing was tried to its end
             break
         found[number] = remedy
