@@ -139,7 +139,7 @@ def _show_one(console: Console, found: neverlost.Result) -> None:
     if found.trace is not None and found.trace.counterexample.timeline is not None:
         show_timeline(console, found.trace.counterexample.timeline)
     answers.show_remedy(console, group_by_answer(found.document)[0])
-    terminal.show_counts(console, found.outcome)
+    terminal.show_counts(console, found.outcome, found.topics)
     for way in found.document.get("agreement", ()):
         word = {True: "agrees", False: "DISAGREES", None: "not asked"}[way["agrees"]]
         console.print(f"{word:12} {way['way']}: {way['says']}", style="dim" if way["agrees"] is not False else "bold red")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -146,8 +146,8 @@ def show_input(out: Console, cell: Mapping[str, Any]) -> None:
         out.print(Text(f"{each['kind']}: {each['says']}", "yellow" if each["matters"] else "dim"))
 
 
-def show_counts(out: Console, outcome: Outcome) -> None:
-    """Print how much was covered."""
+def show_counts(out: Console, outcome: Outcome, topics: Sequence[str] = ()) -> None:
+    """Print how much was covered, and why no more; of described topics only the latter."""
     counts = outcome.counts
     rate = counts.generated / max(outcome.seconds, 1e-9)
     kind = "orbits" if outcome.symmetry else "states"
@@ -159,7 +159,8 @@ def show_counts(out: Console, outcome: Outcome) -> None:
         text += f"; the orbits hold {outcome.orbit_states:,} states, over all initial leaders"
     if counts.left:
         text += f"; {counts.left:,} not expanded"
-    out.print(Text(text, style="dim"))
+    if not topics:
+        out.print(Text(text, style="dim"))
     if outcome.reason:
         out.print(Text(f"inconclusive: {outcome.reason}", style="bold yellow"))
 

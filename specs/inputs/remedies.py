@@ -14,6 +14,7 @@ from neverlost.model.kraft.mechanisms import NEWEST, parsed, version_text
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.configuration.power_loss import FLUSH
 from neverlost.specs.defects import DEFECTS, Defect
+from neverlost.specs.inputs.internal_topics import internal_topic
 from neverlost.specs.setting import Origin, SourcePlace
 
 Changes = Mapping[str, str]
@@ -194,6 +195,7 @@ def commands(chosen: Chosen, changes: Changes) -> list[Command]:
         found += _of_topics(chosen, of_topics)
     if FACTOR in changes:
         found += _more_replicas(chosen, changes[FACTOR])
+    found += _own_keys(chosen, changes)
     if "acks" in changes:
         setting = chosen.settings.get("acks")
         where = setting.where if setting is not None and setting.how == Origin.FILE else "every producer's configuration"
@@ -225,6 +227,18 @@ def _more_replicas(chosen: Chosen, factor: str) -> list[Command]:
         return [Command(f"replicas: {factor}", where) for where in declared]
     plan = f"kafka-reassign-partitions.sh {SERVER} --execute --reassignment-json-file plan.json"
     return [Command(f"{plan}  # with {factor} replicas for each partition")]
+
+
+def _own_keys(chosen: Chosen, changes: Changes) -> list[Command]:
+    """Return the settings with which programs of Kafka make their own topics: they hold for topics that are made anew."""
+    known = filter(None, (internal_topic(topic_of(each)) for each in chosen.subjects))
+    lines = [
+        (key, changes[of], each.file)
+        for each in known
+        for key, of in ((each.factor, FACTOR), (each.least, LEAST))
+        if of in changes
+    ]
+    return [Command(f"{key}={value}", where) for key, value, where in dict.fromkeys(lines) if key]
 
 
 def _is_declared(place: SourcePlace | None) -> bool:
