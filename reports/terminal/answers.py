@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, JustifyMethod
@@ -33,11 +33,9 @@ def show_groups(out: Console, document: Mapping[str, Any]) -> None:
     for each in found:
         if each.remedy is not None:
             show_remedy(out, each, title=f"{answers.list_topics(each.topics)}: ")
-    for notice in answers.general_notices(document):
+    special = [notice for group in found for notice in answers.notices_of(group)[:MOST_COMMANDS]]
+    for notice in {str(each): each for each in (*answers.general_notices(document), *special)}.values():
         _show_notice(out, notice)
-    for group in found:
-        for notice in answers.notices_of(group)[:MOST_COMMANDS]:
-            _show_notice(out, notice)
     broken = next((each for each in found if each.verdict == "violated"), None)
     if broken is not None and len({each for group in found for each in group.topics}) > 1:
         out.print(Text(f"the same command with --topic {_first(broken)} shows the counterexample, step by step", "dim"))
@@ -60,14 +58,31 @@ def _table(found: list[Group], width: int) -> Table:
     for each in found:
         cells = {
             "verdict": Text(each.verdict.upper(), STYLES[Verdict(each.verdict)]),
-            "topics": Text(str(len(each.topics))),
+            "topics": Text(_count_topics(each.topics)),
             "which": Text(answers.list_topics(each.topics, 2) or each.settings),
-            "settings": Text(each.settings),
+            "settings": Text(_few_settings(each.settings)),
             "how": Text(each.cause),
             "change": Text(each.change),
         }
         table.add_row(*(cells[name] for name in kept))
     return table
+
+
+def _count_topics(subjects: Sequence[str]) -> str:
+    """Return how many topics there are, and of how many only some partitions are meant."""
+    from neverlost.specs.inputs.remedies import topic_of
+
+    topics = {topic_of(each) for each in subjects}
+    parts = {topic_of(each) for each in subjects if topic_of(each) != each}
+    return f"{len(topics)}" + (f" ({len(parts)} in part)" if parts else "")
+
+
+def _few_settings(settings: str) -> str:
+    """Return the first settings of a group, and how many others there are."""
+    first, *others = settings.split("; ")
+    return first + (
+        f"; {pluralize(len(others), 'other setting')}" if len(others) > 1 else "".join(f"; {each}" for each in others)
+    )
 
 
 def show_remedy(out: Console, group: Group, title: str = "") -> None:

@@ -315,7 +315,8 @@ def _joined(notices: Iterable[Notice]) -> tuple[Notice, ...]:
 
 def _several(same: list[Notice]) -> Notice:
     topics = dict.fromkeys(topic for each in same for topic in each.topics)
-    return replace(same[0], where=f"{same[0].where} and {len(same) - 1} more", topics=tuple(topics))
+    where = f"{same[0].where} and {len(same) - 1} more" if same[0].where else ""
+    return replace(same[0], where=where, topics=tuple(topics))
 
 
 def _least_known(same: list[ClusterConfiguration]) -> dict[str, Setting]:
