@@ -14,14 +14,32 @@ NOT_REPORTED = "not reported"
 
 
 @dataclass(frozen=True)
+class SeenOnBrokers:
+    """A published try of a counterexample on Apache Kafka's own brokers: how many of the tries reproduced it."""
+
+    case: str
+    kafka: str
+    reproduced: int
+    tries: int
+
+
+@dataclass(frozen=True)
 class Defect:
-    """One defect: where it is reported, the mechanism that mends it, the first version that has it, and what goes wrong."""
+    """One defect: where it is reported, the mechanism that mends it, the first version that has it, and what goes wrong.
+
+    `seen` are the published tries on real brokers (folders of `reports/published/reproductions`) that show it.  `needs` is
+    the fewest faults at which it alone loses a record with three replicas and min.insync.replicas=2, where that is decided;
+    `avoid` is what an operator can do against it.
+    """
 
     name: str
     report: str
     mends: str
     first: Version
     says: str
+    seen: tuple[SeenOnBrokers, ...] = ()
+    needs: str = ""
+    avoid: str = ""
 
     @property
     def mechanism(self) -> Mechanism:
@@ -31,6 +49,12 @@ class Defect:
     def is_in(self, version: Version) -> bool:
         """Return True if a version has it."""
         return self.first <= version and not self.mechanism.is_in(version)
+
+    @property
+    def mended(self) -> str:
+        """The first release without it, or that there is none."""
+        fixed = self.mechanism.since
+        return "in no release" if fixed is None or fixed <= self.first else f"in {version_text(fixed)}"
 
     @property
     def versions(self) -> str:
@@ -62,6 +86,12 @@ DEFECTS = (
         "reelection-forgets-offsets",
         FIRST,
         "a leader that is elected again counts what its followers had fetched in its earlier epoch and have truncated since",
+        seen=(
+            SeenOnBrokers("returning-leader-3.9", "3.9.2", 5, 5),
+            SeenOnBrokers("returning-leader-4.3", "4.3.1", 5, 5),
+        ),
+        needs="leadership that moves away and back; no broker has to be impaired",
+        avoid="hold back preferred elections (auto.leader.rebalance.enable=false) while a replica is out of the ISR or behind",
     ),
     Defect(
         "diverging-fetch-counts",
@@ -90,6 +120,8 @@ DEFECTS = (
         "isr-answer-waits-for-config",
         (2, 7),
         "the answer to an ISR change arrives before the new min.insync.replicas, and records are committed by the old one",
+        seen=(SeenOnBrokers("raised-min-isr-4.3", "4.3.1", 5, 5),),
+        avoid="raise min.insync.replicas only while every replica is in the ISR",
     ),
     Defect(
         "late-record-forgets-request",
@@ -97,6 +129,9 @@ DEFECTS = (
         "equal-epoch-record-skipped",
         (2, 8),
         "the record of an ISR change that is already applied makes the leader forget the change that it has asked for since",
+        seen=(SeenOnBrokers("late-record-4.3", "4.3.1", 5, 5),),
+        needs="1 broker that is slow, cut off or stopped; none loses data",
+        avoid="min.insync.replicas as large as the replication factor, at the price that writes stop with one replica out",
     ),
     Defect(
         "configuration-after-topics",
@@ -104,6 +139,8 @@ DEFECTS = (
         "configuration-before-isr",
         (2, 8),
         "a broker applies a new ISR before the new min.insync.replicas, and commits records by the old one",
+        seen=(SeenOnBrokers("configuration-after-topics-4.3", "4.3.1", 5, 5),),
+        avoid="raise min.insync.replicas only while every replica is in the ISR",
     ),
     Defect(
         "fenced-replica-joins",
@@ -147,6 +184,7 @@ DEFECTS = (
         (3, 5),
         "a broker that fetches before it has registered is proposed for the ISR without an epoch, and joins after a restart "
         "in which it lost the records for which it was proposed",
+        needs="1 broker that loses data while it restarts",
     ),
     Defect(
         "high-watermark-before-truncation",
@@ -161,6 +199,7 @@ DEFECTS = (
         "reassignment-waits-for-targets",
         FIRST,
         "a reassignment completes with fewer than min.insync.replicas replicas in sync",
+        seen=(SeenOnBrokers("thin-reassignment-3.5", "3.5.2", 5, 5),),
     ),
     Defect(
         "reassignment-below-minimum",
@@ -168,6 +207,7 @@ DEFECTS = (
         "reassignment-keeps-min-isr",
         FIRST,
         "a reassignment is completed or cancelled although the ISR that is left is below min.insync.replicas",
+        seen=(SeenOnBrokers("cancelled-reassignment-4.2", "4.2.1", 5, 5),),
     ),
     Defect(
         "reassignment-waits-for-all",
@@ -189,6 +229,7 @@ DEFECTS = (
         "directory-assignment-keeps-elr",
         (4, 0),
         "assigning a replica to a log directory clears the ELR, so that a replica without the records may be elected",
+        seen=(SeenOnBrokers("assigned-directory-4.1", "4.1.2", 5, 5),),
     ),
     Defect(
         "missing-directory-stays-eligible",
@@ -196,6 +237,9 @@ DEFECTS = (
         "missing-directory-is-unclean",
         (4, 0),
         "a broker that stopped cleanly and returns without its log directory stays in the ELR with an empty log",
+        seen=(SeenOnBrokers("taken-out-directory-4.3", "4.3.1", 5, 5),),
+        needs="1 broker that loses its directory while 2 others are out",
+        avoid="do not take a log directory out of a broker that stopped cleanly, while other replicas are out of the ISR",
     ),
     Defect(
         "removed-replica-in-elr",
@@ -203,6 +247,10 @@ DEFECTS = (
         "elr-within-replicas",
         (4, 0),
         "a replica that a reassignment has removed stays in the ELR",
+        seen=(
+            SeenOnBrokers("removed-replica-in-elr-4.2", "4.2.1", 5, 5),
+            SeenOnBrokers("removed-replica-in-elr-4.3", "4.3.1", 5, 5),
+        ),
     ),
 )
 """Every known defect, by the version that first has it."""

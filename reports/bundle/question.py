@@ -49,7 +49,10 @@ SPELLED = {
 }
 """Options that the command line calls otherwise."""
 
-FILES = ("describe", "configs", "server_properties", "controller_properties", "producer_properties", "consumer_properties")
+FILES = (
+    *("describe", "configs", "server_properties", "controller_properties"),
+    *("producer_properties", "consumer_properties", "applications"),
+)
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     "check": (
         "settings",

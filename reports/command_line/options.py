@@ -44,6 +44,12 @@ SHARED: dict[str, tuple[Any, Any]] = {
     "controller_properties": (ClientFiles, None),
     "producer_properties": (ClientFiles, None),
     "consumer_properties": (ClientFiles, None),
+    "applications": (
+        Annotated[
+            list[str] | None, typer.Option(metavar="FILE", help="which application writes which topics (TOML, repeatable)")
+        ],
+        None,
+    ),
     "engine": (
         Annotated[str, typer.Option("--engine", metavar="memory|columns|spark", help="where to search, and with what")],
         "memory",

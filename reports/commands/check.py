@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
@@ -19,7 +16,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from neverlost.checker.engine.outcome import Outcome
-    from neverlost.reports.output.output import Output
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.specs.configuration.choose import Chosen
 
@@ -76,7 +72,7 @@ def check(
             "files": files,
         }
         return tolerance_screen.show_tables(output, None, settings=settings, **asked, **search)
-    with LiveProgress() as progress, shown_once(output):
+    with LiveProgress() as progress, terminal.shown_once(output.is_read):
         result = neverlost.check(
             settings,
             config=config,
@@ -110,16 +106,9 @@ def show_decided(progress: LiveProgress, chosen: Chosen, outcome: Outcome) -> No
     from neverlost.reports.documents.answers import list_topics
     from neverlost.reports.output.output import verdict_line
 
-    progress.line(verdict_line(str(outcome.verdict), (list_topics(chosen.subjects) + chosen.differs).strip()))
-
-
-@contextmanager
-def shown_once(output: Output) -> Iterator[None]:
-    """Suppress warnings about the input on a terminal, where they are printed beside the verdicts."""
-    with warnings.catch_warnings():
-        if output.is_read and sys.stdout.isatty() and sys.stderr.isatty():
-            warnings.simplefilter("ignore", neverlost.KafkaFilesWarning)
-        yield
+    name = (list_topics(chosen.subjects) + chosen.differs).strip()
+    is_on_screen = sys.stdout.isatty() and sys.stderr.isatty()  # where its verdict comes with the table
+    progress.line(f"decided: {name}" if is_on_screen else verdict_line(str(outcome.verdict), name))
 
 
 def show(result: neverlost.Result) -> None:
@@ -150,7 +139,7 @@ def _show_one(console: Console, found: neverlost.Result) -> None:
     if found.trace is not None and found.trace.counterexample.timeline is not None:
         show_timeline(console, found.trace.counterexample.timeline)
     answers.show_remedy(console, group_by_answer(found.document)[0])
-    terminal.show_counts(console, found.outcome)
+    terminal.show_counts(console, found.outcome, found.topics)
     for way in found.document.get("agreement", ()):
         word = {True: "agrees", False: "DISAGREES", None: "not asked"}[way["agrees"]]
         console.print(f"{word:12} {way['way']}: {way['says']}", style="dim" if way["agrees"] is not False else "bold red")

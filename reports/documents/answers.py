@@ -9,6 +9,7 @@ from typing import Any
 
 from neverlost.reports.documents.fault_tolerance import fault_words, sorted_faults
 from neverlost.reports.wording.merged_rows import pluralize
+from neverlost.specs.properties import properties
 
 ORDER = ("violated", "inconclusive", "holds")
 """Verdicts from bad to good."""
@@ -91,10 +92,17 @@ def shortest(cell: Cell) -> tuple[int, Mapping[str, Any] | None]:
 
 def cause(cell: Cell) -> str:
     """Return the shortest violation of a cell, or why nothing is known."""
-    steps, broken = shortest(cell)
+    _, broken = shortest(cell)
     if broken is not None:
-        return f"{broken['name']}: {pluralize(steps, 'step')}, {fault_words(sorted_faults(broken['faults'])) or 'no fault'}"
+        return f"{broken['name']}: {what_happened(broken['name'], broken['faults'])}"
     return str(cell.get("reason") or "") if cell["verdict"] == "inconclusive" else ""
+
+
+def what_happened(name: str, faults: Mapping[str, int]) -> str:
+    """Return what a violated property means and the faults that it takes, such as `loses acknowledged records after 1 kill`."""
+    failure = properties()[name].failure if name in properties() else ""
+    after = fault_words(sorted_faults(faults))
+    return f"{failure or 'is broken'} {f'after {after}' if after else 'without any fault'}"
 
 
 def brief_settings(cell: Cell) -> str:
@@ -110,6 +118,22 @@ def brief_settings(cell: Cell) -> str:
     parts += [f"{outside} out of the ISR now"] if outside else []
     parts += [f"Kafka {cell['kafka.version']}"] if cell.get("kafka.version") else []
     return ", ".join(parts)
+
+
+def remedy_lines(remedy: Mapping[str, Any]) -> list[str]:
+    """Return what to change, at what price, and what the bugs of the release have to do with it, in sentences."""
+    names = " with ".join(f"{each['name']} ({each['report']})" for each in remedy["defects"]) or "several bugs together"
+    if not remedy["changes"]:
+        lines = [f"{remedy['says'][:1].upper()}{remedy['says'][1:]}."]
+    else:
+        bugs = "as Kafka is designed; bugs of this release lose records all the same"
+        lines = [f"{remedy['request']} (verified{', ' + bugs if remedy['only_as_designed'] else ''})."]
+        lines += [f"Costs: {'; '.join(remedy['drawbacks'])}."] if remedy["drawbacks"] else []
+        if remedy["holds_as_designed"]:
+            lines.append(f"Your settings are right without it: this Kafka loses it by {names}.")
+    if remedy["undecided"]:
+        lines.append(f"{pluralize(remedy['undecided'], 'cheaper change')} could not be decided in the time there was.")
+    return lines
 
 
 def list_topics(topics: Sequence[str], most: int = 3) -> str:

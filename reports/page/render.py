@@ -18,7 +18,7 @@ from neverlost.reports.counterexample.frames import Timelines
 from neverlost.reports.counterexample.saved import SavedCounterexamples
 from neverlost.reports.counterexample.space_time import STYLE as SPACE_TIME_STYLE
 from neverlost.reports.documents import measurements
-from neverlost.reports.documents.answers import group_by_answer, notices_of
+from neverlost.reports.documents.answers import group_by_answer, notices_of, remedy_lines
 from neverlost.reports.documents.answers import list_topics as listed
 from neverlost.reports.documents.fault_tolerance import fault_words, sorted_faults
 from neverlost.reports.documents.ledger_file import read_ledger
@@ -146,7 +146,7 @@ def _groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
             ],
             "settings": each.settings,
             "cause": each.cause,
-            "remedy": each.remedy,
+            "remedy": remedy_lines(each.remedy) if each.remedy else [],
             "commands": [f"{one['where']}: {one['line']}" if one["where"] else one["line"] for one in each.commands],
             "notices": [sentence_of(one) for one in notices_of(each)],
         }

@@ -53,13 +53,15 @@ class Section:
 
 @dataclass(frozen=True)
 class TableReport:
-    """How documents of one schema become tables: a title, what the tables show, and their sections.  If it `has_own_text`, its
-    question writes the Markdown itself, with the picture in a file."""
+    """How documents of one schema become tables: a title, what the tables show, their sections, and the answer in sentences,
+    of which the first is the headline.  If it `has_own_text`, its question writes the Markdown itself, with the picture in a
+    file."""
 
     schema: str
     title: str
     says: str
     sections: Callable[[Mapping[str, Any]], Iterable[Section]]
+    answer: Callable[[Mapping[str, Any]], Sequence[str]]
     has_own_text: bool = False
 
 
@@ -68,10 +70,14 @@ def write_tables(document: Mapping[str, Any], place: Path, report: TableReport) 
     from neverlost.reports.page.templating import markdown_templates, page_templates
 
     sections = list(report.sections(document))
-    general = [each for each in sections[0].notices if all(each in one.notices for one in sections)]
+    noticed = [each for each in sections if each.notices] or sections[:1]
+    general = [each for each in noticed[0].notices if all(each in one.notices for one in noticed)]
+    headline, *more = report.answer(document)
     about = f"neverlost {document['version']}, question {document['question'].removeprefix('sha256:')[:16]}"
     data = {
         "title": report.title,
+        "headline": headline,
+        "more": more,
         "chart_style": STYLE if any(one.picture for one in sections) else "",
         "says": report.says,
         "about": about,

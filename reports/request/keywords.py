@@ -59,6 +59,7 @@ class ClusterKeywords(TypedDict, total=False):
     controller_properties: list[str] | None
     producer_properties: list[str] | None
     consumer_properties: list[str] | None
+    applications: list[str] | None
 
 
 class SearchingCluster(ClusterKeywords, Searching, total=False):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, JustifyMethod
@@ -33,11 +33,9 @@ def show_groups(out: Console, document: Mapping[str, Any]) -> None:
     for each in found:
         if each.remedy is not None:
             show_remedy(out, each, title=f"{answers.list_topics(each.topics)}: ")
-    for notice in answers.general_notices(document):
+    special = [notice for group in found for notice in answers.notices_of(group)[:MOST_COMMANDS]]
+    for notice in {str(each): each for each in (*answers.general_notices(document), *special)}.values():
         _show_notice(out, notice)
-    for group in found:
-        for notice in answers.notices_of(group)[:MOST_COMMANDS]:
-            _show_notice(out, notice)
     broken = next((each for each in found if each.verdict == "violated"), None)
     if broken is not None and len({each for group in found for each in group.topics}) > 1:
         out.print(Text(f"the same command with --topic {_first(broken)} shows the counterexample, step by step", "dim"))
@@ -60,9 +58,9 @@ def _table(found: list[Group], width: int) -> Table:
     for each in found:
         cells = {
             "verdict": Text(each.verdict.upper(), STYLES[Verdict(each.verdict)]),
-            "topics": Text(str(len(each.topics))),
+            "topics": Text(_count_topics(each.topics)),
             "which": Text(answers.list_topics(each.topics, 2) or each.settings),
-            "settings": Text(each.settings),
+            "settings": Text(_few_settings(each.settings)),
             "how": Text(each.cause),
             "change": Text(each.change),
         }
@@ -70,25 +68,38 @@ def _table(found: list[Group], width: int) -> Table:
     return table
 
 
+def _count_topics(subjects: Sequence[str]) -> str:
+    """Return how many topics there are, and of how many only some partitions are meant."""
+    from neverlost.specs.inputs.remedies import topic_of
+
+    topics = {topic_of(each) for each in subjects}
+    parts = {topic_of(each) for each in subjects if topic_of(each) != each}
+    return f"{len(topics)}" + (f" ({len(parts)} in part)" if parts else "")
+
+
+def _few_settings(settings: str) -> str:
+    """Return the first settings of a group, and how many others there are."""
+    first, *others = settings.split("; ")
+    return first + (
+        f"; {pluralize(len(others), 'other setting')}" if len(others) > 1 else "".join(f"; {each}" for each in others)
+    )
+
+
 def show_remedy(out: Console, group: Group, title: str = "") -> None:
     """Print what to change, that it was decided, its drawbacks, and the commands."""
     remedy = group.remedy
     if remedy is None:
         return
-    if remedy["changes"]:
-        costs = "".join(f"; {each}" for each in remedy["drawbacks"])
-        out.print(Text.assemble((f"{title}change {remedy['says']}", "bold"), f": decided, then it holds{costs}"))
-    else:
-        out.print(Text(f"{title}{remedy['says']}", "bold"))
-    if remedy["holds_as_designed"]:
-        names = ", ".join(f"{each['name']} ({each['report']})" for each in remedy["defects"]) or "several together"
-        show_below(out, Text(f"as designed it holds: what loses is a known defect of this version: {names}"))
+    first, *more = answers.remedy_lines(remedy)
+    out.print(Text(title + first, "bold"))
+    for line in more:
+        show_below(out, Text(line))
     for command in group.commands[:MOST_COMMANDS]:
         place = f"{command['where']}: " if command["where"] else ""
         out.print(Text(f"  {place}{command['line']}"), soft_wrap=True)
-    more = len(group.commands) - MOST_COMMANDS
-    if more > 0:
-        out.print(Text(f"  ... and {pluralize(more, 'more command')} (--format shell has all)", "dim"))
+    left = len(group.commands) - MOST_COMMANDS
+    if left > 0:
+        out.print(Text(f"  ... and {pluralize(left, 'more command')} (--format shell has all)", "dim"))
 
 
 def _show_notice(out: Console, notice: Mapping[str, Any]) -> None:

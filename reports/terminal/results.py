@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -16,8 +18,10 @@ from neverlost.checker.engine.host.visible import visible
 from neverlost.checker.engine.outcome import Behaviour, Outcome, Verdict
 from neverlost.model.kernel import Configuration
 from neverlost.model.system import System
+from neverlost.reports.documents.answers import what_happened
+from neverlost.reports.request.inputs import KafkaFilesWarning
 from neverlost.reports.wording import provenance
-from neverlost.reports.wording.merged_rows import faults_text, pluralize
+from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.choose import Chosen, broker_names
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.property import RECOVERY
@@ -45,6 +49,15 @@ def console() -> Console:
     return Visible(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 160)
 
 
+@contextmanager
+def shown_once(is_read: bool) -> Iterator[None]:
+    """Suppress warnings about the input on a terminal, where they are printed beside the verdicts."""
+    with warnings.catch_warnings():
+        if is_read and sys.stdout.isatty() and sys.stderr.isatty():
+            warnings.simplefilter("ignore", KafkaFilesWarning)
+        yield
+
+
 def show_below(out: Console, text: Text) -> None:
     """Print a text indented below its subject; in one line if the output is not a terminal."""
     out.print(Padding(text, (0, 0, 0, 2)) if not out.soft_wrap else Text.assemble("  ", text))
@@ -65,10 +78,11 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen
         line = Text()
         line.append(f"{finding.verdict.upper():12}", STYLES[finding.verdict])
         line.append(f" {finding.property.name}: ", "bold")
-        line.append(finding.property.says)
-        if finding.trace is not None:
-            faults = faults_text(finding.trace.faults(outcome.system))
-            line.append(f" ({pluralize(len(finding.trace.steps), 'step')}; {faults})", "dim")
+        if finding.trace is None:
+            line.append(finding.property.says)
+        else:
+            line.append(what_happened(finding.property.name, finding.trace.faults(outcome.system)))
+            line.append(f" ({pluralize(len(finding.trace.steps), 'step')})", "dim")
         out.print(line)
         if finding.trace is not None and finding.property.kind == RECOVERY:
             show_trap(out, outcome.system, finding.trace)
@@ -132,8 +146,8 @@ def show_input(out: Console, cell: Mapping[str, Any]) -> None:
         out.print(Text(f"{each['kind']}: {each['says']}", "yellow" if each["matters"] else "dim"))
 
 
-def show_counts(out: Console, outcome: Outcome) -> None:
-    """Print how much was covered."""
+def show_counts(out: Console, outcome: Outcome, topics: Sequence[str] = ()) -> None:
+    """Print how much was covered, and why no more; of described topics only the latter."""
     counts = outcome.counts
     rate = counts.generated / max(outcome.seconds, 1e-9)
     kind = "orbits" if outcome.symmetry else "states"
@@ -145,7 +159,8 @@ def show_counts(out: Console, outcome: Outcome) -> None:
         text += f"; the orbits hold {outcome.orbit_states:,} states, over all initial leaders"
     if counts.left:
         text += f"; {counts.left:,} not expanded"
-    out.print(Text(text, style="dim"))
+    if not topics:
+        out.print(Text(text, style="dim"))
     if outcome.reason:
         out.print(Text(f"inconclusive: {outcome.reason}", style="bold yellow"))
 

@@ -19,6 +19,10 @@ KafkaFiles = Mapping[str, Any]
 """What `read_cluster` reads, by the names of its parameters; None is not given."""
 
 
+OF_PRODUCERS = ("acks", "enable.idempotence")
+"""What is given about an application's producer says nothing of the topics that Kafka's own programs write."""
+
+
 def chosen_configurations(given: Given, files: KafkaFiles, version: str | None = None) -> tuple[list[Chosen], list[str]]:
     """The configurations, each with its notices, and a sentence for each that deserves a warning; given keys win over files.
 
@@ -32,7 +36,8 @@ def chosen_configurations(given: Given, files: KafkaFiles, version: str | None =
 
     found = []
     for each in read_cluster(**named, kafka_version=given.get(VERSION, (None,))[0], given=given.keys()):
-        chosen = choose(given, subjects=each.topics, offered=each.settings)
+        stated = {key: value for key, value in given.items() if not (each.is_internal and key in OF_PRODUCERS)}
+        chosen = choose(stated, subjects=each.topics, offered=each.settings)
         brokers = each.brokers(chosen.model.symmetric(chosen.configuration))
         noticed = (*chosen.notices, *each.notices)
         notices = (*noticed, *_not_read(each.settings, given, chosen), *_left_out(each, chosen.configuration))

@@ -16,6 +16,8 @@ from typing import Any
 
 from neverlost.specs.configuration.version_defaults import Version, canonical
 from neverlost.specs.errors import InputError, quote
+from neverlost.specs.inputs.internal_topics import internal_topic
+from neverlost.specs.inputs.remedies import topic_of
 from neverlost.specs.inputs.sources import LEAST_SAFE, TOPIC_KEYS, Paths, Sources, entity_value, not_modelled, read_sources
 from neverlost.specs.inputs.syntax.topics_and_settings import Described, DescribedPartition, Topic, ranges
 from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Settings, SourcePlace, of_kind
@@ -51,6 +53,11 @@ class ClusterConfiguration:
             name: () if each.is_in_sync else _as_text(tuple(one for one in assigned if each.is_offline or one not in each.isr))
             for name, (each, assigned) in self.partitions.items()
         }
+
+    @property
+    def is_internal(self) -> bool:
+        """True if it speaks for topics that programs of Kafka write."""
+        return any(internal_topic(topic_of(each)) for each in self.topics)
 
     @property
     def keys(self) -> dict[str, tuple[str, str]]:
@@ -212,11 +219,12 @@ def _configurations(sources: Sources, topic: Topic | None, partition: DescribedP
         found.offer("broker.rack", _racks(partition, sources.described))
         outside = _outside(partition)
         found.offer("start.outside_isr", Setting(str(outside), partition.where) if outside else None)
-    found.offer("acks", sources.producer.acks)
-    found.offer("enable.idempotence", sources.producer.idempotence)
+    producer, said = sources.producer_of(topic.name if topic else None)
+    found.offer("acks", producer.acks)
+    found.offer("enable.idempotence", producer.idempotence)
     _warn_beyond(found, sources.version)
     about = _about(topic, sources) if topic else []
-    notices = tuple(dict.fromkeys((*sources.notices, *found.notices, *about)))
+    notices = tuple(dict.fromkeys((*said, *sources.notices, *found.notices, *about)))
     named = (topic.name,) if topic else ()
     stated = {} if sources.stated is None else {"kafka.version": sources.stated}
     return [ClusterConfiguration(stated | found.settings | each, named, notices) for each in sources.unknown]
@@ -230,7 +238,7 @@ def _standing(partition: DescribedPartition) -> tuple[bool, bool]:
 def _values(configuration: ClusterConfiguration) -> tuple[Any, ...]:
     """Return what makes a configuration distinct: its values, wherever they come from, and how its partitions stand."""
     values = tuple((key, each.value) for key, each in sorted(configuration.settings.items()))
-    return values, *{_standing(each) for each, _ in configuration.partitions.values()}
+    return values, configuration.is_internal, *{_standing(each) for each, _ in configuration.partitions.values()}
 
 
 def _of_topic(sources: Sources, topic: Topic) -> list[ClusterConfiguration]:
@@ -307,7 +315,8 @@ def _joined(notices: Iterable[Notice]) -> tuple[Notice, ...]:
 
 def _several(same: list[Notice]) -> Notice:
     topics = dict.fromkeys(topic for each in same for topic in each.topics)
-    return replace(same[0], where=f"{same[0].where} and {len(same) - 1} more", topics=tuple(topics))
+    where = f"{same[0].where} and {len(same) - 1} more" if same[0].where else ""
+    return replace(same[0], where=where, topics=tuple(topics))
 
 
 def _least_known(same: list[ClusterConfiguration]) -> dict[str, Setting]:
@@ -334,6 +343,7 @@ def read_cluster(
     controller_properties: Paths = None,
     producer_properties: Paths = None,
     consumer_properties: Paths = None,
+    applications: Paths = None,
     kafka_version: str | None = None,
     given: Collection[str] = (),
 ) -> list[ClusterConfiguration]:
@@ -351,6 +361,7 @@ def read_cluster(
         "controller_properties": controller_properties,
         "producer_properties": producer_properties,
         "consumer_properties": consumer_properties,
+        "applications": applications,
     }
     every = read_sources(paths, kafka_version, given)
     topics = _topics(every[0].described)

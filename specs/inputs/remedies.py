@@ -14,6 +14,7 @@ from neverlost.model.kraft.mechanisms import NEWEST, parsed, version_text
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.configuration.power_loss import FLUSH
 from neverlost.specs.defects import DEFECTS, Defect
+from neverlost.specs.inputs.internal_topics import internal_topic
 from neverlost.specs.setting import Origin, SourcePlace
 
 Changes = Mapping[str, str]
@@ -48,9 +49,11 @@ COST_OF_STOPPING = 5
 """What it costs more if one replica out of the ISR stops the writes."""
 
 DRAWBACKS = {
-    FLUSH: "every record is flushed before it is acknowledged, which costs throughput",
-    FACTOR: "partitions have to be reassigned",
+    FLUSH: "an fsync for every batch; measure before you use it",
+    FACTOR: "partitions have to be reassigned, and each copy takes its disk",
     "acks": "the producer waits for the ISR",
+    "unclean.leader.election.enable": "a partition whose ISR is gone stays offline until one of its members is back",
+    VERSION: "an upgrade of every broker",
 }
 """What a change costs."""
 
@@ -114,7 +117,24 @@ def strongest(found: Iterable[Changes]) -> Changes:
 
 def in_words(changes: Changes) -> list[str]:
     """Return each change as people write it."""
-    return ["the ISR (every replica back in it)" if key == OUTSIDE else f"{key}={value}" for key, value in changes.items()]
+    return ["every replica back into the ISR" if key == OUTSIDE else f"{key}={value}" for key, value in changes.items()]
+
+
+def request(changes: Changes, now: Mapping[str, object]) -> str:
+    """Return the changes as a request, each with what is set now."""
+    settings = [
+        f"{key}={value} (now {_written(now.get(key))})" for key, value in changes.items() if key not in (OUTSIDE, VERSION)
+    ]
+    found = ["first get every replica back into the ISR"] if OUTSIDE in changes else []
+    found += [f"upgrade to Kafka {changes[VERSION]}"] if VERSION in changes else []
+    found += [f"set {' and '.join(settings)}"] if settings else []
+    text = ", then ".join(found)
+    return text[:1].upper() + text[1:]
+
+
+def _written(value: object) -> str:
+    """Return a present value as people write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _makes_sense(changes: Changes, acks: str) -> bool:
@@ -175,6 +195,7 @@ def commands(chosen: Chosen, changes: Changes) -> list[Command]:
         found += _of_topics(chosen, of_topics)
     if FACTOR in changes:
         found += _more_replicas(chosen, changes[FACTOR])
+    found += _own_keys(chosen, changes)
     if "acks" in changes:
         setting = chosen.settings.get("acks")
         where = setting.where if setting is not None and setting.how == Origin.FILE else "every producer's configuration"
@@ -206,6 +227,18 @@ def _more_replicas(chosen: Chosen, factor: str) -> list[Command]:
         return [Command(f"replicas: {factor}", where) for where in declared]
     plan = f"kafka-reassign-partitions.sh {SERVER} --execute --reassignment-json-file plan.json"
     return [Command(f"{plan}  # with {factor} replicas for each partition")]
+
+
+def _own_keys(chosen: Chosen, changes: Changes) -> list[Command]:
+    """Return the settings with which programs of Kafka make their own topics: they hold for topics that are made anew."""
+    known = filter(None, (internal_topic(topic_of(each)) for each in chosen.subjects))
+    lines = [
+        (key, changes[of], each.file)
+        for each in known
+        for key, of in ((each.factor, FACTOR), (each.least, LEAST))
+        if of in changes
+    ]
+    return [Command(f"{key}={value}", where) for key, value, where in dict.fromkeys(lines) if key]
 
 
 def _is_declared(place: SourcePlace | None) -> bool:

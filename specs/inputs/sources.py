@@ -28,8 +28,10 @@ from neverlost.specs.configuration.version_defaults import (
     shown,
 )
 from neverlost.specs.errors import InputError, quote
+from neverlost.specs.inputs.clients.applications import Application, read_applications, require_topics
 from neverlost.specs.inputs.clients.producer import Producer, assumed_producer, consumer_notices, decide
 from neverlost.specs.inputs.clients.read import read_clients
+from neverlost.specs.inputs.internal_topics import acks_of_writer
 from neverlost.specs.inputs.recognise import read_described
 from neverlost.specs.inputs.syntax.known_keys import DECISIVE, known_to, unknown_keys
 from neverlost.specs.inputs.syntax.properties import read_properties
@@ -97,7 +99,7 @@ class SharedValue:
 class Sources:
     """Everything that was read.  `stated` is the version as a file states it, or as it is assumed.  `unknown` are the values
     that what no file shows may have together.  `given` are keys that are set elsewhere, about which nothing needs to be
-    assumed."""
+    assumed.  `applications` say who writes which topic, and `producer` who writes any other."""
 
     described: Described
     server: Settings
@@ -111,9 +113,23 @@ class Sources:
     static: Mapping[str, SharedValue]
     unknown: tuple[Settings, ...]
     given: Collection[str]
+    applications: tuple[Application, ...]
+
+    def producer_of(self, topic: str | None) -> tuple[Producer, tuple[Notice, ...]]:
+        """Return who writes a topic, the least safe of several, with what is said of it: the applications that name it, the
+        program of Kafka whose own it is, else the producer that is given or assumed."""
+        clients = [client for each in self.applications if topic and each.writes(topic) for client in each.clients]
+        own = None if clients or topic is None else acks_of_writer(topic, self.server)
+        if own is not None:
+            return Producer(own[0], self.default["enable.idempotence"], own[1]), own[1]
+        found = decide(clients, self.version, self.default) if clients else self.producer
+        return found, tuple(each for each in found.notices if each.kind != NoticeKind.ASSUMED or "acks" not in self.given)
 
 
-OPTIONS = ("describe", "configs", "server_properties", "controller_properties", "producer_properties", "consumer_properties")
+OPTIONS = (
+    *("describe", "configs", "server_properties", "controller_properties"),
+    *("producer_properties", "consumer_properties", "applications"),
+)
 """What files are given by, as parameters; on the command line with dashes."""
 
 
@@ -135,14 +151,15 @@ def read_sources(paths: Mapping[str, Paths], kafka_version: str | None, given: C
     controller = _read_static(controllers, "--controller-properties") if controllers else None
     producers = [each for path in listed["producer_properties"] for each in read_clients(path, "producer")]
     consumers = [each for path in listed["consumer_properties"] for each in read_clients(path, "consumer")]
+    applications = [each for path in listed["applications"] for each in read_applications(path)]
+    require_topics(applications, [*described.topics, *described.configs])
     is_cluster = bool(server or controller or listed["describe"] or listed["configs"])
     is_asked = is_cluster and "model" not in given
 
     def under(stated: Setting | None, version: Version | None) -> Sources:
         default = list_defaults(version)
         producer = decide(producers, version, default) if producers else assumed_producer(version, default)
-        notices = [each for each in producer.notices if each.kind != NoticeKind.ASSUMED or "acks" not in given]
-        notices += [notice for each in consumers for notice in consumer_notices(each.settings)]
+        notices = [notice for each in consumers for notice in consumer_notices(each.settings)]
         notices += [each for each in described.notices if not each.topics] + not_modelled(server)
         if version is not None:
             _require_kraft(server, version)
@@ -160,6 +177,7 @@ def read_sources(paths: Mapping[str, Paths], kafka_version: str | None, given: C
             static={key: _static(server, controller, default, key, bool(server)) for key in TOPIC_KEYS},
             unknown=unknown,
             given=given,
+            applications=tuple(applications),
         )
 
     version = _version([*flag, *described.versions], described.metadata)

@@ -53,6 +53,24 @@ DESCRIBED = (
 )
 
 
+def test_the_readme_begins_with_one_s_own_topics_and_their_gate(tmp_path: Path) -> None:
+    """Its first commands, as they stand there: the answer about two topics, and the gate that says the same."""
+    (tmp_path / "topics.txt").write_text(DESCRIBED)
+    shutil.copy(DATA / "kafka" / "formats" / "features-3.9-pasted.txt", tmp_path / "features.txt")
+    commands = re.findall(r"^neverlost (.*)$", block("own topics", "sh"), flags=re.MULTILINE)
+    assert README.index("<!-- own topics -->") < README.index("```console") < README.index("<!-- main command -->")
+    answer, gate = (neverlost(*shlex.split(each), cwd=tmp_path) for each in commands)
+    counts = "1 loses records when one broker loses data and another is slow; 1 is safe with one broker lost and one slow"
+    assert answer.returncode == 0 and counts in answer.stdout and "Bugs of Kafka 3.9 as released" in answer.stdout
+    lines = [line.split()[:3] for line in gate.stdout.splitlines() if line.startswith(("VIOLATED", "HOLDS"))]
+    assert gate.returncode == 12 and lines[:2] == [["VIOLATED", "1", "clicks"], ["HOLDS", "1", "orders"]]
+
+
+def test_no_document_names_a_release_that_does_not_exist() -> None:
+    for page in (ROOT / "README.md", ROOT / "action.yml"):
+        assert "pip install neverlost" not in page.read_text(), page.name
+
+
 def test_the_way_from_one_s_own_cluster_to_a_verified_report(tmp_path: Path) -> None:
     (tmp_path / "topics.txt").write_text(DESCRIBED)
     shutil.copy(DATA / "kafka" / "formats" / "features-3.9-pasted.txt", tmp_path / "features.txt")

@@ -29,7 +29,7 @@ def test_explore_counts() -> None:
 def test_check_finds_replays_and_refuses_a_changed_trace(tmp_path: Path) -> None:
     done = neverlost("check", *TRUNCATING, "--out", str(tmp_path / "out"))
     assert done.returncode == 12
-    assert "VIOLATED" in done.stdout and "(9 steps; no faults)" in done.stdout and "lost: m1" in done.stdout
+    assert "VIOLATED" in done.stdout and "without any fault (9 steps)" in done.stdout and "lost: m1" in done.stdout
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     assert result["properties"] == [
         {"name": "strong-isr", "verdict": "violated", "steps": 9, "faults": {}, "trace": "strong-isr.itf.json"}

@@ -48,18 +48,20 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
     """The last member of an ISR, a topic without a spare replica and an offline partition forbid a stop."""
     done = roll(tmp_path, "--at-a-time", "2")
     assert done.returncode == 13, done.stderr
-    found = {line.split()[1]: line for line in done.stdout.splitlines() if line.startswith("broker")}
-    assert list(found) == ["102", "103", "104", "101", "105", "106", "107"]
+    first, *lines = [each for each in done.stdout.splitlines() if not each.startswith("settings")]
+    assert first == "No go: 3 of 7 brokers may be stopped now."
+    found = {line.split()[1]: line for line in lines if line.startswith("broker")}
+    assert list(found) == ["101", "105", "106", "107"]
     assert found["101"].startswith("broker 101 must not be stopped: writes stop on orders-0.")
     assert all("writes stop on strict-0" in found[each] for each in ("105", "106"))
     assert all("offline already on gone-0" in found[each] for each in ("106", "107"))
-    assert "may be stopped. If another then loses data: LOST" in found["104"] and "is killed: writes stop on" in found["104"]
-    assert [line for line in done.stdout.splitlines()[7:] if not line.startswith("settings")] == [
-        "Restart 2 at a time: 102 and 104, then 103; go on when every ISR is what it was.",
+    assert lines[4:] == [
+        "Restart 2 at a time: 102 and 104, then 103; wait until every partition has the ISR it had before.",
         "Before the others, orders-0: wait until 102 is in the ISR again.",
-        "Before the others, strict-0: no replica can be spared even when all are in sync (RF 2, min ISR 2): "
+        "Before the others, strict-0: stopping any broker takes a replica that is needed (RF 2, min ISR 2): "
         "add one, or lower min ISR.",
         "Before the others, gone-0: it is offline; bring back a replica of its last ISR or ELR.",
+        "While a broker is down, another that loses data may lose records on orders-0, orders-1, orders-2 and 1 more.",
         "assumed: acks=all",
         "assumed: enable.idempotence=true",
     ]
@@ -70,7 +72,7 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
     [
         ("101,102", "1", "a stop can lose a record with acks=1, even when all are in sync: use acks=all.", 12),
         ("101,102", "0", "a stop can lose a record with acks=0, even when all are in sync: use acks=all.", 12),
-        ("101", "all", "no replica can be spared even when all are in sync (RF 1, min ISR 1): add one.", 13),
+        ("101", "all", "stopping any broker takes a replica that is needed (RF 1, min ISR 1): add one.", 13),
     ],
 )
 def test_what_comes_first_is_about_the_cause(tmp_path: Path, replicas: str, acks: str, says: str, status: int) -> None:
@@ -92,7 +94,7 @@ def test_what_comes_first_is_about_the_cause(tmp_path: Path, replicas: str, acks
         "defects=fixed",
     )
     lines = [each for each in done.stdout.splitlines() if not each.startswith(("assumed: ", "settings"))]
-    assert done.returncode == status and lines[-1] == f"Before the others, orders-0: {says}"
+    assert done.returncode == status and f"Before the others, orders-0: {says}" in lines
 
 
 def test_limits_of_faults_and_of_brokers_are_refused(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_without_a_producer_the_default_of_the_version_is_assumed_whatever_else_
             for found in read_cluster(kafka_version=version, **files):
                 assert found.settings["acks"].value == acks
                 assert found.settings["acks"].how == Origin.ASSUMED
-                start = f"acks={acks} is assumed, for no file shows a producer (Kafka {version}'s default)"
+                start = f"no producer file is given: assuming acks={acks} (Kafka {version}'s default)"
                 assert said(found, NoticeKind.ASSUMED)[0].startswith(start)
         assert not [
             each

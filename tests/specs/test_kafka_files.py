@@ -847,7 +847,7 @@ FAULTS = ("--set", "faults.lossy_crash=1", "--set", "faults.isr_shrink=2", "--se
 def test_check_gives_a_verdict_for_each_distinct_configuration():
     found = check("--describe", DATA / "describe-3.9.txt", "--set", "model=kraft", *FAULTS, "--json", "-")
     assert [line.split(" (")[0] for line in found.stderr.splitlines()] == [
-        "neverlost: warning: acks=all is assumed, for no file shows a producer",
+        "neverlost: warning: no producer file is given: assuming acks=all",
         "neverlost: warning: topic 'clicks' is offline now",
         "neverlost: warning: clicks-1",
     ]

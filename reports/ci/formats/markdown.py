@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neverlost.reports.ci.verdicts.gate_verdict import GateResult
-from neverlost.reports.documents.answers import Group, general_notices, group_by_answer, list_topics
+from neverlost.reports.documents.answers import Group, general_notices, group_by_answer, list_topics, remedy_lines
 from neverlost.reports.wording.merged_rows import value_text, where_violated
 from neverlost.reports.wording.provenance import assumed_lines, notice_sentence
 from neverlost.specs.configuration.keys import is_without_faults
@@ -40,8 +40,7 @@ def _check(result: GateResult) -> str:
 def _change(group: Group) -> str:
     if group.remedy is None:
         return ""
-    known = " (as designed it holds: a known defect)" if group.remedy["holds_as_designed"] else ""
-    return (f"`{group.change}`: decided, then it holds" if group.remedy["changes"] else group.change) + known
+    return " ".join(remedy_lines(group.remedy))
 
 
 def _cell(text: str) -> str:

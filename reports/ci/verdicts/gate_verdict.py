@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from neverlost.reports.documents.answers import brief_settings, cause
+from neverlost.reports.documents.answers import brief_settings, cause, remedy_lines
 from neverlost.reports.documents.sweep import cell_name
 from neverlost.reports.page.render import cite
 from neverlost.specs.setting import Origin
@@ -53,7 +53,7 @@ class GateVerdict:
     def advice(self) -> str:
         """Return what to change, as a sentence to append."""
         remedy = self.cell.get("remedy") or {}
-        return f" Change {remedy['says']}: decided, then it holds." if remedy.get("changes") else ""
+        return f" {remedy_lines(remedy)[0]}" if remedy.get("changes") else ""
 
     @property
     def assumed(self) -> str:

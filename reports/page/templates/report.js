@@ -344,12 +344,8 @@ function card(group, searched) {
   }
   const why = make("div", {});
   if (group.cause) why.append(make("p", {}, make("b", {}, "How: "), group.cause));
-  if (remedy) {
-    why.append(remedy.changes && Object.keys(remedy.changes).length
-      ? make("p", {}, make("b", {}, "Change: "), make("code", {}, remedy.says), " (decided: then it holds)", remedy.drawbacks.length ? "; " + remedy.drawbacks.join("; ") : "")
-      : make("p", {}, make("b", {}, "Change: "), remedy.says));
-    if (remedy.holds_as_designed) why.append(make("p", {}, "As designed it holds: what loses is a known defect of this version",
-      remedy.defects.length ? ": " + remedy.defects.map(each => `${each.name} (${each.report})`).join(", ") : "", "."));
+  if (remedy.length) {
+    why.append(make("p", {}, make("b", {}, remedy[0])), ...remedy.slice(1).map(each => make("p", {}, each)));
     if (group.commands.length) why.append(make("details", {open: group.commands.length < 4},
       make("summary", {}, `${group.commands.length} command${group.commands.length === 1 ? "" : "s"}`), make("pre", {}, group.commands.join("\n"))));
   }

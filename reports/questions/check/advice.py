@@ -1,5 +1,6 @@
 """Advice for a violated configuration: the smallest change of its settings with which everything that was asked holds.  Every
-change is decided as the configuration itself was; a change that could not be decided is not advised."""
+change is decided as the configuration itself was or, where bugs of the release lose whatever is set, as Kafka is designed; a
+change that could not be decided is not advised, and for several topics none that flushes every record."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.question_id import question_id
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict
 from neverlost.specs.configuration.choose import Chosen, change_settings
+from neverlost.specs.configuration.power_loss import FLUSH
 from neverlost.specs.defects import Defect
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs import remedies
@@ -32,9 +34,9 @@ DecideAll = Callable[[Sequence[Chosen], Sequence[Property]], Sequence[Sequence[C
 @dataclass(frozen=True)
 class Remedy:
     """A change that mends a violated configuration: `changes` by key, the changed configuration, its outcome, and the
-    `commands` that make the change. Without changes nothing that was `tried` helps; `undecided` are the changes whose search
-    took too long to say. With `holds_as_designed` it is known defects of the version that lose; `defects` are those of which
-    mending one alone is enough."""
+    `commands` that make the change. `only_as_designed` says that it mends Kafka as designed, not as released. Without changes
+    nothing that was `tried` helps; `undecided` are the changes whose search took too long to say. With `holds_as_designed` it
+    is known defects of the version that lose; `defects` are those of which mending one alone is enough."""
 
     tried: int
     changes: Changes = field(default_factory=dict)
@@ -45,6 +47,8 @@ class Remedy:
     holds_as_designed: bool = False
     defects: tuple[Defect, ...] = ()
     undecided: int = 0
+    only_as_designed: bool = False
+    request: str = ""
 
     def document(self) -> dict[str, Any]:
         """Return the remedy for a result document: the changes, and the changed configuration that was decided."""
@@ -55,6 +59,8 @@ class Remedy:
             "commands": [each.document() for each in self.commands],
             "tried": self.tried,
             "undecided": self.undecided,
+            "request": self.request,
+            "only_as_designed": self.only_as_designed,
             "holds_as_designed": self.holds_as_designed,
             "defects": [{"name": each.name, "report": each.report, "says": each.says} for each in self.defects],
         }
@@ -70,6 +76,9 @@ class Remedy:
         """The change as a sentence."""
         if self.changes:
             return ", ".join(remedies.in_words(self.changes))
+        if self.holds_as_designed:
+            names = " with ".join(f"{each.name} ({each.report})" for each in self.defects) or "several bugs together"
+            return f"your settings are right; this Kafka loses it by {names}"
         return f"no change that was tried helps ({self.tried} tried)"
 
 
@@ -82,23 +91,33 @@ class Advisor:
         self._known: dict[Key, Outcome] = {}
         self._tried: dict[Key, Outcome] = {}
 
-    def remedy(self, chosen: Chosen, asked: Sequence[Property]) -> Remedy:
+    def remedy(self, chosen: Chosen, asked: Sequence[Property], is_one: bool = True) -> Remedy:
         """Find the smallest change that mends a configuration, and whether a known defect is what loses records. Where all
-        settings at their safest together do not help, only upgrades are tried further."""
+        settings at their safest together do not help, only upgrades are tried further; where none does, what helps as
+        designed.  Unless it `is_one` topic, none that flushes every record."""
         self._tried.clear()
-        todo = [each for each in remedies.candidates(chosen) if remedies.is_possible(chosen, each)][:MOST_TRIED]
+        possible = [each for each in remedies.candidates(chosen) if remedies.is_possible(chosen, each)]
+        todo = [each for each in possible if is_one or FLUSH not in each][:MOST_TRIED]
         plain = [each for each in todo if not remedies.is_upgrade(each)]
         if len(plain) > 1 and self._holds(chosen, remedies.strongest(plain), asked) is None:
             todo = [each for each in todo if remedies.is_upgrade(each)]
         found = next(((changes, *held) for changes in todo if (held := self._holds(chosen, changes, asked))), None)
-        tried, undecided = len(self._tried), sum(each.reason is not None for each in self._tried.values())
         designed, defects = self._as_designed(chosen, asked)
+        only_as_designed = found is None and not designed and bool(remedies.defects_in(chosen))
+        if only_as_designed and chosen.configuration.get(remedies.FIXED) == "shipped":
+            mended = ((each, {**each, remedies.FIXED: "fixed"}) for each in plain)
+            found = next(
+                ((each, *held) for each, and_mended in mended if (held := self._holds(chosen, and_mended, asked))), None
+            )
+        tried, undecided = len(self._tried), sum(each.reason is not None for each in self._tried.values())
         if found is None:
             return Remedy(tried, holds_as_designed=designed, defects=defects, undecided=undecided)
         changes, new, outcome = found
         drawbacks = tuple(remedies.drawbacks(changes, int(chosen.configuration[remedies.FACTOR])))
         commands = tuple(remedies.commands(chosen, changes))
-        return Remedy(tried, changes, drawbacks, new, outcome, commands, designed, defects, undecided)
+        request = remedies.request(changes, chosen.configuration)
+        rest = (commands, designed, defects, undecided, only_as_designed, request)
+        return Remedy(tried, changes, drawbacks, new, outcome, *rest)
 
     def _as_designed(self, chosen: Chosen, asked: Sequence[Property]) -> tuple[bool, tuple[Defect, ...]]:
         """Decide the configuration with every known defect mended, and list the defects that suffice if mended alone."""

@@ -45,6 +45,7 @@ def check(
     controller_properties: Path | Sequence[Path] | None = None,
     producer_properties: Path | Sequence[Path] | None = None,
     consumer_properties: Path | Sequence[Path] | None = None,
+    applications: Path | Sequence[Path] | None = None,
     kafka_version: str | None = None,
     properties: Iterable[str] | None = None,
     out: Path | None = None,
@@ -71,6 +72,8 @@ def check(
     Errors: `InputError` for bad input, before anything is searched.
     """
     request = RunOptions(**search)
+    if redact and applications:
+        raise InputError("--redact does not replace the names in --applications; give --producer-properties instead")
     properties = [properties] if isinstance(properties, str) else list(properties or ()) or None
     arguments = {
         "settings": settings,
@@ -81,6 +84,7 @@ def check(
         "controller_properties": controller_properties,
         "producer_properties": producer_properties,
         "consumer_properties": consumer_properties,
+        "applications": applications,
         "kafka_version": kafka_version,
         "topics": topics,
     }
@@ -192,7 +196,8 @@ def _find_remedies(
     ]
     found: dict[int, Remedy] = {}
     for number in broken:
-        remedy = advisor.remedy(every[number], choose_properties(every[number].model, properties))
+        asked = choose_properties(every[number].model, properties)
+        remedy = advisor.remedy(every[number], asked, len({topic for each in every for topic in each.subjects}) <= 1)
         if interrupts.have_come():  # nothing was tried to its end
             break
         found[number] = remedy

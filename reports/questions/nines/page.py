@@ -149,4 +149,11 @@ def _nines(document: Mapping[str, Any]) -> Iterable[Section]:
     yield Section("What is assumed", lines=document["assumptions"])
 
 
-REPORT = TableReport(describe.SCHEMA, "how likely a loss is", YEARLY, _nines, has_own_text=True)
+def _answer(document: Mapping[str, Any]) -> list[str]:
+    """Return the bound of the configuration with the fewest nines, and of how many it is the worst."""
+    worst = min(document["nines"].values(), key=describe.sort_key)
+    first, *_ = describe.sentences(worst)
+    return [first if len(document["nines"]) == 1 else f"The worst of {len(document['nines'])}, {worst['label']}: {first}"]
+
+
+REPORT = TableReport(describe.SCHEMA, "how likely a loss is", YEARLY, _nines, _answer, has_own_text=True)

@@ -215,7 +215,7 @@ class _Cluster:
                 return f"a stop can lose a record with acks={settings['acks']}, even when all are in sync: use acks=all"
             return f"a stop can lose a record even when all are in sync (RF {factor}, min ISR {least}): see neverlost tolerance"
         lower = ", or lower min ISR" if least > 1 else ""
-        return f"no replica can be spared even when all are in sync (RF {factor}, min ISR {least}): add one{lower}"
+        return f"stopping any broker takes a replica that is needed (RF {factor}, min ISR {least}): add one{lower}"
 
     def order(self, at_a_time: int) -> list[list[str]]:
         """Return groups of brokers that may be stopped together, one group after the other."""

@@ -6,39 +6,73 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from neverlost.reports.wording.merged_rows import pluralize
+from neverlost.reports.wording.table_words import LOST, OK, UNDECIDED
+from neverlost.specs.setting import NoticeKind
 
 FURTHER = {"data_loss": "loses data", "kill": "is killed", "fence": "is cut off"}
-"""How a further fault reads after "if another then"."""
+"""How a further fault reads after "another broker that"."""
 
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:
-    """Yield a line for each broker, those that may be stopped first; then the order, and what to do first."""
+    """Yield whether to go on, what stands against each broker that may not be stopped, the order, what to do first, and what
+    may happen meanwhile."""
+    yield verdict(document)
+    is_left_out = any(each["kind"] == NoticeKind.LEFT_OUT for each in document["notices"])
+    hint = "" if is_left_out else "; give it more time with --time-limit"
     for broker, each in document["brokers"].items():
         wrong = describe_stop(each["now"])
-        is_open = wrong.startswith("not decided")
-        stop = f"{'may not be safe to stop' if is_open else 'must not be stopped'}: {wrong}" if wrong else "may be stopped"
-        then = [f"{words}: {describe_stop(each['then'][name]) or 'ok'}" for name, words in FURTHER.items()]
-        yield f"broker {broker} {stop}. If another then {'; '.join(then)}."
+        if wrong.startswith(UNDECIDED):
+            yield f"broker {broker}: unknown, which is not a no ({wrong}){hint}."
+        elif wrong:
+            yield f"broker {broker} must not be stopped: {wrong}."
     yield from order(document)
+    yield from meanwhile(document)
 
 
 def order(document: Mapping[str, Any]) -> Iterable[str]:
     """Yield the order in which to restart brokers, and what to do before."""
     groups = ", then ".join(" and ".join(each) for each in document["order"])
     if groups:
-        yield f"Restart {document['at_a_time']} at a time: {groups}; go on when every ISR is what it was."
+        yield f"Restart {document['at_a_time']} at a time: {groups}; wait until every partition has the ISR it had before."
     yield from (f"Before the others, {name_partitions(each['partitions'])}: {each['do']}." for each in document["first"])
+
+
+def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
+    """Yield on which partitions a further fault while a broker is down can lose a record; faults that lose the same as one."""
+    is_designed = document["sources"].get("defects", {}).get("value") == "fixed"
+    bugs = "" if is_designed else " (Kafka as released, with its known bugs: see neverlost tolerance)"
+    found: dict[tuple[bool, tuple[str, ...]], list[str]] = {}
+    for fault, words in FURTHER.items():
+        says = [each["then"][fault] for each in document["brokers"].values()]
+        lost = {name for each in says for word, names in each.items() if word.startswith(LOST) for name in names}
+        unknown = {name for each in says for name in each.get(UNDECIDED, ())} - lost
+        for is_lost, which in ((True, lost), (False, unknown)):
+            if which:
+                found.setdefault((is_lost, tuple(sorted(which))), []).append(words)
+    for (is_lost, names), faults in found.items():
+        what = "may lose records" if is_lost else "is not decided"
+        where = f"on {name_partitions(list(names))}{bugs if is_lost else ''}"
+        yield f"While a broker is down, another that {' or '.join(faults)} {what} {where}."
 
 
 def describe_stop(says: dict[str, list[str]]) -> str:
     """Return what a stop does to which partitions, the worst first; an empty text if nothing happens."""
-    return "; ".join(f"{each} on {name_partitions(names)}" for each, names in reversed(says.items()) if each != "ok")
+    found: dict[str, list[str]] = {}
+    for word, names in reversed(says.items()):
+        found.setdefault(word.partition(",")[0], []).extend(names if word != OK else ())
+    return "; ".join(f"{WORDS.get(each, each)} on {name_partitions(names)}" for each, names in found.items() if names)
+
+
+WORDS = {LOST: "an acknowledged record can be lost"}
 
 
 def verdict(document: Mapping[str, Any]) -> str:
-    """Return a sentence with how many brokers may be stopped now."""
+    """Return go or no go, with how many brokers may be stopped now."""
     may = [each["may_be_stopped"] for each in document["brokers"].values()]
-    return f"{sum(may)} of {pluralize(len(may), 'broker')} may be stopped now"
+    unknown = [broker for broker, each in document["brokers"].items() if UNDECIDED in each["now"]]
+    word = "Go" if all(may) else "Unknown" if len(unknown) == len(may) - sum(may) else "No go"
+    may_stop = "are known to be safe to stop now" if word == "Unknown" else "may be stopped now"
+    return f"{word}: {sum(may)} of {pluralize(len(may), 'broker')} {may_stop}."
 
 
 def name_partitions(partitions: list[str], most: int = 3) -> str:

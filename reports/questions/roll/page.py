@@ -8,27 +8,25 @@ from typing import Any
 from neverlost.reports.page.tables import Section, Table, TableCell, TableReport
 from neverlost.reports.questions.roll import document as roll_document
 from neverlost.reports.wording import provenance
-from neverlost.reports.wording.table_words import KINDS, OK
+from neverlost.reports.wording.table_words import KINDS
 
-BROKERS = "The brokers one at a time: what a stop does now, and what it does if another broker then suffers something further."
+BROKERS = "The brokers one at a time: what a stop does now."
 
 
 def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
     """Yield the one section of the page: a row for each broker, those that may be stopped first."""
-    head = ["broker", "stopped", *(f"then another {words}" for words in roll_document.FURTHER.values())]
+    head = ["broker", "stopped now"]
     rows = [
         [
             TableCell(broker),
             _stop(each["now"], "may be stopped"),
-            *(_stop(each["then"][name], OK) for name in roll_document.FURTHER),
         ]
         for broker, each in document["brokers"].items()
     ]
     cell = {"settings": document["sources"], "notices": document["notices"]}
     yield Section(
         "Brokers",
-        verdict=TableCell(roll_document.verdict(document), str(document["verdict"])),
-        lines=list(roll_document.order(document)),
+        lines=list(roll_document.meanwhile(document)),
         tables=[Table("which brokers may be stopped", head, rows, has_sentences=True)],
         notices=provenance.notices(cell),
         settings=provenance.sources(cell),
@@ -44,4 +42,8 @@ def _stop(says: dict[str, list[str]], otherwise: str) -> TableCell:
     return TableCell(roll_document.describe_stop(says) or otherwise, worst)
 
 
-REPORT = TableReport("neverlost.roll/1", "which brokers may be stopped", BROKERS, _roll)
+def _answer(document: Mapping[str, Any]) -> list[str]:
+    return [roll_document.verdict(document), *roll_document.order(document)]
+
+
+REPORT = TableReport("neverlost.roll/1", "which brokers may be stopped", BROKERS, _roll, _answer)

@@ -134,7 +134,8 @@ def tolerance(
 
     def make(numbers: Sequence[int]) -> list[ToleranceSubject]:
         for each in numbers:
-            made[each] = _subject(labels[each], every[each], more[each], tuple(beside or ()), tables)
+            is_advised = each == numbers[0]  # as designed, where both are asked: no setting mends a bug
+            made[each] = _subject(labels[each], every[each], more[each], tuple(beside or ()), tables, is_advised)
             if (then := after[each]) is not None:
                 table = tables.of(then, more[each])
                 assert table is not None
@@ -223,6 +224,10 @@ def merge_equal(every: Sequence[Chosen]) -> list[Chosen]:
             same[0],
             subjects=tuple(dict.fromkeys(name for each in same for name in each.subjects)),
             notices=tuple(dict.fromkeys(notice for each in same for notice in each.notices)),
+            brokers={name: one for each in same for name, one in each.brokers.items()},
+            places={name: one for each in same for name, one in each.places.items()},
+            out={name: one for each in same for name, one in each.out.items()},
+            reassigned=tuple(dict.fromkeys(name for each in same for name in each.reassigned)),
         )
         for same in found.values()
     ]
@@ -335,10 +340,12 @@ def _contradiction(chosen: Chosen, more: Mapping[str, Any]) -> str | None:
         return str(problem)
 
 
-def _subject(label: str, chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tables: Tables) -> ToleranceSubject:
+def _subject(
+    label: str, chosen: Chosen, more: Mapping[str, Any], beside: Sequence[str], tables: Tables, is_advised: bool
+) -> ToleranceSubject:
     table = tables.of(chosen, more)
     assert table is not None
-    others, is_advised = {}, not more and AXES[1] in chosen.model.keys and chosen.left_out is None
+    others, is_advised = {}, is_advised and not more and AXES[1] in chosen.model.keys and chosen.left_out is None
     for name in dict.fromkeys((*beside, *LOOKED_UP)):
         limit = {f"faults.{name}": AnyNumber()}
         if name in beside:
@@ -353,10 +360,9 @@ def _subject(label: str, chosen: Chosen, more: Mapping[str, Any], beside: Sequen
 
 
 def _find_advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.Changes, Tolerance] | None:
-    """Find the smallest change of settings that leaves the fewest cells in which a record can be lost, among changes whose
-    table the atlas knows."""
-    lost = describe.count_losses(table)
-    best: tuple[int, remedies.Changes, Tolerance] | None = None
+    """Find the cheapest change of settings with which more brokers are needed for a loss or, where none is, with which fewer
+    cells lose a record, among changes whose table the atlas knows."""
+    lost, danger, second = describe.count_losses(table), describe.danger(table.entries), None
     for changes in remedies.candidates(chosen):
         if "flush.messages" in changes or not remedies.is_possible(chosen, changes):
             continue
@@ -364,12 +370,12 @@ def _find_advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[reme
             other = tables.of(change_settings(chosen, changes), {}, known_only=True)
         except InputError:
             continue
-        if other is None or describe.stops_earlier(other, table):
+        if other is None or describe.stops_earlier(other, table) or describe.still_lost(table, other) >= lost:
             continue
-        left = describe.still_lost(table, other)
-        if left < (best[0] if best else lost):
-            best = left, changes, other
-    return (best[1], best[2]) if best else None
+        if describe.danger(other.entries) > danger:
+            return changes, other
+        second = second or (changes, other)
+    return second
 
 
 def counterexample(table: Tolerance, spot: FaultBudget) -> tuple[System, Property, Behaviour] | None:
@@ -411,10 +417,18 @@ def _document(found: Sequence[ToleranceSubject]) -> dict[str, Any]:
             each.label: {
                 "changes": dict(each.advice[0]),
                 "commands": _commands(each),
-                "says": describe.advice(each.advice[0], each.table, each.advice[1]),
+                "says": str(said := describe.advice(each.advice[0], each.table, each.advice[1])),
+                "gains": said.gains,
+                "costs": list(said.costs),
             }
             for each in found
             if each.advice is not None
+        },
+        "now": {each.label: partitions_now(each.chosen) for each in found},
+        "bugs": {
+            each.label: [one.name for one in describe.defects_that_matter(each.table)]
+            for each in found
+            if describe.variant(each.chosen.configuration) == "as shipped"
         },
         "sources": {each.label: sources(each.chosen.settings) for each in reversed(found)},
         "notices": {each.label: [notice.document() for notice in each.chosen.notices] for each in found},
@@ -437,6 +451,32 @@ def _document(found: Sequence[ToleranceSubject]) -> dict[str, Any]:
             if each.proposed
         },
     }
+
+
+def partitions_now(chosen: Chosen) -> list[dict[str, Any]]:
+    """Return the described partitions that are not as they should be, each with its state and the brokers in sync now."""
+    found = []
+    for name, out in chosen.out.items():
+        replicas = chosen.brokers[name]
+        state = _state(chosen, len(replicas) - len(out), name in chosen.reassigned)
+        if state is not None:
+            found.append({"partition": name, "is": state, "in_sync": [each for each in replicas if each not in out]})
+    return found
+
+
+def _state(chosen: Chosen, in_sync: int, is_reassigned: bool) -> str | None:
+    """Return how a partition stands that has so many replicas in sync; None if it is as it should be."""
+    factor = chosen.configuration["replication.factor"]
+    least = min(chosen.configuration.get("min.insync.replicas", 1), factor)
+    if in_sync == 0:
+        return describe.OFFLINE
+    if in_sync < least and str(chosen.configuration["acks"]) not in ("0", "1"):
+        return describe.REFUSES
+    if is_reassigned:
+        return describe.MOVING
+    if in_sync == 1 < factor:
+        return describe.LAST
+    return describe.BEHIND if in_sync < factor else None
 
 
 def _commands(subject: ToleranceSubject) -> list[dict[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from neverlost.checker.engine.outcome import Verdict
@@ -27,6 +28,16 @@ ASKED = (ACKED, COMMITTED, "stays-writable")
 
 OF_TABLES = (*ASKED, "quorum-stays-writable")
 """What the sentences of a table can speak of."""
+
+
+OFFLINE, REFUSES, MOVING, LAST, BEHIND = (
+    "offline",
+    "refuses writes",
+    "being reassigned",
+    "hangs by its last replica",
+    "has a replica outside the ISR",
+)
+"""How a described partition stands that is not as it should be, the worst first."""
 
 
 def cell_answer(found: Tolerance, spot: FaultBudget) -> tuple[str, int | None]:
@@ -80,10 +91,10 @@ def table_lines(found: Tolerance) -> list[str]:
     """Return the table as lines: a row for each number of brokers that lose data, a column for each number of others out."""
     replicas = most_impaired(found)
     columns = [f"{out}" for out in range(replicas + 1)]
-    rows = [[f"{losing}", *row_texts(found, losing)] for losing in range(replicas + 1)]
-    lines = [["lose data", *columns], *rows]
+    rows = [[f"{losing}", *row_words(found, losing)] for losing in range(replicas + 1)]
+    lines = [["", *columns], *rows]
     widths = [max(len(line[place]) for line in lines if place < len(line)) for place in range(replicas + 2)]
-    head = " " * (widths[0] + 2) + f"others {_out(found)}, at once"
+    head = f"brokers that lose data at once (down) x other brokers {_out(found)} (across)"
     body = ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=False)).rstrip() for line in lines]
     return [head, *body]
 
@@ -94,10 +105,11 @@ def most_impaired(found: Tolerance) -> int:
     return max(spot.losing for spot in found.entries)
 
 
-def row_texts(found: Tolerance, losing: int) -> list[str]:
-    """Return a row of the table as texts; a dash if there are not so many replicas."""
+def row_words(found: Tolerance, losing: int) -> list[str]:
+    """Return a row of the table as words; a dash if there are not so many replicas."""
     replicas = most_impaired(found)
-    return [cell_text(found, FaultBudget(losing, out)) if losing + out <= replicas else "-" for out in range(replicas + 1)]
+    spots = [FaultBudget(losing, out) for out in range(replicas + 1)]
+    return [cell_answer(found, each)[0] if losing + each.out <= replicas else "-" for each in spots]
 
 
 def sentences(found: Tolerance) -> list[str]:
@@ -113,34 +125,25 @@ def sentences(found: Tolerance) -> list[str]:
     most = next((losing - 1 for losing in range(replicas + 2) if losing not in whole), replicas)
     lines = [_safe_sentence(most, found)] if most >= 0 else []
     if any(says[FaultBudget(0, out)] == LOST for out in range(replicas + 1)):
-        lines = [f"Brokers that are {_out(found)} are enough to lose a record."]
+        lines = [f"Brokers that are {_out(found)} are enough to lose a record: no disk has to fail."]
     for losing in range(most + 1, replicas + 1):
         outs = [spot.out for spot in safe if spot.losing == losing]
         if len(outs) > (losing == 0) and outs == list(range(len(outs))):
             most_out = max(outs)
             lines.append(
-                f"Nothing {_record_kind(found)} is lost while {_losing(losing)} and {_others(most_out)}"
+                f"Nothing {_record_kind(found)} is lost with {in_words(FaultBudget(losing, most_out))}"
                 + (", or fewer." if most_out > 1 else ".")
             )
-    lines += [
-        f"A record can be lost when {_losing(spot.losing)} while {_others(spot.out)}{_in_steps(found, spot)}."
-        for spot in _minimal(says, {LOST})
-    ]
-    stops = [spot for spot in _minimal(says, {*says.values()} - {OK}) if says[spot] == STOPS]
-    lines += [f"Writes stop when {_losing(spot.losing)} while {_others(spot.out)}." for spot in stops]
-    lines += [f"Not decided: {_losing(spot.losing)} while {_others(spot.out)}." for spot in _minimal(says, {UNDECIDED})]
+    lines += [f"A record can be lost with {in_words(spot)}." for spot in minimal(says, {LOST})]
+    stops = [spot for spot in minimal(says, {*says.values()} - {OK}) if says[spot] == STOPS]
+    lines += [f"Writes stop with {in_words(spot)}: producers get NotEnoughReplicas, and nothing is lost." for spot in stops]
+    lines += [f"Not decided: {in_words(spot)}." for spot in minimal(says, {UNDECIDED})]
     if any(each.verdict is Verdict.INCONCLUSIVE and each.source == ATLAS for row in found.entries.values() for each in row):
         lines.append("What is not decided has too many states for the atlas; --again searches for it, as long as that takes.")
     return lines
 
 
-def _in_steps(found: Tolerance, spot: FaultBudget) -> str:
-    """Return `: N steps` for a loss of known length, else an empty text."""
-    steps = cell_answer(found, spot)[1]
-    return "" if steps is None else f": {pluralize(steps, 'step')}"
-
-
-def _minimal(says: Mapping[FaultBudget, str], wanted: Collection[str]) -> list[FaultBudget]:
+def minimal(says: Mapping[FaultBudget, str], wanted: Collection[str]) -> list[FaultBudget]:
     """Return the minimal cells with a wanted verdict: no cell with fewer faults has a wanted verdict."""
     found = [spot for spot in sorted(says) if says[spot] in wanted]
     return [spot for spot in found if not any(other != spot and other.is_within(spot) for other in found)]
@@ -148,7 +151,7 @@ def _minimal(says: Mapping[FaultBudget, str], wanted: Collection[str]) -> list[F
 
 def _out(found: Tolerance) -> str:
     """Return what the columns count, in words; a quorum does not drop members."""
-    return "slow, fenced or shut down" if OUT.key in found.model.keys else "slow or stopped"
+    return "slow, cut off or stopped" if OUT.key in found.model.keys else "slow or stopped"
 
 
 def _record_kind(found: Tolerance) -> str:
@@ -165,14 +168,12 @@ def _safe_sentence(most: int, found: Tolerance) -> str:
     return f"No {_record_kind(found)} record is lost while {data}, however often and however many others are {_out(found)}."
 
 
-def _losing(number: int) -> str:
-    if number == 0:
-        return "no broker loses data"
-    return "1 broker at a time loses data" if number == 1 else f"{number} brokers lose data at once"
-
-
-def _others(number: int) -> str:
-    return "no other is out" if number == 0 else f"{pluralize(number, 'other')} {'is' if number == 1 else 'are'} out"
+def in_words(spot: FaultBudget) -> str:
+    """Return what a cell of the table allows, such as `1 broker that loses data and 2 others out`."""
+    lost = {0: "", 1: "1 broker that loses data"}.get(spot.losing, f"{spot.losing} brokers that lose data together")
+    if not spot.losing:
+        return f"{pluralize(spot.out, 'broker')} out and none that loses data" if spot.out else "no broker out"
+    return f"{lost} and {pluralize(spot.out, 'other')} out" if spot.out else lost
 
 
 def rows(found: Tolerance) -> list[dict[str, Any]]:
@@ -225,15 +226,6 @@ def setting(configuration: Mapping[str, Any], release: str | None, subjects: Seq
     return f"{named}: {', '.join(parts)}"
 
 
-def losses(found: Tolerance) -> str:
-    """Return the minimal cells in which a record can be lost, in a line."""
-    lost = [spot for spot in sorted(found.entries) if cell_answer(found, spot)[0] in (LOST, UNDECIDED)]
-    least = [spot for spot in lost if not any(other.is_within(spot) for other in lost if other != spot)]
-    if not least:
-        return f"no {_record_kind(found)} record is lost at any spot"
-    return "; ".join(f"{_at(spot)} {cell_text(found, spot)}" for spot in least)
-
-
 def variant(configuration: Mapping[str, Any]) -> str:
     """Return `as designed` if the version's known defects are mended, else `as shipped`."""
     return "as designed" if configuration.get("defects") == "fixed" else "as shipped"
@@ -242,11 +234,6 @@ def variant(configuration: Mapping[str, Any]) -> str:
 def is_same(one: Tolerance, other: Tolerance) -> bool:
     """Whether two tables say the same in every cell."""
     return all(cell_answer(one, spot) == cell_answer(other, spot) for spot in one.entries)
-
-
-def defects_read(found: Tolerance) -> list[str]:
-    """Return the known defects that can matter to a table, each with its report."""
-    return [f"{each.name} ({each.report})" for each in defects_that_matter(found)]
 
 
 def defects_that_matter(found: Tolerance) -> list[Defect]:
@@ -265,24 +252,66 @@ def defects_that_matter(found: Tolerance) -> list[Defect]:
 
 def changes(name: str, found: Tolerance, other: Tolerance) -> str:
     """Return in a line which cells change if another fault may happen any number of times."""
-    many_of = next(each.many for each in FAULTS if each.name == name)
     differing = [spot for spot in sorted(found.entries) if cell_answer(found, spot)[0] != cell_answer(other, spot)[0]]
     if not differing:
-        return f"With any number of {many_of}: the same."
-    return f"With any number of {many_of}: " + "; ".join(f"{_at(spot)} {cell_text(other, spot)}" for spot in differing) + "."
+        return f"{ALSO[name]}: the same."
+    says = {spot: cell_answer(other, spot)[0] for spot in differing}
+    parts = [(each, minimal(says, {each})) for each in (LOST, STOPS, UNDECIDED, OK)]
+    return (
+        f"{ALSO[name]}: "
+        + "; ".join(f"{each} with {', or '.join(map(in_words, spots))}" for each, spots in parts if spots)
+        + "."
+    )
 
 
-def _at(spot: FaultBudget) -> str:
-    return f"[{spot.losing},{spot.out}]"
+ALSO = {each.name: f"If there are also {each.many}" for each in FAULTS} | {
+    "kill": "If broker processes are also killed (kill -9, OOM)",
+    "leader_move": "If leaders also move without a failure (preferred elections)",
+}
+"""How a table with another fault is announced."""
 
 
-def advice(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> str:
-    """Return in a line in which cells an advised change of settings prevents the loss."""
-    before, now = count_losses(found), still_lost(found, after)
-    settings = " ".join(remedies.in_words(wanted))
+@dataclass(frozen=True)
+class Advice:
+    """An advised change of settings: what it sets (and what is set now), what it gains, and what it costs."""
+
+    says: str
+    gains: str
+    costs: tuple[str, ...]
+
+    def __str__(self) -> str:
+        costs = f" Costs: {'; '.join(self.costs)}." if self.costs else ""
+        return f"{self.says}. Gains: {self.gains}.{costs}"
+
+
+def advice(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> Advice:
+    """Return what an advised change sets, the losses that it prevents, and its price, all of them from decided tables."""
+    now = found.configuration
     gained = [spot for spot in sorted(found.entries) if cell_answer(found, spot)[0] == LOST and is_safe(after, spot)]
-    safe = ", ".join(map(_at, gained))
-    return f"Change {settings}: {safe} no longer lose a record ({before} of {len(found.entries)} spots do now, {now} then)."
+    least = [spot for spot in gained if not any(other != spot and other.is_within(spot) for other in gained)]
+    before, then = first_stop(found), first_stop(after)
+    costs = [each for each in remedies.drawbacks(wanted, int(now["replication.factor"])) if "writes stop" not in each]
+    if then is not None and (before is None or then < before):
+        instead = "" if before is None else f" instead of {before}"
+        costs.insert(0, f"writes stop with {pluralize(then, 'broker')} out{instead}")
+    return Advice(
+        remedies.request(wanted, now),
+        f"no record is lost with {', or with '.join(map(in_words, least))}",
+        tuple(costs),
+    )
+
+
+def first_stop(found: Tolerance) -> int | None:
+    """Return with how many brokers out, and none that loses data, writes stop first; None where they do not, or it is open."""
+    says = [cell_answer(found, spot)[0] for spot in sorted(found.entries) if spot.losing == 0]
+    return next((out for out, each in enumerate(says) if each == STOPS), None) if UNDECIDED not in says else None
+
+
+def danger(entries: Mapping[FaultBudget, Sequence[CellVerdict]]) -> tuple[int, int]:
+    """Return the fewest brokers with which a record is lost (or nothing is decided), and how many of them lose data; more than
+    there are if none is lost."""
+    open_ones = [spot for spot in entries if answer_in(entries, spot)[0] in (LOST, UNDECIDED)]
+    return min(((spot.losing + spot.out, spot.losing) for spot in open_ones), default=(len(entries) + 1, 0))
 
 
 def differences(found: Tolerance, after: Tolerance) -> list[dict[str, Any]]:
@@ -299,9 +328,13 @@ def differences(found: Tolerance, after: Tolerance) -> list[dict[str, Any]]:
 def proposal(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> str:
     """Return in a line which cells differ after a proposed change of settings."""
     settings = " ".join(f"{key}={value}" for key, value in wanted.items())
+    every = sorted({*found.entries, *after.entries})
+    one, other = ({spot: cell_answer(each, spot)[0] for spot in each.entries} for each in (found, after))
+    none = "no such cell"
     says = [
-        f"{_at(FaultBudget(each['losing'], each['out']))} {each['before'] or 'no such row'} -> {each['after'] or 'no such row'}"
-        for each in differences(found, after)
+        f"{in_words(spot)}: {one.get(spot, none)} -> {other.get(spot, none)}"
+        for spot in every
+        if one.get(spot) != other.get(spot)
     ]
     return f"With {settings}: {'; '.join(says) or 'the same'}."
 
@@ -343,6 +376,15 @@ def is_safe(found: Tolerance, spot: FaultBudget) -> bool:
     return spot in found.entries and cell_answer(found, spot)[0] in (OK, STOPS)
 
 
+POWER = {
+    LOST: "an acknowledged record can be lost",
+    STOPS: "writes stop, and nothing acknowledged is lost",
+    OK: "nothing acknowledged is lost",
+    UNDECIDED: "not decided",
+}
+"""What happens when a power domain fails, by what the cell says."""
+
+
 def power(found: Tolerance) -> str | None:
     """Return what happens when a whole power domain fails, as a sentence; None if every record is flushed, or the table has no
     such cell."""
@@ -353,11 +395,10 @@ def power(found: Tolerance) -> str | None:
     most = max((racks.count(each) for each in racks), default=configuration["replication.factor"])
     if FaultBudget(most, 0) not in found.entries:
         return None
-    says = cell_text(found, FaultBudget(most, 0))
+    says = POWER[cell_answer(found, FaultBudget(most, 0))[0]]
     if len(set(racks)) > 1:
-        return f"Power lost on a whole rack (up to {pluralize(most, 'replica')} of {len(racks)}): {says}."
-    where = "All replicas are in one rack; power" if racks else "If all replicas share one power domain and power"
-    return f"{where} lost there: {says}." if racks else f"{where} is lost there: {says}."
+        return f"A whole rack loses power (up to {pluralize(most, 'replica')} of {len(racks)}): {says}."
+    return f"All replicas lose power together ({'they are in one rack' if racks else 'one rack or room'}): {says}."
 
 
 def source(found: Tolerance) -> str:
@@ -365,24 +406,27 @@ def source(found: Tolerance) -> str:
     sources = [each.source for row in found.entries.values() for each in row if each.source != LEFT_OUT]
     looked_up, every = sources.count(ATLAS), len(sources)
     if looked_up == every:
-        return "From the atlas; --again decides it afresh."
-    return "Decided by search." if not looked_up else f"{looked_up} of {every} verdicts from the atlas, the others by search."
+        return "Looked up in the shipped results; --again computes it."
+    if not looked_up:
+        return "Decided by search."
+    return f"{looked_up} of {every} verdicts looked up in the shipped results, the others by search."
 
 
 def assumptions(configuration: Mapping[str, Any]) -> list[str]:
     """Return what a table takes for granted, as sentences."""
     records = pluralize(configuration["bounds.records"], "record")
     outside = configuration.get("start.outside_isr", 0)
-    start = "all replicas in sync at first"
+    start = "a partition that starts fully in sync"
     if outside:
-        start = f"{pluralize(outside, 'replica')} outside the ISR at first and perhaps for ever, beside those that are counted"
-    lines = [f"Decided for {records} and any number of faults, {start}."]
-    if "min.insync.replicas" in configuration:
-        lines[0] += " Assumed: a controller quorum."
+        start = (
+            f"a partition with {pluralize(outside, 'replica')} outside the ISR at first, perhaps for ever, beside those counted"
+        )
+    quorum = ", a controller quorum that stays up" if "min.insync.replicas" in configuration else ""
+    lines = [f"Valid for {records}, any number of faults, {start}{quorum}."]
     if configuration.get("flush.messages") == "1":
         lines.append(
             "Every record is flushed: a broker that loses power keeps them, but stops, and counts as one that loses data."
         )
     else:
-        lines.append("Being in sync is not being on disk: replicas on one power domain can lose data together (last row).")
+        lines.append("In sync is not on disk: Kafka acknowledges from the page cache. See the last row.")
     return lines

@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from neverlost.checker.engine.outcome import Verdict
-from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
+from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict
 from neverlost.reports.documents.answers import brief_settings
 from neverlost.reports.documents.answers import list_topics as listed
 from neverlost.reports.page.tables import Section, Table, TableCell, TableReport
 from neverlost.reports.questions.tolerance import document as describe
+from neverlost.reports.questions.tolerance.overview import DESIGNED, SHIPPED, Overview, entries_of, overview
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.table_words import KINDS
-from neverlost.specs.properties import properties
-from neverlost.specs.property import SAFETY
 
-SPOTS = "A row: so many brokers lose data at once. A column: while so many others are slow, fenced or shut down."
+SPOTS = "A row: so many brokers lose data at once. A column: while so many others are slow, cut off or stopped."
 
 
 def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
-    """Yield a section for each group of topics that mean the same, the worst first."""
-    for name, rows in sorted(document["tolerance"].items(), key=lambda each: -_count_losses(each[1])):
-        variants = {each: f"{name} {each}" for each in ("as designed", "as shipped") if f"{name} {each}" in document["says"]}
+    """Yield what to do first and the bugs of the release, for described topics; then a section for each group of topics that
+    mean the same, the worst first."""
+    entries = {name: entries_of(rows, _variants(document, name)[0]) for name, rows in document["tolerance"].items()}
+    if any(document["topics"].values()):
+        yield from _first_sections(overview(document))
+    for name, rows in sorted(document["tolerance"].items(), key=lambda each: _order(document, each[0], entries[each[0]])):
+        variants = {each: f"{name} {each}" for each in _variants(document, name)}
         about = document["settings"][next(iter(variants.values()))]
         release = about["kafka.version"]
         advice, topics = document["advice"].get(name, {}), document["topics"][name]
@@ -40,21 +42,33 @@ def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
         )
 
 
-def _count_losses(rows: Sequence[Mapping[str, Any]]) -> int:
-    """Count the cells, of both variants, in which a record can be lost."""
-    lost = (each for each in rows if each["verdict"] == Verdict.VIOLATED and properties()[each["property"]].kind == SAFETY)
-    return len({(each["defects"], each["losing"], each["out"]) for each in lost})
+def _variants(document: Mapping[str, Any], name: str) -> list[str]:
+    """Return which tables there are about a group of topics."""
+    return [each for each in (DESIGNED, SHIPPED) if f"{name} {each}" in document["says"]]
+
+
+def _order(document: Mapping[str, Any], name: str, entries: Mapping[FaultBudget, Sequence[CellVerdict]]) -> tuple[Any, ...]:
+    """Return a sort key: partitions in danger now first, then the fewest brokers to a loss."""
+    return all(each["is"] == describe.BEHIND for each in document["now"][name]), describe.danger(entries)
+
+
+def _first_sections(answer: Overview) -> Iterable[Section]:
+    groups = [
+        [TableCell(level.title, level.kind), *map(TableCell, (listed(each.topics), each.settings, each.says, each.remedy))]
+        for level in answer.levels
+        for each in level.groups
+    ]
+    head = ["danger", "topics", "settings", "a record is", "what to do"]
+    yield Section("What to do first", tables=[Table("groups by danger", head, groups, has_sentences=True)])
+    if answer.bugs:
+        bugs = [[TableCell(bug.name), TableCell(bug.says), TableCell("; ".join(bug.lines))] for bug in answer.bugs]
+        table = Table("bugs", ["bug", "what goes wrong", "how it is known"], bugs, has_sentences=True)
+        yield Section(answer.bugs_title, lines=answer.with_bugs, tables=[table])
 
 
 def _variant_table(variant: str, rows: Sequence[Mapping[str, Any]], says: Sequence[str]) -> Table:
     """Return the table of a variant; what other faults change is written below it."""
-    mine = [each for each in rows if (each["defects"] == "fixed") == (variant == "as designed")]
-    fewest = min(len(each["faults"].keys() - _axes()) for each in mine)
-    found: dict[FaultBudget, list[CellVerdict]] = {}
-    for each in mine:
-        if len(each["faults"].keys() - _axes()) == fewest:
-            entry = CellVerdict(properties()[each["property"]], Verdict(each["verdict"]), each["steps"], each["source"])
-            found.setdefault(FaultBudget(each["losing"], each["out"]), []).append(entry)
+    found = entries_of(rows, variant)
     most = max(spot.losing for spot in found)
     return Table(
         variant,
@@ -67,15 +81,18 @@ def _variant_table(variant: str, rows: Sequence[Mapping[str, Any]], says: Sequen
     )
 
 
-def _axes() -> set[str]:
-    return {each.removeprefix("faults.") for each in AXES}
-
-
 def _spot(found: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget) -> TableCell:
     if spot not in found:
         return TableCell("-")
-    says, steps = describe.answer_in(found, spot)
-    return TableCell(describe.answer_text(says, steps), KINDS[says])
+    says = describe.answer_in(found, spot)[0]
+    return TableCell(says, KINDS[says])
 
 
-REPORT = TableReport("neverlost.tolerance/1", "what a configuration survives", SPOTS, _tolerance)
+def _answer(document: Mapping[str, Any]) -> Sequence[str]:
+    """Return the answer in sentences: the headline of counts, or the first sentence of the table."""
+    if any(document["topics"].values()):
+        return overview(document).headline
+    return [next(iter(document["says"].values()))[0]]
+
+
+REPORT = TableReport("neverlost.tolerance/1", "what a configuration survives", SPOTS, _tolerance, _answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from rich.text import Text
 from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
 from neverlost.reports.counterexample.timeline import timeline
 from neverlost.reports.questions.tolerance import document as describe
+from neverlost.reports.questions.tolerance.overview import Overview, overview
 from neverlost.reports.terminal.counterexample import show_timeline
 from neverlost.reports.terminal.results import show_settings
 from neverlost.reports.wording import provenance
@@ -27,16 +29,10 @@ if TYPE_CHECKING:
 STYLES = ((LOST, "bold red"), (STOPS, "yellow"), (UNDECIDED, "magenta"), (OK, "green"))
 
 MOST_NAMED = 4
-"""Topics named in a heading."""
+"""Topics named in a heading, and groups listed in a level."""
 
 MOST_COMMANDS = 4
-"""Commands of one advice."""
-
-EXAMPLE = "1 broker at a time loses data and 2 others are out"
-"""What `[1,2]` stands for."""
-
-MOST_TABLES = 2
-"""Groups of topics for which whole tables are shown."""
+"""Commands of one advice; of one group among many the first."""
 
 
 def parse_cell(text: str | None) -> FaultBudget | None:
@@ -50,41 +46,69 @@ def parse_cell(text: str | None) -> FaultBudget | None:
     return FaultBudget(*map(int, parts))
 
 
-def show(out: Console, result: ToleranceResult, spot: FaultBudget | None) -> None:
-    """Print a table for each configuration, the worst in red; of many groups of topics, which were printed as they were
-    decided, only the summary."""
-    groups = {each.label for each in result.subjects}
-    if len(groups) > MOST_TABLES:
-        for notice in dict.fromkeys(f"{each.kind}: {each.says}" for one in result.subjects for each in one.chosen.notices):
-            out.print(Text(notice, "yellow"))
-        out.print(Text("--topic NAME shows the table of a topic; --json and --out have every command.", "dim"))
-        return
+def show(out: Console, result: ToleranceResult, spot: FaultBudget | None, with_tables: bool = True) -> None:
+    """Print one screen about described topics, the worst first; then, or for one configuration, a table for each."""
+    if any(each.chosen.subjects for each in result.subjects):
+        show_overview(out, overview(result.document))
+        if not with_tables:
+            out.print(Text("--topic NAME shows the table of a topic; --json and --out have every command.", "dim"))
+            return
+        out.print()
     before: ToleranceSubject | None = None
     for each in result.subjects:
         designed, before = before, each
         if describe.variant(each.chosen.configuration) == "as shipped" and designed is not None:
-            defects = describe.defects_read(each.table)
+            defects = [f"{one.name} ({one.report})" for one in describe.defects_that_matter(each.table)]
             if describe.is_same(designed.table, each.table):
-                out.print(Text(f"As shipped: the same, with {pluralize(len(defects), 'known defect')}."))
+                out.print(Text(f"Released it has {pluralize(len(defects), 'known bug')}, and the table is the same."))
                 _show_notices(out, each, [*designed.chosen.notices])
                 out.print()
                 continue
-            out.print(Text(f"As shipped it has known defects that make a difference; of {', '.join(defects)}:", "yellow"))
+            release = f"Kafka {each.chosen.release}" if each.chosen.release else "this Kafka"
+            out.print(Text(f"Released {release} has bugs that change this table: {', '.join(defects)}:", "yellow"))
         _show_subject(out, each)
         if spot is not None:
             _show_spot(out, each, spot)
         out.print()
 
 
-def _show_group(out: Console, group: Sequence[ToleranceSubject]) -> None:
-    """Print one group of topics in short: in which cells it loses a record, and the change that helps most."""
-    first = group[0].chosen
-    out.print(Text(describe.setting(first.configuration, group[-1].chosen.release, _named(group[0])), "bold"))
-    for each in group:
-        out.print(_coloured(f"  {describe.variant(each.chosen.configuration)}: {describe.losses(each.table)}"))
-        if each.proposed is not None:
-            out.print(_coloured(f"  {describe.proposal(each.proposed[0], each.table, each.proposed[1])}"))
-    _show_advice(out, group[0])
+def show_overview(out: Console, answer: Overview) -> None:
+    """Print the answer about described topics: the headline, the groups by danger, the bugs of the release."""
+    for line in answer.headline:
+        out.print(Text(line, "bold"))
+    for level in answer.levels:
+        out.print()
+        out.print(Text(level.title, LEVELS[level.kind]))
+        for group in level.groups:
+            about = "; ".join(filter(None, [group.settings, group.says]))
+            out.print(Text(f"  {_list_names(group.topics)}: {about}"))
+            if group.remedy:
+                out.print(Text(f"    {group.remedy}", "bold"))
+            for command in group.commands[:1] if level.kind != "holds" else ():
+                more = f"  # and {len(group.commands) - 1} more" if len(group.commands) > 1 else ""
+                where = f"    in {command['where']}" if command["where"] else ""
+                out.print(Text(f"    {command['line']}{more}{where}"), soft_wrap=True)
+    if answer.bugs:
+        out.print()
+        out.print(Text(answer.bugs_title, "bold yellow"))
+    for bug in answer.bugs:
+        out.print(Text(f"  {bug.name}: {bug.says}"))
+        out.print(Text(f"    {'; '.join(bug.lines)}", "dim"))
+    for line in answer.with_bugs:
+        out.print(Text(f"  {line}", "yellow"))
+    if answer.notices:
+        out.print()
+    for line in answer.notices:
+        out.print(Text(line, "yellow"))
+
+
+LEVELS = {"violated": "bold red", "inconclusive": "bold yellow", "holds": "bold green"}
+
+
+def _list_names(topics: Sequence[str]) -> str:
+    """Return the first topics by name, with their number where there are more."""
+    left = len(topics) - MOST_NAMED
+    return ", ".join(topics[:MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
 
 
 def _show_subject(out: Console, subject: ToleranceSubject) -> None:
@@ -128,7 +152,11 @@ def _show_advice(out: Console, subject: ToleranceSubject) -> None:
     if subject.advice is None:
         return
     changes, after = subject.advice
-    out.print(Text(describe.advice(changes, subject.table, after), "bold"))
+    said = describe.advice(changes, subject.table, after)
+    out.print(Text(f"{said.says}.", "bold"))
+    out.print(Text(f"  Gains: {said.gains}."))
+    if said.costs:
+        out.print(Text(f"  Costs: {'; '.join(said.costs)}."))
     commands = remedies.commands(subject.chosen, changes)
     for command in commands[:MOST_COMMANDS]:
         out.print(Text(f"  {command.line}" + (f"    in {command.where}" if command.where else "")), soft_wrap=True)
@@ -194,26 +222,19 @@ def show_tables(
     from neverlost.reports.terminal.progress import LiveProgress
 
     console, progress = terminal.console(), LiveProgress()
-    shown = 0
 
     def decided(group: Sequence[ToleranceSubject], of: int) -> None:
-        """Of many groups each is shown as soon as it is decided."""
-        nonlocal shown
-        if of <= MOST_TABLES or not output.is_read:
-            return
-        with progress.aside():
-            if not shown:
-                console.print(Text(f"{of} groups of topics; [1,2]: a record can be lost while {EXAMPLE}\n", "dim"))
-            _show_group(console, group)
-            console.file.flush()
-        shown += 1
+        """Of many groups each is named as soon as it is decided."""
+        if of > 1 and output.is_read and sys.stderr.isatty():
+            progress.line(f"decided: {_list_names(group[0].chosen.subjects)}")
 
-    with progress:
+    with progress, terminal.shown_once(output.is_read):
         result = api.tolerance(out=output.out, progress=progress, decided=decided, **asked)
         document = {**result.document, **({"nines": bounds_of(result)} if bounds_of else {})}
     output.deliver(document, is_saved=bounds_of is None, lines=lines)
     if output.is_read:
-        show(console, result, spot)
+        is_asked = spot is not None or any(asked.get(each) for each in ("topics", "change", "beside", "also"))
+        show(console, result, spot, is_asked or len(result.tolerance) == 1)
         if show_bounds is not None:
             show_bounds(console, document["nines"])
     output.end(document)

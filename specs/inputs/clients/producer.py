@@ -123,8 +123,8 @@ def consumer_notices(given: Settings) -> list[Notice]:
 def assumed_producer(version: Version | None, default: Mapping[str, Setting]) -> Producer:
     """Return the producer where no file shows one: a Java client of the cluster's version that sets nothing."""
     acks, idempotence = (Setting(each.value, f"{each.where}; no producer is shown", Origin.ASSUMED) for each in _pair(default))
-    says = f"acks={acks.value} is assumed, for no file shows a producer"
-    remedy = "give --producer-properties FILE, or --set acks=..."
+    says = f"no producer file is given: assuming acks={acks.value}"
+    remedy = "give --producer-properties FILE, --applications FILE, or --set acks=..."
     return Producer(acks, idempotence, (Notice(NoticeKind.ASSUMED, says, default["acks"].where, remedy),))
 
 

@@ -1,0 +1,416 @@
+"""What described topics survive, on one screen: a headline of counts, groups by danger with a remedy each, and the bugs of the
+release.  Everything is read from the result document, so the terminal and the page say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
+from neverlost.checker.questions.tolerance.tolerance import CellVerdict
+from neverlost.reports.documents.answers import brief_settings
+from neverlost.reports.questions.tolerance import document as describe
+from neverlost.reports.wording import provenance
+from neverlost.reports.wording.merged_rows import pluralize
+from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
+from neverlost.specs.defects import DEFECTS, NOT_REPORTED, Defect
+from neverlost.specs.inputs.remedies import topic_of
+from neverlost.specs.properties import properties
+from neverlost.specs.setting import NoticeKind, Origin
+
+DESIGNED, SHIPPED = "as designed", "as shipped"
+
+Entries = Mapping[FaultBudget, Sequence[CellVerdict]]
+Document = Mapping[str, Any]
+
+ONE_AND_ONE = FaultBudget(1, 1)
+"""One broker that loses data while another is slow: what the headline calls safe or not."""
+
+RISKS = {
+    "lost": ("loses records without any fault", "lose records without any fault"),
+    "out": (
+        "loses records when one broker is slow, cut off or stopped",
+        "lose records when one broker is slow, cut off or stopped",
+    ),
+    "disk": ("loses records when one disk dies", "lose records when one disk dies"),
+    "now": (
+        "has partitions that are offline, refuse writes or hang by their last replica now",
+        "have partitions that are offline, refuse writes or hang by their last replica now",
+    ),
+    "open": ("is not decided", "are not decided"),
+    "pair": (
+        "loses records when one broker loses data and another is slow",
+        "lose records when one broker loses data and another is slow",
+    ),
+    "more": (
+        "is safe with one more broker lost",
+        "are safe with one more broker lost",
+    ),
+    "safe": ("is safe with one broker lost and one slow", "are safe with one broker lost and one slow"),
+}
+"""What the headline counts, the worst first; each topic counts once."""
+
+
+@dataclass(frozen=True)
+class TopicGroup:
+    """Topics with the same settings and the same answer: `says` is when they lose a record, `remedy` what to change."""
+
+    topics: tuple[str, ...]
+    settings: str
+    says: str
+    remedy: str = ""
+    commands: tuple[Mapping[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class DangerLevel:
+    """The groups that need equally many brokers for a loss; partitions in danger now have no brokers to count."""
+
+    title: str
+    kind: str
+    groups: tuple[TopicGroup, ...]
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A bug of the Kafka version, in sentences: since when, where it is reported, seen where, what avoids it."""
+
+    name: str
+    says: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The answer about a described cluster."""
+
+    headline: tuple[str, ...]
+    levels: tuple[DangerLevel, ...]
+    bugs_title: str = ""
+    bugs: tuple[Bug, ...] = ()
+    with_bugs: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A topic, or some partitions of one, under the label that is worst for it; `differs` are the settings of that label by
+    which its answer differs from those of the topic's other labels."""
+
+    subject: str
+    label: str
+    entries: Entries
+    shipped: Entries | None
+    now: tuple[Mapping[str, Any], ...] = ()
+    differs: str = ""
+
+    @property
+    def lost(self) -> list[FaultBudget]:
+        """The minimal cells in which a record is lost, the fewest brokers first."""
+        return least_lost(self.entries)
+
+    @property
+    def risk(self) -> str:
+        """What the headline counts it as."""
+        found = {spot: describe.answer_in(self.entries, spot)[0] for spot in self.entries}
+        for name, spot in (("lost", FaultBudget(0, 0)), ("out", FaultBudget(0, 1)), ("disk", FaultBudget(1, 0))):
+            if found.get(spot) == LOST:
+                return name
+        if self.now:
+            return "open" if all(each["is"] == describe.MOVING for each in self.now) else "now"
+        within = [says for spot, says in found.items() if spot.is_within(ONE_AND_ONE)]
+        if UNDECIDED in within:
+            return "open"
+        if found.get(ONE_AND_ONE) == LOST:
+            return "pair"
+        return "safe" if ONE_AND_ONE in found else "more"
+
+
+def least_lost(entries: Entries) -> list[FaultBudget]:
+    """Return the minimal cells in which a record is lost, those with the fewest brokers first."""
+    lost = [spot for spot in entries if describe.answer_in(entries, spot)[0] == LOST]
+    least = [spot for spot in lost if not any(other != spot and other.is_within(spot) for other in lost)]
+    return sorted(least, key=lambda spot: (spot.losing + spot.out, spot.losing))
+
+
+def entries_of(rows: Iterable[Mapping[str, Any]], variant: str) -> dict[FaultBudget, list[CellVerdict]]:
+    """Return the table of a variant from the rows of a document, without the tables of other faults."""
+    axes = {each.removeprefix("faults.") for each in AXES}
+    mine = [each for each in rows if (each["defects"] == "fixed") == (variant == DESIGNED)]
+    fewest: dict[FaultBudget, int] = {}  # a cell that loses power under flush.messages=1 has kills, which others have not
+    found: dict[FaultBudget, list[CellVerdict]] = {}
+    for each in sorted(mine, key=lambda each: len(each["faults"].keys() - axes)):
+        spot, others = FaultBudget(each["losing"], each["out"]), len(each["faults"].keys() - axes)
+        if fewest.setdefault(spot, others) == others:
+            entry = CellVerdict(properties()[each["property"]], Verdict(each["verdict"]), each["steps"], each["source"])
+            found.setdefault(spot, []).append(entry)
+    return {spot: found[spot] for spot in sorted(found)}
+
+
+def overview(document: Document) -> Overview:
+    """Return the answer that a document of described topics has."""
+    parts = _parts(document)
+    shipped = {label: names for label, names in document["bugs"].items() if names}
+    names = dict.fromkeys(name for each in shipped.values() for name in each)
+    bugs = [each for each in DEFECTS if each.name in names]
+    return Overview(
+        headline=tuple(_headline(document, parts, bugs)),
+        levels=tuple(_levels(document, parts)),
+        bugs_title=f"Bugs of Kafka {_releases(document)} as released" if bugs else "",
+        bugs=tuple(map(_bug, bugs)),
+        with_bugs=tuple(_with_bugs(parts)) if bugs else (),
+        notices=tuple(_notices(document)),
+    )
+
+
+def _parts(document: Document) -> list[_Part]:
+    """Return each topic or part of one; where several configurations are answered for it, with the worst of them."""
+    found: dict[str, list[_Part]] = {}
+    for label, rows in document["tolerance"].items():
+        designed, shipped = (entries_of(rows, each) for each in (DESIGNED, SHIPPED))
+        for subject in document["topics"][label]:
+            mine = tuple(
+                each for each in document["now"][label] if each["is"] != describe.BEHIND and _is_of(each["partition"], subject)
+            )
+            found.setdefault(subject, []).append(
+                _Part(subject, label, designed or shipped, shipped if designed and shipped else None, mine)
+            )
+    return [_worst(document, several) for several in found.values()]
+
+
+def _worst(document: Document, several: Sequence[_Part]) -> _Part:
+    """Return the worst answer for a topic; of equal ones that with something to do."""
+    found = min(
+        several,
+        key=lambda each: (list(RISKS).index(each.risk), describe.danger(each.entries), each.label not in document["advice"]),
+    )
+    answers = {(each.risk, *least_lost(each.entries)) for each in several}
+    differs = found.label.removeprefix(", ".join(document["topics"][found.label])).strip()
+    return replace(found, differs=differs if len(answers) > 1 else "")
+
+
+def _is_of(partition: str, subject: str) -> bool:
+    """Whether a partition that is not as it should be is one of a subject's."""
+    return partition.rpartition("-")[0] == topic_of(subject)
+
+
+def _headline(document: Document, parts: Sequence[_Part], bugs: Sequence[Defect]) -> Iterable[str]:
+    order = list(RISKS)
+    worst: dict[str, str] = {}
+    for each in parts:
+        topic = topic_of(each.subject)
+        worst[topic] = min(worst.get(topic, order[-1]), each.risk, key=order.index)
+    counts = {name: [*worst.values()].count(name) for name in order}
+    said = [f"{count} {RISKS[name][count != 1]}" for name, count in counts.items() if count]
+    is_designed = any(_variant(document, each.label) == DESIGNED for each in parts)
+    about = ", ".join(filter(None, [pluralize(len(worst), "topic"), _version_words(document), _acks_words(document)]))
+    yield f"{about}: {'; '.join(said)}" + (" (Kafka as designed)." if is_designed else " (Kafka as released, with its bugs).")
+    if any(each.shipped is not None for each in parts):
+        yield from _release_sentence(f"Kafka {_releases(document)} as released", parts, bugs)
+    elif is_designed:
+        yield "The bugs of the release are left out (defects=fixed)."
+
+
+def _release_sentence(release: str, parts: Sequence[_Part], bugs: Sequence[Defect]) -> Iterable[str]:
+    """Yield what the bugs of the release change; a table that is not decided is no change, and no safety either."""
+    every = {topic_of(each.subject) for each in parts}
+    worse = {topic_of(each.subject) for each in parts if _is_worse(each)}
+    unknown = {topic_of(each.subject) for each in parts if each.shipped is not None and _is_open(each.shipped)} - worse
+    has = f"{release} has {pluralize(len(bugs), 'bug')}"
+    undecided = f"; for {len(unknown)} that is not decided" if unknown else ""
+    if worse:
+        many = f"{len(worse)} of {pluralize(len(every), 'topic')}"
+        yield f"{has} with which {many} can lose a record earlier{undecided}: see below."
+    elif bugs:
+        yield f"{has} that could matter here; none was found to lose a record earlier{undecided}."
+    else:
+        yield f"{release} has no known bug that matters here."
+
+
+def _is_worse(part: _Part) -> bool:
+    """Whether the release loses a record where the design is known not to."""
+    shipped = part.shipped or {}
+    lost = [spot for spot in shipped if describe.answer_in(shipped, spot)[0] == LOST]
+    return any(describe.answer_in(part.entries, spot)[0] in (OK, STOPS) for spot in lost)
+
+
+def _is_open(entries: Entries) -> bool:
+    return any(describe.answer_in(entries, spot)[0] == UNDECIDED for spot in entries)
+
+
+def _variant(document: Document, label: str) -> str:
+    return DESIGNED if f"{label} {DESIGNED}" in document["settings"] else SHIPPED
+
+
+def _of_all(document: Document, key: str) -> dict[str, str]:
+    """Return the values of a key over all configurations, each with where it comes from in few words."""
+    found = [each[key] for each in document["sources"].values() if key in each]
+    return {each["value"]: HOW.get(Origin(each["how"]), each["where"]) for each in found}
+
+
+def _releases(document: Document) -> str:
+    return " or ".join(_of_all(document, "kafka.version")) or "of an unknown version"
+
+
+HOW = {Origin.FLAG: "given", Origin.ASSUMED: "assumed", Origin.DEFAULT: "Kafka's default"}
+"""Where a value comes from that no file shows."""
+
+
+def _version_words(document: Document) -> str:
+    found = _of_all(document, "kafka.version")
+    if len(found) > 1:
+        return f"Kafka {' or '.join(found)} (no version given, so the worst answer of these counts)"
+    return next((f"Kafka {value} ({how})" for value, how in found.items()), "")
+
+
+def _acks_words(document: Document) -> str:
+    found = _of_all(document, "acks")
+    if len(found) > 1:
+        return f"acks={' and '.join(sorted(found))} (as each topic's producers have it)"
+    return next((f"acks={value} ({how})" for value, how in found.items()), "")
+
+
+def _levels(document: Document, parts: Sequence[_Part]) -> Iterable[DangerLevel]:
+    now = [each for each in parts if each.now]
+    if now:
+        yield DangerLevel("Now", "violated", tuple(_groups_now(document, now)))
+    levels: dict[tuple[int, bool], list[_Part]] = {}
+    for each in parts:
+        if not each.now:
+            levels.setdefault(_level(each.entries), []).append(each)
+    for (fewest, is_open), members in sorted(levels.items()):
+        kind = "inconclusive" if is_open or fewest == 2 else "violated" if fewest < 2 else "holds"
+        yield DangerLevel(_title(fewest, is_open, members[0]), kind, tuple(_groups(document, members)))
+
+
+def _level(entries: Entries) -> tuple[int, bool]:
+    """Return the fewest brokers with which a record is lost or, if that is less, nothing is decided, and whether it is."""
+    lost = least_lost(entries)
+    fewest = lost[0].losing + lost[0].out if lost else NEVER
+    open_ones = [spot.losing + spot.out for spot in entries if describe.answer_in(entries, spot)[0] == UNDECIDED]
+    least = min(open_ones, default=NEVER)
+    return min(fewest, least), least < fewest
+
+
+NEVER = 99
+"""More brokers than any table has."""
+
+
+def _title(fewest: int, is_open: bool, part: _Part) -> str:
+    if fewest == NEVER:
+        return "Not lost, whatever is out"
+    brokers = pluralize(fewest, "broker") if fewest else "every broker running"
+    return f"Not decided from here on: {brokers}" if is_open else f"Lost with {brokers}"
+
+
+def _groups(document: Document, parts: Sequence[_Part]) -> Iterable[TopicGroup]:
+    """Yield the groups of a level, those with a remedy first, then those with the most topics."""
+    found: dict[tuple[str, str, str], list[_Part]] = {}
+    for each in parts:
+        settings = _settings(document, each)
+        advice = document["advice"].get(each.label, {}).get("says", "")
+        found.setdefault((settings, _when_lost(each.entries), advice), []).append(each)
+    for (settings, says, advice), members in sorted(found.items(), key=lambda one: (not one[0][2], -len(one[1]))):
+        labels = dict.fromkeys(each.label for each in members)
+        commands = [command for label in labels for command in document["advice"].get(label, {}).get("commands", ())]
+        topics = tuple(each.subject for each in members)
+        chosen = {command["line"]: command for command in commands}.values()
+        yield TopicGroup(topics, settings, says, advice, tuple(chosen))
+
+
+def _settings(document: Document, part: _Part) -> str:
+    """Return the settings of a part in the words of operators, with those by which its answers differ."""
+    about = document["settings"][f"{part.label} {_variant(document, part.label)}"]
+    said = brief_settings({"config": about["config"] | about.get("bounds", {})})
+    return f"{said} {part.differs}".strip()
+
+
+def _when_lost(entries: Entries) -> str:
+    """Return with which brokers a record is lost, in words."""
+    lost = least_lost(entries)
+    if lost:
+        return f"lost with {describe.in_words(lost[0])}"
+    return "not decided" if _is_open(entries) else "no record is lost"
+
+
+def _groups_now(document: Document, parts: Sequence[_Part]) -> Iterable[TopicGroup]:
+    """Yield a group for each way in which partitions are in danger now, the worst first."""
+    every = {each["partition"]: each for part in parts for each in part.now}
+    for state, (says, remedy, command) in NOW.items():
+        mine = tuple(_with_brokers(each) for each in every.values() if each["is"] == state)
+        if mine:
+            yield TopicGroup(mine, "", says, remedy, ({"line": command, "where": ""},) if command else ())
+
+
+def _with_brokers(partition: Mapping[str, Any]) -> str:
+    """Return a partition with the brokers that hold what is stored, where these are few."""
+    holders = partition["in_sync"]
+    shown = f" (on broker{'s' * (len(holders) > 1)} {','.join(holders)} alone)"
+    return str(partition["partition"]) + (shown if partition["is"] in (describe.REFUSES, describe.LAST) else "")
+
+
+UNTIL = "kafka-topics.sh --bootstrap-server HOST:PORT --describe"
+NOW = {
+    describe.OFFLINE: (
+        "offline: no leader, so neither reads nor writes",
+        "Start the last brokers of its ISR or ELR first; an unclean election loses what only they have.",
+        f"{UNTIL} --unavailable-partitions  # until none is listed",
+    ),
+    describe.REFUSES: (
+        "refuses acks=all writes: fewer replicas in sync than min.insync.replicas",
+        "First get every replica back into the ISR, before any restart.",
+        f"{UNTIL} --under-min-isr-partitions  # until none is listed",
+    ),
+    describe.LAST: (
+        "accepts writes on its last replica",
+        "First get every replica back into the ISR, before any restart.",
+        f"{UNTIL} --under-replicated-partitions  # until none is listed",
+    ),
+    describe.MOVING: ("is being reassigned, so it is not decided", "Ask again when it is done.", ""),
+}
+"""What is said of a partition in danger now, what to do, and how to see that it is done; the worst first."""
+
+
+def _with_bugs(parts: Sequence[_Part]) -> Iterable[str]:
+    """Yield a line for each smallest set of brokers with which the release loses a record."""
+    found: dict[FaultBudget, list[str]] = {}
+    for each in parts:
+        for spot in least_lost(each.shipped or {})[:1] if _is_worse(each) else ():
+            found.setdefault(spot, []).append(each.subject)
+    for spot, subjects in sorted(found.items(), key=lambda one: (one[0].losing + one[0].out, one[0].losing)):
+        topics = list(dict.fromkeys(map(topic_of, subjects)))
+        who = f"{pluralize(len(topics), 'topic')} can lose a record with {describe.in_words(spot)}"
+        yield f"With them {who} (--topic {topics[0]} --show {spot.losing},{spot.out} shows how)."
+
+
+def _bug(defect: Defect) -> Bug:
+    seen = ", ".join(f"{each.reproduced} of {each.tries} on {each.kafka}" for each in defect.seen)
+    lines = [
+        f"in {defect.versions}; {defect.report if defect.report == NOT_REPORTED else f'report: {defect.report}'}",
+        f"mended {defect.mended}",
+        f"seen on real brokers: {seen or 'not among the published tries'}",
+    ]
+    lines += [f"needs by itself (RF 3, min ISR 2): {defect.needs}"] if defect.needs else []
+    avoid = defect.avoid or ("" if defect.mended == "in no release" else "upgrade to the release that mends it")
+    return Bug(defect.name, defect.says, (*lines, f"avoided by: {avoid or 'no setting that is known here'}"))
+
+
+def _notices(document: Document) -> Iterable[str]:
+    """Yield what was assumed or warned of, each once; what the screen says of partitions already is left out."""
+    spoken = [
+        each
+        for notices in document["notices"].values()
+        for each in notices
+        if each["kind"] in (NoticeKind.WARNING, NoticeKind.ASSUMED)
+    ]
+    kept = [each for each in spoken if each["kind"] == NoticeKind.ASSUMED or not _is_said(document, each)]
+    yield from dict.fromkeys(f"{each['kind']}: {provenance.notice_sentence(each)}" for each in kept)
+
+
+def _is_said(document: Document, notice: Mapping[str, Any]) -> bool:
+    """Whether the screen says of partitions already what a warning says."""
+    listed = [one for each in document["now"].values() for one in each if one["is"] == describe.OFFLINE]
+    offline = {each["partition"].rpartition("-")[0] for each in listed}
+    return bool(offline & set(notice["topics"])) and "is offline now" in notice["says"]

@@ -1,0 +1,127 @@
+"""The answer about described topics: counts, groups by danger with one remedy each, and the bugs of the release."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import neverlost
+from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
+from neverlost.reports.questions.tolerance import document as describe
+from neverlost.reports.questions.tolerance.overview import DESIGNED, entries_of, least_lost, overview
+from neverlost.specs.defects import DEFECTS
+from tests.support.program import neverlost as program
+
+REPRODUCTIONS = Path(__file__).parents[2] / "reports" / "published" / "reproductions"
+
+TOPICS = (
+    ("orders", "1,2,3", "1,2,3", "min.insync.replicas=2"),
+    ("logs", "1,2,3", "1,2,3", "min.insync.replicas=1"),
+    ("metrics", "1", "1", ""),
+    ("stock", "1,2,3", "1", "min.insync.replicas=2"),
+    ("flushed", "1,2,3", "1,2,3", "min.insync.replicas=2,flush.messages=1"),
+)
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory) -> str:
+    file = tmp_path_factory.mktemp("overview") / "topics.txt"
+    lines = []
+    for name, replicas, isr, configs in TOPICS:
+        factor = replicas.count(",") + 1
+        lines.append(f"Topic: {name}\tTopicId: {'A' * 22}\tPartitionCount: 1\tReplicationFactor: {factor}\tConfigs: {configs}")
+        lines.append(f"\tTopic: {name}\tPartition: 0\tLeader: 1\tReplicas: {replicas}\tIsr: {isr}")
+    file.write_text("\n".join(lines) + "\n")
+    return str(file)
+
+
+GIVEN = (
+    "--kafka-version",
+    "4.3",
+    "--set",
+    "acks=all",
+    "--set",
+    "eligible.leader.replicas=true",
+    "--set",
+    "metadata.version=4.3-IV0",
+)
+
+
+def test_one_screen_says_what_to_do_first(described: str) -> None:
+    done = program("tolerance", "--describe", described, *GIVEN, "--set", "defects=fixed")
+    lines = done.stdout.splitlines()
+    assert lines[0] == (
+        "5 topics, Kafka 4.3 (given), acks=all (given): 1 loses records when one disk dies; 1 has partitions that are offline, "
+        "refuse writes or hang by their last replica now; 3 are safe with one broker lost and one slow (Kafka as designed)."
+    )
+    assert lines[1] == "The bugs of the release are left out (defects=fixed)."
+    assert [each for each in lines if re.match(r"Now|Lost|Not", each)] == ["Now", "Lost with 1 broker", "Lost with 3 brokers"]
+    assert lines[lines.index("Now") + 1].startswith("  stock-0 (on broker 1 alone): refuses acks=all writes")
+    gains = "Gains: no record is lost with 1 broker that loses data and 2 others out."
+    assert f"    Set min.insync.replicas=2 (now 1). {gains} Costs: writes stop with 2 brokers out instead of 3." in lines
+    assert not re.search(r"\d+ (steps|distinct|states)|spots|\[\d,\d\]", done.stdout) and len(lines) <= 45
+
+
+def test_a_topic_that_flushes_is_lost_with_what_loses_its_directories(described: str) -> None:
+    """The cells in which a flushed topic loses power have kills beside them; the page and the screen have those cells, too."""
+    found = neverlost.tolerance(
+        {"acks": "all", "defects": "fixed", "eligible.leader.replicas": "true", "metadata.version": "4.3-IV0"},
+        files={"describe": described},
+        kafka_version="4.3",
+        topics=["flushed"],
+    )
+    (rows,), (table,) = found.tolerance.values(), found.tables
+    entries = entries_of(rows, DESIGNED)
+    assert entries.keys() == table.entries.keys()
+    assert {spot: describe.answer_in(entries, spot)[0] for spot in entries} == {
+        spot: describe.cell_answer(table, spot)[0] for spot in table.entries
+    }
+    assert least_lost(entries) == [FaultBudget(2, 1), FaultBudget(3, 0)]
+
+
+def test_bugs_of_the_release_stand_in_one_block(described: str) -> None:
+    done = program("tolerance", "--describe", described, *GIVEN, "--topic", "orders", "--json", "-")
+    answer = overview(json.loads(done.stdout))
+    assert (
+        answer.headline[1].startswith("Kafka 4.3 as released has")
+        and "1 of 1 topic can lose a record earlier" in answer.headline[1]
+    )
+    bugs = {each.name: " ".join(each.lines) for each in answer.bugs}
+    assert "seen on real brokers: 5 of 5 on 3.9.2, 5 of 5 on 4.3.1" in bugs["returning-leader"]
+    assert all(
+        words in bugs["unregistered-fetch-skips-epoch"] for words in ("in 3.5 to 4.4", "not reported", "published tries")
+    )
+    assert answer.with_bugs == (
+        "With them 1 topic can lose a record with 1 broker out and none that loses data (--topic orders --show 0,1 shows how).",
+    )
+
+
+def test_what_a_defect_says_of_real_brokers_is_in_the_published_tries() -> None:
+    for defect in DEFECTS:
+        for each in defect.seen:
+            document = json.loads((REPRODUCTIONS / each.case / "tries.json").read_text())
+            tries = document.get("tries", [document])
+            assert {one["kafka"] for one in tries} == {each.kafka}, each.case
+            assert (sum(one["reproduced"] for one in tries), len(tries)) == (each.reproduced, each.tries), each.case
+    tried = {each.case for defect in DEFECTS for each in defect.seen}
+    assert {"late-record-4.3", "removed-replica-in-elr-4.3", "taken-out-directory-4.3"} <= tried
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("late-record-forgets-request", FaultBudget(0, 1)),
+        ("unregistered-fetch-skips-epoch", FaultBudget(1, 0)),
+        ("missing-directory-stays-eligible", FaultBudget(1, 2)),
+        ("returning-leader", FaultBudget(2, 1)),
+    ],
+)
+def test_what_a_bug_needs_by_itself_is_decided(name: str, least: FaultBudget) -> None:
+    """With every other bug mended; the leader that returns adds nothing unless leaders move without a failure."""
+    settings = {"kafka.version": "4.3", "min.insync.replicas": 2, "eligible.leader.replicas": "true", "defects": "shipped"}
+    found = neverlost.tolerance(settings, waive=[each.name for each in DEFECTS if each.name != name])
+    (table,) = found.tables
+    assert least_lost(table.entries)[0] == least and next(each for each in DEFECTS if each.name == name).needs
