@@ -86,7 +86,7 @@ def _read_state_and_ticks(process: int) -> tuple[str, int]:
 
 
 @cache
-def allowed_memory() -> int:
+def find_memory_allowance() -> int:
     """Return what this process and its children may use in all: the machine's memory, or less where a container says so.
 
     Units: bytes.

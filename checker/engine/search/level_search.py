@@ -11,8 +11,8 @@ import numpy as np
 from neverlost.checker.engine.host.processes import INTERRUPTED
 from neverlost.checker.engine.host.resources import (
     OUT_OF_MEMORY,
-    allowed_memory,
     classify_exhaustion,
+    find_memory_allowance,
     measure_memory,
     peak_memory,
 )
@@ -134,8 +134,8 @@ class LevelSearch:
             return limits.too_many_states
         if limits.memory_bytes is not None and measure_memory() > limits.memory_bytes:
             return limits.too_little_memory
-        if limits.memory_bytes is None and measure_memory() > MOST_OF_MEMORY * allowed_memory():
-            return f"{OUT_OF_MEMORY}: most of the {allowed_memory() >> 20:,} MiB that are allowed here is used"
+        if limits.memory_bytes is None and measure_memory() > MOST_OF_MEMORY * find_memory_allowance():
+            return f"{OUT_OF_MEMORY}: most of the {find_memory_allowance() >> 20:,} MiB that are allowed here is used"
         return None
 
     def _report_progress(self) -> None:
