@@ -110,31 +110,51 @@ def _emit_loads(words: int) -> list[str]:
     ]
 
 
-def _format_loop(signature: str, words: int, body: Sequence[str], total: str) -> str:
-    """A function that runs a body for every row `%i` with its words; `%sum` is the total so far, `total` the one after it."""
+def format_loop(
+    signature: str,
+    body: Sequence[str],
+    result: Sequence[str],
+    *,
+    any_: str = "sgt i64 %count, 0",
+    span: tuple[str, str] = ("0", "%count"),
+    values: Sequence[tuple[str, str, str, str, str]] = (),
+    back: str = "end",
+    before: Sequence[str] = (),
+) -> str:
+    """Return a function that runs a body for every `%i` of a span, if there is `any_`.
+
+    `values` are carried from one turn to the next: name, kind, first value, next value, and the name after the last turn.
+    A turn goes back from the block `back`, in which the body ends.
+    """
+    phis = [f"phi {kind} [{first}, %entry], [{then}, %{back}]" for _, kind, first, then, _ in values]
     lines = [
         f"define {signature} {{",
         "entry:",
-        "  %any = icmp sgt i64 %count, 0",
+        *before,
+        f"  %any = icmp {any_}",
         "  br i1 %any, label %loop, label %done",
         "loop:",
-        "  %i = phi i64 [0, %entry], [%following, %end]",
-        f"  %sum = phi i64 [0, %entry], [{total}, %end]",
-        f"  %first = mul i64 %i, {words}",
-        "  %row = getelementptr i64, ptr %rows, i64 %first",
-        *_emit_loads(words),
+        f"  %i = phi i64 [{span[0]}, %entry], [%following, %{back}]",
+        *[f"  %{name} = {phi}" for (name, *_), phi in zip(values, phis, strict=True)],
         *body,
-        "  br label %end",
-        "end:",
         "  %following = add i64 %i, 1",
-        "  %more = icmp slt i64 %following, %count",
+        f"  %more = icmp slt i64 %following, {span[1]}",
         "  br i1 %more, label %loop, label %done",
         "done:",
-        f"  %all = phi i64 [0, %entry], [{total}, %end]",
-        "  ret i64 %all",
+        *[f"  %{last} = {phi}" for (*_, last), phi in zip(values, phis, strict=True)],
+        *result,
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+END = ("  br label %end", "end:")
+"""How a body ends that goes on to the block `end`."""
+
+
+def carry_total(total: str) -> tuple[str, str, str, str, str]:
+    """Return `%sum` as a value that is carried: the total so far, `total` the one after a turn, `%all` the last one."""
+    return "sum", "i64", "0", total, "all"
 
 
 def emit_judge(system: System, properties: int) -> str:
@@ -157,7 +177,13 @@ def emit_judge(system: System, properties: int) -> str:
         "  %one = zext i1 %is.broken to i64",
         "  %total = add i64 %sum, %one",
     ]
-    return _format_loop("i64 @judge(ptr noalias %rows, i64 %count, ptr noalias %broken)", system.words, body, "%total")
+    row = [
+        f"  %first = mul i64 %i, {system.words}",
+        "  %row = getelementptr i64, ptr %rows, i64 %first",
+        *_emit_loads(system.words),
+    ]
+    signature = "i64 @judge(ptr noalias %rows, i64 %count, ptr noalias %broken)"
+    return format_loop(signature, [*row, *body, *END], ["  ret i64 %all"], values=[carry_total("%total")])
 
 
 def emit_guards(system: System, name: str, steps: Sequence[int]) -> str:

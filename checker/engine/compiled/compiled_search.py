@@ -236,7 +236,7 @@ class CompiledSearch:
 
     def counts(self) -> tuple[int, int, int, Counter[str]]:
         """Return how many states are generated, distinct and waiting, and how often each action fired."""
-        (generated, before), fired = self._base, self.boxes.fired()
+        (generated, before), fired = self._base, self.boxes.count_fired()
         distinct = len(self.tables) if self._stored is None else self._distinct
         return generated + fired.total(), distinct, self._waiting.left, Counter(before) + fired
 

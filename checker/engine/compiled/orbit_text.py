@@ -14,6 +14,7 @@ from math import factorial
 
 from neverlost.checker.engine.compiled.table_text import Text
 from neverlost.checker.engine.search.symmetry import Symmetry, count_described_bits
+from neverlost.model.interpreters.compiled_program import carry_total, format_loop
 from neverlost.model.interpreters.machine_code import COUNT, POINTER
 from neverlost.model.system import Slot
 
@@ -206,37 +207,23 @@ class Orbits:
         stores = Text("q")
         for word in words:
             stores.store(f"%better.{word}", "%rows", stores.op("add", "%first", word))
-        return "\n".join(
-            [
-                "define i64 @canonical(ptr noalias %rows, i64 %count) {",
-                "entry:",
-                f"  %values = alloca i64, i64 {max(1, len(self.parts))}",
-                "  %any = icmp sgt i64 %count, 0",
-                "  br i1 %any, label %loop, label %done",
-                "loop:",
-                "  %i = phi i64 [0, %entry], [%following, %end]",
-                "  %sum = phi i64 [0, %entry], [%total, %end]",
-                f"  %first = mul i64 %i, {self.system.words}",
-                *before.lines,
-                "  br label %try",
-                "try:",
-                f"  %t = phi i64 [{start}, %loop], [%t.next, %try]",
-                *[f"  %best.{word} = phi i64 [-1, %loop], [%better.{word}, %try]" for word in words],
-                "  %times = phi i64 [0, %loop], [%times.next, %try]",
-                *text.lines,
-                "  %t.next = add i64 %t, 1",
-                f"  %another = icmp ult i64 %t.next, {end}",
-                "  br i1 %another, label %try, label %end",
-                "end:",
-                *stores.lines,
-                f"  %orbit = udiv i64 {factorial(self.replicas)}, %times.next",
-                "  %total = add i64 %sum, %orbit",
-                "  %following = add i64 %i, 1",
-                "  %more = icmp slt i64 %following, %count",
-                "  br i1 %more, label %loop, label %done",
-                "done:",
-                "  %all = phi i64 [0, %entry], [%total, %end]",
-                "  ret i64 %all",
-                "}\n",
-            ]
-        )
+        body = [
+            f"  %first = mul i64 %i, {self.system.words}",
+            *before.lines,
+            "  br label %try",
+            "try:",
+            f"  %t = phi i64 [{start}, %loop], [%t.next, %try]",
+            *[f"  %best.{word} = phi i64 [-1, %loop], [%better.{word}, %try]" for word in words],
+            "  %times = phi i64 [0, %loop], [%times.next, %try]",
+            *text.lines,
+            "  %t.next = add i64 %t, 1",
+            f"  %another = icmp ult i64 %t.next, {end}",
+            "  br i1 %another, label %try, label %end",
+            "end:",
+            *stores.lines,
+            f"  %orbit = udiv i64 {factorial(self.replicas)}, %times.next",
+            "  %total = add i64 %sum, %orbit",
+        ]
+        signature, room = "i64 @canonical(ptr noalias %rows, i64 %count)", max(1, len(self.parts))
+        total, before_all = carry_total("%total"), [f"  %values = alloca i64, i64 {room}"]
+        return format_loop(signature, body, ["  ret i64 %all"], values=[total], before=before_all)

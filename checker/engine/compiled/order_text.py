@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from neverlost.checker.engine.compiled.table_text import Text
+from neverlost.model.interpreters.compiled_program import format_loop
 from neverlost.model.interpreters.machine_code import COUNT, POINTER
 
 DIGIT = 8
@@ -39,33 +40,15 @@ def _emit_digit(text: Text, words: int) -> str:
 
 
 def _format_loop(
-    signature: str, text: Text, result: str, values: Sequence[tuple[str, str, str, str]] = (), step: int = 1
+    signature: str,
+    text: Text,
+    result: Sequence[str],
+    values: Sequence[tuple[str, str, str, str]] = (),
+    before: Sequence[str] = (),
 ) -> str:
-    """Return a function that runs a body for every `%i` from 0 below `%count`.
-
-    `values` are carried from one turn to the next: name, kind, first value, next value.
-    """
-    phis = [f"  %{name} = phi {kind} [{first}, %entry], [{then}, %loop]" for name, kind, first, then in values]
-    ends = [f"  %{name}.end = phi {kind} [{first}, %entry], [{then}, %loop]" for name, kind, first, then in values]
-    return "\n".join(
-        [
-            f"define {signature} {{",
-            "entry:",
-            "  %any = icmp sgt i64 %count, 0",
-            "  br i1 %any, label %loop, label %done",
-            "loop:",
-            "  %i = phi i64 [0, %entry], [%following, %loop]",
-            *phis,
-            *text.lines,
-            f"  %following = add i64 %i, {step}",
-            "  %more = icmp slt i64 %following, %count",
-            "  br i1 %more, label %loop, label %done",
-            "done:",
-            *ends,
-            *result.splitlines(),
-            "}\n",
-        ]
-    )
+    """Return a function that runs a body for every `%i` from 0 below `%count`; `%NAME.end` is a value after the last turn."""
+    carried = [(*each, f"{each[0]}.end") for each in values]
+    return format_loop(signature, text.lines, result, values=carried, back="loop", before=before)
 
 
 def emit_tally(words: int) -> str:
@@ -74,7 +57,7 @@ def emit_tally(words: int) -> str:
     digit = _emit_digit(text, words)
     text.count_up("%places", digit, text.load("%places", digit))
     return _format_loop(
-        "i64 @tally(ptr noalias %rows, i64 %count, ptr noalias %places, i64 %word, i64 %shift)", text, "  ret i64 0"
+        "i64 @tally(ptr noalias %rows, i64 %count, ptr noalias %places, i64 %word, i64 %shift)", text, ["  ret i64 0"]
     )
 
 
@@ -88,7 +71,7 @@ def emit_arrange(words: int) -> str:
     for word in range(words):
         text.store(text.load("%rows", text.op("add", source, word)), "%others", text.op("add", goal, word))
     places = "ptr noalias %others, ptr noalias %places, i64 %word, i64 %shift"
-    return _format_loop(f"i64 @arrange(ptr noalias %rows, i64 %count, {places})", text, "  ret i64 0")
+    return _format_loop(f"i64 @arrange(ptr noalias %rows, i64 %count, {places})", text, ["  ret i64 0"])
 
 
 def emit_sort(words: int) -> str:
@@ -150,7 +133,7 @@ def emit_differ(words: int) -> str:
         values.append((f"bits{word}", "i64", "0", text.op("or", f"%bits{word}", found)))
         done.store(f"%bits{word}.end", "%bits", word)
     done.do("ret i64 0")
-    return _format_loop("i64 @differ(ptr noalias %rows, i64 %count, ptr noalias %bits)", text, "\n".join(done.lines), values)
+    return _format_loop("i64 @differ(ptr noalias %rows, i64 %count, ptr noalias %bits)", text, done.lines, values)
 
 
 def emit_unique(words: int) -> str:
@@ -168,7 +151,7 @@ def emit_unique(words: int) -> str:
         text.store(value, "%rows", text.op("add", goal, word))
     is_new = text.let(f"zext i1 {text.op('xor', same, 1, 'i1')} to i64")
     kept = ("kept", "i64", "0", text.op("add", "%kept", is_new))
-    return _format_loop("i64 @unique(ptr %rows, i64 %count)", text, "  ret i64 %kept.end", [kept])
+    return _format_loop("i64 @unique(ptr %rows, i64 %count)", text, ["  ret i64 %kept.end"], [kept])
 
 
 def emit_strike(words: int) -> str:
@@ -274,7 +257,7 @@ def emit_split(words: int) -> str:
         place = _emit_advance(text, place, bits)
     declared = "declare void @llvm.masked.compressstore.v16i8(<16 x i8>, ptr, <16 x i1>)\ndeclare i16 @llvm.ctpop.i16(i16)\n"
     signature = "i64 @split(ptr noalias %rows, i64 %count, ptr noalias %bits, ptr noalias %bytes)"
-    return declared + _format_loop(signature, text, "  ret i64 %place.end", [("place", "i64", "0", place)])
+    return declared + _format_loop(signature, text, ["  ret i64 %place.end"], [("place", "i64", "0", place)])
 
 
 def emit_join(words: int) -> str:
@@ -294,5 +277,4 @@ def emit_join(words: int) -> str:
         values.append((f"last{word}", "<2 x i64>", _emit_pair(begun, "%first", "0", word, many), value))
     declared = "declare <16 x i8> @llvm.masked.expandload.v16i8(ptr, <16 x i1>, <16 x i8>)\n"
     signature = "i64 @join(ptr noalias %bits, i64 %count, ptr noalias %bytes, ptr noalias %rows, ptr noalias %first)"
-    found = _format_loop(signature, text, "  ret i64 0", [("place", "i64", "0", place), *values])
-    return declared + found.replace("entry:\n", "\n".join(["entry:", *begun.lines, ""]), 1)
+    return declared + _format_loop(signature, text, ["  ret i64 0"], [("place", "i64", "0", place), *values], begun.lines)

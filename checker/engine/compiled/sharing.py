@@ -107,7 +107,7 @@ class Boxes:
         """How many states lie in all boxes."""
         return int(self._filled.sum())
 
-    def fired(self) -> Counter[str]:
+    def count_fired(self) -> Counter[str]:
         """Return how often each action was taken."""
         found = Counter[str]()
         for step, times in zip(self._system.steps, self._fired.sum(axis=0).tolist(), strict=True):

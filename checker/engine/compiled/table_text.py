@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from neverlost.checker.engine.outcome import EngineError
+from neverlost.model.interpreters.compiled_program import END, format_loop
 from neverlost.model.interpreters.machine_code import COUNT, POINTER
 from neverlost.model.system import System
 
@@ -301,25 +302,7 @@ def _emit_recover(text: Text, layout: Layout, table: str, number: str) -> list[s
 
 def _format_loop(signature: str, text: Text, start: str, end: str) -> str:
     """Return a function that runs a body for every `%i` from start to end; the body may go to `%end`."""
-    return "\n".join(
-        [
-            f"define {signature} {{",
-            "entry:",
-            f"  %any = icmp slt i64 {start}, {end}",
-            "  br i1 %any, label %loop, label %done",
-            "loop:",
-            f"  %i = phi i64 [{start}, %entry], [%following, %end]",
-            *text.lines,
-            "  br label %end",
-            "end:",
-            "  %following = add i64 %i, 1",
-            f"  %more = icmp slt i64 %following, {end}",
-            "  br i1 %more, label %loop, label %done",
-            "done:",
-            f"  ret i64 {end}",
-            "}\n",
-        ]
-    )
+    return format_loop(signature, [*text.lines, *END], [f"  ret i64 {end}"], any_=f"slt i64 {start}, {end}", span=(start, end))
 
 
 def emit_scatter(layout: Layout) -> str:

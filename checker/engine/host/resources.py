@@ -86,7 +86,7 @@ def _read_state_and_ticks(process: int) -> tuple[str, int]:
 
 
 @cache
-def allowed_memory() -> int:
+def find_memory_allowance() -> int:
     """Return what this process and its children may use in all: the machine's memory, or less where a container says so.
 
     Units: bytes.
@@ -99,13 +99,13 @@ def allowed_memory() -> int:
 
 
 @cache
-def free_memory_at_start() -> int:
+def measure_free_memory() -> int:
     """Return what was free on the machine when this was first asked, or less where a container allows less.  Units: bytes."""
     with suppress(OSError, StopIteration, ValueError):
         lines = Path("/proc/meminfo").read_text().splitlines()
         free = next(line for line in lines if line.startswith("MemAvailable:"))
-        return min(int(free.split()[1]) << 10, allowed_memory())
-    return allowed_memory()
+        return min(int(free.split()[1]) << 10, find_memory_allowance())
+    return find_memory_allowance()
 
 
 def _list_groups() -> Iterator[Path]:

@@ -12,7 +12,7 @@ from neverlost.checker.engine.host.processes import INTERRUPTED
 from neverlost.checker.engine.host.resources import (
     OUT_OF_MEMORY,
     classify_exhaustion,
-    free_memory_at_start,
+    measure_free_memory,
     measure_memory,
     peak_memory,
 )
@@ -134,8 +134,8 @@ class LevelSearch:
             return limits.too_many_states
         if limits.memory_bytes is not None and measure_memory() > limits.memory_bytes:
             return limits.too_little_memory
-        if limits.memory_bytes is None and measure_memory() > MOST_OF_MEMORY * free_memory_at_start():
-            free = f"{free_memory_at_start() >> 20:,} MiB that were free at the start"
+        if limits.memory_bytes is None and measure_memory() > MOST_OF_MEMORY * measure_free_memory():
+            free = f"{measure_free_memory() >> 20:,} MiB that were free at the start"
             return f"{OUT_OF_MEMORY}: three quarters of the {free} are used; --memory-limit SIZE allows more, and uses the disk"
         return None
 

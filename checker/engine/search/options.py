@@ -23,7 +23,6 @@ class SearchProgress:
     distinct: int
     seconds: float
     memory_bytes: int
-    expanded: int = 0
     note: str = ""
 
 

@@ -1,4 +1,4 @@
-"""Jobs that ask each other nothing, each a task of Spark: what `checker.machine.processes` does here, wherever Spark runs."""
+"""Jobs that ask each other nothing, each a task of Spark: what `checker.engine.host.processes` does here, where Spark runs."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def _explain_group(matching: Matching, group: OffsetGroup, before: float | None)
 def _make_refusal(matching: Matching, group: OffsetGroup, explanation: Explanation) -> Refusal:
     refused = explanation.refused
     assert refused is not None
-    seen = matching.seen(refused.label)
+    seen = matching.get_seen(refused.label)
     try:
         allowed = _find_nearest_allowed(matching, matching.observer(group), group, explanation, seen)
     except TooLarge as problem:

@@ -87,9 +87,9 @@ class Recovery:
         self.faults = [number for number, each in enumerate(system.steps) if each.action.name in SEEN_FAULTS]
         self._losing: dict[int, States] = {}
 
-    def taken(self, states: States) -> States:
+    def take_over(self, states: States) -> States:
         """Return the recoverer's numbers of the same states."""
-        return frozenset(self.recoverer.known(self.observer.get_packed(states)))
+        return frozenset(self.recoverer.number_packed(self.observer.get_packed(states)))
 
     def after(self, states: States, fault: int) -> States:
         return self.recoverer.after(states, ObservedStep(("fault", fault), (fault,)))
@@ -195,7 +195,7 @@ def _list_cases(
             states = _restrict_to_end(judgement, span, so_far[-1], recovery.observer) if so_far else frozenset()
             copies = _count_copies(recovery.observer, states, record)
             if copies:
-                here = recovery.taken(states)
+                here = recovery.take_over(states)
                 after = tuple((fault, recovery.after(here, fault)) for fault in recovery.faults)
                 yield _Case(span.number, group, recovery, record, min(copies), max(copies), here, after)
 
@@ -203,7 +203,7 @@ def _list_cases(
 def _restrict_to_end(judgement: HistoryVerdict, span: _Span, states: States, observer: Observer) -> States:
     """Return the states at the end of an interval: they follow, have the interval's metadata, and are before the end of a
     process if one ends the interval.  Observations near the end may have come after the next event."""
-    setting, ending = judgement.setting, judgement.matching.seen(span.ends)
+    setting, ending = judgement.setting, judgement.matching.get_seen(span.ends)
     states = observer.close_silently(states)
     if setting.is_whole:
         known = _find_metadata(judgement, span.since)
@@ -267,7 +267,7 @@ def _merge_exposures(exposures: list[Exposure]) -> tuple[Exposure, ...]:
 
 def _make_interval(judgement: HistoryVerdict, span: _Span, exposures: tuple[Exposure, ...]) -> Interval:
     known = _find_metadata(judgement, span.since)
-    event = "; ".join(map(_describe_event, judgement.matching.seen(span.begins))) or "the history begins"
+    event = "; ".join(map(_describe_event, judgement.matching.get_seen(span.begins))) or "the history begins"
     leader, isr, elr = known.partition["leader"], known.lists("isr"), known.lists("elr")
     return Interval(span.since, span.until, event, leader, isr, elr, exposures)
 

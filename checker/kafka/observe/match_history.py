@@ -85,7 +85,7 @@ class Observer:
 
     def number_states(self, states: Sequence[State]) -> States:
         """Return the numbers of states given as tuples."""
-        return frozenset(self.known(pack_rows(self.system, list(states)))) if states else frozenset()
+        return frozenset(self.number_packed(pack_rows(self.system, list(states)))) if states else frozenset()
 
     def get_packed(self, states: Iterable[int]) -> Packed:
         """Return the packed columns of numbered states, in increasing order of number."""
@@ -128,7 +128,7 @@ class Observer:
             if step in self._quiet:
                 kept = self._fitting(self._quiet[step], before, rows, words)
                 rows, words = rows[kept], words[:, kept]
-            for row, number in zip(rows.tolist(), self.known(words), strict=True):
+            for row, number in zip(rows.tolist(), self.number_packed(words), strict=True):
                 found[states[row]].add(number)
         for each, following in found.items():
             self._next[each] = tuple(following - {each})
@@ -138,7 +138,7 @@ class Observer:
         before = self.get_packed(states)
         for _, rows, words in self._successors.of(before, observation.steps):
             kept = words if observation.fits is None else words[:, self._fitting(observation.fits, before, rows, words)]
-            found.update(self.known(kept))
+            found.update(self.number_packed(kept))
         return frozenset(found)
 
     def _fitting(self, fits: Relation, before: Packed, rows: NDArray[np.intp], after: Packed) -> NDArray[np.bool_]:
@@ -168,7 +168,7 @@ class Observer:
             waiting += fresh
         return frozenset(found)
 
-    def known(self, words: Packed) -> list[int]:
+    def number_packed(self, words: Packed) -> list[int]:
         """Return the numbers of packed states; new states get the next numbers."""
         rows, numbers = np.ascontiguousarray(words.T), self._numbers
         found = []

@@ -60,7 +60,7 @@ class Matching:
         self._records: list[HistoryObservation] = []
         self._labels: dict[int, int] = {}
 
-    def seen(self, label: int) -> tuple[HistoryObservation, ...]:
+    def get_seen(self, label: int) -> tuple[HistoryObservation, ...]:
         """Return the observation that a label stands for: questions first, then single records; None for -1."""
         if label < 0:
             return ()

@@ -93,29 +93,29 @@ class HistorySetting:
     @property
     def observer_sizes(self) -> Mapping[str, int]:
         """The model's sizes, for any number of record names."""
-        return OBSERVED.sizes(self.configured(2, False))
+        return OBSERVED.sizes(self.configure(2, False))
 
-    def configured(self, names: int, repeats: bool) -> Configuration:
+    def configure(self, names: int, repeats: bool) -> Configuration:
         """Return the model's configuration for `names` record names, which may be sent again if `repeats`."""
         return {**self.configuration, "bounds.records": names, "faults.producer_retry": int(repeats)}
 
     def observer(self, names: int, repeats: bool) -> Observer:
         """Return the observer for `names` record names; made once."""
         if (names, repeats) not in self.observers:
-            system = observed_system(self.configured(names, repeats))
+            system = observed_system(self.configure(names, repeats))
             metadata = METADATA if system.sizes["asks_controller"] else METADATA | {"leader_ask_to_expand_isr"}
             loud = set(SEEN) | (set(metadata) if self.is_whole else set()) | (set(PROCESS) if self.sees_processes else set())
             silent = [number for number, step in enumerate(system.steps) if step.action.name not in loud]
             quiet = {}
             if self.is_whole and not self.sees_brokers:
-                quiet = {number: unchanged for number, each in enumerate(system.steps) if each.action.name in REGISTRATIONS}
+                quiet = {number: is_unchanged for number, each in enumerate(system.steps) if each.action.name in REGISTRATIONS}
             self.observers[names, repeats] = Observer(system, silent, quiet, until=self.until)
         return self.observers[names, repeats]
 
     def starts(self, names: int, repeats: bool) -> States:
         """Return the states in which the history may begin."""
         observer = self.observer(names, repeats)
-        system, configuration = observer.system, self.configured(names, repeats)
+        system, configuration = observer.system, self.configure(names, repeats)
         budget = {"producer_retry_left": 1} if repeats else {}
         found = [system.configured(configuration, values | budget) for values in self._beginnings()]
         return observer.number_states(found)
@@ -167,7 +167,7 @@ def _list_supersets(member: int, everyone: range) -> list[list[bool]]:
     return [[each == member or each in some for each in everyone] for some in map(set, chosen)]
 
 
-def unchanged(k: Any, before: Any, after: Any) -> Any:
+def is_unchanged(k: Any, before: Any, after: Any) -> Any:
     """Return the condition that a step leaves the partition alone."""
     return k.not_(is_changed(k, before, after))
 

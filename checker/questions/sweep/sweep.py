@@ -19,7 +19,6 @@ from neverlost.checker.engine.host import interrupts
 from neverlost.checker.engine.outcome import (
     Behaviour,
     Counts,
-    Finding,
     Outcome,
     Verdict,
     breaks,
@@ -78,10 +77,6 @@ class Sweep:
     def is_interrupted(self) -> bool:
         """True if a search was interrupted."""
         return any(each.reason == "interrupted" for each in self.searches)
-
-    def finding(self, cell: int, decision: Decision) -> Finding:
-        """Return a decision as a finding on the cell's own system."""
-        return Finding(decision.property, 0, decision.verdict, decision.trace)
 
     def verdict(self, cell: int) -> Verdict:
         """Return the verdict on a cell: the worst of its properties."""

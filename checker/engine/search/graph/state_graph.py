@@ -68,11 +68,6 @@ class StateGraph:
         kept = slice(None) if edges is None else edges
         return _spread(wanted, self.targets[kept], self.sources[kept])
 
-    def find_reached(self, start: Chosen, edges: Chosen | None = None) -> Chosen:
-        """Return the states that can be reached from the chosen ones along some edges (None: all)."""
-        kept = slice(None) if edges is None else edges
-        return _spread(start, self.sources[kept], self.targets[kept])
-
     def shortest_way(self, number: int) -> Behaviour:
         """Return a shortest behaviour from an initial state: at every step back the smallest predecessor and its lowest step.
 
