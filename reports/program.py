@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from neverlost.reports.command_line.help import GroupedProgram
+
 COMMANDS = (
     "check",
     "tolerance",
@@ -37,10 +39,10 @@ SHORT_HELP = """neverlost: can this Kafka configuration lose an acknowledged mes
 
 Four commands to start with:
 
+  neverlost tolerance --describe topics.txt --kafka-version 3.9 --set acks=all
+      what your topics survive, whatever the number of faults, and what to change
   neverlost check --describe topics.txt --kafka-version 3.9 --set faults.lossy_crash=1
-      a verdict per configuration of your cluster, with what to change
-  neverlost tolerance --set kafka.version=4.1 --set min.insync.replicas=2
-      what a configuration survives, whatever the number of faults
+      a verdict per configuration of your cluster, step by step where a record is lost
   neverlost sweep small --out evidence
       a verdict per cell of a matrix, as a page, for CI and to cite
   neverlost explain faults.lossy_crash
@@ -50,6 +52,7 @@ neverlost -h lists every command, neverlost COMMAND -h its options."""
 
 app = typer.Typer(
     name="neverlost",
+    cls=GroupedProgram,
     help="Can this Kafka configuration lose an acknowledged message, and how?",
     invoke_without_command=True,
     pretty_exceptions_enable=False,

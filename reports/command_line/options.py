@@ -12,7 +12,10 @@ import typer
 from neverlost.reports.request.keywords import ClusterKeywords
 
 ConfigFile = Annotated[str | None, typer.Argument(metavar="[CONFIG.toml]", help="configuration file", show_default=False)]
-Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="set one key (repeatable)")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="such as acks=all (repeatable; all keys: neverlost explain)"),
+]
 Properties = Annotated[list[str] | None, typer.Option("--property", metavar="NAME", help="check this property (repeatable)")]
 OutDirectory = Annotated[str | None, typer.Option("--out", metavar="DIR", help="write results, traces and pictures here")]
 Redact = Annotated[
@@ -21,9 +24,6 @@ Redact = Annotated[
 TrustMaven = Annotated[bool, typer.Option("--trust-maven", help="take jars whose checksums are not known")]
 JsonTarget = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="write the result document")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="print the verdicts and nothing else")]
-KafkaFile = Annotated[str | None, typer.Option(metavar="FILE", help="as Kafka's own tools write it")]
-ClientFiles = Annotated[list[str] | None, typer.Option(metavar="FILE", help="what a client or a broker reads (repeatable)")]
-KafkaFiles = Annotated[list[str] | None, typer.Option(metavar="FILE", help="what describes the cluster (repeatable)")]
 Topics = Annotated[
     list[str] | None, typer.Option("--topic", metavar="NAME", help="ask about this described topic only (repeatable)")
 ]
@@ -32,24 +32,30 @@ KafkaVersion = Annotated[
 ]
 TimeLimit = Annotated[float | None, typer.Option("--time-limit", metavar="SECONDS", help="stop, inconclusive, after this long")]
 
+FILES = (
+    ("describe", "output of kafka-topics.sh --describe, kafka-features.sh describe, or Strimzi, Terraform, ..."),
+    ("configs", "output of kafka-configs.sh --describe"),
+    ("server_properties", "a broker's server.properties"),
+    ("controller_properties", "a controller's properties"),
+    ("producer_properties", "your application's producer settings"),
+    ("consumer_properties", "your application's consumer settings"),
+    ("applications", "which application's producer writes which topics, as TOML"),
+)
+"""The files about a cluster, each with what to give."""
+
 SHARED: dict[str, tuple[Any, Any]] = {
     "bootstrap_server": (
         Annotated[str | None, typer.Option(metavar="HOST:PORT", help="look at a running cluster; changes nothing there")],
         None,
     ),
-    "command_config": (KafkaFile, None),
-    "describe": (KafkaFiles, None),
-    "configs": (KafkaFiles, None),
-    "server_properties": (ClientFiles, None),
-    "controller_properties": (ClientFiles, None),
-    "producer_properties": (ClientFiles, None),
-    "consumer_properties": (ClientFiles, None),
-    "applications": (
-        Annotated[
-            list[str] | None, typer.Option(metavar="FILE", help="which application writes which topics (TOML, repeatable)")
-        ],
+    "command_config": (
+        Annotated[str | None, typer.Option(metavar="FILE", help="how to log in there, as Kafka's tools take it")],
         None,
     ),
+    **{
+        name: (Annotated[list[str] | None, typer.Option(metavar="FILE", help=f"{says} (repeatable)")], None)
+        for name, says in FILES
+    },
     "engine": (
         Annotated[str, typer.Option("--engine", metavar="memory|columns|spark", help="where to search, and with what")],
         "memory",

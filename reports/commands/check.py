@@ -10,6 +10,7 @@ import typer
 
 import neverlost
 from neverlost.reports.command_line import options
+from neverlost.reports.command_line.help import GroupedCommand
 from neverlost.reports.request.keywords import CheckingCluster
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command("check", help="Explore one configuration and decide its properties.")(options.with_shared_options(check))
+    app.command("check", cls=GroupedCommand, help="Explore one configuration and decide its properties.")(
+        options.with_shared_options(check)
+    )
 
 
 def check(

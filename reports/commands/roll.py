@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 import typer
 
 from neverlost.reports.command_line import options
+from neverlost.reports.command_line.help import GroupedCommand
 from neverlost.reports.request.keywords import SearchingCluster
 
 if TYPE_CHECKING:
@@ -15,9 +16,11 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command("roll", help="Which brokers may be stopped now, and in which order; or what a plan of changes risks.")(
-        options.with_shared_options(roll)
-    )
+    app.command(
+        "roll",
+        cls=GroupedCommand,
+        help="Which brokers may be stopped now, and in which order; or what a plan of changes risks.",
+    )(options.with_shared_options(roll))
 
 
 def roll(

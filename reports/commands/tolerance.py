@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 import typer
 
 from neverlost.reports.command_line import options
+from neverlost.reports.command_line.help import GroupedCommand
 from neverlost.reports.request.keywords import SearchingCluster
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command("tolerance", help="What a configuration survives, whatever the number of faults.")(
+    app.command("tolerance", cls=GroupedCommand, help="What a configuration survives, whatever the number of faults.")(
         options.with_shared_options(tolerance)
     )
 
@@ -55,7 +56,7 @@ def tolerance(
         ),
     ] = None,
     show: Annotated[
-        str | None, typer.Option("--show", metavar="LOSE,OUT", help="the counterexample of a spot of the table, such as 1,2")
+        str | None, typer.Option("--show", metavar="LOSE,OUT", help="the counterexample of a cell of the table, such as 1,2")
     ] = None,
     **given: Unpack[SearchingCluster],
 ) -> int:

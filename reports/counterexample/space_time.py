@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement
 from neverlost.model.sentences import is_stale, isr_of
 from neverlost.model.snapshot import DOWN, STALE_LEADER, BrokerView
 from neverlost.reports.counterexample.messages import CLIENT, CONTROLLER, Message, broker_of, message_of
-from neverlost.reports.counterexample.timeline import Frame, Timeline
+from neverlost.reports.counterexample.timeline import ACKNOWLEDGED, Frame, Timeline
 
 SAYS, LANE, HEAD, ROW, LINE, MARGIN = 330, 166, 44, 50, 15, 14
 NOTE = 60
@@ -32,7 +32,7 @@ KINDS = (
     ("metadata", "metadata"),
 )
 
-OTHERS = (("life down", "down"), ("life old", "knows what is no longer so"))
+OTHERS = (("life down", "down"), ("life old", "has stale metadata"))
 """What the legend says of lanes."""
 
 LEGEND = MARGIN + sum(52 + 7 * len(says) for _, says in (*KINDS, *OTHERS))
@@ -44,7 +44,7 @@ LIGHT = (
     "--st-answer:#8250df;--st-metadata:#bc4c00"
 )
 DARK = (
-    "--st-text:#e6edf3;--st-dim:#9198a1;--st-line:#6e7681;--st-box:#0d1117;--st-bad:#ff7b72;"
+    "--st-text:#e6edf3;--st-dim:#9198a1;--st-line:#6e7681;--st-box:#0d1117;--st-good:#3fb950;--st-bad:#ff7b72;"
     "--st-stale:#ffa657;--st-fault:#e3b341;--st-record:#3fb950;--st-fetch:#58a6ff;--st-AlterPartition:#d2a8ff;"
     "--st-answer:#d2a8ff;--st-metadata:#ffa657"
 )
@@ -60,6 +60,7 @@ svg.spacetime { max-width: 100%; height: auto; }
 .spacetime .box { fill: var(--st-box); stroke: var(--st-line); }
 .spacetime .box.gone { stroke: var(--st-bad); stroke-width: 2; }
 .spacetime .dot { fill: var(--st-text); } .spacetime .dot.fault { fill: var(--st-bad); }
+.spacetime .good { fill: var(--st-good); font-weight: 700; } .spacetime .moment { stroke: none; }
 .spacetime .row { stroke: var(--st-line); opacity: .25; }
 """
     + "".join(
@@ -97,8 +98,8 @@ def _draw(shown: Timeline, labels: Sequence[str]) -> Element:
     lanes = len(shown.names) + 1
     rows = [_says(frame) for frame in shown.frames]
     tops = [HEAD]
-    for lines in rows:
-        tops.append(tops[-1] + max(ROW, 14 + LINE * len(lines)))
+    for frame, lines in zip(shown.frames, rows, strict=True):
+        tops.append(tops[-1] + max(ROW, 14 + LINE * (len(lines) + (frame.number in shown.moments))))
     width, height = max(SAYS + LANE * lanes + NOTE, LEGEND), tops[-1] + 56
     root = Element("svg", {"class": "spacetime", "role": "img", "viewBox": f"0 0 {width} {height}", "width": str(width)})
     root.set("aria-label", f"space-time diagram: {shown.verdict_line}")
@@ -130,6 +131,15 @@ def _row(root: Element, shown: Timeline, frame: Frame, label: str, where: tuple[
         "line",
         {"class": "row", "x1": "0", "x2": str(SAYS + LANE * (len(shown.names) + 1)), "y1": str(top), "y2": str(top)},
     )
+    moment = shown.moments.get(frame.number)
+    if moment is not None:
+        kind = "good" if moment == ACKNOWLEDGED else "bad"
+        SubElement(
+            root,
+            "rect",
+            {"class": f"moment {kind}", "x": "2", "y": str(top + 3), "width": "5", "height": str(bottom - top - 6)},
+        )
+        _text(root, MARGIN, bottom - 6, moment.upper(), kind, "start")
     for line, text in enumerate(says):
         _text(root, MARGIN, top + 16 + LINE * line, text, "fault" if frame.is_fault else "", "start")
     _line(root, _x(0), top, bottom, "life")

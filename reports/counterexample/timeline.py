@@ -39,6 +39,10 @@ class Frame:
     controller_changed: bool
 
 
+ACKNOWLEDGED, GONE, LEADS = "acknowledged", "lost", "leads without it"
+"""The three moments of a loss."""
+
+
 @dataclass(frozen=True)
 class Timeline:
     """All frames of a counterexample.  `lost` are promised records that the broken property misses at the end; `names` are the
@@ -62,6 +66,20 @@ class Timeline:
             verb = "lacks" if len(lacking) == 1 else "lack"
             return f"{self.title}: ISR member {listed(lacking, self.names)} {verb} {word}{records_named(self.lost)}"
         return f"{self.title}: {word}record{'s' * many} {records_named(self.lost)} {'are' if many else 'is'} lost"
+
+    @property
+    def moments(self) -> dict[int, str]:
+        """The frames that decide, by number: where the lost records were acknowledged, where the first broker loses them, and
+        where a leader is without them."""
+        found: dict[int, str] = {}
+        for frame in self.frames if self.lost else ():
+            if self.lost <= frame.scene.acked and ACKNOWLEDGED not in found.values():
+                found[frame.number] = ACKNOWLEDGED
+            elif any(self.lost & set(dropped) for dropped in frame.dropped) and GONE not in found.values():
+                found[frame.number] = GONE
+        if self.lost and any(lane.is_leader and not self.lost <= lane.records for lane in self.last.scene.lanes):
+            found[self.last.number] = LEADS
+        return found
 
     def _members_that_lack(self) -> list[int]:
         """ISR members that lack a lost record while every leader still has all of them, so it is not gone yet."""

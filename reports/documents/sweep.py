@@ -181,7 +181,7 @@ MOST_DIFFERENCES = 3
 
 def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-    said = [f"{name} was {value_text(old.get(name))}, is {value_text(new.get(name))}" for name in names[:MOST_DIFFERENCES]]
+    said = [f"{name} {value_text(old.get(name))} -> {value_text(new.get(name))}" for name in names[:MOST_DIFFERENCES]]
     left = len(names) - MOST_DIFFERENCES
     return "; ".join([*said, f"and {left} more"] if left > 0 else said)
 

@@ -49,7 +49,6 @@ def write_reports(
     growth, graph = growth_of(document), _graph(document)
     extra = {
         "chart_style": STYLE + SPACE_TIME_STYLE,
-        "growth": None if growth is None else embed(growth),
         "graph": None if graph is None else {"says": graph.says, "picture": embed(graph.drawn)},
     }
     packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
@@ -76,6 +75,7 @@ def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCountere
     lines = _ledger(folder, cells, shown)
     return {
         **_heading(document, cells),
+        **_answer(document, cells),
         **_totals(document, cells, shown),
         **_conclusions(document),
         "cells": shown,
@@ -98,6 +98,36 @@ def _heading(document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) ->
         "varying": matrix["varying"],
         "id": document.get("id") or "",
         "version": document.get("version") or cells[0].get("version") or "",
+    }
+
+
+def _answer(document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the answer as a headline and, for what is violated, what to change with the commands."""
+    worst = group_by_answer({**document, "cells": cells})[0]
+    names = [each["name"] for each in worst.cells[0]["properties"]]
+    lines = remedy_lines(worst.remedy) if worst.remedy else []
+    commands = [f"{each['where']}: {each['line']}" if each["where"] else each["line"] for each in worst.commands]
+    remedy = {"lines": lines, "commands": commands}
+    verdicts = [str(each["verdict"]) for each in cells]
+    topics = {topic for each in cells for topic in each.get("topics", ())}
+    if len(cells) > 1:
+        bad = {topic for each in cells if each["verdict"] == "violated" for topic in each.get("topics", ())}
+        many, of, what = (
+            (len(bad), len(topics), "topic") if topics else (verdicts.count("violated"), len(cells), "configuration")
+        )
+        first = f"; the worst, {listed(worst.topics)}: {worst.cause}" if topics and bad else ""
+        says = f"Violated in {many} of {pluralize(of, what)}{first}" if many else f"Violated in none of {pluralize(of, what)}"
+        unknown = verdicts.count("inconclusive")
+        return {"headline": says + (f"; {unknown} not decided" if unknown else ""), "remedy": remedy}
+    if worst.verdict == "violated":
+        remedy["lines"] = lines or ["The same command with --advise looks for the smallest change that helps."]
+        return {"headline": f"Violated {worst.cause}", "remedy": remedy}
+    if worst.verdict == "inconclusive":
+        return {"headline": f"Not decided: {worst.cause or 'a limit was reached'}", "remedy": remedy}
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return {
+        "headline": f"Holds: {names[0] if names else 'nothing was asked'}{more}, within the faults and bounds below",
+        "remedy": remedy,
     }
 
 

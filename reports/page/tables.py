@@ -81,7 +81,7 @@ def write_tables(document: Mapping[str, Any], place: Path, report: TableReport) 
         "chart_style": STYLE if any(one.picture for one in sections) else "",
         "says": report.says,
         "about": about,
-        "notices": [*general, *_assumed(document)],
+        "notices": list({each["says"]: each for each in (*general, *_assumed(document))}.values()),
         "sections": [replace(one, notices=[each for each in one.notices if each not in general]) for one in sections],
         "derived": f"{DERIVED} To cite a sentence, add: [{about}].",
     }

@@ -24,6 +24,7 @@ from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.choose import Chosen, broker_names
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
+from neverlost.specs.defects import DEFECTS, FIXES
 from neverlost.specs.property import RECOVERY
 from neverlost.specs.setting import Sources
 
@@ -126,8 +127,11 @@ def summary(configuration: Configuration, release: str | None = None) -> str:
         for name, value in settings.items()
         if shown(value) != "" and not (name.startswith(("faults.", "start.")) and value == 0)
     ]
-    off = [name.removeprefix(MECHANISM) for name, value in configuration.items() if name.startswith(MECHANISM) and not value]
-    return " ".join(parts) + (f" without {', '.join(off)}" if off and release is None else "")
+    off = [name for name, value in configuration.items() if name.startswith(MECHANISM) and not value and release is None]
+    bugs = [each.name for each in DEFECTS if each.mechanism.key in off]
+    other = [name.removeprefix(MECHANISM) for name in off if name not in FIXES]
+    text = " ".join(parts) + (f" without {', '.join(other)}" if other else "")
+    return text + (f", with the bugs {', '.join(bugs)}" if bugs else "")
 
 
 def show_settings(out: Console, settings: Sources, of: str = "settings") -> None:

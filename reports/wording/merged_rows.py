@@ -22,7 +22,7 @@ def value_text(value: Any) -> str:
 def where_violated(rule: Mapping[str, Any]) -> str:
     """Return in which cells the rule of a document says that a property is violated, as the end of a sentence."""
     known = {"always": "in every cell", "never": "in no cell"}
-    return known.get(rule["violated_iff"], f"iff {rule['violated_iff']}")
+    return known.get(rule["violated_iff"], f"exactly when {rule['violated_iff']}")
 
 
 def pluralize(count: int, noun: str) -> str:

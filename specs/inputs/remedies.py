@@ -214,7 +214,8 @@ def _of_topics(chosen: Chosen, changes: Changes) -> list[Command]:
         for place in chosen.places.values()
         if place.is_declared
     ]
-    names = dict.fromkeys(topic_of(each) for each in chosen.subjects if not _is_declared(chosen.places.get(each)))
+    undeclared = [each for each in chosen.subjects or ("TOPIC",) if not _is_declared(chosen.places.get(each))]
+    names = dict.fromkeys(map(topic_of, undeclared))
     return found + [
         Command(f"kafka-configs.sh {SERVER} --alter --entity-type topics --entity-name {shlex.quote(name)} --add-config {text}")
         for name in names

@@ -36,7 +36,7 @@ THIRD_PARTY = {
     "hcl2": ("specs/inputs/formats/terraform.py",),
     "lark": ("specs/inputs/formats/terraform.py",),
     "rich": ("reports",),
-    "typer": ("reports/program.py", "reports/command_line/options.py", "reports/commands"),
+    "typer": ("reports/program.py", "reports/command_line", "reports/commands"),
     "jpype": ("checker/kafka/conform/java/jvm.py",),
     "confluent_kafka": ("checker/kafka/cluster/clients.py",),
     "kafka": ("checker/kafka/cluster/look.py",),

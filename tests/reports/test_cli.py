@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -469,10 +470,30 @@ def test_version_and_short_help() -> None:
     alone = neverlost()
     assert (alone.returncode, alone.stderr) == (0, "")
     assert [line.split()[1] for line in alone.stdout.splitlines() if line.startswith("  neverlost")] == [
-        *("check", "tolerance", "sweep", "explain"),
+        *("tolerance", "check", "sweep", "explain"),
     ]
     assert max(map(len, alone.stdout.splitlines())) < 90
 
     assert neverlost("--version").stdout == f"neverlost {package.__version__}\n"
     assert neverlost("-h").stdout == neverlost("--help").stdout and "--show-completion" in neverlost("-h").stdout
     assert neverlost("check", "-h").stdout == neverlost("check", "--help").stdout
+
+
+def test_help_is_in_groups_with_an_example() -> None:
+    """Every command and every option stands in exactly one group; the operators' commands come first."""
+    from neverlost.reports.command_line.help import EXAMPLES, GROUPS, OPERATORS
+
+    names = [name for group in GROUPS.values() for name in group]
+    assert len(names) == len(set(names))
+    said = neverlost("--help").stdout
+    listed = [line.split()[0] for line in said.partition("For your cluster:")[2].splitlines() if re.match(r"  \S", line)]
+    assert tuple(listed[: len(OPERATORS)]) == OPERATORS and len(listed) == len(set(listed)) > len(OPERATORS)
+    for command, examples in EXAMPLES.items():
+        text = neverlost(command, "--help").stdout
+        assert [title for title in GROUPS if f"\n{title}:\n" in text] == list(GROUPS), command
+        assert "\nOptions:\n" not in text and all(f"\n  {each}\n" in text for each in examples), command
+
+
+def test_the_words_of_the_screens_are_explained() -> None:
+    words = ("tolerance", "cell", "region", "ELR", "designed", "shipped", "HW", "LEO", "nines", "rack", "atlas", "waive")
+    assert all(neverlost("explain", each).returncode == 0 for each in words)

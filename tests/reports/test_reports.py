@@ -179,10 +179,12 @@ def test_junit_counts_and_names(result: tuple[Matrix, Sweep, dict[str, Any]]) ->
     other = json.loads(json.dumps(document))
     other["cells"][7]["config"]["faults.lossy_crash"] = 9
     (another,) = sweeping.changes(other, document)
-    said = f"faults.lossy_crash was 9, is {document['cells'][7]['config']['faults.lossy_crash']}"
+    said = f"faults.lossy_crash 9 -> {document['cells'][7]['config']['faults.lossy_crash']}"
     assert another["question"] == said and another["was"] == another["is"] == document["cells"][7]["verdict"]
-    assert said in junit.render(GateResult(document | {"changes": [another]}, Path()))
-    assert f"It asks something else: {said}." in markdown.render(GateResult(document | {"changes": [another]}, Path()))
+    assert said.replace(">", "&gt;") in junit.render(GateResult(document | {"changes": [another]}, Path()))
+    assert f"Not comparable: the question changed ({said}); write a new baseline." in markdown.render(
+        GateResult(document | {"changes": [another]}, Path())
+    )
     suite = ElementTree.fromstring(junit.render(GateResult(document | {"changes": changed}, Path())))[0]
     failed = [case.get("name") for case in suite.findall("testcase") if case.find("failure") is not None]
     assert failed == [sweeping.cell_name(document["cells"][5]), sweeping.cell_name(document["cells"][7])]

@@ -62,6 +62,7 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
         "add one, or lower min ISR.",
         "Before the others, gone-0: it is offline; bring back a replica of its last ISR or ELR.",
         "While a broker is down, another that loses data may lose records on orders-0, orders-1, orders-2 and 1 more.",
+        "While a broker is down, another that is killed or is cut off stops writes on orders-0, orders-1, orders-2 and 1 more.",
         "assumed: acks=all",
         "assumed: enable.idempotence=true",
     ]

@@ -73,5 +73,5 @@ def _changes(sweep: GateResult) -> list[str]:
         for each in sweep.changes
     ]
     asked = dict.fromkeys(each["question"] for each in sweep.changes if each.get("question"))
-    rows += ["", *(f"It asks something else: {each}." for each in asked)] if asked else []
+    rows += ["", *(f"Not comparable: the question changed ({each}); write a new baseline." for each in asked)] if asked else []
     return ["| cell | property | was | is |", "| --- | --- | --- | --- |", *rows]

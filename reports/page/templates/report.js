@@ -281,19 +281,18 @@ function show(number, focus) {
   step = 0;
   for (const each of document.querySelectorAll("#map button"))
     each.setAttribute("aria-pressed", String(Number(each.dataset.cell) === number && (each.dataset.property || property) === property));
-  const parts = [make("h2", {}, make("span", {class: "badge " + entry.verdict}, entry.verdict), " " + entry.name),
-    make("p", {class: "sentence"}, entry.says)];
+  const parts = [make("h2", {}, make("span", {class: "badge " + entry.verdict}, entry.verdict), " " + entry.name)];
   for (const each of cell.notices)
     parts.push(make("p", {class: each.matters ? "notice" : "dim"}, make("b", {}, `${each.kind}: `), each.says));
   if (cell.settings.length) parts.push(make("details", {id: "settings"}, make("summary", {}, "Where the settings come from"),
     make("ul", {}, ...cell.settings.map(each => make("li", {}, make("code", {}, `${each.key}=${each.value}`), ` ${each.source}`)))));
-  if (entry.ledger) parts.push(make("p", {class: "dim"}, `Ledger: ${entry.ledger.status} (${entry.ledger.how}).`));
   if (entry.how !== "explored") parts.push(make("p", {class: "dim"}, HOW[entry.how] || entry.how));
   if (cell.properties.length > 1) parts.push(others(cell, entry, number));
   if (entry.timeline !== undefined && entry.timeline !== null) {
     const timeline = data.timelines[entry.timeline], comparison = entry.comparison === undefined || entry.comparison === null ? null : data.comparisons[entry.comparison];
     parts.push(siblingLine(entry), diagram(timeline), make("div", {}, stepper(timeline, comparison, entry.sibling), allSteps(timeline, comparison)));
   }
+  parts.push(make("p", {class: "sentence"}, entry.says));
   parts.push(cite(cell, entry));
   box.replaceChildren(...parts.filter(Boolean));
   if (focus) {
@@ -363,12 +362,6 @@ function diagram(timeline) {
   return box;
 }
 
-function ledger() {
-  const table = document.getElementById("lines");
-  if (!table) return;
-  table.replaceChildren(make("thead", {}, make("tr", {}, ...["configuration", "property", "known", "how"].map(each => make("th", {scope: "col"}, each)))),
-    make("tbody", {}, ...data.ledger.lines.map(each => make("tr", {}, ...[each.configuration, each.property, each.known, each.how].map(value => make("td", {}, value))))));
-}
 if (data.groups.length) groups();
 if (data.varying.length) { filters(); map(); } else verdicts();
 /* The first look is worth most at a loss that one setting prevents. */
@@ -378,4 +371,3 @@ const shown = wanted => data.cells.findIndex((cell, number) => isShown(number) &
 const worst = [isOneSetting, entry => entry.verdict === "violated", () => true].map(shown).find(number => number >= 0);
 const first = data.groups.length ? data.groups[0].topics[0][1] : worst;
 if (data.properties.length && first !== undefined) show(first, false);
-ledger();

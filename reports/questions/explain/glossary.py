@@ -36,10 +36,32 @@ class Word:
         return {"name": self.name, "kind": self.kind, "says": self.says, **dict(self.more)}
 
 
+SCREEN_WORDS = {
+    "tolerance": "a table of what a configuration survives: so many brokers lose data at once while so many others are out",
+    "cell": "a place of that table: [1,2] is one broker that loses data while two others are out",
+    "out": "of a broker: slow, cut off (fenced) or stopped, with its disk intact",
+    "data loss": "of a broker: it comes back without records that it had, after a power loss or with a new disk",
+    "writes stop": "producers with acks=all get NotEnoughReplicas; nothing that was acknowledged is lost",
+    "region": "the cells of a table in which nothing is lost; nines bounds how often a cluster leaves it",
+    "nines": "how small the probability of loss in a year is, as -log10: 3 nines are 1 in 1,000",
+    "ELR": "eligible leader replicas (KIP-966, from 4.1): replicas outside the ISR that have every committed record",
+    "ISR": "in-sync replicas: those that an acks=all write waits for; in sync is not on disk",
+    "HW": "high watermark: the offset below which records are committed, and consumers read",
+    "LEO": "log end offset: where a replica's next record goes",
+    "designed": "Kafka as its design promises it, with every known bug mended: defects=fixed",
+    "shipped": "Kafka as released, with its known bugs: defects=shipped, the default",
+    "waive": "leave a known bug out of Kafka as released: --waive NAME",
+    "rack": "brokers that lose power, or are cut off, together: broker.rack",
+    "atlas": "the shipped results, in which common questions are looked up; --again computes them",
+}
+"""The words that screens and tables use."""
+
+
 @cache
 def all_words() -> dict[str, Word]:
     """Return every glossary entry by name; a fault or mechanism also stands under the name of its key."""
     found = [*_keys(), *_faults(), *_properties(), *_mechanisms(), *_models(), *_defects(), *_verdicts(), _described()]
+    found += [Word(name, "word", says) for name, says in SCREEN_WORDS.items()]
     return {each.name: each for each in found}
 
 
@@ -47,7 +69,7 @@ def find_word(name: str) -> Word:
     """Return the glossary entry of a name, whose prefix `faults.` or `mechanism.` may be left out.  Errors: `InputError` for
     an unknown name, with the nearest known one."""
     text = name.strip().partition("=")[0]
-    for each in (text, text.lower(), f"faults.{text}", f"mechanism.{text}"):
+    for each in (text, text.lower(), text.upper(), f"faults.{text}", f"mechanism.{text}"):
         if each in all_words():
             return all_words()[each]
     near = nearest(text.lower(), all_words())

@@ -240,7 +240,7 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
     if found["exits"]:
         lines.append(_exit(found["exits"][0]))
     if found["influences"]:
-        lines.append("What matters most: " + ", ".join(_influence(each) for each in found["influences"][:3]) + ".")
+        lines.append("Most sensitive to: " + ", ".join(_influence(each) for each in found["influences"][:3]) + ".")
     return [*lines, *changes(found), *_as_shipped(found["as_shipped"])]
 
 
@@ -260,12 +260,13 @@ def _bound(found: Mapping[str, Any]) -> str:
 
 
 def _region(region: Mapping[str, Any]) -> str:
-    parts = [f"{out} out beside {lost} that lost data" for lost, out in enumerate(region["out_beside"])]
-    kills = "as one that lost data" if region["kills_count_as"] == LOST else "as one that is out"
-    return (
-        f"Decided: nothing is lost with at most {', or '.join(parts)}, a killed broker counted {kills}, "
-        f"any number of times ({region['id']})."
-        + ("" if region["is_largest"] else " More may hold: larger regions are not decided, so the bound may be far too high.")
+    parts = [
+        " and ".join([*([f"{out} out"] if out else []), *([f"{lost} that lost data"] if lost else [])]) or "none"
+        for lost, out in enumerate(region["out_beside"])
+    ]
+    kills = "one that lost data" if region["kills_count_as"] == LOST else "one that is out"
+    return f"Safe region: {'; or '.join(parts)}, any number of times; a killed broker counts as {kills} ({region['id']})." + (
+        "" if region["is_largest"] else " More may hold: larger regions are not decided, so the bound may be far too high."
     )
 
 
@@ -273,8 +274,8 @@ def _exit(found: Mapping[str, Any]) -> str:
     during = " and ".join(describe_episode(each) for each in found["during"])
     lost, out = found["to"]
     return (
-        f"Most often it is left so: {during + ', and meanwhile ' if during else ''}{describe_episode(found['then'])} "
-        f"({found['share']:.0%} of all ways; then {lost} lost data and {pluralize(out, 'other')} out: --show)."
+        f"Most likely way to a loss ({found['share']:.0%}): {during + ', and meanwhile ' if during else ''}"
+        f"{describe_episode(found['then'])}; then {lost} lost data and {pluralize(out, 'other')} out. --show prints it."
     )
 
 
@@ -306,13 +307,16 @@ def _changed(found: Mapping[str, Any]) -> str:
 def _as_shipped(found: Mapping[str, Any]) -> list[str]:
     defects = ", ".join(found["defects"])
     if not found["defects"]:
-        return ["As shipped: the same; no known defect makes a difference."]
+        return ["As released: the same; no known bug makes a difference."]
     if found["verdict"] == str(Verdict.HOLDS):
-        return [f"As shipped: the same, decided with its known defects ({defects})."]
-    steps = f" in {pluralize(found['steps'], 'step')}" if found["steps"] else ""
-    lines = [f"As shipped known defects can lose a record without leaving the region{steps}: {defects}."]
+        return [f"As released: the same, decided with its known bugs ({defects})."]
+    lines = [f"As released, bugs can lose a record inside that region: {defects}."]
     lines += [f"With the races of {name}: {_bound(each)}." for name, each in found["by_rates"].items()]
-    return lines if found["by_rates"] else [*lines, "Not priced: give a rate for each of them in [defects]."]
+    return (
+        lines
+        if found["by_rates"]
+        else [*lines, "These bugs are not in the number: nobody knows their rate; give one under [defects]."]
+    )
 
 
 def describe_episode(episode: str) -> str:
@@ -323,7 +327,7 @@ def describe_episode(episode: str) -> str:
 
 def _influence(found: Mapping[str, Any]) -> str:
     what = "how often" if found["what"] == "rate" else "how long it takes after"
-    return f"{what} {describe_episode(found['episode'])} (1 % more: {found['factor']:.1f} % more)"
+    return f"{what} {describe_episode(found['episode'])} (+1 % adds {found['factor']:.1f} % to the bound)"
 
 
 def _between(found: Mapping[str, float], text: Any) -> str:

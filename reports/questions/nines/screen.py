@@ -32,7 +32,8 @@ def show(out: Console, result: NinesResult, with_loss: bool = False) -> None:
             _show_one(out, found)
         if with_loss:
             _show_loss(out, judged)
-    for each in result.document["assumptions"]:
+    is_bounded = any(each["region"] is not None for each in result.nines.values())
+    for each in result.document["assumptions"] if is_bounded else ():
         out.print(Text(each, "dim"))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from neverlost.reports.wording.merged_rows import pluralize
-from neverlost.reports.wording.table_words import LOST, OK, UNDECIDED
+from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
 from neverlost.specs.setting import NoticeKind
 
 FURTHER = {"data_loss": "loses data", "kill": "is killed", "fence": "is cut off"}
@@ -41,18 +41,22 @@ def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
     """Yield on which partitions a further fault while a broker is down can lose a record; faults that lose the same as one."""
     is_designed = document["sources"].get("defects", {}).get("value") == "fixed"
     bugs = "" if is_designed else " (Kafka as released, with its known bugs: see neverlost tolerance)"
-    found: dict[tuple[bool, tuple[str, ...]], list[str]] = {}
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for fault, words in FURTHER.items():
         says = [each["then"][fault] for each in document["brokers"].values()]
-        lost = {name for each in says for word, names in each.items() if word.startswith(LOST) for name in names}
-        unknown = {name for each in says for name in each.get(UNDECIDED, ())} - lost
-        for is_lost, which in ((True, lost), (False, unknown)):
+        left: set[str] = set()  # a partition counts by the worst that happens to it
+        for kind in MEANWHILE:
+            which = {name for each in says for word, names in each.items() if word.startswith(kind) for name in names} - left
+            left |= which
             if which:
-                found.setdefault((is_lost, tuple(sorted(which))), []).append(words)
-    for (is_lost, names), faults in found.items():
-        what = "may lose records" if is_lost else "is not decided"
-        where = f"on {name_partitions(list(names))}{bugs if is_lost else ''}"
-        yield f"While a broker is down, another that {' or '.join(faults)} {what} {where}."
+                found.setdefault((kind, tuple(sorted(which))), []).append(words)
+    for (kind, names), faults in found.items():
+        where = f"on {name_partitions(list(names))}{bugs if kind == LOST else ''}"
+        yield f"While a broker is down, another that {' or '.join(faults)} {MEANWHILE[kind]} {where}."
+
+
+MEANWHILE = {LOST: "may lose records", UNDECIDED: "is not decided", STOPS: "stops writes"}
+"""What a further fault does, the worst first."""
 
 
 def describe_stop(says: dict[str, list[str]]) -> str:

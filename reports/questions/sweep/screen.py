@@ -12,7 +12,7 @@ from rich.text import Text
 from neverlost.reports.documents.answers import general_notices
 from neverlost.reports.documents.sweep import tolerance_lines
 from neverlost.reports.terminal.results import show_settings
-from neverlost.reports.wording.merged_rows import faults_text, value_text, where_violated
+from neverlost.reports.wording.merged_rows import faults_text, pluralize, value_text, where_violated
 from neverlost.reports.wording.provenance import notice_sentence, source
 
 STYLES = {"holds": "green", "violated": "bold red", "inconclusive": "yellow"}
@@ -60,16 +60,16 @@ def show_boundary(out: Console, found: Mapping[str, Any], most: int = 12) -> Non
     """Print the rule for the unsafe cells, its exceptions, and the loosest safe settings."""
     for each in found["boundary"]:
         rule = each["rule"]
-        proof = "proved equal to the matrix by Z3" if rule["proved"] else "NOT proved equal to the matrix"
-        smallest = "" if rule["smallest"] else "; a smaller one may exist"
-        out.print(Text.assemble((each["property"], "bold"), " is violated ", (where_violated(rule), "bold red")))
-        out.print(Text(f"  ({proof}{smallest}; {rule['cells']} cells)", "dim"))
+        smallest = "" if rule["smallest"] else " (a shorter rule may exist)"
+        proof = "" if rule["proved"] else " (NOT proved equal to the matrix)"
+        head = f"In these {pluralize(rule['cells'], 'cell')} {each['property']} is violated "
+        out.print(Text.assemble((head, "bold"), (where_violated(rule), "bold red"), (f"{smallest}{proof}", "dim")))
         for exception in each["exceptions"][:most]:
             out.print(Text(f"  not safer: {exception['says']}", "yellow"))
         if len(each["exceptions"]) > most:
             out.print(Text(f"  ... and {len(each['exceptions']) - most} more exceptions", "dim"))
         if not each["exceptions"]:
-            out.print(Text("  every setting that is expected to be safer is", "dim"))
+            out.print(Text("  no surprises: safer settings were never less safe here", "dim"))
         for cell in each["maximal_safe"][:most]:
             out.print(Text(f"  loosest safe: {cell}", "green"))
         if len(each["maximal_safe"]) > most:
@@ -95,6 +95,9 @@ def show_changes(out: Console, changed: Sequence[Mapping[str, Any]]) -> None:
         out.print(Text(f"changed: {each['cell']}: {each['property']} {change_words(each)}", "bold red"))
 
 
+NOT_COMPARABLE = "not comparable: the question changed ({}); write a new baseline"
+
+
 def change_words(change: Mapping[str, Any]) -> str:
     """Return a cell's verdict before and now; either may be missing from its matrix."""
     was = "held" if change["was"] == "holds" else f"was {change['was']}"
@@ -102,4 +105,4 @@ def change_words(change: Mapping[str, Any]) -> str:
     if change["is"] is None:
         return f"{was}, is no longer in the matrix"
     words = f"{was}, {now}" if change["was"] else f"{now}, and was not in the baseline"
-    return f"{words}; it asks something else: {change['question']}" if change.get("question") else words
+    return f"{words}; {NOT_COMPARABLE.format(change['question'])}" if change.get("question") else words

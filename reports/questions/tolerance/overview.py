@@ -29,28 +29,25 @@ ONE_AND_ONE = FaultBudget(1, 1)
 """One broker that loses data while another is slow: what the headline calls safe or not."""
 
 RISKS = {
-    "lost": ("loses records without any fault", "lose records without any fault"),
-    "out": (
-        "loses records when one broker is slow, cut off or stopped",
-        "lose records when one broker is slow, cut off or stopped",
-    ),
-    "disk": ("loses records when one disk dies", "lose records when one disk dies"),
-    "now": (
-        "has partitions that are offline, refuse writes or hang by their last replica now",
-        "have partitions that are offline, refuse writes or hang by their last replica now",
-    ),
-    "open": ("is not decided", "are not decided"),
-    "pair": (
-        "loses records when one broker loses data and another is slow",
-        "lose records when one broker loses data and another is slow",
-    ),
-    "more": (
-        "is safe with one more broker lost",
-        "are safe with one more broker lost",
-    ),
-    "safe": ("is safe with one broker lost and one slow", "are safe with one broker lost and one slow"),
+    "lost": "lose records without any fault",
+    "out": "lose records when one broker is slow, cut off or stopped",
+    "disk": "lose records when one disk dies",
+    "now": "have partitions that are offline, refuse writes or hang by their last replica now",
+    "open": "are not decided",
+    "pair": "lose records when one broker loses data and another is slow",
+    "more": "are safe with one more broker lost",
+    "safe": "are safe with one broker lost and one slow",
 }
 """What the headline counts, the worst first; each topic counts once."""
+
+OF_ONE = {"lose": "loses", "have": "has", "are": "is"}
+"""The verbs of these words, of one topic."""
+
+
+def _counted(count: int, risk: str) -> str:
+    """Return how many topics are at a risk, in words."""
+    verb, _, rest = RISKS[risk].partition(" ")
+    return f"{count} {OF_ONE[verb] if count == 1 else verb} {rest}"
 
 
 @dataclass(frozen=True)
@@ -203,7 +200,7 @@ def _headline(document: Document, parts: Sequence[_Part], bugs: Sequence[Defect]
         topic = topic_of(each.subject)
         worst[topic] = min(worst.get(topic, order[-1]), each.risk, key=order.index)
     counts = {name: [*worst.values()].count(name) for name in order}
-    said = [f"{count} {RISKS[name][count != 1]}" for name, count in counts.items() if count]
+    said = [_counted(count, name) for name, count in counts.items() if count]
     is_designed = any(_variant(document, each.label) == DESIGNED for each in parts)
     about = ", ".join(filter(None, [pluralize(len(worst), "topic"), _version_words(document), _acks_words(document)]))
     yield f"{about}: {'; '.join(said)}" + (" (Kafka as designed)." if is_designed else " (Kafka as released, with its bugs).")

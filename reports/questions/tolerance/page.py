@@ -91,7 +91,8 @@ def _spot(found: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget)
 def _answer(document: Mapping[str, Any]) -> Sequence[str]:
     """Return the answer in sentences: the headline of counts, or the first sentence of the table."""
     if any(document["topics"].values()):
-        return overview(document).headline
+        first, *more = overview(document).headline
+        return [*first.split("; "), *more]
     return [next(iter(document["says"].values()))[0]]
 
 

@@ -1,0 +1,82 @@
+"""Help in groups: the commands that an operator needs apart from the others, options by what they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+OPERATORS = ("tolerance", "check", "roll", "nines", "explain", "verify")
+"""The commands that an operator needs."""
+
+GROUPS = {
+    "Your cluster": (
+        *("bootstrap_server", "command_config", "describe", "configs", "server_properties", "controller_properties"),
+        *("producer_properties", "consumer_properties", "applications", "kafka_version", "topic", "matrix", "plan", "config"),
+    ),
+    "The question": (
+        *("settings", "properties", "also", "beside", "change", "waive", "at_least", "at_a_time", "rates", "improve", "advise"),
+        *("nines", "agree"),
+    ),
+    "The answer": ("out", "json", "format", "quiet", "redact", "certificate", "show", "picture", "help"),
+    "The search": (
+        *("again", "time_limit", "memory_limit", "workers", "engine", "symmetry", "keep_going", "state_dir", "resume"),
+        *("master", "spark_conf"),
+    ),
+}
+"""Options by what they are about, by the names of their parameters; others stand under "Options"."""
+
+EXAMPLES = {
+    "tolerance": (
+        "neverlost tolerance --describe topics.txt --kafka-version 3.9 --set acks=all",
+        "neverlost tolerance --describe topics.txt --kafka-version 3.9 --at-least 'data_loss=any:1 defects=fixed'",
+    ),
+    "check": (
+        "neverlost check --describe topics.txt --kafka-version 3.9 --set faults.lossy_crash=1 --property acked-never-lost",
+        "neverlost check --set kafka.version=3.9 --set faults.isr_shrink=2 --set faults.lossy_crash=1 --set bounds.records=1",
+    ),
+    "roll": ("neverlost roll --describe topics.txt --kafka-version 3.9 --set acks=all --at-a-time 2",),
+    "nines": ("neverlost nines --set kafka.version=3.9 --set min.insync.replicas=2 --set broker.rack=a,b,c --improve",),
+}
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose help has its options in groups, and an example."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options of each group under its name."""
+        left = [(each.name, record) for each in self.get_params(ctx) if (record := each.get_help_record(ctx)) is not None]
+        for title, names in GROUPS.items():
+            _write(formatter, title, (record for name, record in left if name in names))
+        known = {name for names in GROUPS.values() for name in names}
+        _write(formatter, "Options", (record for name, record in left if name not in known))
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples, each in a line that can be copied."""
+        examples = EXAMPLES.get(self.name or "", ())
+        if examples:
+            formatter.write(f"\nExample{'s' * (len(examples) > 1)}:\n" + "".join(f"  {each}\n" for each in examples))
+
+
+class GroupedProgram(TyperGroup):
+    """A program whose help has the commands that an operator needs first."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the operators' commands, then the others."""
+        every = {name: self.commands[name] for name in self.list_commands(ctx)}
+        wide = formatter.width - 6 - max(map(len, every), default=0)
+        says = {name: each.get_short_help_str(wide) for name, each in every.items() if not each.hidden}
+        _write(formatter, "For your cluster", ((name, says[name]) for name in OPERATORS if name in says))
+        _write(
+            formatter,
+            "Matrices, proofs, real brokers, and what is known",
+            ((n, text) for n, text in says.items() if n not in OPERATORS),
+        )
+
+
+def _write(formatter: Any, title: str, records: Iterable[tuple[str, str]]) -> None:
+    listed = list(records)
+    if listed:
+        with formatter.section(title):
+            formatter.write_dl(listed)
