@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -10,7 +11,7 @@ from typing import Any, Unpack
 
 import neverlost
 from neverlost.checker.engine.outcome import Behaviour, Verdict, worst
-from neverlost.checker.engine.search.options import Options, Reporter
+from neverlost.checker.engine.search.options import Options, Reporter, SearchLimits
 from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.atlas.index import Atlas, shipped
 from neverlost.checker.questions.tolerance import tolerance as tolerance_search
@@ -126,7 +127,8 @@ def tolerance(
     proposed = {name: str(raw) for name, (raw, _) in read_settings(change).items()}
     after = [change_settings(each, proposed) if proposed else None for each in every]
     more = [_parse_other_limits(each, also) for each in every]
-    tables = Tables(properties, request, progress, None if again else shipped())
+    both = {is_as_designed(each) for each in every} == {True, False}
+    tables = Tables(properties, request, progress, None if again else shipped(), both)
     labels, groups = make_labels(every), dict[str, list[int]]()
     for number, label in enumerate(labels):
         groups.setdefault(label, []).append(number)
@@ -181,6 +183,14 @@ def read_subjects(
             yield change_settings(each, {"defects": "fixed"})
         yield say_what_takes_more_records(warn_if_one_record_hides_losses(each))
 
+
+def is_as_designed(chosen: Chosen) -> bool:
+    """Return True if a configuration is Kafka as designed, without the known defects of its version."""
+    return bool(chosen.configuration.get("defects") == "fixed")
+
+
+SHIPPED_SECONDS = 5.0
+"""How long all searches about Kafka as shipped may take beside tables as designed, unless --time-limit says."""
 
 DIVERGING = BY_NAME["diverging-fetch-ignored"].key
 """Without this rule (Kafka before 3.0 as shipped) a loss may need logs that diverge, which takes two records (decision 056)."""
@@ -260,8 +270,10 @@ class Tables:
     request: RunOptions
     progress: Reporter | None
     atlas: Atlas | None
+    is_beside_designed: bool = False
 
     def __post_init__(self) -> None:
+        self._shipped: SearchLimits | None = None
         self._made: dict[str, Tolerance] = {}
         self._options = self.request.options()
 
@@ -275,7 +287,7 @@ class Tables:
                 chosen.model,
                 chosen.configuration,
                 self.asked(chosen),
-                self._options,
+                self._options_for(chosen),
                 more,
                 self.request.engine,
                 self.progress,
@@ -285,6 +297,15 @@ class Tables:
                 self._options = self._options.out_of_time()
         found = self._made[key] if chosen.left_out is None else self._made[key].undecided()
         return replace(found, configuration=chosen.configuration, more=more)
+
+    def _options_for(self, chosen: Chosen) -> Options:
+        """Return the options of the next search.  Beside tables as designed, those as shipped have a time of their own."""
+        if not self.is_beside_designed or self.request.time_limit is not None or is_as_designed(chosen):
+            return self._options
+        if self._shipped is None:
+            until = time.monotonic() + SHIPPED_SECONDS
+            self._shipped = replace(self._options.limits, seconds=SHIPPED_SECONDS, until=until)
+        return replace(self._options, limits=self._shipped)
 
     def how_many_lost(self, chosen: Chosen, more: Mapping[str, Any]) -> int:
         """Return in how many cells of its table a record can be lost, or nothing is decided."""
