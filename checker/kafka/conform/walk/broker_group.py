@@ -5,8 +5,8 @@ What lies between them is here: fetches and their responses, AlterPartition requ
 which each broker replays in its own time.  Any of them may be late or lost; requests that a broker sends again when a
 connection breaks may be handled twice.
 
-Source: ReplicaManager.applyDelta (which calls are made when the metadata changes), DefaultAlterPartitionManager (one request of a
-partition at a time), BrokerServer.startup (a process fetches before it has registered), DelayedProduce.
+Source: ReplicaManager.applyDelta (which calls are made when the metadata changes), DefaultAlterPartitionManager (one request of
+a partition at a time), BrokerServer.startup (a process fetches before it has registered), DelayedProduce.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class AlterMessage:
 
 
 class WalkedBroker(Broker):
-    """A Broker whose records are told apart, and whose channel to the controller takes one request at a time, as Kafka's does."""
+    """A Broker whose records are told apart, and whose channel to the controller takes one request at a time."""
 
     content = "a"
     sent: AlterPartitionRequest | None = None
@@ -88,6 +88,11 @@ class WalkedBroker(Broker):
         kind = first_class(PACKAGE + "common.compress.Compression", PACKAGE + "common.record.CompressionType")
         return java_class(name).withRecords(java_class(kind).NONE, content)
 
+    @property
+    def epoch(self) -> int:
+        """The leader epoch that it knows."""
+        return int(self.partition.getLeaderEpoch())
+
     def _submitted(self, partition: Any, sent: Any, *controller_epoch: Any) -> Any:
         if self.sent is not None:
             future = java_class("java.util.concurrent.CompletableFuture")()
@@ -100,9 +105,14 @@ class WalkedBroker(Broker):
 
 @dataclass(frozen=True)
 class BrokerView:
-    """What can be seen of a broker.  `state` is `leads`, `follows`, `unregistered` or `down`; `follows` the leader of the same
-    leader epoch, if it has one; `isr` and `asked` what a leader knows and whom it asks to add or drop (None: the answer to that is on its way,
-    or will be that the request is outdated)."""
+    """What can be seen of a broker.
+
+    `state` is `leads`, `follows`, `unregistered` or `down`; `follows` the leader of the same leader epoch, if it has one; `isr`
+    and `asked` what a leader knows and whom it asks to add or drop.  `asked` is None where the answer is on its way, or will be
+    that the request is refused.  `may_be_ahead`: the model may have a higher high watermark.  For a leader still has the one of
+    its time as a follower, or waits for a replica that is about to join, or an answer is on its way to it, or a request of its
+    will be refused.
+    """
 
     state: str
     log: Log
@@ -112,14 +122,17 @@ class BrokerView:
     asked: frozenset[int] | None = frozenset()
     began_unregistered: bool = False
     may_be_ahead: bool = False
-    """Whether the model may have a higher high watermark: a leader's is still the one that it had as a follower, or an answer is
-    on its way to it, or it has asked for a change that names epochs of before."""
 
 
 @dataclass(frozen=True)
 class GroupView:
-    """What can be seen of all at one moment.  `leader_knows`: how far the elected leader has followed the controller, as the model
-    says it, or will have when the answer is there that is on its way; `coming`: the followers to which a response is on its way; `acked`: records acknowledged to acks=all."""
+    """What can be seen of all at one moment.
+
+    `leader_knows`: how far the elected leader has followed the controller, as the model says it, or will have when the answer
+    is there that is on its way; `coming`: the followers to which a response is on its way; `forgotten`: the ISRs that requests
+    ask for which their leader has given up; `acked`: records acknowledged to acks=all; `stalled`: the broker and the offset of
+    the record whose request stands still.
+    """
 
     leader: int
     isr: frozenset[int]
@@ -127,9 +140,9 @@ class GroupView:
     leader_knows: frozenset[int]
     brokers: tuple[BrokerView, ...]
     coming: frozenset[int]
+    forgotten: frozenset[frozenset[int]]
     acked: frozenset[int]
     stalled: tuple[int, int] | None = None
-    """The broker and the offset of the record whose request stands still."""
 
 
 @dataclass
@@ -302,7 +315,7 @@ class BrokerGroup:
             return
         if image.leader == me:
             self._stop_fetching(process, broker.topic_partition)
-        epoch, log = int(broker.partition.getLeaderEpoch()), broker.partition.log()
+        epoch, log = broker.epoch, broker.partition.log()
         high_watermark = 0 if log.isEmpty() else int(log.get().highWatermark())
         led = broker.partition.isLeader() and epoch == image.leader_epoch
         broker.learn(image.leader, image.isr, image.leader_epoch, image.partition_epoch)
@@ -344,8 +357,8 @@ class BrokerGroup:
         for each in list(self.produced):
             broker = self.processes[each.broker].broker
             assert broker is not None
-            is_done, error = (False, "") if each.is_stalled else broker.acknowledged(each.offset)
-            if is_done:
+            is_done, error = (False, "NONE") if each.is_stalled else broker.acknowledged(each.offset)
+            if is_done or error != "NONE":
                 self.produced.remove(each)
                 self.acked |= {each.record} if error == "NONE" else frozenset()
 
@@ -399,13 +412,13 @@ class BrokerGroup:
                 return "broken"
         sender = self.processes[leader].broker
         process.fetchers[leader].deliver(message, lambda epoch: self._latest_offset(leader, epoch))
-        is_late = size and (sender is None or int(sender.partition.getLeaderEpoch()) != message.leader_epoch)
+        is_late = size and (sender is None or sender.epoch != message.leader_epoch)
         return "late" if is_late else "delivered"
 
     def _latest_offset(self, leader: int, epoch: int) -> Any:
         """Handle a ListOffsets request of a follower.  Source: Partition.fetchOffsetForTimestamp."""
         broker = self.processes[leader].broker
-        if broker is None or not broker.partition.isLeader() or int(broker.partition.getLeaderEpoch()) != epoch:
+        if broker is None or not broker.partition.isLeader() or broker.epoch != epoch:
             raise kafka_class("common.errors.NotLeaderOrFollowerException")("not the leader of this epoch")
         return kafka_class("server.common.OffsetAndEpoch")(int(broker.log.logEndOffset()), epoch)
 
@@ -498,7 +511,14 @@ class BrokerGroup:
         knows = self._leader_knows(answered.get(newest.leader))
         brokers = tuple(self._view_of(each, answered.get(each)) for each in BROKERS)
         stalled = next(((each.broker, each.offset - 1) for each in self.produced if each.is_stalled), None)
-        return GroupView(newest.leader, frozenset(newest.isr), newest.fenced, knows, brokers, coming, self.acked, stalled)
+        forgotten = frozenset(frozenset(each.request.isr) for each in self.alters if self._is_forgotten(each))
+        isr = frozenset(newest.isr)
+        return GroupView(newest.leader, isr, newest.fenced, knows, brokers, coming, forgotten, self.acked, stalled)
+
+    def _is_forgotten(self, message: AlterMessage) -> bool:
+        broker = self.processes[message.leader].broker
+        assert broker is not None
+        return message.answer is None and not bool(broker.partition.partitionState().isInflight())
 
     def _leader_knows(self, answer: str | None) -> frozenset[int]:
         newest = self.newest
@@ -525,19 +545,30 @@ class BrokerGroup:
             isr, asked = frozenset(seen.isr), frozenset[int]()
             if seen.is_inflight and sent is not None:
                 asked = isr ^ frozenset(sent.isr)
-            is_open = answer == "NONE" or answer in INELIGIBLE or (asked and self._is_outdated(sent))
-            is_ahead = bool(is_open) or high_watermark == process.inherited
+            newest, known = self.newest, (broker.epoch, me)
+            late = any(leader == me and self._is_late(each) for (_, leader), each in self.fetches.items())
+            is_open = answer == "NONE" or answer in INELIGIBLE or (sent is not None and bool(asked) and self._is_outdated(sent))
+            is_open = is_open or known != (newest.leader_epoch, newest.leader)
+            joins = any(
+                each not in seen.maximal_isr and end >= 0 and broker.is_caught_up(each, seen.log_end)
+                for each, end in seen.remote
+                if each != me
+            )
+            is_ahead = is_open or late or joins or high_watermark == process.inherited
             return BrokerView("leads", log, high_watermark, None, isr, None if is_open else asked, may_be_ahead=is_ahead)
         state, follows = "unregistered" if not process.is_registered else "follows", process.fetches_from
-        leader = None if follows is None else self.processes[follows]
-        if leader is None or not leader.serves or not leader.broker.partition.isLeader():
-            follows = None
-        elif int(leader.broker.partition.getLeaderEpoch()) != int(partition.getLeaderEpoch()):
+        leader = self.processes[follows].broker if follows is not None and self.processes[follows].serves else None
+        if leader is None or not leader.partition.isLeader() or leader.epoch != broker.epoch:
             follows = None
         return BrokerView(state, log, high_watermark, follows=follows, began_unregistered=process.began_unregistered)
 
+    def _is_late(self, message: FetchMessage) -> bool:
+        """Whether a fetch is on its way whose follower has another leader epoch by now."""
+        broker = self.processes[message.follower].broker
+        return message.response is None and (broker is None or broker.epoch != message.leader_epoch)
+
     def _is_outdated(self, sent: AlterPartitionRequest) -> bool:
-        """Whether the controller would refuse a request now: it names other epochs than the controller's, or a fenced broker."""
+        """Whether the controller would refuse a request now: it names other epochs than its own, or a fenced broker."""
         newest = self.newest
         epochs = (newest.leader_epoch, newest.partition_epoch)
         return (sent.leader_epoch, sent.partition_epoch) != epochs or bool(newest.fenced & set(sent.isr))

@@ -108,13 +108,10 @@ class RandomWalk:
         for me, process in group.processes.items():
             broker = process.broker
             is_known_fenced = me in group.newest.fenced
-            if broker is None or not process.is_registered:
-                if not is_known_fenced:
-                    yield 1, "expire", (me,)
+            if not process.serves and not is_known_fenced:
+                yield 1, "expire", (me,)
             if broker is None:
-                if is_known_fenced:
-                    yield 1, "start", (me,)
-                elif me not in group.newest.isr:
+                if is_known_fenced or me not in group.newest.isr:
                     yield 1, "start", (me,)
                 continue
             if not process.is_registered and is_known_fenced:

@@ -1,14 +1,15 @@
 """Runs Kafka's own follower: kafka.server.ReplicaFetcherThread, never started, in front of a leader that is a stand-in.
 
-Its look-up of partitions is a ReplicaManager without a constructor run, of which only the map of partitions is there.  A request
-is what the thread would send; a response is handed to `processFetchRequest`, which truncates, appends and takes the high
-watermark.  The records of a response are a slice of the leader's segment file, whose bytes are read when it is delivered.
+Its look-up of partitions is a ReplicaManager whose constructor has not run, of which only the map of partitions is there.  A
+request is what the thread would send; a response is handed to `processFetchRequest`, which truncates, appends and takes the
+high watermark.  The records of a response are a slice of the leader's segment file, whose bytes are read when it is delivered.
 
 Source: AbstractFetcherThread, ReplicaFetcherThread, RemoteLeaderEndPoint.buildFetch, ReplicaManager.applyLocalFollowersDelta.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,8 +36,8 @@ MANY, ONE = 1 << 20, 1
 
 @dataclass
 class FetchMessage:
-    """A follower's fetch, and the leader's response once there is one.  `data` is the request's PartitionData; `epoch` the broker
-    epoch that it names."""
+    """A follower's fetch, and the leader's response once there is one.  `data` is the request's PartitionData; `epoch` the
+    broker epoch that it names."""
 
     follower: int
     leader: int
@@ -72,7 +73,7 @@ class ReplicaManagerStub:
         self.partitions = new(kind, option()) if kind.endswith("Pool") else java_class(kind)()
         found.set(self.java, self.partitions)
         field_of(MANAGER, "brokerTopicStats").set(self.java, statistics)
-        nothing = getattr(kafka_class("server.common.DirectoryEventHandler"), "NOOP")
+        nothing = kafka_class("server.common.DirectoryEventHandler").NOOP
         mover = new("kafka.server.ReplicaAlterLogDirsManager", configuration, self.java, None, statistics, nothing)
         field_of(MANAGER, "replicaAlterLogDirsManager").set(self.java, mover)
         self.online = first_class(PACKAGE + "server.HostedPartition$Online", "kafka.server.HostedPartition$Online")
@@ -97,7 +98,7 @@ class ReplicaFetcher:
         self.end_point = java_class(end_point)(leader, "h", 9092)
         self.is_scala = interface.startswith("kafka.")
         self.response: Any = None
-        self.latest: Any = None
+        self.latest: Callable[[int], Any] = lambda epoch: None
         endpoint = {
             "isTruncationOnFetchSupported": lambda: True,
             "initiateClose": lambda: None,
@@ -160,7 +161,7 @@ class ReplicaFetcher:
         data = java_class(PACKAGE + "common.requests.FetchRequest$PartitionData")
         return data(topic_id, state.fetchOffset(), 0, size, epoch, last)
 
-    def deliver(self, message: FetchMessage, latest: Any) -> None:
+    def deliver(self, message: FetchMessage, latest: Callable[[int], Any]) -> None:
         """Let the thread process the response to a fetch; `latest` answers where a leader's log ends, by leader epoch."""
         self.response, self.latest = message.response, latest
         sent = java_class("java.util.HashMap")()
