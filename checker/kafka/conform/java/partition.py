@@ -210,6 +210,9 @@ def _ids(found: Any, of: Any = int) -> tuple[int, ...]:
 class Broker:
     """One Partition on a host.  `epochs` are the broker epochs of the live brokers in its metadata cache."""
 
+    content = "m"
+    """The value of the records that are appended."""
+
     def __init__(self, host: Host, replicas: Sequence[int] = (1, 2, 3), number: int | None = None) -> None:
         """`number` is that of the partition; by default a new one of this host."""
         self.host, self.replicas = host, tuple(replicas)
@@ -313,7 +316,7 @@ class Broker:
         """Return a batch of one record."""
         name = first_class(PACKAGE + "common.record.internal.MemoryRecords", PACKAGE + "common.record.MemoryRecords")
         record = java_class(name.replace("MemoryRecords", "SimpleRecord"))
-        content = record(java_class("java.lang.String")("m").getBytes())
+        content = record(java_class("java.lang.String")(self.content).getBytes())
         uncompressed = java_class(
             first_class(PACKAGE + "common.compress.Compression", PACKAGE + "common.record.CompressionType")
         )

@@ -11,7 +11,6 @@ a partition at a time), BrokerServer.startup (a process fetches before it has re
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +30,7 @@ from neverlost.checker.kafka.conform.walk.replica_fetcher import MANY, FetchMess
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
 
 BROKERS = (1, 2, 3)
-NO_EPOCH = -1
+NO_EPOCH, FIRST = -1, ord("a")
 INELIGIBLE = ("INELIGIBLE_REPLICA", "INVALID_REQUEST")
 """Refusals after which a leader goes back to the ISR that it knows."""
 
@@ -40,7 +39,7 @@ Log = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class MetadataImage:
+class PartitionImage:
     """What the controller has written: the partition, the registered brokers with their epochs, and who is fenced."""
 
     leader: int
@@ -75,18 +74,9 @@ class AlterMessage:
 class WalkedBroker(Broker):
     """A Broker whose records are told apart, and whose channel to the controller takes one request at a time."""
 
-    content = "a"
     sent: AlterPartitionRequest | None = None
     last_sent: AlterPartitionRequest | None = None
     """The request that is not answered yet, and the newest one."""
-
-    def records(self) -> Any:
-        """Return a batch of one record, with the content that is next."""
-        name = first_class(PACKAGE + "common.record.internal.MemoryRecords", PACKAGE + "common.record.MemoryRecords")
-        record = java_class(name.replace("MemoryRecords", "SimpleRecord"))
-        content = record(java_class("java.lang.String")(self.content).getBytes())
-        kind = first_class(PACKAGE + "common.compress.Compression", PACKAGE + "common.record.CompressionType")
-        return java_class(name).withRecords(java_class(kind).NONE, content)
 
     @property
     def epoch(self) -> int:
@@ -104,7 +94,7 @@ class WalkedBroker(Broker):
 
 
 @dataclass(frozen=True)
-class BrokerView:
+class BrokerSight:
     """What can be seen of a broker.
 
     `state` is `leads`, `follows`, `unregistered` or `down`; `follows` the leader of the same leader epoch, if it has one; `isr`
@@ -125,7 +115,7 @@ class BrokerView:
 
 
 @dataclass(frozen=True)
-class GroupView:
+class GroupSight:
     """What can be seen of all at one moment.
 
     `leader_knows`: how far the elected leader has followed the controller, as the model says it, or will have when the answer
@@ -138,7 +128,7 @@ class GroupView:
     isr: frozenset[int]
     fenced: frozenset[int]
     leader_knows: frozenset[int]
-    brokers: tuple[BrokerView, ...]
+    brokers: tuple[BrokerSight, ...]
     coming: frozenset[int]
     forgotten: frozenset[frozenset[int]]
     acked: frozenset[int]
@@ -190,8 +180,7 @@ class BrokerGroup:
         self.fetches: dict[tuple[int, int], FetchMessage] = {}
         self.alters: list[AlterMessage] = []
         self.produced: list[ProduceRequest] = []
-        self.records, self.acked, self.fates = 0, frozenset[int](), Counter[str]()
-        self.acked_of_one: frozenset[int] = frozenset()
+        self.records, self.acked = 0, frozenset[int]()
         for me, process in self.processes.items():
             process.host.clock.now += 1
             self._start(me, registered=True)
@@ -210,13 +199,13 @@ class BrokerGroup:
         for each in self.processes.values():
             each.host.close()
 
-    def _image(self) -> MetadataImage:
+    def _image(self) -> PartitionImage:
         found, epochs = self.controller.read(), tuple(sorted(self.controller.epochs.items()))
         isr = tuple(sorted(found.isr))
-        return MetadataImage(found.leader, isr, found.leader_epoch, found.partition_epoch, epochs, self.controller.fenced())
+        return PartitionImage(found.leader, isr, found.leader_epoch, found.partition_epoch, epochs, self.controller.fenced())
 
     @property
-    def newest(self) -> MetadataImage:
+    def newest(self) -> PartitionImage:
         """What the controller has decided last."""
         return self.images[-1]
 
@@ -225,6 +214,12 @@ class BrokerGroup:
         found = self._image()
         if found != self.newest:
             self.images.append(found)
+
+    def broker(self, me: int) -> WalkedBroker:
+        """Return the broker of a process that runs."""
+        found = self.processes[me].broker
+        assert found is not None
+        return found
 
     # processes
 
@@ -255,11 +250,10 @@ class BrokerGroup:
 
     def kill(self, me: int) -> None:
         """End a process: its requests and connections go, its log's files stay as they are."""
-        process = self.processes[me]
-        assert process.broker is not None
-        self._stop_fetching(process, process.broker.topic_partition)
-        process.manager.forget(process.broker.topic_partition)
-        self._close(process, process.broker.log)
+        process, broker = self.processes[me], self.broker(me)
+        self._stop_fetching(process, broker.topic_partition)
+        process.manager.forget(broker.topic_partition)
+        self._close(process, broker.log)
         process.broker, process.is_registered = None, False
         self.fetches = {pair: each for pair, each in self.fetches.items() if me not in pair}
         self.alters = [each for each in self.alters if each.leader != me]
@@ -280,10 +274,8 @@ class BrokerGroup:
     def register(self, me: int) -> None:
         """Let a process register that has begun without, and be unfenced."""
         self._register(me)
-        process = self.processes[me]
-        assert process.broker is not None
-        process.is_registered, process.epoch = True, self.controller.epochs[me]
-        process.broker.own_epoch = process.epoch
+        process, epoch = self.processes[me], self.controller.epochs[me]
+        process.is_registered, process.epoch, self.broker(me).own_epoch = True, epoch, epoch
 
     def _register(self, me: int) -> None:
         self.controller.register(me, clean=False)
@@ -292,7 +284,7 @@ class BrokerGroup:
 
     # metadata
 
-    def next_image(self, me: int) -> MetadataImage | None:
+    def next_image(self, me: int) -> PartitionImage | None:
         """Return what a broker's next publication brings: all that the controller has written; or, to a leader that has applied
         the answer to its own request, the record of that change by itself."""
         process = self.processes[me]
@@ -303,11 +295,9 @@ class BrokerGroup:
             return left[0]
         return left[-1]
 
-    def replay(self, me: int, image: MetadataImage) -> None:
+    def replay(self, me: int, image: PartitionImage) -> None:
         """Apply an image as ReplicaManager.applyDelta does."""
-        process = self.processes[me]
-        broker = process.broker
-        assert broker is not None
+        process, broker = self.processes[me], self.broker(me)
         before = self.images[process.replayed - 1] if process.replayed else None
         process.replayed = self.images.index(image, process.replayed) + 1
         broker.epochs, broker.fenced = dict(image.epochs), set(image.fenced)
@@ -321,12 +311,10 @@ class BrokerGroup:
         broker.learn(image.leader, image.isr, image.leader_epoch, image.partition_epoch)
         process.inherited = process.inherited if led else high_watermark
         if image.leader != me and image.leader_epoch > epoch:
-            self._fetch_from(process, image)
+            self._fetch_from(process, broker, image)
 
-    def _fetch_from(self, process: BrokerProcess, image: MetadataImage) -> None:
+    def _fetch_from(self, process: BrokerProcess, broker: WalkedBroker, image: PartitionImage) -> None:
         """Source: ReplicaManager.applyLocalFollowersDelta, initialFetchOffset."""
-        broker = process.broker
-        assert broker is not None
         self._stop_fetching(process, broker.topic_partition)
         if image.leader not in BROKERS:
             return
@@ -340,23 +328,19 @@ class BrokerGroup:
 
     def produce(self, me: int, acks: int, stalls: bool = False) -> str:
         """Append a producer's next record; a request that stalls does not begin to wait for the followers yet."""
-        broker = self.processes[me].broker
-        assert broker is not None
-        broker.content = chr(ord("a") + self.records)
+        broker = self.broker(me)
+        broker.content = chr(FIRST + self.records)
         error = broker.append(acks)
         if error == "NONE":
             self.records += 1
             if acks == -1:
                 self.produced.append(ProduceRequest(self.records, me, int(broker.log.logEndOffset()), stalls))
-            else:
-                self.acked_of_one |= {self.records}
         return error
 
     def answer_producers(self) -> None:
         """Answer the requests that wait, as DelayedProduce.tryComplete does whenever something has changed."""
         for each in list(self.produced):
-            broker = self.processes[each.broker].broker
-            assert broker is not None
+            broker = self.broker(each.broker)
             is_done, error = (False, "NONE") if each.is_stalled else broker.acknowledged(each.offset)
             if is_done or error != "NONE":
                 self.produced.remove(each)
@@ -367,17 +351,16 @@ class BrokerGroup:
     def send(self, follower: int, size: int = MANY) -> bool:
         """Send a follower's next fetch; return False if it has none to send."""
         process = self.processes[follower]
-        assert process.broker is not None and process.fetches_from is not None
+        assert process.fetches_from is not None
         pair = (follower, process.fetches_from)
-        data = process.fetchers[process.fetches_from].request(process.broker.topic_partition, size)
+        data = process.fetchers[process.fetches_from].request(self.broker(follower).topic_partition, size)
         if data is not None and pair not in self.fetches:
             self.fetches[pair] = FetchMessage(*pair, data, process.epoch)
         return data is not None
 
     def answer(self, follower: int, leader: int) -> str:
         """Let a leader handle a fetch; return the error's name, DIVERGING_EPOCH, or NONE."""
-        message, broker = self.fetches[follower, leader], self.processes[leader].broker
-        assert broker is not None
+        message, broker = self.fetches[follower, leader], self.broker(leader)
         data = kafka_class("common.message.FetchResponseData$PartitionData")().setPartitionIndex(self.number)
         message.response = data
         try:
@@ -464,8 +447,7 @@ class BrokerGroup:
         """Bring the controller's answer to the leader."""
         assert message.answer is not None
         self.alters.remove(message)
-        broker = self.processes[message.leader].broker
-        assert broker is not None
+        broker = self.broker(message.leader)
         broker.sent = None
         error, epoch = message.answer
         if error == "NONE":
@@ -475,15 +457,13 @@ class BrokerGroup:
 
     def lag(self, me: int) -> None:
         """Let more than replica.lag.time.max.ms pass on a leader, and its timer look for slow followers."""
-        broker = self.processes[me].broker
-        assert broker is not None
+        broker = self.broker(me)
         broker.pass_lag()
         broker.shrink()
 
     def slow(self, me: int) -> list[int]:
         """Return the members of a leader's ISR that are not at its log end."""
-        broker = self.processes[me].broker
-        assert broker is not None
+        broker = self.broker(me)
         seen = broker.seen()
         return [each for each, end in seen.remote if each in seen.isr and each != me and end != seen.log_end]
 
@@ -499,7 +479,7 @@ class BrokerGroup:
 
     # reading
 
-    def view(self) -> GroupView:
+    def view(self) -> GroupSight:
         """Return what can be seen of the whole group now."""
         newest, processes = self.newest, self.processes
         answered = {each.leader: each.answer[0] for each in self.alters if each.answer is not None}
@@ -513,11 +493,10 @@ class BrokerGroup:
         stalled = next(((each.broker, each.offset - 1) for each in self.produced if each.is_stalled), None)
         forgotten = frozenset(frozenset(each.request.isr) for each in self.alters if self._is_forgotten(each))
         isr = frozenset(newest.isr)
-        return GroupView(newest.leader, isr, newest.fenced, knows, brokers, coming, forgotten, self.acked, stalled)
+        return GroupSight(newest.leader, isr, newest.fenced, knows, brokers, coming, forgotten, self.acked, stalled)
 
     def _is_forgotten(self, message: AlterMessage) -> bool:
-        broker = self.processes[message.leader].broker
-        assert broker is not None
+        broker = self.broker(message.leader)
         return message.answer is None and not bool(broker.partition.partitionState().isInflight())
 
     def _leader_knows(self, answer: str | None) -> frozenset[int]:
@@ -532,15 +511,15 @@ class BrokerGroup:
             return frozenset([UP_TO_DATE])
         return frozenset([BEHIND, UP_TO_DATE] if answer == "NONE" else [BEHIND])
 
-    def _view_of(self, me: int, answer: str | None) -> BrokerView:
+    def _view_of(self, me: int, answer: str | None) -> BrokerSight:
         process, log = self.processes[me], self.read_log(me)
         broker = process.broker
         if broker is None:
-            return BrokerView("down", log)
+            return BrokerSight("down", log)
         partition, high_watermark = broker.partition, int(broker.log.highWatermark())
         if partition.isLeader():
             if not process.is_registered:
-                return BrokerView("down", log)
+                return BrokerSight("down", log)
             seen, sent = broker.seen(), broker.last_sent
             isr, asked = frozenset(seen.isr), frozenset[int]()
             if seen.is_inflight and sent is not None:
@@ -555,12 +534,12 @@ class BrokerGroup:
                 if each != me
             )
             is_ahead = is_open or late or joins or high_watermark == process.inherited
-            return BrokerView("leads", log, high_watermark, None, isr, None if is_open else asked, may_be_ahead=is_ahead)
+            return BrokerSight("leads", log, high_watermark, None, isr, None if is_open else asked, may_be_ahead=is_ahead)
         state, follows = "unregistered" if not process.is_registered else "follows", process.fetches_from
         leader = self.processes[follows].broker if follows is not None and self.processes[follows].serves else None
         if leader is None or not leader.partition.isLeader() or leader.epoch != broker.epoch:
             follows = None
-        return BrokerView(state, log, high_watermark, follows=follows, began_unregistered=process.began_unregistered)
+        return BrokerSight(state, log, high_watermark, follows=follows, began_unregistered=process.began_unregistered)
 
     def _is_late(self, message: FetchMessage) -> bool:
         """Whether a fetch is on its way whose follower has another leader epoch by now."""
@@ -585,13 +564,13 @@ def log_content(log: Any) -> Log:
     """Return the records of a log, in order."""
     if not int(log.logEndOffset()):
         return ()
-    isolation = constant(
-        first_class(PACKAGE + "server.storage.log.FetchIsolation", LOG + "FetchIsolation"),
-        "LOG_END",
-        "kafka.server.FetchLogEnd",
+    kind = first_class(PACKAGE + "server.storage.log.FetchIsolation", LOG + "FetchIsolation")
+    read = log.read(0, MANY, constant(kind, "LOG_END", "kafka.server.FetchLogEnd"), True)
+    return tuple(
+        (_number(record.value()), int(batch.partitionLeaderEpoch())) for batch in read.records.batches() for record in batch
     )
-    found = []
-    for batch in log.read(0, MANY, isolation, True).records.batches():
-        for record in batch:
-            found.append((int(record.value().get(record.value().position())) - ord("a") + 1, int(batch.partitionLeaderEpoch())))
-    return tuple(found)
+
+
+def _number(value: Any) -> int:
+    """Return the number of the record with this value, a ByteBuffer of one letter."""
+    return int(value.get(value.position())) - FIRST + 1

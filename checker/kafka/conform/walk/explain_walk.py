@@ -21,10 +21,10 @@ from typing import Any
 
 from neverlost.checker.kafka.conform.cases.settings import parse_setting
 from neverlost.checker.kafka.conform.java.kafka import Kafka
-from neverlost.checker.kafka.conform.walk.broker_group import BROKERS, BrokerView, GroupView
+from neverlost.checker.kafka.conform.walk.broker_group import BROKERS, BrokerSight, GroupSight
 from neverlost.checker.kafka.conform.walk.random_walk import RECORDS, WalkEvent
 from neverlost.model.interpreters.ints import Ints, refusals
-from neverlost.model.kernel import NO_REPLICA
+from neverlost.model.kernel import NO_REPLICA, Model
 from neverlost.model.kraft.state import ACKS, BEHIND, ELECTED
 from neverlost.model.system import State, Step, System, bind
 
@@ -34,11 +34,15 @@ SETTING = (
 )
 DISABLED = {
     ("follower_take_response", "bound: the request was handled"): "a response may bring several records",
+    (
+        "leader_apply_answer",
+        "bound: another knowledge than the record's",
+    ): "an answer comes before the record, whatever that does",
     ("leader_ask_to_shrink_isr", "follower is running"): "a leader drops a member that is down before the controller misses it",
     ("leader_ask_to_expand_isr", "follower is not fenced"): "a leader goes by its own metadata, which may be old",
     ("broker_follow_unregistered", "old session lasts"): "a process that has not registered fetches on after its old session",
 }
-"""Guard clauses of the model that Kafka does not have, as walks have shown, and what Kafka does; they are left out."""
+"""Guard clauses that are left out, and what Kafka does: bounds, and guards that Kafka does not have, as walks have shown."""
 FEW, MOST = 12, 20_000
 """How many states are kept after an event, those first that have exactly what is seen; where none is left, the walk is followed
 again with all states."""
@@ -153,10 +157,11 @@ class PlainLayout:
 class WalkExplainer:
     """Follows one walk with the model of a Kafka version; `fixed` are mechanisms switched on that this version has not."""
 
-    def __init__(self, kafka: Kafka, min_isr: int, fixed: Iterable[str] = ()) -> None:
+    def __init__(self, kafka: Kafka, min_isr: int, fixed: Iterable[str] = (), model: Model | None = None) -> None:
+        """`model` stands for that of the version."""
         keys = "".join(f" mechanism.{each}=on" for each in fixed)
         system = parse_setting(kafka, f"{SETTING} min.insync.replicas={min_isr}{keys}").system
-        self.system = bind(system.model, *system.configurations, disabled=DISABLED)
+        self.system = bind(model or system.model, *system.configurations, disabled=DISABLED)
         self.places = {name: base for name, (base, _) in self.system.places.items()}
         self.steps: dict[str, list[Step]] = {}
         for each in self.system.steps:
@@ -173,7 +178,7 @@ class WalkExplainer:
         """Go on with few of the states."""
         self.states, self.kept = frozenset(sorted(self.states)[:FEW]), FEW
 
-    def follow(self, event: WalkEvent, view: GroupView) -> Unexplained | None:
+    def follow(self, event: WalkEvent, view: GroupSight) -> Unexplained | None:
         """Take an event; return what is unexplained, after which the walk cannot be followed any further."""
         steps = list(self._chosen(event, view))
         reached = self._closure(self.states, steps, is_acks_one=event.name == "produce acks=1")
@@ -191,7 +196,7 @@ class WalkExplainer:
             found = {clause for state in self.states for clause in refusals(self.system, state, step)}
             yield from (f"{step.label}: {each}" for each in sorted(found))
 
-    def _distance(self, state: State, view: GroupView) -> int:
+    def _distance(self, state: State, view: GroupSight) -> int:
         """Return in how many places a state is ahead of what is seen."""
         found = 0
         for me, seen in zip(BROKERS, view.brokers, strict=True):
@@ -199,7 +204,7 @@ class WalkExplainer:
             found += seen.state != "down" and self._of(state, "high_watermark", me) != seen.high_watermark
         return found
 
-    def _chosen(self, event: WalkEvent, view: GroupView) -> Iterator[Step]:
+    def _chosen(self, event: WalkEvent, view: GroupSight) -> Iterator[Step]:
         patterns = steps_of(event)
         if "leader_stall_request" in self.steps:
             if view.stalled is not None:
@@ -243,7 +248,7 @@ class WalkExplainer:
 
     # what is seen, against a state
 
-    def differences(self, state: State, view: GroupView) -> Iterator[str]:
+    def differences(self, state: State, view: GroupSight) -> Iterator[str]:
         """Yield in what a state is not what is seen."""
         leader = self._of(state, "leader")
         if leader + 1 != max(view.leader, 0):
@@ -265,7 +270,7 @@ class WalkExplainer:
             for text in self._broker_differences(state, me, seen, view):
                 yield f"broker {me}: {text}"
 
-    def _broker_differences(self, state: State, me: int, seen: BrokerView, view: GroupView) -> Iterator[str]:
+    def _broker_differences(self, state: State, me: int, seen: BrokerSight, view: GroupSight) -> Iterator[str]:
         log, records = self.log(state, me), tuple(record for record, _ in seen.log)
         may_differ = me in view.coming or is_half_truncated(seen, view)
         if log != records and not (may_differ and (log[: len(records)] == records or records[: len(log)] == log)):
@@ -289,7 +294,7 @@ class WalkExplainer:
         if high_watermark != seen.high_watermark and not is_lower and not is_higher:
             yield f"the high watermark is {seen.high_watermark}, not {high_watermark}"
 
-    def _leader_differences(self, state: State, me: int, seen: BrokerView) -> Iterator[str]:
+    def _leader_differences(self, state: State, me: int, seen: BrokerSight) -> Iterator[str]:
         isr = frozenset(each for each in BROKERS if self._of(state, "leader_isr", me, each))
         if isr != seen.isr and seen.asked is not None:
             yield f"it knows the ISR {sorted(seen.isr)}, not {sorted(isr)}"
@@ -311,7 +316,7 @@ class WalkExplainer:
         return tuple(each for each in state[base : base + size] if each)
 
 
-def is_half_truncated(seen: BrokerView, view: GroupView) -> bool:
+def is_half_truncated(seen: BrokerSight, view: GroupSight) -> bool:
     """Whether a follower's log still diverges from its leader's: Kafka finds the common end in several fetches."""
     if seen.follows is None:
         return False

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from neverlost.checker.kafka.conform.walk.broker_group import BROKERS, BrokerGroup, GroupView
+from neverlost.checker.kafka.conform.walk.broker_group import BROKERS, BrokerGroup, GroupSight
 from neverlost.checker.kafka.conform.walk.replica_fetcher import MANY, ONE
 
 RECORDS, EVENTS, KILLS = 6, 60, 3
@@ -49,7 +49,7 @@ SENTENCES = {
     "register": "broker {0} registers",
 }
 
-Drawn = tuple[float, str, Arguments]
+Drawn = tuple[str, Arguments]
 
 STYLES: tuple[dict[str, float], ...] = (
     {},
@@ -81,83 +81,135 @@ WEIGHTS: dict[str, float] = {
 }
 
 
+def fetched(follower: int, leader: int, size: int = MANY, times: int = 1) -> tuple[Drawn, ...]:
+    """Return the events of a fetch that is answered and delivered."""
+    pair = (follower, leader)
+    return (("send", (follower, size)), ("answer", pair), ("deliver", pair)) * times
+
+
+def handled(follower: int, leader: int, size: int = MANY) -> tuple[Drawn, ...]:
+    """Return the events of a fetch whose response stays on its way."""
+    return ("send", (follower, size)), ("answer", (follower, leader))
+
+
+OPENINGS: dict[str, tuple[Drawn, ...]] = {
+    "late bytes of a newer epoch": (
+        *(("produce", (1,)), *fetched(2, 1), ("produce", (1,)), *handled(2, 1)),
+        *(("move leader", (3,)), ("metadata", (3,)), ("produce", (3,)), ("produce", (3,))),
+        *(("metadata", (1,)), *fetched(1, 3, times=2), ("deliver", (2, 1))),
+    ),
+    "late bytes of an older epoch": (
+        *(("produce", (1,)), ("produce", (1,)), ("move leader", (3,)), ("metadata", (3,)), ("metadata", (2,))),
+        *(("produce", (3,)), *fetched(2, 3), ("produce", (3,)), *handled(2, 3)),
+        *(("move leader", (1,)), ("metadata", (1,)), ("metadata", (3,)), *fetched(3, 1, times=2), ("deliver", (2, 3))),
+        *(("metadata", (2,)), *fetched(2, 1), *fetched(3, 1), ("move leader", (2,)), ("metadata", (2,))),
+    ),
+    "a request that stands still": (
+        *(("produce, then stall", (1,)), ("move leader", (3,)), ("metadata", (3,)), ("metadata", (2,)), ("produce", (3,))),
+        *(("metadata", (1,)), *fetched(1, 3, times=2), ("move leader", (1,)), ("metadata", (1,)), ("metadata", (2,))),
+        *(("metadata", (3,)), *fetched(2, 1, times=2), *fetched(3, 1), ("thread goes on", (1,))),
+    ),
+    "a fetch before registration": (
+        *(("produce", (1,)), *fetched(3, 1, times=2), ("lag", (1,)), ("alter", (1, 0)), ("alter answered", (1, 0))),
+        *(("kill", (2,)), ("start", (2,)), *fetched(2, 1)),
+    ),
+    "a late record of an ISR change": (
+        *(("produce", (1,)), *fetched(2, 1, times=2), ("lag", (1,)), ("alter", (1, 0)), ("alter answered", (1, 0))),
+        *(*fetched(3, 1, times=2), ("metadata", (1,)), ("alter", (1, 0)), ("lag", (1,)), ("produce", (1,))),
+        *(*fetched(2, 1, times=2), ("move leader", (3,)), ("metadata", (3,)), ("metadata", (1,)), *fetched(1, 3)),
+    ),
+}
+"""How some walks begin: what is too rare to be drawn.  They go on at random."""
+OPENED = 0.08
+"""The share of walks that begin with one of the openings."""
+SLOWED, SLOWNESS = ("deliver", "metadata"), 0.05
+"""What comes late to the slow broker of a walk, if it has one, and how much less often."""
+
+
 class RandomWalk:
     """One walk; the same group, seed and number give the same events."""
 
     def __init__(self, group: BrokerGroup, seed: int, number: int) -> None:
         self.group, self.random = group, random.Random(f"{seed}/{number}")
         self.style = self.random.choice(STYLES)
+        self.slow = self.random.choice((None, *BROKERS))
         self.kills = 0
+        self.opening = self.random.choice(tuple(OPENINGS.values())) if self.random.random() < OPENED else ()
 
-    def run(self) -> Iterator[tuple[WalkEvent, GroupView]]:
+    def run(self) -> Iterator[tuple[WalkEvent, GroupSight]]:
         """Yield each event with what is seen after it; the first one is the beginning."""
         self.group.begin()
         yield WalkEvent("begin"), self.group.view()
-        for _ in range(EVENTS):
+        for name, arguments in self.opening:
+            yield take_event(self.group, name, arguments), self.group.view()
+        for _ in range(EVENTS - len(self.opening)):
             drawn = list(self.possible())
             if not drawn:
                 return
-            weights = [WEIGHTS[name] * self.style.get(name, 1) * share for share, name, _ in drawn]
-            _, name, arguments = self.random.choices(drawn, weights)[0]
+            name, arguments = self.random.choices(drawn, [self._weight(*each) for each in drawn])[0]
             yield take_event(self.group, name, arguments), self.group.view()
             self.kills += name == "kill"
 
+    def _weight(self, name: str, arguments: Arguments) -> float:
+        is_slow = name in SLOWED and arguments[0] == self.slow
+        return WEIGHTS[name] * self.style.get(name, 1) * (SLOWNESS if is_slow else 1)
+
     def possible(self) -> Iterator[Drawn]:
-        """Yield what can come next, each with its share of the weight of its name."""
+        """Yield what can come next."""
         group = self.group
         for me, process in group.processes.items():
             broker = process.broker
             is_known_fenced = me in group.newest.fenced
             if not process.serves and not is_known_fenced:
-                yield 1, "expire", (me,)
+                yield "expire", (me,)
             if broker is None:
                 if is_known_fenced or me not in group.newest.isr:
-                    yield 1, "start", (me,)
+                    yield "start", (me,)
                 continue
             if not process.is_registered and is_known_fenced:
-                yield 1, "register", (me,)
+                yield "register", (me,)
             if self.kills < KILLS:
-                yield 1, "kill", (me,)
+                yield "kill", (me,)
             if group.next_image(me) is not None:
-                yield 1, "metadata", (me,)
+                yield "metadata", (me,)
             if process.serves and broker.partition.isLeader():
                 yield from self._of_leader(me)
             follows = process.fetches_from
             if follows is not None and (me, follows) not in group.fetches:
-                yield 1, "send", (me, self.random.choice((ONE, MANY)))
+                yield "send", (me, self.random.choice((ONE, MANY)))
         yield from self._messages()
         for to in group.newest.isr:
             if to not in (group.newest.leader, *group.newest.fenced) and group.newest.leader in BROKERS:
-                yield 1, "move leader", (to,)
+                yield "move leader", (to,)
 
     def _of_leader(self, me: int) -> Iterator[Drawn]:
         group = self.group
         if group.records < RECORDS:
-            yield 1, "produce", (me,)
-            yield 1, "produce acks=1", (me,)
+            yield "produce", (me,)
+            yield "produce acks=1", (me,)
             if not any(each.is_stalled for each in group.produced):
-                yield 1, "produce, then stall", (me,)
+                yield "produce, then stall", (me,)
         if len(group.slow(me)) == 1:
-            yield 1, "lag", (me,)
+            yield "lag", (me,)
 
     def _messages(self) -> Iterator[Drawn]:
         group = self.group
         for (follower, leader), message in group.fetches.items():
-            yield 1, "lose", (follower, leader)
+            yield "lose", (follower, leader)
             if message.response is not None:
-                yield 1, "deliver", (follower, leader)
+                yield "deliver", (follower, leader)
             elif group.processes[leader].serves:
-                yield 1, "answer", (follower, leader)
+                yield "answer", (follower, leader)
         for number, each in enumerate(group.alters):
             if each.answer is None:
-                yield 1, "alter", (each.leader, number)
+                yield "alter", (each.leader, number)
             else:
-                yield 1, "alter answered", (each.leader, number)
+                yield "alter answered", (each.leader, number)
             if not each.is_abandoned:
-                yield 1, "alter again", (each.leader, number)
+                yield "alter again", (each.leader, number)
         for request in group.produced:
             if request.is_stalled:
-                yield 1, "thread goes on", (request.broker,)
+                yield "thread goes on", (request.broker,)
 
 
 def take_event(group: BrokerGroup, name: str, arguments: Arguments) -> WalkEvent:

@@ -13,15 +13,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import neverlost
+from neverlost.checker.engine.digest import model_digest
 from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.java.kafka import Kafka
-from neverlost.checker.kafka.conform.walk.broker_group import BrokerGroup, BrokerView, GroupView
+from neverlost.checker.kafka.conform.walk.broker_group import BrokerGroup, BrokerSight, GroupSight
 from neverlost.checker.kafka.conform.walk.explain_walk import MOST, Unexplained, WalkExplainer
 from neverlost.checker.kafka.conform.walk.random_walk import WEIGHTS, RandomWalk, WalkEvent
 from neverlost.model.kraft.mechanisms import parsed, version_text
 from neverlost.model.kraft.state import ELECTED
+from neverlost.model.protocols.kraft import MODEL
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, misread
 
@@ -35,7 +36,7 @@ OLDEST = (3, 9)
 FATES = ("answer", "deliver", "alter", "produce")
 """Events whose fate is counted by itself."""
 
-Steps = list[tuple[WalkEvent, GroupView]]
+Steps = list[tuple[WalkEvent, GroupSight]]
 
 
 def counted(event: WalkEvent) -> str:
@@ -87,7 +88,7 @@ def explain(explainer: WalkExplainer, steps: Steps) -> Unexplained | None:
     return found
 
 
-def lost_record(view: GroupView) -> int | None:
+def lost_record(view: GroupSight) -> int | None:
     """Return an acknowledged record that is not in the log of the elected leader."""
     if ELECTED in view.leader_knows:
         return None
@@ -130,13 +131,13 @@ def difference(judge: WalkJudge, seed: int, number: int, steps: Steps, found: Un
     return Difference(PART, "a walk that the model does not explain", setting, case, lines, found.refused)
 
 
-def shown(view: GroupView) -> str:
+def shown(view: GroupSight) -> str:
     """Return what is seen of a group, in one line."""
     acked = f", acknowledged {sorted(view.acked)}" if view.acked else ""
     return f"ISR {sorted(view.isr)}{acked}; " + "; ".join(map(_broker_shown, view.brokers))
 
 
-def _broker_shown(broker: BrokerView) -> str:
+def _broker_shown(broker: BrokerSight) -> str:
     log = " ".join(f"{record}/{epoch}" for record, epoch in broker.log)
     follows = f" {broker.follows}" if broker.follows else ""
     known = f" ISR {sorted(broker.isr)}" if broker.isr else ""
@@ -159,8 +160,17 @@ def _file(state_dir: str, kafka: Kafka, seed: int, first: int, count: int) -> Pa
     return Path(state_dir) / f"walks-{kafka.version}-{seed}-{first}-{count}.json"
 
 
+NUMBERS = ("part", "cases", "calls", "seconds")
+
+
 def _stored(tally: Tally) -> dict[str, Any]:
-    return {"version": neverlost.__version__, **asdict(tally)}
+    numbers = {name: getattr(tally, name) for name in NUMBERS}
+    return {
+        "model": model_digest(MODEL),
+        **numbers,
+        "by_event": tally.by_event,
+        "differences": [asdict(each) for each in tally.differences],
+    }
 
 
 def read_batch(state_dir: str | None, kafka: Kafka, seed: int, first: int, count: int) -> Tally | None:
@@ -170,9 +180,9 @@ def read_batch(state_dir: str | None, kafka: Kafka, seed: int, first: int, count
         return None
     try:
         stored: Mapping[str, Any] = json.loads(path.read_text())
-        if stored["version"] != neverlost.__version__:
-            raise InputError(f"{str(path)!r} is of neverlost {stored['version']}: name another --state-dir")
-        numbers = {name: stored[name] for name in ("part", "cases", "calls", "seconds")}
+        if stored["model"] != model_digest(MODEL):
+            raise InputError(f"{str(path)!r} is of another model than today's: name another --state-dir")
+        numbers = {name: stored[name] for name in NUMBERS}
         differences = [_difference(each) for each in stored["differences"]]
         return Tally(**numbers, by_event=Counter(stored["by_event"]), differences=differences)
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
