@@ -55,7 +55,8 @@ STYLES: tuple[dict[str, float], ...] = (
     {},
     {"move leader": 3, "deliver": 0.4, "kill": 0.2, "metadata": 2},
     {"produce, then stall": 6, "move leader": 2, "metadata": 2, "kill": 0.3},
-    {"kill": 4, "lag": 3, "start": 4, "alter": 0.5, "expire": 0.5},
+    {"kill": 4, "lag": 6, "start": 4, "expire": 0.7},
+    {"kill": 4, "lag": 6, "start": 4, "alter": 0.1, "expire": 3},
 )
 """By what the weights of events are multiplied in a walk; each walk draws one."""
 
@@ -113,6 +114,11 @@ OPENINGS: dict[str, tuple[Drawn, ...]] = {
         *(("produce", (1,)), *fetched(3, 1, times=2), ("lag", (1,)), ("alter", (1, 0)), ("alter answered", (1, 0))),
         *(("kill", (2,)), ("start", (2,)), *fetched(2, 1)),
     ),
+    "an incarnation that has ended": (
+        *(("produce", (1,)), *fetched(2, 1, times=2), ("lag", (1,)), ("alter", (1, 0)), ("alter answered", (1, 0))),
+        *(*fetched(3, 1, times=2), ("kill", (3,)), ("expire", (3,)), ("start", (3,)), ("alter", (1, 0))),
+        ("alter answered", (1, 0)),
+    ),
     "a late record of an ISR change": (
         *(("produce", (1,)), *fetched(2, 1, times=2), ("lag", (1,)), ("alter", (1, 0)), ("alter answered", (1, 0))),
         *(*fetched(3, 1, times=2), ("metadata", (1,)), ("alter", (1, 0)), ("lag", (1,)), ("produce", (1,))),
@@ -120,7 +126,7 @@ OPENINGS: dict[str, tuple[Drawn, ...]] = {
     ),
 }
 """How some walks begin: what is too rare to be drawn.  They go on at random."""
-OPENED = 0.08
+OPENED = 0.12
 """The share of walks that begin with one of the openings."""
 SLOWED, SLOWNESS = ("deliver", "metadata"), 0.05
 """What comes late to the slow broker of a walk, if it has one, and how much less often."""
