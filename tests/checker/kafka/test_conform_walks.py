@@ -146,6 +146,13 @@ def test_every_event_has_a_weight_and_a_sentence() -> None:
     assert {name for opening in OPENINGS.values() for name, _ in opening} <= set(WEIGHTS)
 
 
+def test_what_hardly_a_walk_has_is_named() -> None:
+    usual = {"answer: NONE": 100, "deliver: broken": 1, **dict.fromkeys(WEIGHTS, 50)}
+    found = walks.rare(usual, 101)
+    assert "answer: NONE" not in found and "send" not in found
+    assert "deliver: broken" in found and "alter: INELIGIBLE_REPLICA" in found and "answer" not in found
+
+
 def _random_states(system: System, count: int) -> Iterator[State]:
     """Yield the states of random walks of a model."""
     drawn = random.Random(1)

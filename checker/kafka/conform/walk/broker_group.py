@@ -413,16 +413,21 @@ class BrokerGroup:
             broker = process.broker
             if broker is not None and broker.requests:
                 for each in broker.requests:
-                    self.alters.append(AlterMessage(me, each, self._named_epochs(each)))
+                    self.alters.append(AlterMessage(me, each, self._named_epochs(me, each)))
                 broker.requests.clear()
 
-    def _named_epochs(self, request: AlterPartitionRequest) -> dict[int, int]:
-        if not hasattr(request.sent, "isrWithBrokerEpoch"):
-            return dict(self.controller.epochs)
+    def _named_epochs(self, me: int, request: AlterPartitionRequest) -> dict[int, int]:
+        """Return the broker epochs that a request names.  Up to 4.0 a leader names none unless its metadata cache is of KRaft's
+        class, which a stand-in is not; they are read from where it would have them (Partition.addBrokerEpochToIsr)."""
         states = request.sent.isrWithBrokerEpoch()
         if isinstance(states, java_class("scala.collection.Iterable")):
             states = java_class("scala.jdk.javaapi.CollectionConverters").asJava(states)
-        return {int(each.brokerId()): int(each.brokerEpoch()) for each in states}
+        named, broker = {int(each.brokerId()): int(each.brokerEpoch()) for each in states}, self.broker(me)
+        if not broker.asks_who_is_fenced:
+            for each in named:
+                known = None if each == me else broker.replica(each).stateSnapshot().brokerEpoch()
+                named[each] = broker.own_epoch if known is None else int(known.get()) if not known.isEmpty() else NO_EPOCH
+        return named
 
     def alter(self, message: AlterMessage) -> str:
         """Let the controller handle a copy of a request; return the error's name."""

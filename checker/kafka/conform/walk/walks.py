@@ -38,6 +38,9 @@ LOWER = re.compile(r"broker (\d): the high watermark is (\d+), not (\d+)")
 KNOWN = "Kafka's high watermark waits for a replica that is about to join, which therefore joins earlier than in the model"
 """A difference that is known: Kafka's high watermark is lower than the model's, and nothing else differs."""
 
+LOST = "lost: "
+"""How the count of walks that lose a record begins, before the defects that explain it."""
+
 FATES = ("answer", "deliver", "alter", "produce")
 """Events whose fate is counted by itself."""
 
@@ -119,7 +122,7 @@ def compare(kafka: Kafka, seed: int, first: int, count: int, state_dir: str | No
             tally.differences.append(difference(judge, seed, number, steps, found))
         elif any(lost_record(view) is not None for _, view in steps):
             defects = " or ".join(judge.guilty(steps)) or "no known defect"
-            tally.by_event[f"lost: {defects}"] += 1
+            tally.by_event[f"{LOST}{defects}"] += 1
     for judge in judges.values():
         judge.group.close()
     tally.seconds = time.monotonic() - begun
@@ -151,13 +154,14 @@ def _broker_shown(broker: BrokerSight) -> str:
     return f"{broker.state}{follows} [{log}] HW {broker.high_watermark}{known}"
 
 
-def rare(tally: Tally) -> list[str]:
-    """Return the events that fewer than one walk in a hundred had."""
+def rare(by_event: Mapping[str, int], cases: int) -> list[str]:
+    """Return the events and fates that fewer than one walk in a hundred had."""
     named = [name for name in WEIGHTS if name not in FATES]
-    named += ["answer: NONE", "answer: DIVERGING_EPOCH", "answer: FENCED_LEADER_EPOCH", "answer: UNKNOWN_LEADER_EPOCH"]
-    named += ["deliver: delivered", "deliver: late", "deliver: broken", "produce: NONE", "produce: NOT_ENOUGH_REPLICAS"]
-    named += ["alter: NONE", "alter: INELIGIBLE_REPLICA", "alter: INVALID_UPDATE_VERSION", "alter: FENCED_LEADER_EPOCH"]
-    return [name for name in named if tally.by_event[name] * 100 < tally.cases]
+    named += [f"answer: {each}" for each in ("NONE", "DIVERGING_EPOCH", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH")]
+    named += [f"deliver: {each}" for each in ("delivered", "late", "broken")]
+    named += [f"produce: {each}" for each in ("NONE", "NOT_ENOUGH_REPLICAS")]
+    named += [f"alter: {each}" for each in ("NONE", "INELIGIBLE_REPLICA", "INVALID_UPDATE_VERSION", "FENCED_LEADER_EPOCH")]
+    return [name for name in named if by_event.get(name, 0) * 100 < cases]
 
 
 # batches that are done
