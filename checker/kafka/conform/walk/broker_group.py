@@ -99,9 +99,7 @@ class BrokerSight:
 
     `state` is `leads`, `follows`, `unregistered` or `down`; `follows` the leader of the same leader epoch, if it has one; `isr`
     and `asked` what a leader knows and whom it asks to add or drop.  `asked` is None where the answer is on its way, or will be
-    that the request is refused.  `may_be_ahead`: the model may have a higher high watermark.  For a leader still has the one of
-    its time as a follower, or waits for a replica that is about to join, or an answer is on its way to it, or a request of its
-    will be refused.
+    that the request is refused.  `asks_early`: it asks to add a replica that has not reached its high watermark.
     """
 
     state: str
@@ -111,7 +109,7 @@ class BrokerSight:
     isr: frozenset[int] = frozenset()
     asked: frozenset[int] | None = frozenset()
     began_unregistered: bool = False
-    may_be_ahead: bool = False
+    asks_early: bool = False
 
 
 @dataclass(frozen=True)
@@ -147,7 +145,6 @@ class BrokerProcess:
     epoch: int = NO_EPOCH
     is_registered: bool = False
     began_unregistered: bool = False
-    inherited: int = 0
     replayed: int = 0
     fetches_from: int | None = None
     log: Log = ()
@@ -305,11 +302,8 @@ class BrokerGroup:
             return
         if image.leader == me:
             self._stop_fetching(process, broker.topic_partition)
-        epoch, log = broker.epoch, broker.partition.log()
-        high_watermark = 0 if log.isEmpty() else int(log.get().highWatermark())
-        led = broker.partition.isLeader() and epoch == image.leader_epoch
+        epoch = broker.epoch
         broker.learn(image.leader, image.isr, image.leader_epoch, image.partition_epoch)
-        process.inherited = process.inherited if led else high_watermark
         if image.leader != me and image.leader_epoch > epoch:
             self._fetch_from(process, broker, image)
 
@@ -529,27 +523,15 @@ class BrokerGroup:
             isr, asked = frozenset(seen.isr), frozenset[int]()
             if seen.is_inflight and sent is not None:
                 asked = isr ^ frozenset(sent.isr)
-            newest, known = self.newest, (broker.epoch, me)
-            late = any(leader == me and self._is_late(each) for (_, leader), each in self.fetches.items())
             is_open = answer == "NONE" or answer in INELIGIBLE or (sent is not None and bool(asked) and self._is_outdated(sent))
-            is_open = is_open or known != (newest.leader_epoch, newest.leader)
-            joins = any(
-                each not in seen.maximal_isr and end >= 0 and broker.is_caught_up(each, seen.log_end)
-                for each, end in seen.remote
-                if each != me
-            )
-            is_ahead = is_open or late or joins or high_watermark == process.inherited
-            return BrokerSight("leads", log, high_watermark, None, isr, None if is_open else asked, may_be_ahead=is_ahead)
+            is_open = is_open or (broker.epoch, me) != (self.newest.leader_epoch, self.newest.leader)
+            is_early = any(each in asked - isr and 0 <= end < high_watermark for each, end in seen.remote)
+            return BrokerSight("leads", log, high_watermark, None, isr, None if is_open else asked, False, is_early)
         state, follows = "unregistered" if not process.is_registered else "follows", process.fetches_from
         leader = self.processes[follows].broker if follows is not None and self.processes[follows].serves else None
         if leader is None or not leader.partition.isLeader() or leader.epoch != broker.epoch:
             follows = None
         return BrokerSight(state, log, high_watermark, follows=follows, began_unregistered=process.began_unregistered)
-
-    def _is_late(self, message: FetchMessage) -> bool:
-        """Whether a fetch is on its way whose follower has another leader epoch by now."""
-        broker = self.processes[message.follower].broker
-        return message.response is None and (broker is None or broker.epoch != message.leader_epoch)
 
     def _is_outdated(self, sent: AlterPartitionRequest) -> bool:
         """Whether the controller would refuse a request now: it names other epochs than its own, or a fenced broker."""

@@ -6,7 +6,6 @@ Walks are done a batch at a time; a batch that is done is kept in the state dire
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,10 +32,6 @@ PLAIN, SHORT, SEED = 500, 100, 1
 
 OLDEST = (3, 9)
 """Before, the model has other truncations and requests than are followed here."""
-
-LOWER = re.compile(r"broker (\d): the high watermark is (\d+), not (\d+)")
-KNOWN = "Kafka's high watermark waits for a replica that is about to join, which therefore joins earlier than in the model"
-"""A difference that is known: Kafka's high watermark is lower than the model's, and nothing else differs."""
 
 LOST = "lost: "
 """How the count of walks that lose a record begins, before the defects that explain it."""
@@ -136,9 +131,7 @@ def difference(judge: WalkJudge, seed: int, number: int, steps: Steps, found: Un
     setting = f"min.insync.replicas={judge.min_isr}, walk {number} of seed {seed}"
     case = f"{counted(found.event)}; event {len(steps) - 1} of the walk: {'; '.join(found.differences)}"
     lines = tuple(f"{event} | {shown(view)}" for event, view in steps[1:])
-    lower = [LOWER.fullmatch(each) for each in found.differences]
-    known = KNOWN if all(each is not None and int(each[2]) < int(each[3]) for each in lower) else None
-    return Difference(PART, "a walk that the model does not explain", setting, case, lines, found.refused, known)
+    return Difference(PART, "a walk that the model does not explain", setting, case, lines, found.refused)
 
 
 def shown(view: GroupSight) -> str:
@@ -201,7 +194,7 @@ def read_batch(state_dir: str | None, kafka: Kafka, seed: int, first: int, count
 
 
 def _difference(stored: Mapping[str, Any]) -> Difference:
-    texts = {name: stored[name] for name in ("part", "method", "setting", "case", "known")}
+    texts = {name: stored[name] for name in ("part", "method", "setting", "case")}
     return Difference(**texts, kafka=tuple(stored["kafka"]), model=tuple(stored["model"]))
 
 
