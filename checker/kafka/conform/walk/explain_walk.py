@@ -6,9 +6,9 @@ seen of the group.  An empty set is a proof that no behaviour with these steps e
 
 Kafka may do less than the model, or later, and never more.  A fetch may be handled, and a response taken, when it is sent; so
 may a request for another ISR.  A high watermark may be lower than the model's: Kafka's waits for a replica that is about to
-join, and a follower's is the one before its own fetch has raised it.  A record may be acknowledged later.  A leader that has stepped
-down may be counted as leading until its successor leads, and a process that follows a deposed leader when it registers as
-following nobody.  A log that diverges in several epochs is truncated in several fetches.
+join, and a follower's is the one before its own fetch has raised it.  A record may be acknowledged later.  A leader that has
+stepped down may be counted as leading until its successor leads, and a process that follows a deposed leader when it registers
+as following nobody.  A log that diverges in several epochs is truncated in several fetches.
 """
 
 from __future__ import annotations
