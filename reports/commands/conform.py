@@ -67,6 +67,19 @@ class VersionOptions:
 
 
 @dataclass(frozen=True)
+class WalkOptions:
+    """How many random walks of Kafka's own brokers the model has to explain."""
+
+    walks: Annotated[
+        int | None, typer.Option("--walks", metavar="N", help="N random walks of three of Kafka's brokers, and nothing else")
+    ] = None
+    seed: Annotated[int | None, typer.Option("--seed", metavar="S", help="--walks: where their numbers come from (1)")] = None
+    state_dir: Annotated[
+        str | None, typer.Option("--state-dir", metavar="DIR", help="--walks: keep finished walks here, and go on from them")
+    ] = None
+
+
+@dataclass(frozen=True)
 class ExplorationOptions:
     """Whether Kafka's classes are explored without the model, and how far."""
 
@@ -81,6 +94,7 @@ def conform(
     cases: CaseOptions,
     versions: VersionOptions,
     exploration: ExplorationOptions,
+    walking: WalkOptions,
     trust_maven: options.TrustMaven = False,
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
@@ -89,7 +103,7 @@ def conform(
     spark_conf: Annotated[list[str] | None, options.SHARED["spark_conf"][0]] = None,
     **search: Unpack[EffortKeywords],
 ) -> int:
-    """Run `neverlost conform` in one of its five ways, and return the exit status."""
+    """Run `neverlost conform` in one of its six ways, and return the exit status."""
     from neverlost.checker.kafka.conform.java.kafka import kafka_of_folder, kafka_of_version
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.conform import document
@@ -97,7 +111,7 @@ def conform(
     from neverlost.specs.errors import InputError
 
     output, request = Output(json, out, quiet), RunOptions(**search, master=master, spark_conf=spark_conf)
-    is_about_one_kafka = any([*astuple(which), cases.settings, cases.part, cases.baseline, exploration.free])
+    is_about_one_kafka = any([*astuple(which), cases.settings, cases.part, cases.baseline, exploration.free, *astuple(walking)])
     if versions.between is not None:
         if is_about_one_kafka:
             raise InputError("--between goes with --short, --trust-maven and where results go only")
@@ -113,6 +127,8 @@ def conform(
         raise InputError("--master is for comparisons: --free is one search, in this process")
     if not exploration.free and (exploration.fix or exploration.depth is not None):
         raise InputError("--fix and --depth go with --free")
+    if walking != WalkOptions():
+        _check_walks(walking, cases, exploration)
     parts = _choose_parts(cases)
     if not parts:
         return _report_unconcerned(output)
@@ -121,7 +137,19 @@ def conform(
     if exploration.free:
         bounds = document.read_bounds(cases.settings or [], exploration.fix or [])
         return _explore_classes(kafka, bounds, exploration.depth, request, output)
-    return _compare_with_model(kafka, parts, cases, known, request, output)
+    return _compare_with_model(kafka, parts, cases, walking, known, request, output)
+
+
+def _check_walks(walking: WalkOptions, cases: CaseOptions, exploration: ExplorationOptions) -> None:
+    """Refuse options that do not go with `--walks`, and numbers that are none.  Errors: `InputError`."""
+    from neverlost.specs.errors import InputError
+
+    if walking.walks is None:
+        raise InputError("--seed and --state-dir go with --walks N")
+    if exploration.free or cases.settings or cases.part or cases.changed or cases.short:
+        raise InputError("--walks goes with --kafka-version or --classpath, --baseline, and where results go only")
+    if walking.walks < 1:
+        raise InputError(f"bad value {walking.walks} for --walks: use 1 or more")
 
 
 def _choose_parts(cases: CaseOptions) -> list[str]:
@@ -140,24 +168,35 @@ def _choose_parts(cases: CaseOptions) -> list[str]:
 
 
 def _compare_with_model(
-    kafka: Kafka, parts: list[str], cases: CaseOptions, known: frozenset[str] | None, request: RunOptions, output: Output
+    kafka: Kafka,
+    parts: list[str],
+    cases: CaseOptions,
+    walking: WalkOptions,
+    known: frozenset[str] | None,
+    request: RunOptions,
+    output: Output,
 ) -> int:
     """Compare the model with the classes of one Kafka, and write the result."""
     from neverlost.checker.engine.host import processes
-    from neverlost.checker.kafka.conform.run import ConformReport, plan_jobs, run_jobs
+    from neverlost.checker.kafka.conform.run import ConformReport, plan_jobs, run_jobs, run_walks
+    from neverlost.checker.kafka.conform.walk.walks import SEED
     from neverlost.reports.questions.conform import document
     from neverlost.reports.terminal.progress import PartsProgress
     from neverlost.reports.terminal.results import console
     from neverlost.specs.errors import InputError
 
-    todo = plan_jobs(kafka, parts, cases.short, " ".join(cases.settings) if cases.settings else None)
     with PartsProgress() as progress:
-        progress.expect(len(todo))
 
         def show_progress(name: str, so_far: ConformReport) -> None:
+            progress.expect(len(so_far.left) + 1)
             progress(document.comparison_progress(name, so_far))
 
-        found = run_jobs(kafka, todo, _worker_target(request), show_progress)
+        if walking.walks is not None:
+            seed = SEED if walking.seed is None else walking.seed
+            found = run_walks(kafka, walking.walks, seed, walking.state_dir, _worker_target(request), show_progress)
+        else:
+            todo = plan_jobs(kafka, parts, cases.short, " ".join(cases.settings) if cases.settings else None)
+            found = run_jobs(kafka, todo, _worker_target(request), show_progress)
     if found.left and not found.tallies and processes.INTERRUPTED not in found.left.values():
         raise InputError(f"nothing can be compared: {next(iter(found.left.values()))}")
     result = document.comparison_document(found, known)

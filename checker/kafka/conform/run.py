@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from neverlost.checker.engine.host import processes
+from neverlost.checker.engine.host import locks, processes
 from neverlost.checker.engine.spark.java import find_java_home
 from neverlost.checker.engine.spark.jobs_here_or_there import WorkerTarget
 from neverlost.checker.kafka.conform import broker_order, entry_points, leader, partition_change_builder, replication_control
@@ -26,6 +26,7 @@ from neverlost.checker.kafka.conform.java import jvm
 from neverlost.checker.kafka.conform.java.kafka import Kafka
 from neverlost.checker.kafka.conform.quorum import voters
 from neverlost.checker.kafka.conform.transactions import comparison as transactions
+from neverlost.checker.kafka.conform.walk import walks
 from neverlost.specs.errors import InputError
 
 Progress = Callable[[str, "ConformReport"], None]
@@ -70,6 +71,7 @@ PARTS: dict[str, Callable[..., Tally]] = {
     "random": leader.compare_random,
     "quorum": voters.compare,
     "transactions": transactions.compare,
+    walks.PART: walks.compare,
 }
 """What can be compared, by name; each runs where Java has been started with the version's jars."""
 
@@ -92,6 +94,8 @@ def plan_jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None
         if part in parts:
             settings = one or controller_settings(kafka, short, part == "controller")
             found += [Job(part, each.text, (each,)) for each in settings]
+    if walks.PART in parts and one is None:
+        found += plan_walks(kafka, walks.SHORT if short else walks.PLAIN, walks.SEED)
     if "broker" in parts:
         first = one[0] if one else controller_settings(kafka, short=True)[0]
         found.append(Job("broker", first.text, (first,)))
@@ -99,6 +103,25 @@ def plan_jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None
         found += [Job("quorum", each, (each,)) for each in (voters.SHORT if short else voters.LONG)]
     if "entry-points" in parts:
         found.append(Job("entry-points", "", ()))
+    return found
+
+
+def plan_walks(kafka: Kafka, count: int, seed: int, state_dir: str | None = None) -> list[Job]:
+    """Return the jobs of `count` random walks, a batch each."""
+    return [Job(walks.PART, walks.batch_name(seed, *batch), (kafka, seed, *batch, state_dir)) for batch in walks.batches(count)]
+
+
+def run_walks(
+    kafka: Kafka, count: int, seed: int, state_dir: str | None, where: WorkerTarget, progress: Progress
+) -> ConformReport:
+    """Do random walks; batches that the state directory has are not done again."""
+    with locks.hold_lock(state_dir):
+        todo = plan_walks(kafka, count, seed, state_dir)
+        done = {each.name: walks.read_batch(state_dir, *each.arguments[:-1]) for each in todo}
+        found = run_jobs(kafka, [each for each in todo if done[each.name] is None], where, progress)
+    for tally in done.values():
+        if tally is not None:
+            found.tallies.setdefault(walks.PART, Tally(walks.PART)).add(tally)
     return found
 
 

@@ -67,8 +67,8 @@ def copy_next(k: Primitives, s: View, source: int, target: int) -> None:
 def agreed_end(k: Primitives, s: View, follower: int, leader: int) -> Value:
     """The longest beginning of a follower's log with which a leader finds nothing wrong, by the epoch of its last record alone.
 
-    The leader has records of that epoch, or leads in it, and they reach as far (FetchResponse.divergingEpoch,
-    LeaderEpochFileCache.endOffsetFor).
+    The leader has records of that epoch, or leads in it, and they reach as far, which is to the last record of no newer epoch:
+    late bytes may have put an older one after it (FetchResponse.divergingEpoch, LeaderEpochFileCache.assign, endOffsetFor).
     """
     found: Value = 0
     for offset in offsets(s):
@@ -76,7 +76,9 @@ def agreed_end(k: Primitives, s: View, follower: int, leader: int) -> Value:
         epoch = epoch_of(k, s, here)
         contents = [s.log_record[leader][each] for each in offsets(s)]
         is_known = k.any_of(epoch == s.led_epoch[leader], *[epoch_of(k, s, each) == epoch for each in contents])
-        end = count(k, [k.all_of(each != EMPTY, epoch_of(k, s, each) <= epoch) for each in contents])
+        end: Value = 0
+        for at, each in enumerate(contents):
+            end = k.ite(k.all_of(each != EMPTY, epoch_of(k, s, each) <= epoch), at + 1, end)
         found = k.ite(k.all_of(here != EMPTY, is_known, end > offset), offset + 1, found)
     return found
 

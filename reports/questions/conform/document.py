@@ -19,6 +19,7 @@ from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.exploration.explore_classes import ExplorationResult
 from neverlost.checker.kafka.conform.exploration.world import Bounds
 from neverlost.checker.kafka.conform.run import ConformReport, VersionComparison
+from neverlost.checker.kafka.conform.walk import walks
 from neverlost.reports.ci.formats.junit import add_case, suite_text
 from neverlost.reports.output import exit_status as statuses
 from neverlost.reports.output.output import verdict_line
@@ -140,10 +141,23 @@ def _summaries(stated: dict[str, Any]) -> Iterable[str]:
             if shown[each["method"]] <= SHOWN:
                 yield from _difference_lines(each)
     yield from (f"{method}: {count - SHOWN} more" for method, count in shown.items() if count > SHOWN)
+    for part in stated["parts"]:
+        if part["part"] == walks.PART and part["cases"]:
+            yield from _walk_lines(part)
     reasons = [each["known"] for each in stated["differences"] if each["known"]]
     yield from (f"known: {reasons.count(each)} x {each}" for each in dict.fromkeys(reasons))
     yield from (f"not in this version: {gap}" for part in stated["parts"] for gap in part["gaps"])
     yield from (f"not compared: {name}: {reason}" for name, reason in stated["left"].items())
+
+
+def _walk_lines(part: Mapping[str, Any]) -> Iterable[str]:
+    """Yield how many walks had each event and each fate of a message, what is rare, and what was lost by which defect."""
+    counts, cases = part["by_event"], part["cases"]
+    shares = [f"{name} {count * 100 / cases:.0f}%" for name, count in counts.items() if not name.startswith(walks.LOST)]
+    yield f"of {cases:,} walks: {', '.join(shares)}"
+    yield from (f"{count:,} x {name}" for name, count in counts.items() if name.startswith(walks.LOST))
+    rare = walks.rare(counts, cases)
+    yield from ([f"fewer than 1% of the walks: {', '.join(rare)}"] if rare else [])
 
 
 def _verdict_sentence(stated: dict[str, Any]) -> str:

@@ -202,15 +202,18 @@ def test_a_free_search_reads_few_keys(arguments: list[str], says: str) -> None:
 @pytest.mark.parametrize(
     ("changed", "parts"),
     [
-        ("core/src/main/scala/kafka/cluster/Partition.scala", ["entry-points", "leader", "random"]),
-        ("./metadata/src/main/java/org/apache/kafka/controller/ReplicationControlManager.java", ["entry-points", "controller"]),
+        ("core/src/main/scala/kafka/cluster/Partition.scala", ["entry-points", "leader", "random", "walks"]),
+        (
+            "./metadata/src/main/java/org/apache/kafka/controller/ReplicationControlManager.java",
+            ["entry-points", "controller", "walks"],
+        ),
         (
             "metadata/src/main/java/org/apache/kafka/controller/PartitionChangeBuilder.java",
             ["builder", "entry-points", "controller"],
         ),
         (
             "storage/src/main/java/org/apache/kafka/storage/internals/log/UnifiedLog.java",
-            ["entry-points", "leader", "random", "transactions"],
+            ["entry-points", "leader", "random", "transactions", "walks"],
         ),
         ("docs/upgrade.html clients/src/main/java/org/apache/kafka/clients/NetworkClient.java", []),
     ],

@@ -69,11 +69,13 @@ class _IdleScheduler:
     def shutdown(self) -> None:
         """Do nothing."""
 
-    def schedule(self, *arguments: Any) -> None:
-        """Do not run the task."""
+    def schedule(self, *arguments: Any) -> Any:
+        """Do not run the task; return what cancels it."""
+        return proxy("java.util.concurrent.ScheduledFuture", {"cancel": lambda is_running: True})
 
-    def scheduleOnce(self, *arguments: Any) -> None:
-        """Do not run the task."""
+    def scheduleOnce(self, *arguments: Any) -> Any:
+        """Do not run the task; return what cancels it."""
+        return self.schedule()
 
     def resizeThreadPool(self, size: int) -> None:
         """Do nothing."""
@@ -89,7 +91,7 @@ class Host:
         self.time = self.clock.java()
         self.held = ExitStack()
         self.folders = tuple(folders) or (self.held.enter_context(scratch.hold_folder("conform", in_memory=True)),)
-        configuration = self._configuration(min_isr)
+        configuration = self.configuration = self._configuration(min_isr)
         self.lag = int(configuration.replicaLagTimeMaxMs())
         self.logs = self._log_manager(configuration)
         self.purgatories = [self._purgatory(each) for each in ("produce", "fetch", "delete", "share")]
@@ -105,6 +107,7 @@ class Host:
             "min.insync.replicas": min_isr,
             "log.cleaner.enable": "false",
             "log.index.size.max.bytes": 64,
+            "replica.fetch.backoff.ms": 0,
         }
         properties = java_class("java.util.Properties")()
         for key, value in given.items():
@@ -126,6 +129,9 @@ class Host:
         if not types[1].startswith("java."):
             empty = java_class("scala.jdk.javaapi.CollectionConverters").asScala(java_class("java.util.ArrayList")()).toSeq()
         statistics = first_class(PACKAGE + "storage.log.metrics.BrokerTopicStats", "kafka.server.BrokerTopicStats")
+        self.statistics = new(
+            statistics, *[optional() if each == "java.util.Optional" else False for each in constructor(statistics)[1]]
+        )
         idle = proxy(first_class(PACKAGE + "server.util.Scheduler", "kafka.utils.Scheduler"), _IdleScheduler())
         is_own = types[3].endswith("KafkaScheduler")  # up to 3.3 it must be Kafka's own until the manager is made
         given = [
@@ -134,7 +140,7 @@ class Host:
             topics,
             new(types[3], 1, "", True) if is_own else idle,
             self.time,
-            new(statistics, *[optional() if each == "java.util.Optional" else False for each in constructor(statistics)[1]]),
+            self.statistics,
             java_class(types[6])(1),
         ]
         found = made.apply(*given, *[True] * (len(types) - len(given)))
@@ -204,15 +210,20 @@ def _ids(found: Any, of: Any = int) -> tuple[int, ...]:
 class Broker:
     """One Partition on a host.  `epochs` are the broker epochs of the live brokers in its metadata cache."""
 
-    def __init__(self, host: Host, replicas: Sequence[int] = (1, 2, 3)) -> None:
+    content = "m"
+    """The value of the records that are appended."""
+
+    def __init__(self, host: Host, replicas: Sequence[int] = (1, 2, 3), number: int | None = None) -> None:
+        """`number` is that of the partition; by default a new one of this host."""
         self.host, self.replicas = host, tuple(replicas)
         self.epochs = {each: 100 + each for each in replicas}
+        self.own_epoch = self.epochs[host.me]
         self.fenced: set[int] = set()
         self.shutting_down: set[int] = set()
         self.requests: list[AlterPartitionRequest] = []
         self.failures = 0
-        host.partitions += 1
-        self.topic_partition = kafka_class("common.TopicPartition")("t", host.partitions)
+        host.partitions += number is None
+        self.topic_partition = kafka_class("common.TopicPartition")("t", host.partitions if number is None else number)
         self.topic_id = kafka_class("common.Uuid")(5, 1)
         types = constructor(PARTITION)[1]
         cache = next(each for each in types if each.endswith("MetadataCache"))
@@ -229,9 +240,9 @@ class Broker:
         purgatories = self.host.purgatories[: sum("Purgatory" in each for each in given)]
         identity = [option(self.topic_id)] if len(given) > 4 else []
         delayed = new("kafka.cluster.DelayedOperations", *identity, self.topic_partition, *purgatories)
-        epoch = self.epochs[self.host.me]
         supplier = proxy(
-            "scala.Function0", {"apply": lambda: java_class("java.lang.Long")(epoch), "apply$mcJ$sp": lambda: epoch}
+            "scala.Function0",
+            {"apply": lambda: java_class("java.lang.Long")(self.own_epoch), "apply$mcJ$sp": lambda: self.own_epoch},
         )
         by_type = {
             "TopicPartition": self.topic_partition,
@@ -305,7 +316,7 @@ class Broker:
         """Return a batch of one record."""
         name = first_class(PACKAGE + "common.record.internal.MemoryRecords", PACKAGE + "common.record.MemoryRecords")
         record = java_class(name.replace("MemoryRecords", "SimpleRecord"))
-        content = record(java_class("java.lang.String")("m").getBytes())
+        content = record(java_class("java.lang.String")(self.content).getBytes())
         uncompressed = java_class(
             first_class(PACKAGE + "common.compress.Compression", PACKAGE + "common.record.CompressionType")
         )
@@ -322,31 +333,35 @@ class Broker:
         try:
             call(self.partition, "appendRecordsToLeader", *given)
         except java_class("java.lang.Exception") as thrown:
-            return _error(thrown)
+            return error_of(thrown)
         return "NONE"
 
     def fetch(self, follower: int, offset: int, last_epoch: int | None = None) -> str:
         """Handle a follower's fetch; return the error's name, or DIVERGING_EPOCH for an answer with a diverging epoch."""
-        places = (PACKAGE + "server.storage.log.", LOG, "kafka.server.")
-        made = first_class(*[each + "FetchParams" for each in places])
-        types = constructor(made)[1]
-        isolation = constant(made.replace("FetchParams", "FetchIsolation"), "LOG_END", "kafka.server.FetchLogEnd")
-        request = [13] if types[0] == "short" else []
-        epoch = [self.epochs[follower]] if types.count("long") > 1 else []
-        client = empty_optional(next(each for each in types if "Option" in each))
-        shared = [False] * types.count("boolean")
-        parameters = new(made, *request, follower, *epoch, 0, 1, 1 << 20, isolation, client, *shared)
         epoch = optional(None if last_epoch is None else integer(last_epoch))
         data = java_class(PACKAGE + "common.requests.FetchRequest$PartitionData")(
             self.topic_id, offset, 0, 1 << 20, optional(integer(self.partition.getLeaderEpoch())), epoch
         )
         try:
-            found = call(self.partition, "fetchRecords", parameters, data, self.host.clock.now, 1 << 20, True, True)
+            found = self.read_for(follower, self.epochs[follower], data)
         except java_class("java.lang.Exception") as thrown:
-            return _error(thrown)
+            return error_of(thrown)
         diverging = found.divergingEpoch
         diverging = diverging() if callable(diverging) else diverging
         return "NONE" if diverging.isEmpty() else "DIVERGING_EPOCH"
+
+    def read_for(self, follower: int, broker_epoch: int, data: Any) -> Any:
+        """Return the LogReadInfo of a follower's fetch, which names this broker epoch.  What Kafka throws is raised."""
+        places = (PACKAGE + "server.storage.log.", LOG, "kafka.server.")
+        made = first_class(*[each + "FetchParams" for each in places])
+        types = constructor(made)[1]
+        isolation = constant(made.replace("FetchParams", "FetchIsolation"), "LOG_END", "kafka.server.FetchLogEnd")
+        request = [13] if types[0] == "short" else []
+        epoch = [broker_epoch] if types.count("long") > 1 else []
+        client = empty_optional(next(each for each in types if "Option" in each))
+        shared = [False] * types.count("boolean")
+        parameters = new(made, *request, follower, *epoch, 0, 1, 1 << 20, isolation, client, *shared)
+        return call(self.partition, "fetchRecords", parameters, data, self.host.clock.now, data.maxBytes, True, True)
 
     def acknowledged(self, offset: int) -> tuple[bool, str]:
         """Return what a producer with acks=all gets that waits for `offset` (exclusive)."""
@@ -432,5 +447,5 @@ def _log_end(snapshot: Any) -> int:
     return int(snapshot.logEndOffset())
 
 
-def _error(thrown: Any) -> str:
+def error_of(thrown: Any) -> str:
     return str(kafka_class("common.protocol.Errors").forException(thrown).name())

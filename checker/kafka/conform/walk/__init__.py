@@ -1,0 +1,1 @@
+"""Random walks of Kafka's own brokers and controller, each of which the model has to explain."""

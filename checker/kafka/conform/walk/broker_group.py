@@ -1,0 +1,563 @@
+"""Three of Kafka's own brokers and its controller in one Java: for each broker a Partition with a real log and the fetcher of a
+follower, and ReplicationControlManager with its records.
+
+What lies between them is here: fetches and their responses, AlterPartition requests and their answers, and the metadata log,
+which each broker replays in its own time.  Any of them may be late or lost; requests that a broker sends again when a
+connection breaks may be handled twice.
+
+Source: ReplicaManager.applyDelta (which calls are made when the metadata changes), DefaultAlterPartitionManager (one request of
+a partition at a time), BrokerServer.startup (a process fetches before it has registered), DelayedProduce.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from neverlost.checker.kafka.conform.java.jvm import (
+    PACKAGE,
+    call,
+    constant,
+    field_of,
+    first_class,
+    java_class,
+    kafka_class,
+    proxy,
+)
+from neverlost.checker.kafka.conform.java.partition import LOG, AlterPartitionRequest, Broker, Host, error_of
+from neverlost.checker.kafka.conform.java.replication_control_manager import Controller
+from neverlost.checker.kafka.conform.walk.replica_fetcher import MANY, FetchMessage, ReplicaFetcher, ReplicaManagerStub
+from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
+
+BROKERS = (1, 2, 3)
+NO_EPOCH, FIRST = -1, ord("a")
+INELIGIBLE = ("INELIGIBLE_REPLICA", "INVALID_REQUEST")
+"""Refusals after which a leader goes back to the ISR that it knows."""
+
+Log = tuple[tuple[int, int], ...]
+"""The records of a log, each with its leader epoch; records are numbered from 1 in the order of their append."""
+
+
+@dataclass(frozen=True)
+class PartitionImage:
+    """What the controller has written: the partition, the registered brokers with their epochs, and who is fenced."""
+
+    leader: int
+    isr: tuple[int, ...]
+    leader_epoch: int
+    partition_epoch: int
+    epochs: tuple[tuple[int, int], ...]
+    fenced: frozenset[int]
+
+
+@dataclass
+class ProduceRequest:
+    """A producer's request whose record is number `record` and ends at `offset` (exclusive) of the broker's log."""
+
+    record: int
+    broker: int
+    offset: int
+    is_stalled: bool
+
+
+@dataclass
+class AlterMessage:
+    """A copy of an AlterPartition request on its way to the controller; nobody waits for the answer to one `is_abandoned`."""
+
+    leader: int
+    request: AlterPartitionRequest
+    epochs: dict[int, int]
+    answer: tuple[str, int] | None = None
+    is_abandoned: bool = False
+
+
+class WalkedBroker(Broker):
+    """A Broker whose records are told apart, and whose channel to the controller takes one request at a time."""
+
+    sent: AlterPartitionRequest | None = None
+    last_sent: AlterPartitionRequest | None = None
+    """The request that is not answered yet, and the newest one."""
+
+    @property
+    def epoch(self) -> int:
+        """The leader epoch that it knows."""
+        return int(self.partition.getLeaderEpoch())
+
+    def _submitted(self, partition: Any, sent: Any, *controller_epoch: Any) -> Any:
+        if self.sent is not None:
+            future = java_class("java.util.concurrent.CompletableFuture")()
+            future.completeExceptionally(kafka_class("common.protocol.Errors").OPERATION_NOT_ATTEMPTED.exception())
+            return future
+        found = super()._submitted(partition, sent, *controller_epoch)
+        self.sent = self.last_sent = self.requests[-1]
+        return found
+
+
+@dataclass(frozen=True)
+class BrokerSight:
+    """What can be seen of a broker.
+
+    `state` is `leads`, `follows`, `unregistered` or `down`; `follows` the leader of the same leader epoch, if it has one; `isr`
+    and `asked` what a leader knows and whom it asks to add or drop.  `asked` is None where the answer is on its way, or will be
+    that the request is refused.  `asks_early`: it asks to add a replica that has not reached its high watermark.
+    """
+
+    state: str
+    log: Log
+    high_watermark: int = 0
+    follows: int | None = None
+    isr: frozenset[int] = frozenset()
+    asked: frozenset[int] | None = frozenset()
+    began_unregistered: bool = False
+    asks_early: bool = False
+
+
+@dataclass(frozen=True)
+class GroupSight:
+    """What can be seen of all at one moment.
+
+    `leader_knows`: how far the elected leader has followed the controller, as the model says it, or will have when the answer
+    is there that is on its way; `coming`: the followers to which a response is on its way; `forgotten`: the ISRs that requests
+    ask for which their leader has given up; `acked`: records acknowledged to acks=all; `stalled`: the broker and the offset of
+    the record whose request stands still.
+    """
+
+    leader: int
+    isr: frozenset[int]
+    fenced: frozenset[int]
+    leader_knows: frozenset[int]
+    brokers: tuple[BrokerSight, ...]
+    coming: frozenset[int]
+    forgotten: frozenset[frozenset[int]]
+    acked: frozenset[int]
+    stalled: tuple[int, int] | None = None
+
+
+@dataclass
+class BrokerProcess:
+    """One broker: its host, which survives its process, and the process while there is one (`broker` None: it is down).
+    `replayed` counts the metadata images that it has applied; `log` is the content of its log, down or not."""
+
+    host: Host
+    manager: ReplicaManagerStub
+    fetchers: dict[int, ReplicaFetcher] = field(default_factory=dict)
+    broker: WalkedBroker | None = None
+    epoch: int = NO_EPOCH
+    is_registered: bool = False
+    began_unregistered: bool = False
+    replayed: int = 0
+    fetches_from: int | None = None
+    log: Log = ()
+
+    @property
+    def serves(self) -> bool:
+        """Whether it handles requests: only a registered broker does."""
+        return self.broker is not None and self.is_registered
+
+
+class BrokerGroup:
+    """The brokers of one Java, which is reused for many walks."""
+
+    def __init__(self, min_isr: int) -> None:
+        self.min_isr = min_isr
+        self.processes: dict[int, BrokerProcess] = {}
+        for me in BROKERS:
+            host = Host(me, min_isr)
+            process = self.processes[me] = BrokerProcess(host, ReplicaManagerStub(host.configuration, host.statistics))
+            for leader in BROKERS:
+                if leader != me:
+                    process.fetchers[leader] = ReplicaFetcher(me, leader, host.configuration, process.manager)
+        self.number = 0
+
+    def begin(self) -> None:
+        """Create a new partition, which broker 1 leads with all in sync, and let every broker apply that."""
+        self.number += 1
+        self.controller = Controller(BROKERS, min_isr=self.min_isr)
+        self.images = [self._image()]
+        self.fetches: dict[tuple[int, int], FetchMessage] = {}
+        self.alters: list[AlterMessage] = []
+        self.produced: list[ProduceRequest] = []
+        self.records, self.acked = 0, frozenset[int]()
+        for me, process in self.processes.items():
+            process.host.clock.now += 1
+            self._start(me, registered=True)
+
+    def end(self) -> None:
+        """Delete the logs of the walk."""
+        for process in self.processes.values():
+            broker = process.broker or self._made(process)
+            self._stop_fetching(process, broker.topic_partition)
+            process.manager.forget(broker.topic_partition)
+            if not broker.partition.log().isEmpty():
+                self._close(process, broker.log, delete=True)
+            process.broker, process.log = None, ()
+
+    def close(self) -> None:
+        for each in self.processes.values():
+            each.host.close()
+
+    def _image(self) -> PartitionImage:
+        found, epochs = self.controller.read(), tuple(sorted(self.controller.epochs.items()))
+        isr = tuple(sorted(found.isr))
+        return PartitionImage(found.leader, isr, found.leader_epoch, found.partition_epoch, epochs, self.controller.fenced())
+
+    @property
+    def newest(self) -> PartitionImage:
+        """What the controller has decided last."""
+        return self.images[-1]
+
+    def _note(self) -> None:
+        """Note what the controller has written, if it has written anything."""
+        found = self._image()
+        if found != self.newest:
+            self.images.append(found)
+
+    def broker(self, me: int) -> WalkedBroker:
+        """Return the broker of a process that runs."""
+        found = self.processes[me].broker
+        assert found is not None
+        return found
+
+    # processes
+
+    def _made(self, process: BrokerProcess) -> WalkedBroker:
+        """Return a broker of this process for the walk's partition."""
+        return WalkedBroker(process.host, BROKERS, self.number)
+
+    def _start(self, me: int, registered: bool) -> None:
+        """Start a process: it opens its log, and replays all metadata."""
+        process = self.processes[me]
+        process.broker, process.is_registered = self._made(process), registered
+        process.began_unregistered = not registered
+        process.broker.own_epoch = process.epoch = self.controller.epochs[me] if registered else NO_EPOCH
+        process.manager.host(process.broker.topic_partition, process.broker.partition)
+        process.replayed, process.fetches_from = 0, None
+        self.replay(me, self.newest)
+
+    def _stop_fetching(self, process: BrokerProcess, topic_partition: Any) -> None:
+        if process.fetches_from is not None:
+            process.fetchers[process.fetches_from].remove(topic_partition)
+        process.fetches_from = None
+
+    def _close(self, process: BrokerProcess, log: Any, delete: bool = False) -> None:
+        """Close a log and forget it: who opens it again recovers it from its files."""
+        call(log, "delete" if delete else "close")
+        logs = field_of(str(process.host.logs.getClass().getName()), "currentLogs").get(process.host.logs)
+        logs.remove(log.topicPartition())
+
+    def kill(self, me: int) -> None:
+        """End a process: its requests and connections go, its log's files stay as they are."""
+        process, broker = self.processes[me], self.broker(me)
+        self._stop_fetching(process, broker.topic_partition)
+        process.manager.forget(broker.topic_partition)
+        self._close(process, broker.log)
+        process.broker, process.is_registered = None, False
+        self.fetches = {pair: each for pair, each in self.fetches.items() if me not in pair}
+        self.alters = [each for each in self.alters if each.leader != me]
+        self.produced = [each for each in self.produced if each.broker != me]
+
+    def expire(self, me: int) -> None:
+        """Let the session of a broker expire, which has no registered process."""
+        self.controller.expire(me, *self.newest.fenced)
+        self._note()
+
+    def start(self, me: int) -> None:
+        """Start a process; if its old session has expired it registers and is unfenced, else it begins without."""
+        registers = me in self.newest.fenced
+        if registers:
+            self._register(me)
+        self._start(me, registers)
+
+    def register(self, me: int) -> None:
+        """Let a process register that has begun without, and be unfenced."""
+        self._register(me)
+        process, epoch = self.processes[me], self.controller.epochs[me]
+        process.is_registered, process.epoch, self.broker(me).own_epoch = True, epoch, epoch
+
+    def _register(self, me: int) -> None:
+        self.controller.register(me, clean=False)
+        self.controller.heartbeat(me)
+        self._note()
+
+    # metadata
+
+    def next_image(self, me: int) -> PartitionImage | None:
+        """Return what a broker's next publication brings: all that the controller has written; or, to a leader that has applied
+        the answer to its own request, the record of that change by itself."""
+        process = self.processes[me]
+        left = self.images[process.replayed :]
+        if process.broker is None or not left:
+            return None
+        if process.broker.partition.isLeader() and left[0].partition_epoch == int(process.broker.partition.getPartitionEpoch()):
+            return left[0]
+        return left[-1]
+
+    def replay(self, me: int, image: PartitionImage) -> None:
+        """Apply an image as ReplicaManager.applyDelta does."""
+        process, broker = self.processes[me], self.broker(me)
+        before = self.images[process.replayed - 1] if process.replayed else None
+        process.replayed = self.images.index(image, process.replayed) + 1
+        broker.epochs, broker.fenced = dict(image.epochs), set(image.fenced)
+        if before is not None and (before.partition_epoch, before.leader_epoch) == (image.partition_epoch, image.leader_epoch):
+            return
+        if image.leader == me:
+            self._stop_fetching(process, broker.topic_partition)
+        epoch = broker.epoch
+        broker.learn(image.leader, image.isr, image.leader_epoch, image.partition_epoch)
+        if image.leader != me and image.leader_epoch > epoch:
+            self._fetch_from(process, broker, image)
+
+    def _fetch_from(self, process: BrokerProcess, broker: WalkedBroker, image: PartitionImage) -> None:
+        """Source: ReplicaManager.applyLocalFollowersDelta, initialFetchOffset."""
+        self._stop_fetching(process, broker.topic_partition)
+        if image.leader not in BROKERS:
+            return
+        latest = broker.log.latestEpoch()
+        latest = latest() if callable(latest) else latest
+        offset = int(broker.log.highWatermark() if latest.isEmpty() else broker.log.logEndOffset())
+        process.fetchers[image.leader].add(broker.topic_partition, broker.topic_id, image.leader_epoch, offset)
+        process.fetches_from = image.leader
+
+    # producers
+
+    def produce(self, me: int, acks: int, stalls: bool = False) -> str:
+        """Append a producer's next record; a request that stalls does not begin to wait for the followers yet."""
+        broker = self.broker(me)
+        broker.content = chr(FIRST + self.records)
+        error = broker.append(acks)
+        if error == "NONE":
+            self.records += 1
+            if acks == -1:
+                self.produced.append(ProduceRequest(self.records, me, int(broker.log.logEndOffset()), stalls))
+        return error
+
+    def answer_producers(self) -> None:
+        """Answer the requests that wait, as DelayedProduce.tryComplete does whenever something has changed."""
+        for each in list(self.produced):
+            broker = self.broker(each.broker)
+            is_done, error = (False, "NONE") if each.is_stalled else broker.acknowledged(each.offset)
+            if is_done or error != "NONE":
+                self.produced.remove(each)
+                self.acked |= {each.record} if error == "NONE" else frozenset()
+
+    # fetches
+
+    def send(self, follower: int, size: int = MANY) -> bool:
+        """Send a follower's next fetch; return False if it has none to send."""
+        process = self.processes[follower]
+        assert process.fetches_from is not None
+        pair = (follower, process.fetches_from)
+        data = process.fetchers[process.fetches_from].request(self.broker(follower).topic_partition, size)
+        if data is not None and pair not in self.fetches:
+            self.fetches[pair] = FetchMessage(*pair, data, process.epoch)
+        return data is not None
+
+    def answer(self, follower: int, leader: int) -> str:
+        """Let a leader handle a fetch; return the error's name, DIVERGING_EPOCH, or NONE."""
+        message, broker = self.fetches[follower, leader], self.broker(leader)
+        data = kafka_class("common.message.FetchResponseData$PartitionData")().setPartitionIndex(self.number)
+        message.response = data
+        try:
+            found = broker.read_for(follower, message.epoch, message.data)
+        except java_class("java.lang.Exception") as thrown:
+            error = error_of(thrown)
+            data.setErrorCode(getattr(kafka_class("common.protocol.Errors"), error).code())
+            return error
+        diverging, fetched = (each() if callable(each) else each for each in (found.divergingEpoch, found.fetchedData))
+        high_watermark = found.highWatermark
+        data.setHighWatermark(high_watermark() if callable(high_watermark) else high_watermark).setLogStartOffset(0)
+        data.setRecords(fetched.records)
+        if diverging.isEmpty():
+            return "NONE"
+        data.setDivergingEpoch(diverging.get())
+        return "DIVERGING_EPOCH"
+
+    def deliver(self, follower: int, leader: int) -> str:
+        """Let a follower process a response, whose bytes are read now; return `late` if they are others than there were, and
+        `broken` if they are not there any more, so that the connection breaks."""
+        message = self.fetches.pop((follower, leader))
+        process, records = self.processes[follower], message.response.records()
+        size = 0 if records is None else int(records.sizeInBytes())
+        if size:
+            sink = {"transferFrom": lambda channel, position, count: count}
+            channel = first_class(
+                PACKAGE + "common.network.TransferableChannel", PACKAGE + "common.network.internals.TransferableChannel"
+            )
+            try:
+                records.writeTo(proxy(channel, sink), 0, size)
+            except java_class("java.lang.Exception"):
+                return "broken"
+        sender = self.processes[leader].broker
+        process.fetchers[leader].deliver(message, lambda epoch: self._latest_offset(leader, epoch))
+        is_late = size and (sender is None or sender.epoch != message.leader_epoch)
+        return "late" if is_late else "delivered"
+
+    def _latest_offset(self, leader: int, epoch: int) -> Any:
+        """Handle a ListOffsets request of a follower.  Source: Partition.fetchOffsetForTimestamp."""
+        broker = self.processes[leader].broker
+        if broker is None or not broker.partition.isLeader() or broker.epoch != epoch:
+            raise kafka_class("common.errors.NotLeaderOrFollowerException")("not the leader of this epoch")
+        return kafka_class("server.common.OffsetAndEpoch")(int(broker.log.logEndOffset()), epoch)
+
+    # AlterPartition
+
+    def collect_requests(self) -> None:
+        """Put what the leaders have asked for on its way."""
+        for me, process in self.processes.items():
+            broker = process.broker
+            if broker is not None and broker.requests:
+                for each in broker.requests:
+                    self.alters.append(AlterMessage(me, each, self._named_epochs(me, each)))
+                broker.requests.clear()
+
+    def _named_epochs(self, me: int, request: AlterPartitionRequest) -> dict[int, int]:
+        """Return the broker epochs that a request names.  Up to 4.0 a leader names none unless its metadata cache is of KRaft's
+        class, which a stand-in is not; they are read from where it would have them (Partition.addBrokerEpochToIsr)."""
+        states = request.sent.isrWithBrokerEpoch()
+        if isinstance(states, java_class("scala.collection.Iterable")):
+            states = java_class("scala.jdk.javaapi.CollectionConverters").asJava(states)
+        named, broker = {int(each.brokerId()): int(each.brokerEpoch()) for each in states}, self.broker(me)
+        if not broker.asks_who_is_fenced:
+            for each in named:
+                known = None if each == me else broker.replica(each).stateSnapshot().brokerEpoch()
+                named[each] = broker.own_epoch if known is None else int(known.get()) if not known.isEmpty() else NO_EPOCH
+        return named
+
+    def alter(self, message: AlterMessage) -> str:
+        """Let the controller handle a copy of a request; return the error's name."""
+        sent = message.request
+        message.answer = self.controller.alter_partition(
+            message.leader, sent.isr, sent.leader_epoch, sent.partition_epoch, message.epochs
+        )
+        if message.is_abandoned:
+            self.alters.remove(message)
+        self._note()
+        return message.answer[0]
+
+    def alter_again(self, message: AlterMessage) -> None:
+        """Break the connection of a request: the broker sends it again, and the copy on its way may still be handled."""
+        if message.answer is None:
+            message.is_abandoned = True
+        else:
+            self.alters.remove(message)
+        self.alters.append(AlterMessage(message.leader, message.request, message.epochs))
+
+    def answer_alter(self, message: AlterMessage) -> None:
+        """Bring the controller's answer to the leader."""
+        assert message.answer is not None
+        self.alters.remove(message)
+        broker = self.broker(message.leader)
+        broker.sent = None
+        error, epoch = message.answer
+        if error == "NONE":
+            broker.answer(message.request, epoch)
+        else:
+            broker.refuse(message.request, error)
+
+    def lag(self, me: int) -> None:
+        """Let more than replica.lag.time.max.ms pass on a leader, and its timer look for slow followers."""
+        broker = self.broker(me)
+        broker.pass_lag()
+        broker.shrink()
+
+    def slow(self, me: int) -> list[int]:
+        """Return the members of a leader's ISR that are not at its log end."""
+        broker = self.broker(me)
+        seen = broker.seen()
+        return [each for each, end in seen.remote if each in seen.isr and each != me and end != seen.log_end]
+
+    # elections
+
+    def move_leader(self, to: int) -> None:
+        """Make a broker the preferred one, by a reassignment to the same replicas, and hold a preferred election."""
+        order = (to, *[each for each in BROKERS if each != to])
+        if self.controller.read().replicas != order:
+            self.controller.reassign(order)
+        self.controller.elect()
+        self._note()
+
+    # reading
+
+    def view(self) -> GroupSight:
+        """Return what can be seen of the whole group now."""
+        newest, processes = self.newest, self.processes
+        answered = {each.leader: each.answer[0] for each in self.alters if each.answer is not None}
+        coming = frozenset(
+            follower
+            for (follower, sender), each in self.fetches.items()
+            if each.response is not None and processes[follower].fetches_from == sender
+        )
+        knows = self._leader_knows(answered.get(newest.leader))
+        brokers = tuple(self._view_of(each, answered.get(each)) for each in BROKERS)
+        stalled = next(((each.broker, each.offset - 1) for each in self.produced if each.is_stalled), None)
+        forgotten = frozenset(frozenset(each.request.isr) for each in self.alters if self._is_forgotten(each))
+        isr = frozenset(newest.isr)
+        return GroupSight(newest.leader, isr, newest.fenced, knows, brokers, coming, forgotten, self.acked, stalled)
+
+    def _is_forgotten(self, message: AlterMessage) -> bool:
+        broker = self.broker(message.leader)
+        return message.answer is None and not bool(broker.partition.partitionState().isInflight())
+
+    def _leader_knows(self, answer: str | None) -> frozenset[int]:
+        newest = self.newest
+        process = self.processes.get(newest.leader)
+        if process is None or process.broker is None or not process.is_registered:
+            return frozenset([ELECTED])
+        partition = process.broker.partition
+        if not partition.isLeader() or int(partition.getLeaderEpoch()) != newest.leader_epoch:
+            return frozenset([ELECTED])
+        if int(partition.getPartitionEpoch()) == newest.partition_epoch:
+            return frozenset([UP_TO_DATE])
+        return frozenset([BEHIND, UP_TO_DATE] if answer == "NONE" else [BEHIND])
+
+    def _view_of(self, me: int, answer: str | None) -> BrokerSight:
+        process, log = self.processes[me], self.read_log(me)
+        broker = process.broker
+        if broker is None:
+            return BrokerSight("down", log)
+        partition, high_watermark = broker.partition, int(broker.log.highWatermark())
+        if partition.isLeader():
+            if not process.is_registered:
+                return BrokerSight("down", log)
+            seen, sent = broker.seen(), broker.last_sent
+            isr, asked = frozenset(seen.isr), frozenset[int]()
+            if seen.is_inflight and sent is not None:
+                asked = isr ^ frozenset(sent.isr)
+            is_open = answer == "NONE" or answer in INELIGIBLE or (sent is not None and bool(asked) and self._is_outdated(sent))
+            is_open = is_open or (broker.epoch, me) != (self.newest.leader_epoch, self.newest.leader)
+            is_early = any(each in asked - isr and 0 <= end < high_watermark for each, end in seen.remote)
+            return BrokerSight("leads", log, high_watermark, None, isr, None if is_open else asked, False, is_early)
+        state, follows = "unregistered" if not process.is_registered else "follows", process.fetches_from
+        leader = self.processes[follows].broker if follows is not None and self.processes[follows].serves else None
+        if leader is None or not leader.partition.isLeader() or leader.epoch != broker.epoch:
+            follows = None
+        return BrokerSight(state, log, high_watermark, follows=follows, began_unregistered=process.began_unregistered)
+
+    def _is_outdated(self, sent: AlterPartitionRequest) -> bool:
+        """Whether the controller would refuse a request now: it names other epochs than its own, or a fenced broker."""
+        newest = self.newest
+        epochs = (newest.leader_epoch, newest.partition_epoch)
+        return (sent.leader_epoch, sent.partition_epoch) != epochs or bool(newest.fenced & set(sent.isr))
+
+    def read_log(self, me: int) -> Log:
+        """Read a log from its files' bytes, and keep what it has."""
+        process = self.processes[me]
+        if process.broker is not None and not process.broker.partition.log().isEmpty():
+            process.log = log_content(process.broker.log)
+        return process.log
+
+
+def log_content(log: Any) -> Log:
+    """Return the records of a log, in order."""
+    if not int(log.logEndOffset()):
+        return ()
+    kind = first_class(PACKAGE + "server.storage.log.FetchIsolation", LOG + "FetchIsolation")
+    read = log.read(0, MANY, constant(kind, "LOG_END", "kafka.server.FetchLogEnd"), True)
+    return tuple(
+        (_number(record.value()), int(batch.partitionLeaderEpoch())) for batch in read.records.batches() for record in batch
+    )
+
+
+def _number(value: Any) -> int:
+    """Return the number of the record with this value, a ByteBuffer of one letter."""
+    return int(value.get(value.position())) - FIRST + 1

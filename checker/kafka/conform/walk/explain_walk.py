@@ -1,0 +1,329 @@
+"""Decides whether some behaviour of the model explains a walk of Kafka's classes.
+
+What is known after an event is the set of the model states in which some behaviour ends that had everything seen so far.
+Each event allows the few steps of the model that it may stand for, in any number and order; a state is kept if it has what is
+seen of the group.  An empty set is a proof that no behaviour with these steps explains the walk.
+
+Kafka may do less than the model, or later, and never more.  A fetch may be handled, and a response taken, when it is sent; so
+may a request for another ISR.  A high watermark may be lower than the model's: Kafka's waits for a replica that is about to
+join, and a follower's is the one before its own fetch has raised it.  A record may be acknowledged later.  A leader that has
+stepped down may be counted as leading until its successor leads, and a process that follows a deposed leader when it registers
+as following nobody.  A log that diverges in several epochs is truncated in several fetches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from neverlost.checker.kafka.conform.cases.settings import parse_setting
+from neverlost.checker.kafka.conform.java.kafka import Kafka
+from neverlost.checker.kafka.conform.walk.broker_group import BROKERS, BrokerSight, GroupSight
+from neverlost.checker.kafka.conform.walk.random_walk import RECORDS, WalkEvent
+from neverlost.model.interpreters.ints import Ints, refusals
+from neverlost.model.kernel import NO_REPLICA, Model
+from neverlost.model.kraft.state import ACKS, BEHIND, ELECTED
+from neverlost.model.system import State, Step, System, bind
+
+SETTING = (
+    f"replication.factor={len(BROKERS)} bounds.records={RECORDS} acks=all election.policy=any eligible.leader.replicas=false "
+    "faults.leader_move=any faults.kill=any faults.lossy_crash=any faults.isr_shrink=any"
+)
+DISABLED = {
+    ("follower_take_response", "bound: the request was handled"): "a response may bring several records",
+    (
+        "leader_apply_answer",
+        "bound: another knowledge than the record's",
+    ): "an answer comes before the record, whatever that does",
+    ("leader_ask_to_shrink_isr", "follower is running"): "a leader drops a member that is down before the controller misses it",
+    ("leader_ask_to_expand_isr", "reached the high watermark"): "it reaches Kafka's, which is checked and may be lower",
+    ("leader_ask_to_expand_isr", "follower is not fenced"): "a leader goes by its own metadata, which may be old",
+    ("broker_follow_unregistered", "old session lasts"): "a process that has not registered fetches on after its old session",
+}
+"""Guard clauses that are left out, and what Kafka does: bounds, and guards that Kafka does not have, as walks have shown."""
+FEW, MOST = 12, 20_000
+"""How many states are kept after an event, those first that have exactly what is seen; where none is left, the walk is followed
+again with all states."""
+
+CACHED = 200_000
+"""Steps whose successors are remembered."""
+
+Pattern = tuple[str, Mapping[str, int]]
+"""The name of an action, and the parameters that are fixed."""
+
+
+def steps_of(event: WalkEvent) -> list[Pattern]:
+    """Return the steps of the model that an event may stand for; replicas are numbered from 0."""
+    one, *others = [each - 1 for each in event.arguments] or [0]
+    other = others[0] if others else 0
+    response = [
+        ("follower_take_response", {"follower": one, "leader": other}),
+        ("follower_truncate", {"follower": one, "leader": other}),
+    ]
+    follow: list[Pattern] = [("broker_follow", {})]
+    apply: list[Pattern] = [("broker_apply_leadership", {"broker": one}), ("broker_follow_unregistered", {}), *follow]
+    found: dict[str, list[Pattern]] = {
+        "answer": [
+            ("leader_note_fetch", {"leader": other}),
+            ("leader_ask_to_expand_isr", {"leader": other, "follower": one}),
+            *response,
+        ],
+        "deliver": [*response, ("follower_take_late_bytes", {"follower": one, "leader": other})],
+        "lag": [("leader_ask_to_shrink_isr", {"leader": one}), ("leader_note_fetch", {"leader": one})],
+        "alter": [
+            ("controller_alter_isr", {"leader": one}),
+            ("controller_refuse_isr", {"leader": one}),
+            ("leader_apply_answer", {"broker": one}),
+        ],
+        "alter answered": [
+            ("leader_apply_answer", {"broker": one}),
+            ("controller_refuse_isr", {"leader": one}),
+            ("leader_note_fetch", {"leader": one}),
+        ],
+        "metadata": [
+            ("leader_note_fetch", {"leader": one}),
+            ("leader_note_fetch", {"follower": one}),
+            ("controller_alter_isr", {"leader": one}),
+            ("leader_learn_isr", {"broker": one}),
+            ("leader_replay_own_change", {"broker": one}),
+            *apply,
+        ],
+        "move leader": [("controller_move_leader", {"elected": one})],
+        "kill": [("broker_crash", {"broker": one})],
+        "expire": [("controller_fence_dead", {"broker": one})],
+        "start": [("broker_restart", {"broker": one}), *apply],
+        "register": [("broker_restart", {"broker": one}), *apply],
+    }
+    if event.name.startswith("produce") and event.fate == "NONE":
+        return [("leader_append", {"leader": one}), ("leader_note_fetch", {"leader": one})]
+    return found.get(event.name, [])
+
+
+@dataclass(frozen=True)
+class Unexplained:
+    """The first event after which no state of the model fits, and what would have fitted but for these differences."""
+
+    event: WalkEvent
+    differences: tuple[str, ...]
+    refused: tuple[str, ...]
+    """The steps that it may stand for, each with the guard clause that forbids it."""
+
+
+class PlainView:
+    """A state as an object with a list for each array; a step reads and writes it as it does the view of the interpreter of
+    integers, several times as fast."""
+
+    def __init__(self, layout: PlainLayout, state: State) -> None:
+        values = self.__dict__
+        values.update(layout.frozen)
+        for name, base, end, width, is_flag in layout.fields:
+            if not end:
+                values[name] = state[base] != 0 if is_flag else state[base]
+                continue
+            found = [each != 0 for each in state[base:end]] if is_flag else list(state[base:end])
+            values[name] = [found[at : at + width] for at in range(0, end - base, width)] if width else found
+
+
+class PlainLayout:
+    """Where a system's fields are in a state; fields that are configuration are read once."""
+
+    def __init__(self, system: System, state: State) -> None:
+        self.frozen: dict[str, Any] = {"sizes": system.sizes}
+        self.fields: list[tuple[str, int, int, int, bool]] = []
+        for each in system.fields:
+            base, shape = system.places[each.name]
+            is_flag = each.kind == "flag"
+            if each.frozen:
+                self.frozen[each.name] = state[base] != 0 if is_flag else state[base]
+                continue
+            end = base + math.prod(shape) if shape else 0
+            self.fields.append((each.name, base, end, shape[1] if len(shape) == 2 else 0, is_flag))
+
+    def state(self, view: PlainView, before: State) -> State:
+        """Return the state after what a step has written to a view."""
+        found: list[Any] = list(before)
+        values = view.__dict__
+        for name, base, end, width, _ in self.fields:
+            value = values[name]
+            if not end:
+                found[base] = value
+            else:
+                found[base:end] = chain.from_iterable(value) if width else value
+        return tuple(map(int, found))
+
+
+class WalkExplainer:
+    """Follows one walk with the model of a Kafka version; `fixed` are mechanisms switched on that this version has not."""
+
+    def __init__(self, kafka: Kafka, min_isr: int, fixed: Iterable[str] = (), model: Model | None = None) -> None:
+        """`model` stands for that of the version."""
+        keys = "".join(f" mechanism.{each}=on" for each in fixed)
+        system = parse_setting(kafka, f"{SETTING} min.insync.replicas={min_isr}{keys}").system
+        self.system = bind(model or system.model, *system.configurations, disabled=DISABLED)
+        self.places = {name: base for name, (base, _) in self.system.places.items()}
+        self.steps: dict[str, list[Step]] = {}
+        for each in self.system.steps:
+            self.steps.setdefault(each.action.name, []).append(each)
+        self.layout = PlainLayout(self.system, self.system.initial_states()[0][1])
+        self.cache: dict[tuple[State, str, bool], State | None] = {}
+        self.begin()
+
+    def begin(self, kept: int = FEW) -> None:
+        """Begin a walk; `kept` states are kept after each event at most."""
+        self.states, self.kept = frozenset(state for _, state in self.system.initial_states()), kept
+
+    def keep_few(self) -> None:
+        """Go on with few of the states."""
+        self.states, self.kept = frozenset(sorted(self.states)[:FEW]), FEW
+
+    def follow(self, event: WalkEvent, view: GroupSight) -> Unexplained | None:
+        """Take an event; return what is unexplained, after which the walk cannot be followed any further."""
+        steps = list(self._chosen(event, view))
+        reached = self._closure(self.states, steps, is_acks_one=event.name == "produce acks=1")
+        fitting = [each for each in reached if not any(self.differences(each, view))]
+        if not fitting:
+            nearest = min((tuple(self.differences(each, view)) for each in reached), key=len)
+            return Unexplained(event, nearest, tuple(self._refused(steps)))
+        if len(fitting) > self.kept:
+            fitting = sorted(fitting, key=lambda each: (self._distance(each, view), each))[: self.kept]
+        self.states = frozenset(fitting)
+        return None
+
+    def _refused(self, steps: list[Step]) -> Iterator[str]:
+        for step in steps:
+            found = {clause for state in self.states for clause in refusals(self.system, state, step)}
+            yield from (f"{step.label}: {each}" for each in sorted(found))
+
+    def _distance(self, state: State, view: GroupSight) -> int:
+        """Return in how many places a state is ahead of what is seen."""
+        found = 0
+        for me, seen in zip(BROKERS, view.brokers, strict=True):
+            found += self.log(state, me) != tuple(record for record, _ in seen.log)
+            found += seen.state != "down" and self._of(state, "high_watermark", me) != seen.high_watermark
+        return found
+
+    def _chosen(self, event: WalkEvent, view: GroupSight) -> Iterator[Step]:
+        patterns = steps_of(event)
+        if "leader_stall_request" in self.steps:
+            if view.stalled is not None:
+                patterns.append(("leader_stall_request", {"leader": view.stalled[0] - 1, "offset": view.stalled[1]}))
+            patterns.append(("leader_answer_stalled_request", {}))
+        for name, fixed in patterns:
+            for step in self.steps.get(name, ()):
+                if all(step.arguments[each] == value for each, value in fixed.items()):
+                    yield step
+
+    def _closure(self, states: frozenset[State], steps: list[Step], is_acks_one: bool) -> set[State]:
+        reached, waiting = set(states), list(states)
+        while waiting:
+            state = waiting.pop()
+            for step in steps:
+                after = self._taken(state, step, is_acks_one)
+                if after is not None and after not in reached:
+                    reached.add(after)
+                    waiting.append(after)
+            assert len(reached) < MOST
+        return reached
+
+    def _taken(self, state: State, step: Step, is_acks_one: bool) -> State | None:
+        """Return the successor by one step; a record with acks=1 is appended as the model does where all have acks=1."""
+        key = (state, step.label, is_acks_one)
+        if key in self.cache:
+            return self.cache[key]
+        view: Any = PlainView(self.layout, state)
+        if is_acks_one:
+            view.acks = ACKS["1"]
+        found = None
+        if all(condition or (step.action.name, clause) in self.system.disabled for clause, condition in step.run(Ints, view)):
+            view.acks = ACKS["all"]
+            if self.system.model.normalise is not None:
+                self.system.model.normalise(Ints, view)
+            found = self.layout.state(view, state)
+        if len(self.cache) >= CACHED:
+            self.cache.clear()
+        self.cache[key] = found
+        return found
+
+    # what is seen, against a state
+
+    def differences(self, state: State, view: GroupSight) -> Iterator[str]:
+        """Yield in what a state is not what is seen."""
+        leader = self._of(state, "leader")
+        if leader + 1 != max(view.leader, 0):
+            yield f"the controller's leader is {_named(view.leader)}, not {_named(leader + 1)}"
+        for what, members in (("isr", view.isr), ("is_fenced", view.fenced)):
+            has = frozenset(each for each in BROKERS if self._of(state, what, each))
+            is_early = what == "isr" and has in view.forgotten
+            if has != members and not is_early:
+                yield f"the controller's {what} is {sorted(members)}, not {sorted(has)}"
+        if leader != NO_REPLICA and self._of(state, "leader_knows") not in {
+            *view.leader_knows,
+            *([BEHIND] if view.forgotten else []),
+        }:
+            yield f"what the leader knows is one of {sorted(view.leader_knows)}"
+        missing = [each for each in sorted(view.acked) if not self._of(state, "ghost_acked", each)]
+        if missing:
+            yield f"record {missing[0]} is acknowledged"
+        for me, seen in zip(BROKERS, view.brokers, strict=True):
+            for text in self._broker_differences(state, me, seen, view):
+                yield f"broker {me}: {text}"
+
+    def _broker_differences(self, state: State, me: int, seen: BrokerSight, view: GroupSight) -> Iterator[str]:
+        log, records = self.log(state, me), tuple(record for record, _ in seen.log)
+        may_differ = me in view.coming or is_half_truncated(seen, view)
+        if log != records and not (may_differ and (log[: len(records)] == records or records[: len(log)] == log)):
+            yield f"the log has records {list(records)}, not {list(log)}"
+        if bool(self._of(state, "is_running", me)) != (seen.state in ("leads", "follows")):
+            yield f"it is {'running' if seen.state in ('leads', 'follows') else 'down'}"
+        if seen.state == "down":
+            return
+        follows = self._of(state, "follows", me) + 1
+        stays = seen.began_unregistered and seen.follows != view.leader
+        if seen.state == "leads":
+            if follows != me:
+                yield "it leads"
+            yield from self._leader_differences(state, me, seen)
+        elif seen.follows is not None and follows != seen.follows and not (stays and not follows):
+            yield f"it follows {seen.follows}, not {_named(follows)}"
+        elif seen.follows is None and follows == view.leader != me and ELECTED not in view.leader_knows:
+            yield f"it does not follow {follows} yet"
+        high_watermark = self._of(state, "high_watermark", me)
+        if high_watermark < seen.high_watermark and not seen.began_unregistered:
+            yield f"the high watermark is {seen.high_watermark}, not {high_watermark}"
+
+    def _leader_differences(self, state: State, me: int, seen: BrokerSight) -> Iterator[str]:
+        isr = frozenset(each for each in BROKERS if self._of(state, "leader_isr", me, each))
+        if isr != seen.isr and seen.asked is not None:
+            yield f"it knows the ISR {sorted(seen.isr)}, not {sorted(isr)}"
+        if seen.asks_early:
+            yield "it asks to add a replica that has not reached its high watermark"
+        pending = self._of(state, "pending", me) + 1
+        if seen.asked is not None and seen.asked != frozenset([pending] if pending else []):
+            yield f"its request changes {sorted(seen.asked)}, not {_named(pending)}"
+
+    def _of(self, state: State, name: str, *brokers: int) -> int:
+        """Return a field's element; brokers and records are numbered from 1."""
+        at = 0
+        for each in brokers:
+            at = at * len(BROKERS) + each - 1
+        return state[self.places[name] + at]
+
+    def log(self, state: State, me: int) -> tuple[int, ...]:
+        """Return the numbers of a log's records."""
+        size = self.system.sizes["offset"]
+        base = self.places["log_record"] + (me - 1) * size
+        return tuple(each for each in state[base : base + size] if each)
+
+
+def is_half_truncated(seen: BrokerSight, view: GroupSight) -> bool:
+    """Whether a follower's log still diverges from its leader's: Kafka finds the common end in several fetches."""
+    if seen.follows is None:
+        return False
+    return seen.log != view.brokers[seen.follows - 1].log[: len(seen.log)]
+
+
+def _named(broker: int) -> str:
+    return str(broker) if broker > 0 else "nobody"

@@ -1,0 +1,185 @@
+"""Random walks of Kafka's own brokers: the model explains them, and it does not where what they need is taken out of it."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neverlost.checker.engine.host import processes
+from neverlost.checker.kafka.conform.java import jvm, kafka
+from neverlost.checker.kafka.conform.walk import walks
+from neverlost.checker.kafka.conform.walk.explain_walk import PlainLayout, PlainView, WalkExplainer
+from neverlost.checker.kafka.conform.walk.random_walk import OPENINGS, SENTENCES, WEIGHTS, WalkEvent, take_event
+from neverlost.model.interpreters.ints import Ints, successors
+from neverlost.model.kernel import Model, larger
+from neverlost.model.kraft.broker import follower as following
+from neverlost.model.kraft.broker.log import agreed_end, truncate_to
+from neverlost.model.protocols.kraft import MODEL
+from neverlost.model.system import State, System, bind
+from neverlost.specs.configuration.choose import choose, read_settings
+from tests.support.program import neverlost
+
+NEEDED = {
+    "late bytes of an older epoch": "older-epochs-dropped",
+    "a request that stands still": "acknowledged-in-epoch-of-append",
+    "a fetch before registration": "unregistered-fetch-refused",
+    "a late record of an ISR change": "equal-epoch-record-skipped",
+}
+"""Openings with the remedy of the defect that they need; that of newer epochs is in all versions that are run here."""
+
+LOST = {"late bytes of an older epoch": 1, "a request that stands still": 1, "a late record of an ISR change": 2}
+"""Openings that lose an acknowledged record, with its number (`kafka-findings`: A, H and I)."""
+
+
+def _truncate_no_further(k: Any, s: Any, follower: int, leader: int) -> Iterator[tuple[str, Any]]:
+    """The action with a guard that is too strict: never below the follower's own high watermark."""
+    yield "in the leader's epoch", following.is_answered(k, s, follower, leader)
+    yield "bound: logs diverge", k.not_(following.logs_agree(k, s, follower, leader))
+    truncate_to(k, s, follower, larger(k, agreed_end(k, s, follower, leader), s.high_watermark[follower]))
+
+
+def strict() -> Model:
+    """The model with that action."""
+    action = replace(following.follower_truncate, body=_truncate_no_further)
+    return MODEL.differing("strict", "strict", replacing={"follower_truncate": action})
+
+
+def _walk_openings(send: processes.Send, version: str) -> dict[str, dict[str, Any]]:
+    """In a process with a Java of its own: what each opening loses, and after which event each model does not explain it."""
+    found = kafka.kafka_of_version(version)
+    jvm.start(found.jars, found.java)
+    judge = walks.WalkJudge(found, 2)
+    models = {name: WalkExplainer(found, 2, [name]) for name in NEEDED.values()}
+    models |= {"as it is": judge.explainer, "strict": WalkExplainer(found, 2, (), strict())}
+    results: dict[str, dict[str, Any]] = {}
+    for name, opening in OPENINGS.items():
+        judge.group.begin()
+        steps = [(WalkEvent("begin"), judge.group.view())]
+        for event in opening:
+            steps.append((take_event(judge.group, *event), judge.group.view()))
+        judge.group.end()
+        ends = {each: walks.explain(model, steps) for each, model in models.items()}
+        results[name] = {each: end and walks.counted(end.event) for each, end in ends.items()}
+        results[name] |= {"lost": walks.lost_record(steps[-1][1]), "logs": [each.log for each in steps[-1][1].brokers]}
+        results[name]["guilty"] = judge.guilty(steps) if results[name]["lost"] else []
+    return results
+
+
+@pytest.fixture(scope="module", params=["3.9", "4.1", "4.3", "4.4"])
+def opened(request: pytest.FixtureRequest) -> dict[str, dict[str, Any]]:
+    *_, last = processes.run(_walk_openings, [(request.param,)], 1)
+    assert last.kind == "result", last.value
+    found: dict[str, dict[str, Any]] = last.value
+    return found
+
+
+@pytest.mark.kafka
+def test_the_model_explains_known_findings_and_names_the_defect(opened: dict[str, dict[str, Any]]) -> None:
+    assert {name: each["as it is"] for name, each in opened.items()} == dict.fromkeys(OPENINGS)
+    assert {name: each["lost"] for name, each in opened.items()} == {name: LOST.get(name) for name in OPENINGS}
+    guilty = {name: each["guilty"] for name, each in opened.items() if each["lost"]}
+    assert guilty == {
+        "late bytes of an older epoch": ["late-bytes-of-older-epoch"],
+        "a request that stands still": ["acknowledged-by-offset"],
+        "a late record of an ISR change": ["late-record-forgets-request"],
+    }
+
+
+@pytest.mark.kafka
+def test_late_bytes_are_those_that_stand_there_now(opened: dict[str, dict[str, Any]]) -> None:
+    """Of the slice that was answered follower 2 gets another leader's record; one of a newer epoch is dropped (KAFKA-18723)."""
+    assert opened["late bytes of an older epoch"]["logs"][1] == ((3, 1), (2, 0))
+    assert opened["late bytes of a newer epoch"]["logs"] == [((3, 1), (4, 1)), ((1, 0),), ((3, 1), (4, 1))]
+
+
+@pytest.mark.kafka
+def test_without_a_mechanism_the_same_walk_is_unexplained(opened: dict[str, dict[str, Any]]) -> None:
+    unexplained = {name: [remedy for remedy in NEEDED.values() if each[remedy]] for name, each in opened.items()}
+    assert unexplained == {name: [NEEDED[name]] if name in NEEDED else [] for name in OPENINGS}
+    assert opened["late bytes of an older epoch"]["older-epochs-dropped"] == "deliver: late"
+    assert opened["a request that stands still"]["acknowledged-in-epoch-of-append"] == "thread goes on"
+
+
+@pytest.mark.kafka
+def test_a_follower_that_keeps_what_it_knows_as_committed_is_seen(opened: dict[str, dict[str, Any]]) -> None:
+    """Mutant 2 of the findings, of which comparisons of what the model has see nothing."""
+    assert [name for name, each in opened.items() if each["strict"]] == ["a late record of an ISR change"]
+    assert opened["a late record of an ISR change"]["strict"] == "deliver: delivered"
+
+
+@pytest.mark.kafka
+def test_walks_are_kept_and_not_done_again(tmp_path: Path) -> None:
+    asked = ("conform", "--kafka-version", "4.3", "--walks", "12", "--workers", "1", "--state-dir", str(tmp_path / "state"))
+    first, again = (neverlost(*asked, "--json", str(tmp_path / name), timeout=300) for name in ("1.json", "2.json"))
+    found = [json.loads((tmp_path / name).read_text()) for name in ("1.json", "2.json")]
+    assert (first.returncode, again.returncode) == (0, 0) and found[0]["parts"] == found[1]["parts"]
+    assert found[0]["parts"][0]["cases"] == 12 and found[0]["parts"][0]["calls"] > 500
+    assert found[0]["parts"][0]["by_event"]["answer: NONE"] == 12 and found[1]["seconds"] < found[0]["seconds"]
+    kept = tmp_path / "state" / "walks-4.3.1-1-0-12.json"
+    kept.write_text("{}")
+    done = neverlost(*asked)
+    assert done.returncode == 64 and f"{str(kept)!r} is no batch of walks" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--seed", "3"], "--seed and --state-dir go with --walks N"),
+        (["--walks", "0"], "bad value 0 for --walks: use 1 or more"),
+        (["--walks", "9", "--part", "leader"], "--walks goes with --kafka-version or --classpath"),
+        (["--walks", "9", "--free"], "--walks goes with --kafka-version or --classpath"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: list[str], says: str) -> None:
+    done = neverlost("conform", "--kafka-version", "4.3", *arguments)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (64, "", 1) and says in done.stderr
+
+
+def test_every_event_has_a_weight_and_a_sentence() -> None:
+    assert set(WEIGHTS) == set(SENTENCES)
+    assert {name for opening in OPENINGS.values() for name, _ in opening} <= set(WEIGHTS)
+
+
+def test_what_hardly_a_walk_has_is_named() -> None:
+    usual = {"answer: NONE": 100, "deliver: broken": 1, **dict.fromkeys(WEIGHTS, 50)}
+    found = walks.rare(usual, 101)
+    assert "answer: NONE" not in found and "send" not in found
+    assert "deliver: broken" in found and "alter: INELIGIBLE_REPLICA" in found and "answer" not in found
+
+
+def _random_states(system: System, count: int) -> Iterator[State]:
+    """Yield the states of random walks of a model."""
+    drawn = random.Random(1)
+    while count:
+        state = system.initial_states()[0][1]
+        for _ in range(60):
+            yield state
+            following_states = [after for _, after in successors(system, state) if after != state]
+            state = drawn.choice(following_states)
+        count -= 1
+
+
+def test_steps_on_plain_lists_are_those_of_the_defining_interpreter() -> None:
+    text = "model=kraft replication.factor=3 min.insync.replicas=2 bounds.records=4 faults.leader_move=any faults.kill=any"
+    chosen = choose(read_settings(f"{text} faults.isr_shrink=any faults.lossy_crash=any".split()))
+    system = bind(chosen.model, chosen.configuration)
+    layout = PlainLayout(system, system.initial_states()[0][1])
+    compared = 0
+    for state in _random_states(system, 4):
+        expected = {step.label: after for step, after in successors(system, state)}
+        for step in system.steps:
+            view: Any = PlainView(layout, state)
+            after = None
+            if all(condition for _, condition in step.run(Ints, view)):
+                assert system.model.normalise is not None
+                system.model.normalise(Ints, view)
+                after = layout.state(view, state)
+            assert after == expected.get(step.label), step.label
+            compared += after is not None
+    assert compared > 500
