@@ -1,3 +1,3 @@
 #!/bin/sh
-# set HOST:PORT first; every change was decided: with it, what was asked holds
+# set HOST:PORT first; every change was verified: with it, what was asked holds
 set -eu
