@@ -30,7 +30,7 @@ CLASSIC = ["--set", "replication.factor=2", "--set", "bounds.max_leader_epoch=2"
 def test_a_counterexample_is_found_drawn_and_kept(tmp_path: Path) -> None:
     done = prove("--set", "model=truncate-to-hw", *CLASSIC, "--depth", "9", "--out", str(tmp_path))
     assert done.returncode == 12, done.stderr
-    assert "VIOLATED" in done.stdout and "(9 steps; no faults)" in done.stdout
+    assert "VIOLATED" in done.stdout and "strong-isr: is broken without any fault (9 steps)" in done.stdout
     document = json.loads((tmp_path / "result.json").read_text())
     assert document["verdict"] == "violated" and document["method"] == "bmc" and document["depth"] == 9
     assert document["properties"][0]["trace"] == "strong-isr.itf.json"

@@ -295,6 +295,7 @@ class Tables:
             )
             if found.is_interrupted:
                 self._options = self._options.out_of_time()
+                self._shipped = self._options.limits
         found = self._made[key] if chosen.left_out is None else self._made[key].undecided()
         return replace(found, configuration=chosen.configuration, more=more)
 
