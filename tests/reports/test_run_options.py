@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import time
+import weakref
 
-from neverlost.checker.engine.outcome import Verdict
+import pytest
+
+from neverlost.checker.engine.engines.memory import MemorySearch
+from neverlost.checker.engine.outcome import Outcome, Verdict
 from neverlost.checker.questions.tolerance.tolerance import tolerance
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.specs.configuration.choose import choose, read_settings
 from neverlost.specs.properties import properties
 
+explore_module = importlib.import_module("neverlost.checker.engine.engines.explore")
 ASKED = [properties()["acked-never-lost"]]
 SETTINGS = {"model": "kraft", "replication.factor": 2, "min.insync.replicas": 2, "bounds.records": 1}
 
@@ -29,3 +36,23 @@ def test_a_search_has_its_own_limit_within_that_of_the_command() -> None:
     assert limits.too_little_time == "the time limit of 10 s was reached" and limits.until == now + 60
     assert not limits.are_passed(now - 5) and limits.are_passed(now - 20)
     assert RunOptions(seconds_each=10, started=now - 100).options().limits.until is None
+
+
+def test_what_a_search_held_is_free_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tables of a search are held in circles, which are collected before the next search measures its memory."""
+    alive: list[weakref.ref[MemorySearch]] = []
+    run = MemorySearch.run
+
+    def noted(search: MemorySearch) -> Outcome:
+        alive.append(weakref.ref(search))
+        return run(search)
+
+    monkeypatch.setattr(MemorySearch, "run", noted)
+    monkeypatch.setattr(explore_module, "WORTH_FREEING", 0)
+    system = choose(read_settings(SETTINGS)).system
+    gc.disable()
+    try:
+        found = explore_module.explore(system, ASKED, RunOptions().options())
+    finally:
+        gc.enable()
+    assert found.counts.distinct > 1 and [each() for each in alive] == [None]

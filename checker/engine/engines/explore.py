@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from neverlost.checker.engine.host import interrupts, locks, scratch
 from neverlost.checker.engine.host.processes import INTERRUPTED
+from neverlost.checker.engine.host.resources import free_memory, measure_memory
 from neverlost.checker.engine.outcome import Counts, EngineError, Finding, Outcome, Verdict
 from neverlost.checker.engine.search.options import Engine, Options, Reporter
 from neverlost.model.system import System
@@ -22,6 +23,10 @@ ENGINES = {
     "spark": "neverlost.checker.engine.engines.spark",
 }
 """The module of each engine; its `explore` searches."""
+
+
+WORTH_FREEING = 1 << 29
+"""Bytes in use after a search from which its tables are freed at once: the next search has the same limit of memory."""
 
 
 def explore(
@@ -39,7 +44,10 @@ def explore(
     try:
         if not interrupts.have_come():
             with interrupts.interrupt_at_once():
-                return _explore(system, properties, asked, reporter, engine)
+                found = _explore(system, properties, asked, reporter, engine)
+                if measure_memory() > WORTH_FREEING:
+                    free_memory()
+                return found
     except KeyboardInterrupt:
         if not interrupts.have_come():
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import gc
 import os
 import resource
 import sys
@@ -119,6 +120,12 @@ def _list_groups() -> Iterator[Path]:
         if controllers in ("memory", ""):
             own = Path("/sys/fs/cgroup", name, place.lstrip("/"))
             yield from (each / file for each in (own, *own.parents) if each.is_relative_to("/sys/fs/cgroup"))
+
+
+def free_memory() -> None:
+    """Free what only references in circles hold, such as the tables of a search that is over, and give it back."""
+    gc.collect()
+    give_back()
 
 
 def give_back() -> None:
