@@ -117,15 +117,12 @@ class Tla:
     def ite(condition: Value, then: Value, otherwise: Value) -> Value:
         if not isinstance(condition, Expression):
             return then if condition else otherwise
-        if then is otherwise or (not isinstance(then, Expression) and then is not otherwise and _same(then, otherwise)):
+        are_constants = not isinstance(then, Expression) and not isinstance(otherwise, Expression)
+        if then is otherwise or (are_constants and constant(then) == constant(otherwise)):
             return then
-        if then is True or otherwise is True or then is False or otherwise is False:
+        if isinstance(then, bool) or isinstance(otherwise, bool):
             return Tla.any_of(Tla.all_of(condition, then), Tla.all_of(Tla.not_(condition), otherwise))
         return apply("IF", condition, then, otherwise)
-
-
-def _same(one: Value, other: Value) -> bool:
-    return not isinstance(other, Expression) and type(one) is type(other) and one == other
 
 
 class TlaView(View):
@@ -278,11 +275,9 @@ def _operator(system: System, step: Step) -> str | None:
         system.model.normalise(Tla, view)
     effect = {slot: value for slot, value in view.values.items() if value is not read(system.slots[slot])}
     body = _Writer([*(each for _, each in clauses), *effect.values()])
-    lines = [f"{operator_name(step)} =="]
-    lines += [f"  /\\ {body.text(condition, GUARD)}  \\* {clause}" for clause, condition in clauses]
+    lines = [f"  /\\ {body.text(condition, GUARD)}  \\* {clause}" for clause, condition in clauses]
     lines += [f"  /\\ {each}" for each in _assignments(system, effect, body)]
-    lets = body.lets()
-    return "\n".join([lines[0], *([lets.rstrip("\n")] if lets else []), *lines[1:]])
+    return f"{operator_name(step)} ==\n{body.lets()}" + "\n".join(lines)
 
 
 def _assignments(system: System, effect: Mapping[int, Value], body: _Writer) -> Iterator[str]:

@@ -134,10 +134,8 @@ def _printed_by(text: str) -> tuple[Version, Version]:
 def _require_all(topic: Topic, many: str) -> None:
     """Errors: `InputError` where partitions of a topic are not described (a text that was cut or filtered), and where none of
     them has as many replicas as the topic's line says."""
-    factor, sizes = (
-        topic.replication_factor,
-        {len(each.replicas) - len(each.adding): each.where for each in topic.partitions.values()},
-    )
+    factor = topic.replication_factor
+    sizes = {len(each.replicas) - len(each.adding): each.where for each in topic.partitions.values()}
     if sizes and int(factor.value) not in sizes:
         size, where = next(iter(sizes.items()))
         raise InputError(
