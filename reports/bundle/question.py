@@ -95,7 +95,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     ),
     "roll": ("settings", "files", "kafka_version", "at_a_time"),
     "plan": ("file", "settings"),
-    "nines": ("settings", "config", "matrix", "files", "kafka_version", "topics", "rates_files", "improve", "again"),
+    "nines": ("settings", "config", "matrix", "files", "kafka_version", "topics", "rates_files", "improve", "compare", "again"),
 }
 """What each command is asked with.  Files are named as they were read; where to work and to write is no part of a question."""
 

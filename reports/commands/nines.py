@@ -33,6 +33,10 @@ def nines(
         typer.Option("--rates", metavar="FILE", help="rates and durations in TOML, in place of the shipped ones (repeatable)"),
     ] = None,
     improve: Annotated[bool, typer.Option("--improve", help="also change each setting by one")] = False,
+    compare: Annotated[
+        list[str] | None,
+        typer.Option("--compare", metavar="SETTINGS", help="how many times as high the bound is with these settings"),
+    ] = None,
     show: Annotated[bool, typer.Option("--show", help="the counterexample behind the most frequent way to a loss")] = False,
     picture: Annotated[
         str | None,
@@ -59,6 +63,7 @@ def nines(
             topics=topic,
             matrix=matrix,
             improve=improve,
+            compare=compare or (),
             again=again,
             kafka_version=options.require_one_version(kafka_version),
             rates_files=rates,

@@ -89,12 +89,58 @@ def test_what_the_protocol_adds_are_the_ways_in_which_a_replica_was_not_in_sync(
     assert found["as_shipped"]["verdict"] == "violated"
 
 
-def test_a_defect_is_priced_where_every_race_has_a_rate(tmp_path: Path) -> None:
+def test_the_race_of_a_defect_is_priced_by_its_window() -> None:
+    """Two replicas; the ISR changes 4 + 1 + 24 + 24 + 2 = 55 times a year at most by each, and again within a second."""
+    meets = rates().race("late-record-forgets-request", "high", 2)
+    assert meets == pytest.approx((2 * 55) * (2 * 55) * 1 / YEAR)
+    of_one_broker = rates().race("unregistered-fetch-skips-epoch", "high", 2)
+    assert of_one_broker == pytest.approx(2 * (4 + 24) * (1 - math.log1p(-0.016)) * 18 / YEAR)
+    assert rates().race("removed-replica-in-elr", "high", 3) == 0
+    (found,) = neverlost.nines(TWO).nines.values()
+    races = sum(rates().race(each, "high", 2) for each in found["as_shipped"]["defects"])
+    priced, designed = found["as_shipped"]["by_rates"]["shipped rates"]["loss_in_a_year"], found["loss_in_a_year"]
+    assert found["as_shipped"]["not_priced"] == []
+    assert priced["high"] == pytest.approx(1 - (1 - designed["high"]) * math.exp(-races), rel=0.01)
+
+
+def test_a_defect_without_a_rate_and_a_window_leaves_no_bound() -> None:
+    old = ["kafka.version=3.2", "replication.factor=2", "bounds.records=1", "broker.rack=a,b"]
+    (found,) = neverlost.nines(old).nines.values()
+    shipped = found["as_shipped"]
+    assert {"fenced-replica-joins", "stale-broker-epoch"} <= {*shipped["not_priced"]} and not shipped["by_rates"]
+    said = f"No bound as released: give a rate for {', '.join(shipped['not_priced'])} under [defects]."
+    assert said in describe.sentences(found)
+
+
+def test_eligible_replicas_never_look_weaker_for_kills_that_lose_nothing() -> None:
+    """With one copy a kill loses nothing, with and without ELR: both have the bound of losses of power and of disks."""
+    for factor in ("1", "2"):
+        settings = {"kafka.version": "4.3", "replication.factor": factor, "bounds.records": "1"}
+        (without,) = neverlost.nines({**settings, "eligible.leader.replicas": "false"}).nines.values()
+        (remembered,) = neverlost.nines({**settings, "eligible.leader.replicas": "true"}).nines.values()
+        assert remembered["loss_in_a_year"]["high"] <= without["loss_in_a_year"]["high"] * (1 + 1e-9)
+        assert remembered["loss_in_a_year"]["low"] <= without["loss_in_a_year"]["low"] * (1 + 1e-9)
+
+
+def test_options_are_compared_at_equal_rates() -> None:
+    """A second copy: the ratio lies between those of both ends, and is far narrower than their ranges; itself is 1."""
+    one = [*TWO[:1], "replication.factor=1", "bounds.records=1"]
+    done = run("nines", *(f"--set={each}" for each in one), "--compare", "replication.factor=2", "--compare", "acks=1")
+    assert done.returncode == 0 and "With acks=1: " in done.stdout and "at equal rates the same bound." in done.stdout
+    (found,) = neverlost.nines(TWO, compare=["broker.rack=a,a", {"acks": "0"}]).nines.values()
+    close, none = found["compared"]
+    ends = [close["loss_in_a_year"][end] / found["loss_in_a_year"][end] for end in ("low", "high")]
+    assert 1 < close["ratio"]["low"] <= min(ends) <= max(ends) <= close["ratio"]["high"]
+    assert (none["verdict"], none["ratio"]) == ("violated", None)
+    with pytest.raises(InputError, match="bad --compare"):
+        neverlost.nines(TWO, compare=[""])
+
+
+def test_a_defect_is_priced_by_a_rate_of_ones_own(tmp_path: Path) -> None:
     file = tmp_path / "races.toml"
-    file.write_text('[defects]\nreturning-leader = "0 .. 0.5 /year"\n')
-    (found,) = neverlost.nines(TWO, rates_files=file).nines.values()
+    (found,) = neverlost.nines(TWO).nines.values()
     defects = found["as_shipped"]["defects"]
-    assert "returning-leader" in defects and len(defects) > 1 and not found["as_shipped"]["by_rates"]
+    assert "returning-leader" in defects and len(defects) > 1
     file.write_text("[defects]\n" + "".join(f'{name} = "0 .. 0.5 /year"\n' for name in defects))
     picture = tmp_path / "loss.svg"
     done = run("nines", *(f"--set={each}" for each in TWO), "--rates", str(file), "--json", "-", "--picture", str(picture))
@@ -152,7 +198,7 @@ def test_settings_times_rates(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     head, *cells = done.stdout.splitlines()[:5]
     assert head.split() == ["settings", "calm", "rough", "as", "shipped"]
-    assert [each.count("no bound") for each in cells] == [2, 2, 0, 1], done.stdout
+    assert [each.count("no bound") for each in cells] == [2, 2, 0, 0], done.stdout
     result = neverlost.nines(matrix=matrix, rates_files=[calm, rough], out=tmp_path / "page")
     assert {row["rates"] for row in result.rows()} == {"calm", "rough"} and len(result.rows()) == 4
     assert all(low["loss_high"] < high["loss_high"] for low, high in zip(result.rows()[::2], result.rows()[1::2], strict=True))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.nines import exact
 from neverlost.checker.questions.nines.chain import LOST, OUT, Chain, Strike, chain, counted, over
-from neverlost.checker.questions.nines.rates import CONTROLLER, KILLED, UNFLUSHED, Range, Rates
+from neverlost.checker.questions.nines.rates import CONTROLLER, KILLED, UNFLUSHED, Episode, Range, Rates
 from neverlost.checker.questions.nines.rates import OUT as ONLY_OUT
 from neverlost.checker.questions.nines.regions import Decided
 from neverlost.checker.questions.tolerance.region import Region
@@ -78,20 +79,52 @@ def strikes(rates: Rates, end: str, kills_count_as: str, is_flushed: bool = Fals
 
 def bound(subject: RatedConfiguration, rates: Rates) -> Bound:
     """Return what follows from a decided region."""
-    chains = {end: _chain(subject, rates, end) for end in ENDS}
-    loss = {end: exact.probability(chains[end]) for end in ENDS}
+    high = _chain(subject, rates, "high")
+    loss = {end: probability(subject, rates, end) for end in ENDS}
     refused = {end: _refused(subject, rates, end) for end in ENDS}
     return Bound(
         subject,
         Range(loss["low"], loss["high"]),
         Range(refused["low"], refused["high"]),
-        tuple(exact.exits(chains["high"])),
-        tuple(_influences(chains["high"], rates)),
+        tuple(exact.exits(high)),
+        tuple(_influences(high, rates)),
     )
 
 
+def probability(subject: RatedConfiguration, rates: Rates, end: str) -> float:
+    """Return the bound of the probability of loss in a year, at one end of every range."""
+    return exact.probability(_chain(subject, rates, end))
+
+
+def ratio(subject: RatedConfiguration, other: RatedConfiguration, rates: Rates) -> Range | None:
+    """Return how many times as high the bound of another configuration is at equal rates; None where one of them is 0.
+
+    The range is of what was tried: every rate and duration at its low or high end, and each episode by itself at the other.
+    """
+    found = []
+    for end, given in _variants(rates):
+        before, after = (probability(each, given, end) for each in (subject, other))
+        if not before or not after:
+            return None
+        found.append(after / before)
+    return Range(min(found), max(found))
+
+
+def _variants(rates: Rates) -> Iterator[tuple[str, Rates]]:
+    """Yield rates with every episode at one end of its ranges, and then with one episode at the other end."""
+    for end, far in (ENDS, ENDS[::-1]):
+        ends = [(_fixed(each, end), _fixed(each, far)) for each in rates.episodes]
+        for moved in (None, *range(len(ends))):
+            yield end, replace(rates, episodes=tuple(each[number == moved] for number, each in enumerate(ends)))
+
+
+def _fixed(episode: Episode, end: str) -> Episode:
+    rate, lasts, common = (Range(each.at(end), each.at(end)) for each in (episode.rate, episode.duration, episode.common))
+    return replace(episode, rate=rate, duration=lasts, common=common)
+
+
 def _chain(subject: RatedConfiguration, rates: Rates, end: str) -> Chain:
-    races = {name: rates.defects[name].at(end) for name in subject.defects}
+    races = {name: rates.race(name, end, sum(subject.racks)) for name in subject.defects}
     return chain(subject.racks, _strikes(subject, rates, end), subject.decided.region, races)
 
 

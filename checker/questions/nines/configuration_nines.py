@@ -15,13 +15,15 @@ from neverlost.specs.configuration.choose import Chosen
 class Shipped:
     """What the known defects of a version do inside a region: a verdict, and the steps of the shortest loss.
 
-    `defects` are those that can matter; `bounds`, by the name of the rates, are there where each of them has a rate.
+    `defects` are those that can matter; `bounds`, by the name of the rates, are there where each of them has a price, and
+    `not_priced` are those that have none.
     """
 
     defects: tuple[str, ...] = ()
     verdict: Verdict = Verdict.HOLDS
     steps: int | None = None
     bounds: Mapping[str, Bound] = field(default_factory=dict)
+    not_priced: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

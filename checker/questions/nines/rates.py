@@ -108,16 +108,46 @@ class Episode:
 
 
 @dataclass(frozen=True)
+class Window:
+    """What the race of a known defect needs: one of the episodes `first`, and one of `then` within so many years after it.
+
+    `of_same_broker`: both strike one broker; otherwise any two of the replicas, or one of them twice.
+    """
+
+    first: tuple[str, ...]
+    then: tuple[str, ...]
+    within: Range
+    of_same_broker: bool
+    source: str
+
+
+@dataclass(frozen=True)
 class Rates:
     """Every kind of episode, how long it takes (in years) until a leader that stopped without notice is replaced, and how often
-    a year the race of a known defect happens to a set of replicas, where that is known."""
+    a year the race of a known defect happens to a set of replicas, where that is given; else the window of its race."""
 
     episodes: tuple[Episode, ...]
     detection: Range
     defects: Mapping[str, Range]
+    windows: Mapping[str, Window]
 
     def episode(self, name: str) -> Episode:
         return next(each for each in self.episodes if each.name == name)
+
+    def prices(self, defect: str) -> bool:
+        """Return True if the race of a defect has a rate or a window."""
+        return defect in self.defects or defect in self.windows
+
+    def race(self, defect: str, end: str, replicas: int) -> float:
+        """Return how often a year the race of a defect happens at most to so many replicas, at one end of the ranges.
+
+        Without a rate of its own: as often as its two events fall into its window by chance.
+        """
+        if defect in self.defects:
+            return self.defects[defect].at(end)
+        window = self.windows[defect]
+        first, then = (sum(self.episode(each).rate.at(end) for each in names) for names in (window.first, window.then))
+        return replicas * first * then * (1 if window.of_same_broker else replicas) * window.within.at(end)
 
 
 def rates(path: str | PathLike[str] | None = None) -> Rates:
@@ -129,6 +159,7 @@ def rates(path: str | PathLike[str] | None = None) -> Rates:
     if path is None:
         return _rates(shipped, "the shipped rates")
     given = parse_toml(read_text(path), str(path))
+    windows = shipped.pop("windows")
     for table, values in given.items():
         if table not in shipped:
             raise unknown("table", table, shipped, str(path))
@@ -141,7 +172,8 @@ def rates(path: str | PathLike[str] | None = None) -> Rates:
         if values.keys() >= ALTERNATIVES:
             raise InputError(f"{table} in {path} has a rate and an afr: give one of them")
     defects = given.pop("defects", {})
-    return _rates({name: _over(shipped[name], given.get(name, {})) for name in shipped} | {"defects": defects}, str(path))
+    tables = {name: _over(shipped[name], given.get(name, {})) for name in shipped}
+    return _rates(tables | {"defects": defects, "windows": windows}, str(path))
 
 
 def _keys(shipped: Mapping[str, Any]) -> list[str]:
@@ -164,7 +196,14 @@ def _rates(tables: Mapping[str, Mapping[str, Any]], where: str) -> Rates:
     found = tuple(_episode(name, tables[name], copied, where) for name in KINDS)
     seconds = _read(tables["detection"], "detection", "session", _TIMES, where)
     defects = {name: _read(tables["defects"], "defects", name, _RATES, where) for name in tables["defects"]}
-    return Rates(found, Range(seconds.low / YEAR, seconds.high / YEAR), defects)
+    windows = {name: _window(name, table, where) for name, table in tables["windows"].items()}
+    return Rates(found, Range(seconds.low / YEAR, seconds.high / YEAR), defects, windows)
+
+
+def _window(name: str, table: Mapping[str, Any], where: str) -> Window:
+    seconds = _read(table, f"windows.{name}", "within", _TIMES, where)
+    within = Range(seconds.low / YEAR, seconds.high / YEAR)
+    return Window(tuple(table["first"]), tuple(table["then"]), within, table["of"] == "the same broker", table["source"])
 
 
 def _episode(name: str, table: Mapping[str, Any], copied: Range, where: str) -> Episode:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
@@ -60,6 +61,7 @@ def nines(
     topics: Sequence[str] | None = None,
     rates_files: Path | Iterable[Path] | None = None,
     improve: bool = False,
+    compare: Sequence[str | Settings] = (),
     again: bool = False,
     out: Path | None = None,
     progress: Reporter | None = None,
@@ -69,7 +71,8 @@ def nines(
     """Bound the probability of loss of a configuration, of each distinct one of a described cluster, or of each cell of a
     `matrix`. `settings`, `config`, `kafka_version`, `topics`, `files` and `again` are those of `tolerance`; `rates_files` are
     TOML files with rates in place of the shipped ones: with several of them there is a bound for each. With `improve` each
-    setting is changed by one, what an operator can do about rates is done, and the bound after it is said. The answer is about
+    setting is changed by one, what an operator can do about rates is done, and the bound after it is said. `compare` are other
+    settings, each beside the configuration: how many times as high their bound is at equal rates. The answer is about
     Kafka as designed, and says what the known defects of the version as shipped add. Errors: `InputError` for bad input,
     before anything is searched."""
     given = _rates(rates_files)
@@ -86,6 +89,9 @@ def nines(
     answers = _by_name(judged)
     for answer, each in zip(answers.values(), judged, strict=True) if improve else ():
         answer["changes"] = improvements.changes(each, known)
+    options = [_option(each) for each in compare]
+    for answer, each in zip(answers.values(), judged, strict=True) if options else ():
+        answer["compared"] = improvements.compare(each, known, options)
     document = describe.document(answers, given, neverlost.__version__)
     document["assumed"] = assumed(each.chosen.settings for each in judged)
     beside_it = {name: content.encode() for name, content in page.files(document).items()} if out is not None else {}
@@ -103,6 +109,15 @@ def _by_name(judged: Iterable[ConfigurationNines]) -> dict[str, dict[str, Any]]:
     every = list(judged)
     labels = make_labels([each.chosen for each in every])
     return {label: describe.answer(each) for label, each in zip(labels, every, strict=True)}
+
+
+def _option(given: str | Settings) -> dict[str, str]:
+    """Return the settings of an option that is compared, as texts.  Errors: `InputError` for one without a setting."""
+    words = shlex.split(given) if isinstance(given, str) else given
+    found = {key: str(value) for key, (value, _) in read_settings(words).items()}
+    if not found:
+        raise InputError("bad --compare '': write the settings that differ, KEY=VALUE")
+    return found
 
 
 def _rates(given: Path | Iterable[Path] | None) -> dict[str, Rates]:

@@ -14,8 +14,10 @@ from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.atlas.index import Atlas
 from neverlost.checker.questions.nines import bounds, regions
 from neverlost.checker.questions.nines.bounds import Bound, NoBound, RatedConfiguration
+from neverlost.checker.questions.nines.chain import OUT
 from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines, Shipped
 from neverlost.checker.questions.nines.rates import Rates
+from neverlost.checker.questions.nines.regions import Decided
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.region import kills_count_as
 from neverlost.checker.questions.tolerance.tolerance import Tolerance
@@ -59,12 +61,18 @@ class NinesBounds:
         itself, so an undecided cell of the table may be in it."""
         says = {spot: tolerance_document.cell_answer(survived, spot)[0] for spot in survived.entries}
         safe = [(spot.losing, spot.out) for spot, one in says.items() if one != LOST]
-        kills = kills_count_as(chosen.configuration)
-        decided = regions.largest(safe, kills, lambda limits: self._verdict(chosen, limits)[0])
-        if isinstance(decided, Verdict):
-            return NoBound(decided)
         writable = regions.region_of((spot.losing, spot.out) for spot, one in says.items() if one == OK)
-        return RatedConfiguration(decided, writable, racks_of(chosen), chosen.configuration["flush.messages"] == "1")
+        tried = [
+            regions.largest(safe, kills, lambda limits: self._verdict(chosen, limits)[0])
+            for kills in _ways_to_count_kills(chosen)
+        ]
+        decided = [each for each in tried if isinstance(each, Decided)]
+        if not decided:
+            return NoBound(Verdict.INCONCLUSIVE if Verdict.INCONCLUSIVE in tried else Verdict.VIOLATED)
+        racks, is_flushed = racks_of(chosen), chosen.configuration["flush.messages"] == "1"
+        subjects = [RatedConfiguration(each, writable, racks, is_flushed) for each in decided]
+        rates = next(iter(self.rates.values()))
+        return min(subjects, key=lambda each: bounds.probability(each, rates, "high"))
 
     def _shipped(self, chosen: Chosen, survived: Tolerance, subject: RatedConfiguration) -> Shipped:
         defects = tolerance_document.defects_that_matter(replace(survived, configuration=chosen.configuration))
@@ -73,9 +81,10 @@ class NinesBounds:
             return Shipped()
         verdict, steps = self._verdict(chosen, subject.decided.question)
         with_races = replace(subject, defects=names)
-        priced = {name: each for name, each in self.rates.items() if each.defects.keys() >= set(names)}
+        priced = {name: each for name, each in self.rates.items() if all(map(each.prices, names))}
         found = {} if verdict is Verdict.HOLDS else {name: bounds.bound(with_races, each) for name, each in priced.items()}
-        return Shipped(names, verdict, steps, found)
+        free = tuple(name for name in names if not all(each.prices(name) for each in self.rates.values()))
+        return Shipped(names, verdict, steps, found, () if verdict is Verdict.HOLDS else free)
 
     def _verdict(self, chosen: Chosen, limits: Mapping[str, Any]) -> tuple[Verdict, int | None]:
         """Decide whether acknowledged records can be lost under these fault limits; with the steps of the shortest loss."""
@@ -89,6 +98,20 @@ class NinesBounds:
             bind(chosen.model, configuration), asked, self.request.options(), self.progress, self.request.engine
         ).findings
         return found.verdict, len(found.trace.steps) if found.trace is not None else None
+
+
+MOST_REPLICAS = 3
+"""Replicas up to which a second region is decided while one waits."""
+
+
+def _ways_to_count_kills(chosen: Chosen) -> list[str]:
+    """Return what a kill may count as in a region: each is a bound, so the lower one is taken.
+
+    With eligible leader replicas a kill leaves them, as a loss of data does; but where the smaller region of those that are
+    only out holds too, what kills do there is not counted against the setting.
+    """
+    usual = kills_count_as(chosen.configuration)
+    return [usual, OUT] if usual != OUT and chosen.configuration["replication.factor"] <= MOST_REPLICAS else [usual]
 
 
 def as_designed(chosen: Chosen) -> Chosen:

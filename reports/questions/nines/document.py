@@ -36,8 +36,9 @@ ASSUMPTIONS = (
     " may do slightly worse, because they wait less.",
     "One partition. Partitions on the same replicas share their episodes: the bound of a topic is that of each of its sets of"
     " replicas, added up, and not that of each partition.",
-    "Kafka as designed; what known defects add is said, and priced where each has a rate: how often their races happen is not"
-    " known.",
+    "Kafka as designed. As released, the race of a known bug counts as a loss, as often as its two events fall into its window"
+    " by chance. Restarts one after the other, and leaders that move back by themselves, make it more frequent: give your own"
+    " rate.",
     "Decided for the records that the question names, and any number of faults; a controller quorum keeps its metadata.",
     "Not in it: defects outside the model, operators' mistakes, deletion, loss of the controllers' own metadata.",
 )
@@ -137,6 +138,7 @@ def _shipped_document(shipped: Shipped) -> dict[str, Any]:
         "verdict": str(shipped.verdict),
         "steps": shipped.steps,
         "by_rates": {name: _numbers(each) for name, each in shipped.bounds.items()},
+        "not_priced": list(shipped.not_priced),
     }
 
 
@@ -201,6 +203,16 @@ def rates(given: Rates) -> dict[str, Any]:
     return episodes | {
         "detection": {"seconds": _range(seconds)},
         "defects": {name: _range(each) for name, each in given.defects.items()},
+        "windows": {
+            name: {
+                "first": list(each.first),
+                "then": list(each.then),
+                "of_same_broker": each.of_same_broker,
+                "seconds": _range(Range(each.within.low * YEAR, each.within.high * YEAR)),
+                "source": each.source,
+            }
+            for name, each in given.windows.items()
+        },
     }
 
 
@@ -225,7 +237,7 @@ def rows(subject: str, found: Mapping[str, Any]) -> list[dict[str, Any]]:
 def sentences(found: Mapping[str, Any]) -> list[str]:
     """Return a bound as sentences that a design review can cite."""
     if found["region"] is None:
-        return [_unbounded(found), *changes(found)]
+        return [_unbounded(found), *_compared(found), *changes(found)]
     loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
     lines = [
         f"An acknowledged record is lost in a year with a probability of at most {_probability(loss)} "
@@ -241,7 +253,7 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
         lines.append(_exit(found["exits"][0]))
     if found["influences"]:
         lines.append("Most sensitive to: " + ", ".join(_influence(each) for each in found["influences"][:3]) + ".")
-    return [*lines, *changes(found), *_as_shipped(found["as_shipped"])]
+    return [*lines, *_compared(found), *changes(found), *_as_shipped(found["as_shipped"])]
 
 
 def _unbounded(found: Mapping[str, Any]) -> str:
@@ -290,6 +302,20 @@ def changes(found: Mapping[str, Any]) -> list[str]:
     return [first, *(_changed(each) for each in every)]
 
 
+def _compared(found: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each named change: how many times as high the bound is at equal rates."""
+    return [_changed(each)[:-1] + f"; {_ratio(each['ratio'])}." for each in found.get("compared", ())]
+
+
+def _ratio(found: Mapping[str, float] | None) -> str:
+    if found is None:
+        return "it has no ratio to the bound above"
+    low, high = (f"{each:.2g}" for each in (found["low"], found["high"]))
+    if low == high == "1":
+        return "at equal rates the same bound"
+    return f"at equal rates {_between(found, lambda each: f'{each:.2g}')} times the bound above"
+
+
 def _changed(found: Mapping[str, Any]) -> str:
     if found["loss_in_a_year"] is None:
         why = "not decided" if found["verdict"] == str(Verdict.INCONCLUSIVE) else "no bound: lost while no broker is impaired"
@@ -311,12 +337,11 @@ def _as_shipped(found: Mapping[str, Any]) -> list[str]:
     if found["verdict"] == str(Verdict.HOLDS):
         return [f"As released: the same, decided with its known bugs ({defects})."]
     lines = [f"As released, bugs can lose a record inside that region: {defects}."]
-    lines += [f"With the races of {name}: {_bound(each)}." for name, each in found["by_rates"].items()]
-    return (
-        lines
-        if found["by_rates"]
-        else [*lines, "These bugs are not in the number: nobody knows their rate; give one under [defects]."]
-    )
+    for name, each in found["by_rates"].items():
+        at = f" at the rates of {name}" if len(found["by_rates"]) > 1 else ""
+        lines.append(f"With these bugs, each as often as its two events meet by chance{at}: {_bound(each)}.")
+    without = ", ".join(found["not_priced"])
+    return lines if found["by_rates"] else [*lines, f"No bound as released: give a rate for {without} under [defects]."]
 
 
 def describe_episode(episode: str) -> str:
@@ -382,7 +407,7 @@ def shipped_words(found: Mapping[str, Any]) -> str:
         return "the same"
     if shipped["by_rates"]:
         return nines_text(next(iter(shipped["by_rates"].values()))["nines"])
-    return f"no bound: {pluralize(len(shipped['defects']), 'known defect')}"
+    return f"no bound: {', '.join(shipped['not_priced'])}"
 
 
 def refused_text(found: Mapping[str, Any]) -> str:

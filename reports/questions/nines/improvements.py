@@ -3,7 +3,7 @@ rates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,13 +14,10 @@ from neverlost.checker.questions.nines.configuration_nines import ConfigurationN
 from neverlost.checker.questions.nines.rates import Episode, Range, Rates
 from neverlost.reports.questions.check.advice import SECONDS_EACH
 from neverlost.reports.questions.nines import document
-from neverlost.reports.questions.nines.bounds import NinesBounds
+from neverlost.reports.questions.nines.bounds import MOST_REPLICAS, NinesBounds
 from neverlost.specs.configuration.choose import Chosen, change_settings
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs import remedies
-
-MOST_REPLICAS = 3
-"""Replicas up to which a changed setting is decided while one waits."""
 
 
 def changes(judged: ConfigurationNines, known: NinesBounds) -> list[dict[str, Any]]:
@@ -37,6 +34,23 @@ def changes(judged: ConfigurationNines, known: NinesBounds) -> list[dict[str, An
             after = bounds.bound(judged.first.subject, other)
             found.append(document.describe_change(says, judged.chosen, judged.chosen, judged.first, after))
     return sorted(found, key=lambda each: each["loss_in_a_year"]["high"] if each["loss_in_a_year"] else 2.0)
+
+
+def compare(judged: ConfigurationNines, known: NinesBounds, options: Sequence[remedies.Changes]) -> list[dict[str, Any]]:
+    """Return the bound after each change that is named, and how many times as high it is at equal rates."""
+    found = []
+    for each in options:
+        other = known.of(change_settings(judged.chosen, each))
+        told = document.describe_change(dict(each), judged.chosen, other.chosen, judged.first, other.first)
+        found.append(told | {"ratio": _ratio(judged.first, other.first, next(iter(known.rates.values())))})
+    return found
+
+
+def _ratio(before: Bound | NoBound, after: Bound | NoBound, rates: Rates) -> dict[str, float] | None:
+    if isinstance(before, NoBound) or isinstance(after, NoBound):
+        return None
+    found = bounds.ratio(before.subject, after.subject, rates)
+    return None if found is None else {"low": found.low, "high": found.high}
 
 
 def _after(chosen: Chosen, change: remedies.Changes, quick: NinesBounds) -> tuple[Chosen, Bound | NoBound]:
