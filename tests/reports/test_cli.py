@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -176,6 +177,32 @@ def test_every_word_is_explained(tmp_path: Path) -> None:
     assert wrong.returncode == 64 and wrong.stderr == (
         "neverlost: there is nothing to explain about 'acs'; did you mean 'acks'? neverlost explain lists all words\n"
     )
+
+
+def test_plain_words_and_words_of_tables_are_explained_with_a_command_to_try() -> None:
+    """The words that an operator asks for first, in any of their forms; each command is one that its reader accepts."""
+    from neverlost.reports.questions.explain.glossary import all_words, find_word
+    from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
+    from neverlost.specs.configuration.choose import choose, read_settings
+    from neverlost.specs.properties import properties
+
+    plain = ("ISR", "HW", "LEO", "committed", "lag", "rack", "offset", "flush", "exactly-once", "in-sync", "truncation")
+    also = ("preferred leader", "preferred-leader", "High Watermark", "acked", "epoch", OK, STOPS, LOST, UNDECIDED, "out")
+    found = [find_word(each) for each in (*plain, *also)]
+    assert {"HW", "preferred leader", "exactly-once", "truncated"} <= {each.name for each in found}
+    replication = dict(find_word("replication.factor").more)
+    assert (replication["default"], replication["commands take"]) == ("1", "3, where it is not given")
+    commands = {each.name: dict(each.more)["try"].split() for each in all_words().values()}
+    assert {words[0] for words in commands.values()} == {"neverlost"}
+    assert {words[1] for words in commands.values()} <= {*COMMANDS, "models"}
+    for name, words in commands.items():
+        given = [value for option, value in pairwise(words) if option == "--set"]
+        asked = [value for option, value in pairwise(words) if option == "--property"]
+        settings = read_settings(given) | ({"model": (words[2], "")} if words[1] == "explore" else {})
+        assert not given or choose(settings).configuration, name
+        assert {*asked} <= properties().keys(), name
+    shown = neverlost(*commands["ISR"][1:])
+    assert shown.returncode in (0, 12), shown.stderr
 
 
 def test_holds_violated_and_inconclusive_have_their_statuses() -> None:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
+from typing import Any
 
 from neverlost.checker.engine.outcome import Verdict
-from neverlost.model.faults import FAULTS
+from neverlost.model.faults import FAULTS, RACK, Fault
 from neverlost.model.kraft.mechanisms import MECHANISMS, Mechanism, version_text
 from neverlost.model.protocols import models
 from neverlost.model.quorum.mechanisms import LEARN_COMMITTED, QUORUM_MECHANISMS
+from neverlost.model.system import bind
 from neverlost.model.transactions.mechanisms import MECHANISMS as OF_TRANSACTIONS
 from neverlost.reports.output import exit_status
-from neverlost.specs.configuration.keys import KEYS, shown
+from neverlost.specs.configuration.choose import choose_each, read_settings
+from neverlost.specs.configuration.keys import KEYS, Key, shown
 from neverlost.specs.configuration.metadata_version import LEVELS, METADATA
 from neverlost.specs.configuration.version_defaults import RELEASES, list_defaults
 from neverlost.specs.configuration.version_defaults import shown as version_shown
-from neverlost.specs.defects import DEFECTS
+from neverlost.specs.defects import DEFECTS, Defect
 from neverlost.specs.errors import InputError, nearest
 from neverlost.specs.inputs.recognise import readers
 from neverlost.specs.properties import properties
-from neverlost.specs.property import AVAILABILITY, RECOVERY
+from neverlost.specs.property import AVAILABILITY, RECOVERY, Property
 
 
 @dataclass(frozen=True)
@@ -36,42 +41,42 @@ class Word:
         return {"name": self.name, "kind": self.kind, "says": self.says, **dict(self.more)}
 
 
-SCREEN_WORDS = {
-    "tolerance": "a table of what a configuration survives: so many brokers lose data at once while so many others are out",
-    "cell": "a place of that table: [1,2] is one broker that loses data while two others are out",
-    "out": "of a broker: slow, cut off (fenced) or stopped, with its disk intact",
-    "data loss": "of a broker: it comes back without records that it had, after a power loss or with a new disk",
-    "writes stop": "producers with acks=all get NotEnoughReplicas; nothing that was acknowledged is lost",
-    "region": "the cells of a table in which nothing is lost; nines bounds how often a cluster leaves it",
-    "nines": "how small the probability of loss in a year is, as -log10: 3 nines are 1 in 1,000",
-    "ELR": "eligible leader replicas (KIP-966, from 4.1): replicas outside the ISR that have every committed record",
-    "ISR": "in-sync replicas: those that an acks=all write waits for; in sync is not on disk",
-    "HW": "high watermark: the offset below which records are committed, and consumers read",
-    "LEO": "log end offset: where a replica's next record goes",
-    "designed": "Kafka as its design promises it, with every known bug mended: defects=fixed",
-    "shipped": "Kafka as released, with its known bugs: defects=shipped, the default",
-    "waive": "leave a known bug out of Kafka as released: --waive NAME",
-    "rack": "brokers that lose power, or are cut off, together: broker.rack",
-    "atlas": "the shipped results, in which common questions are looked up; --again computes them",
-}
-"""The words that screens and tables use."""
-
-
 @cache
 def all_words() -> dict[str, Word]:
     """Return every glossary entry by name; a fault or mechanism also stands under the name of its key."""
     found = [*_keys(), *_faults(), *_properties(), *_mechanisms(), *_models(), *_defects(), *_verdicts(), _described()]
-    found += [Word(name, "word", says) for name, says in SCREEN_WORDS.items()]
-    return {each.name: each for each in found}
+    return {each.name: each for each in [*found, *_words()]}
+
+
+@cache
+def _other_forms() -> dict[str, str]:
+    """Return the name of an entry by each form of it, folded: upper case, hyphens and underscores make no difference."""
+    also = {form: name for name, entry in _read_words().items() for form in entry.get("also", ())}
+    return {_fold(form): name for form, name in [*also.items(), *((name, name) for name in all_words())]}
+
+
+def _fold(name: str) -> str:
+    return name.lower().replace("-", " ").replace("_", " ")
+
+
+def _read_words() -> dict[str, dict[str, Any]]:
+    return tomllib.loads((files(__package__) / "words.toml").read_text(encoding="utf-8"))
+
+
+def _words() -> list[Word]:
+    return [Word(name, "word", each["says"], (("try", each["try"]),)) for name, each in _read_words().items()]
 
 
 def find_word(name: str) -> Word:
     """Return the glossary entry of a name, whose prefix `faults.` or `mechanism.` may be left out.  Errors: `InputError` for
     an unknown name, with the nearest known one."""
     text = name.strip().partition("=")[0]
-    for each in (text, text.lower(), text.upper(), f"faults.{text}", f"mechanism.{text}"):
+    for each in (text, f"faults.{text}", f"mechanism.{text}"):
         if each in all_words():
             return all_words()[each]
+    for each in (text, text.removesuffix("s")):
+        if _fold(each) in _other_forms():
+            return all_words()[_other_forms()[_fold(each)]]
     near = nearest(text.lower(), all_words())
     hint = f"did you mean {near!r}? " if near else ""
     raise InputError(f"there is nothing to explain about {name!r}; {hint}neverlost explain lists all words")
@@ -80,7 +85,16 @@ def find_word(name: str) -> Word:
 def _keys() -> list[Word]:
     special = {each.key for each in FAULTS}
     return [
-        Word(key.name, "key", key.says, (("values", key.allowed), ("default", _default(key.name, key.default))))
+        Word(
+            key.name,
+            "key",
+            key.says,
+            (
+                ("values", key.allowed),
+                *_defaults(key),
+                ("try", _try_key(key.name, _value(key))),
+            ),
+        )
         for key in KEYS.values()
         if key.name not in special
     ] + [
@@ -88,16 +102,53 @@ def _keys() -> list[Word]:
             "kafka.version",
             "key",
             "the Kafka version, for mechanisms and defaults (--kafka-version)",
-            (("values", f"0.8 to {version_shown(max(RELEASES))}"),),
+            (("values", f"0.8 to {version_shown(max(RELEASES))}"), ("try", f"neverlost tolerance {KAFKA}")),
         ),
         Word(
             METADATA,
             "key",
             "the finalized level, which decides some mechanisms whatever version the brokers run",
-            (("values", f"{LEVELS[0]} to {LEVELS[-1]}"), ("default", "the newest of kafka.version")),
+            (
+                ("values", f"{LEVELS[0]} to {LEVELS[-1]}"),
+                ("default", "the newest of kafka.version"),
+                ("try", f"neverlost tolerance {KAFKA} --set {METADATA}=3.4-IV0"),
+            ),
         ),
-        Word("model", "key", "the protocol, instead of a Kafka version", (("values", ", ".join(models())),)),
+        Word(
+            "model",
+            "key",
+            "the protocol, instead of a Kafka version",
+            (("values", ", ".join(models())), ("try", "neverlost models")),
+        ),
     ]
+
+
+KAFKA = "--set kafka.version=4.3"
+
+
+def _defaults(key: Key) -> tuple[tuple[str, str], ...]:
+    """Return Kafka's default of a key, and what commands take where it is not set, if that is something else."""
+    default, taken = _default(key.name, key.default), _shown(key.default)
+    is_kafkas = default == taken or f"{taken} from " in default
+    return (("default", default), *([] if is_kafkas else [("commands take", f"{taken}, where it is not given")]))
+
+
+def _try_key(key: str, value: str) -> str:
+    """Return a command that reads a key."""
+    if key in models()["kraft-elr"].keys and not key.startswith("mechanism."):
+        return f"neverlost tolerance {KAFKA} --set {key}={value or 'a,b,c'}"
+    name = next(name for name, each in models().items() if key in each.keys)
+    return f"neverlost explore {name} --set {key}={value}"
+
+
+def _value(key: Key) -> str:
+    """Return the value that commands take, or the lowest that may be given."""
+    return _shown(max(key.default, key.low) if key.kind == "number" else key.default)
+
+
+def _shown(value: object) -> str:
+    plain = str(shown(value))
+    return {"True": "true", "False": "false"}.get(plain, plain)
 
 
 def _default(name: str, ours: object) -> str:
@@ -109,8 +160,7 @@ def _default(name: str, ours: object) -> str:
             changes.append(f"{value.value} from {version_shown(version)}")
     if len(changes) == 1:
         return changes[0].partition(" ")[0]
-    plain = str(shown(ours))
-    return ", ".join(changes) or {"True": "true", "False": "false"}.get(plain, plain)
+    return ", ".join(changes) or _shown(ours)
 
 
 def _faults() -> list[Word]:
@@ -124,10 +174,18 @@ def _faults() -> list[Word]:
                 ("default", "0"),
                 ("loses data", "yes" if each.loses_data else "no"),
                 *([("stands for", ", ".join(each.of))] if each.of else []),
+                ("try", _try_fault(each)),
             ),
         )
         for each in FAULTS
     ]
+
+
+def _try_fault(fault: Fault) -> str:
+    name = next(name for name, each in models().items() if fault.key in each.keys)
+    asked = f"{KAFKA} --property acked-never-lost" if name.startswith("kraft") else f"--set model={name}"
+    where = "--set broker.rack=a,b,c " if fault.impairs == RACK else ""
+    return f"neverlost check {where}--set {fault.key}={'any' if fault.is_of_one_rack else '1'} {asked}"
 
 
 def _properties() -> list[Word]:
@@ -142,16 +200,47 @@ def _properties() -> list[Word]:
                 ("exit status", str(status.get(each.kind, exit_status.VIOLATED))),
                 ("broken by", each.violated_by),
                 *([("source", each.source)] if each.source else []),
+                ("try", _try_property(each)),
             ),
         )
         for each in properties().values()
     ]
 
 
+def _try_property(found: Property) -> str:
+    """Return a command that asks for a property, of the first model that has what it reads."""
+    asked = next(each for each in _QUESTIONS if {*found.needs} <= _fields(each))
+    return f"neverlost check {asked} --property {found.name}"
+
+
+_QUESTIONS = (
+    f"{KAFKA} --set faults.kill=1",
+    f"{KAFKA} --set faults.consumer_crash=1",
+    "--set kafka.version=4.0 --set eligible.leader.replicas=true --set faults.lossy_crash=2",
+    *(f"--set model={each}" for each in models()),
+)
+"""Settings of `check`; of the first that have what a property reads."""
+
+
+@cache
+def _fields(asked: str) -> frozenset[str]:
+    """Return the fields of the states of a question."""
+    every = [bind(each.model, each.configuration) for each in choose_each(read_settings(asked.split()[1::2]))]
+    return frozenset.intersection(*(frozenset(each.places) for each in every))
+
+
 def _mechanisms() -> list[Word]:
     return [
         Word(
-            each.key, "mechanism", each.says, (("values", "on or off"), ("versions", _versions(each)), ("source", each.source))
+            each.key,
+            "mechanism",
+            each.says,
+            (
+                ("values", "on or off"),
+                ("versions", _versions(each)),
+                ("source", each.source),
+                ("try", _try_key(each.key, "off")),
+            ),
         )
         for each in (*MECHANISMS, *QUORUM_MECHANISMS, LEARN_COMMITTED, *OF_TRANSACTIONS)
     ]
@@ -165,14 +254,28 @@ def _versions(mechanism: Mechanism) -> str:
 
 
 def _models() -> list[Word]:
-    return [Word(each.name, "model", each.summary, (("source", each.source),)) for each in models().values()]
+    return [
+        Word(each.name, "model", each.summary, (("source", each.source), ("try", f"neverlost explore {each.name}")))
+        for each in models().values()
+    ]
 
 
 def _defects() -> list[Word]:
     return [
-        Word(each.name, "defect", each.says, (("versions", each.versions), ("report", each.report), ("mended by", each.mends)))
+        Word(
+            each.name,
+            "defect",
+            each.says,
+            (("versions", each.versions), ("report", each.report), ("mended by", each.mends), ("try", _try_defect(each))),
+        )
         for each in DEFECTS
     ]
+
+
+def _try_defect(defect: Defect) -> str:
+    """Return a command with the newest version that has a defect, without it."""
+    newest = max(each for each in RELEASES if len(each) == 2 and defect.is_in((each[0], each[1])))
+    return f"neverlost tolerance --set kafka.version={version_shown(newest)} --waive {defect.name}"
 
 
 def _described() -> Word:
@@ -180,8 +283,18 @@ def _described() -> Word:
         "describe",
         "file",
         "what describes a cluster: files for --describe and --configs, recognised by their content",
-        (("formats", "; ".join(each.NAME for each in readers().values())),),
+        (
+            ("formats", "; ".join(each.NAME for each in readers().values())),
+            ("try", "neverlost tolerance --describe topics.txt --kafka-version 4.3"),
+        ),
     )
+
+
+TRY = {
+    Verdict.HOLDS: f"neverlost check {KAFKA} --set faults.kill=1 --property committed-never-lost",
+    Verdict.VIOLATED: f"neverlost check {KAFKA} --set acks=1 --set faults.kill=1 --property acked-never-lost",
+    Verdict.INCONCLUSIVE: f"neverlost check {KAFKA} --set faults.kill=1 --property acked-never-lost --time-limit 0.01",
+}
 
 
 def _verdicts() -> list[Word]:
@@ -190,18 +303,21 @@ def _verdicts() -> list[Word]:
             str(Verdict.HOLDS),
             "verdict",
             "every state that the faults and bounds allow was visited, and the property is true in all of them",
-            (("exit status", str(exit_status.HOLDS)),),
+            (("exit status", str(exit_status.HOLDS)), ("try", TRY[Verdict.HOLDS])),
         ),
         Word(
             str(Verdict.VIOLATED),
             "verdict",
             "there is a behaviour that breaks the property; the shortest one is shown, re-executed on the defining interpreter",
-            (("exit status", f"{exit_status.VIOLATED}, or {exit_status.UNAVAILABLE} where only availability is lost"),),
+            (
+                ("exit status", f"{exit_status.VIOLATED}, or {exit_status.UNAVAILABLE} where only availability is lost"),
+                ("try", TRY[Verdict.VIOLATED]),
+            ),
         ),
         Word(
             str(Verdict.INCONCLUSIVE),
             "verdict",
             "a limit was reached, or the search stopped at another property's violation; nothing is claimed",
-            (("exit status", str(exit_status.INCONCLUSIVE)),),
+            (("exit status", str(exit_status.INCONCLUSIVE)), ("try", TRY[Verdict.INCONCLUSIVE])),
         ),
     ]
