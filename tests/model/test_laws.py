@@ -1,6 +1,7 @@
 """Faults are monotone: what a configuration allows, one with stronger faults or fewer flushes allows too.
 
 Law A, proved: every step of the weaker configuration is one of the stronger, in every state, reachable or not.
+Law B, searched: what is violated stays violated, in no more steps.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.protocols import models
 from neverlost.model.system import System, View, bind
 from neverlost.specs.configuration.keys import configuration
+from tests.support.grown import DRAWINGS, NUMBER, examine
 from tests.support.laws import compare
 from tests.support.modern import system
 
@@ -237,3 +239,20 @@ def test_one_end_for_a_racks_logs_fails() -> None:
     flushed, other = RACKS | {"rack_loss": 1, "flush": "1"}, RACKS | {"rack_loss": 1}
     wrong = compared(mutant, "kraft", flushed, other)
     assert wrong and all(each.startswith("rack_lose_power(") and "no step has this effect" in each for each in wrong)
+
+
+LAW_B = [*DRAWINGS, "transactions", "transactions-3.9"]
+
+
+@pytest.mark.parametrize("model", LAW_B)
+def test_what_is_violated_stays_violated_in_no_more_steps(model: str) -> None:
+    found = examine(model, pairs=8, most_states=4_000, seed=0)
+    assert not found.wrong and found.violated
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", LAW_B)
+def test_what_is_violated_stays_violated_of_300_pairs(model: str) -> None:
+    found = examine(model, pairs=300, most_states=200_000, seed=1)
+    print(f"{model}: {dict(found.pairs)}, violated in {found.violated}, slowest {found.slowest:.1f} s")
+    assert not found.wrong and found.pairs[NUMBER] <= 75

@@ -160,7 +160,7 @@ def step_text(system: System, step: Any) -> Iterator[Any]:
     yield step.label, step.action.fault, step.action.can_be_left_out, guard, view.effect()
 
 
-_steps: dict[tuple[str, Any], tuple[str, frozenset[str]]] = {}
+_steps: dict[tuple[Any, ...], tuple[str, frozenset[str]]] = {}
 
 
 def steps_of(system: System) -> tuple[str, frozenset[str]]:
