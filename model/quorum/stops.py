@@ -66,7 +66,7 @@ def controller_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Cl
     yield from fault_enabled(k, s, LOSSY_CRASH, broker)
     yield "is running", s.is_running[broker]
     if kept < s.sizes.offset:
-        yield "there is something to lose", s.log_record[broker][kept] != EMPTY
+        yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
         yield "was not flushed", s.flushed_end[broker] <= kept if s.sizes.flushed_end else False
         yield "is in no snapshot", s.snapshot_end[broker] <= kept if s.sizes.snapshots else True
         truncated(k, s, broker, kept)

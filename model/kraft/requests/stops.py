@@ -101,7 +101,7 @@ def can_lose_end(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
     """
     if kept < s.sizes.offset:
         yield "records are not flushed one by one", k.not_(s.flushes_each_record)
-        yield "there is something to lose", s.log_record[broker][kept] != EMPTY
+        yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
 
 
 def lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
