@@ -12,17 +12,19 @@ that has lost data counts as one that lost data until then, and not also as one 
 `faults.out=any:3,1,0` limits those that are out by how many have lost data at the same time: at most 3 while none has, 1 while
 one has, and 0 while two have.  So one question speaks about several rectangles of the tolerance table together.
 `faults.kill=any:data_loss` lets a fault strike as often as the limit of another kind allows: each strike counts as one of
-those.
+those.  A kind that is weaker than an allowed one needs no limit of its own to strike: a power loss may take nothing, which is
+what a kill does, and counts as a power loss then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from neverlost.model.any_number import AnyNumber, parse_limit
-from neverlost.model.faults import BY_NAME, DATA_LOSS, FAULTS, NOTHING, OUT, Fault
+from neverlost.model.faults import BY_NAME, DATA_LOSS, FAULTS, KILL, LOSSY_CRASH, NOTHING, OUT, Fault
 from neverlost.model.kernel import Clauses, Configuration, Field, Primitives, Value, count, flag, number
 from neverlost.model.system import View
 
@@ -76,12 +78,25 @@ def can_happen(configuration: Configuration, fault: Fault) -> bool:
     return bool(configuration.get(payer(configuration, fault).key))
 
 
+def is_harmless_loss_a_step(configuration: Configuration) -> bool:
+    """Return True if a power loss that takes nothing is a step of its own: elsewhere a kill does the same and costs no more.
+
+    A killed broker that counts as out may be out wherever it may lose data, if one fewer that loses data allows one more out.
+    """
+    kill, power = payer(configuration, KILL), payer(configuration, LOSSY_CRASH)
+    out = _beside(configuration)
+    is_out = kill is OUT and power is DATA_LOSS and bool(out) and all(fewer > more for fewer, more in pairwise(out))
+    is_free = configuration.get(kill.key) == AnyNumber()
+    return not (is_free or kill is power or is_out)
+
+
 @dataclass(frozen=True)
 class Limits:
     """What the limits of a configuration put into the state: a part of its sizes.
 
     `payers` names the fault that pays for another, `counted` those that are counted, `marked` those whose victims are.
-    `beside` is how many may be out while so many have lost data, where that is said.
+    `beside` is how many may be out while so many have lost data, where that is said.  `harmless_losses` says whether a power
+    loss that takes nothing is a step of its own.
     """
 
     payers: tuple[tuple[str, str], ...]
@@ -89,6 +104,7 @@ class Limits:
     marked: tuple[str, ...]
     has_at_once: bool
     beside: tuple[int, ...] = ()
+    harmless_losses: bool = False
 
 
 def limits_of(configuration: Configuration, faults: Sequence[Fault]) -> Limits:
@@ -102,6 +118,7 @@ def limits_of(configuration: Configuration, faults: Sequence[Fault]) -> Limits:
         marked=tuple(each.name for each in marked),
         has_at_once=configuration.get(AT_ONCE, NO_LIMIT) != NO_LIMIT,
         beside=_beside(configuration),
+        harmless_losses=is_harmless_loss_a_step(configuration),
     )
 
 
@@ -197,6 +214,13 @@ def fault_enabled(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clause
         impaired = [s.sizes.is_impaired(k, s, each) for each in range(s.sizes["replica"])]
         after = [True if each in brokers else flag for each, flag in enumerate(impaired)]
         yield "bound: so many brokers impaired at once", count(k, after) <= s.at_once
+
+
+def harmless_loss_enabled(s: View) -> Clauses:
+    """Clause: a power loss takes nothing only where no kill is left to do the same; a kill that is left allows less."""
+    limits = s.sizes.limits
+    if limits.counted >= {KILL.name, _payer(s, LOSSY_CRASH).name} and _payer(s, KILL) is KILL:
+        yield f"bound: no {KILL.one} is left", getattr(s, KILL.left) == 0
 
 
 def record_fault(s: View, fault: Fault, *brokers: int) -> None:

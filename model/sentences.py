@@ -6,12 +6,12 @@ scene before and the scene after.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
-from neverlost.model.kernel import Action, members
+from neverlost.model.kernel import members
 from neverlost.model.snapshot import (
     DOWN,
     FOLLOWER,
@@ -144,25 +144,37 @@ def _actor(step: Step) -> int | None:
 
 def _head(system: System, step: Step, names: Names, before: ClusterSnapshot | None) -> str:
     """Who did what.  A parameter called `leader` comes with the role in which it acts."""
-    shown = {name: _argument(system, step.action, name, value, names) for name, value in step.arguments.items()}
+    shown = {name: _argument(system, step, name, value, names) for name, value in step.arguments.items()}
     if "leader" in step.arguments:
         role = before.lanes[step.arguments["leader"]].role if before else LEADER
         shown["leader"] = f"{role if role in (LEADER, STALE_LEADER) else 'broker'} {shown['leader']}"
     return (step.action.says or step.action.name.replace("_", " ")).format(**shown)
 
 
-def _argument(system: System, action: Action, name: str, value: int, names: Names) -> Any:
+def _argument(system: System, step: Step, name: str, value: int, names: Names) -> Any:
     """Return an argument as people say it: a broker by its name, a set of brokers as a list, a record as in the pictures."""
-    axis = action.parameters[name]
+    axis = step.action.parameters[name]
     if axis in ("target", "ballot"):
         return listed(members(value), names)
     if axis in ("record", "retried", "attempt"):
         return f"m{value + 1}"
     if axis in ("copy", "producer", "partition"):
         return value + 1
+    if name == "kept":
+        return _lost("its log", {"the records": value}, system.sizes["offset"])
+    if axis == "parts":
+        kept = cast(Any, system.sizes).parts_kept(step.arguments["rack"], value)
+        whose = {f"the records of {names[broker]}": end for broker, end in kept.items()}
+        return _lost("a log there", whose, system.sizes["offset"])
     if axis == "rack":
         return sorted(set(system.configurations[0]["broker.rack"]))[value]
     return names[value] if name in BROKERS else value
+
+
+def _lost(whole: str, kept: Mapping[str, int], everything: int) -> str:
+    """Return what a power loss takes, by whose records are kept up to where."""
+    lost = [f"{whose} from offset {end} on" for whose, end in kept.items() if end < everything]
+    return f" and {', '.join(lost)}" if lost else f"; nothing of {whole} is lost"
 
 
 def changes(before: ClusterSnapshot, after: ClusterSnapshot, names: Names, actor: int | None = None) -> list[str]:

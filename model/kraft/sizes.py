@@ -18,6 +18,7 @@ from neverlost.model.faults import (
     MIN_ISR_CHANGE,
     OF_RACKS,
     OUT,
+    RACK_LOSS,
     REASSIGN,
     UNCLEAN_ELECTION,
 )
@@ -56,7 +57,8 @@ class KraftSizes(Sizes):
     """Lengths of the axes, and what the layout of the state depends on.
 
     Units: `replica` counts every broker that has or may get a replica, `first_replicas` those that have one at first;
-    `offset` slots of a log; `racks` the number of each replica's rack, empty where no rack can be lost.
+    `offset` slots of a log; `racks` the number of each replica's rack, empty where that decides nothing; `rack` how many of
+    them may lose power.
     """
 
     replica: int
@@ -65,6 +67,7 @@ class KraftSizes(Sizes):
     record: int
     truncation: int
     racks: tuple[int, ...]
+    rack: int
     elr: bool
     reassignment: bool
     config_change: bool
@@ -177,9 +180,20 @@ class KraftSizes(Sizes):
         return int(self.has_consumer)
 
     @property
-    def rack(self) -> int:
-        """Racks that may lose power."""
-        return max(self.racks) + 1 if self.racks else 0
+    def kept(self) -> int:
+        """How much of a log a power loss may leave: up to each offset that has a record, or all of it."""
+        return self.offset + self.limits.harmless_losses
+
+    @property
+    def parts(self) -> int:
+        """How much of the logs of one rack a power loss may leave: an offset for each broker there, as digits."""
+        most = max(map(self.racks.count, range(self.rack)), default=0)
+        return int((self.offset + 1) ** most)
+
+    def parts_kept(self, rack: int, parts: int) -> dict[int, int]:
+        """Return the offset at which each broker's log ends then."""
+        members = [broker for broker, each in enumerate(self.racks) if each == rack]
+        return {broker: parts // (self.offset + 1) ** place % (self.offset + 1) for place, broker in enumerate(members)}
 
     def paid_by(self, fault: str) -> str:
         """One limit may stand for several kinds."""
@@ -279,6 +293,7 @@ def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
     """Return the sizes that a configuration needs: a part that cannot happen takes no room."""
     records, replicas = configuration["bounds.records"], configuration["replication.factor"]
     growing, retries = bool(configuration["faults.reassign"]), configuration["faults.producer_retry"]
+    names = racks(configuration) if has_racks(configuration) else ()
     on_fetch = truncation(configuration) == ON_FETCH
     by_epoch = truncation(configuration) == BY_EPOCH or configuration["election.policy"] == "longest-log"
     has_epochs = by_epoch or _late_bytes(configuration)
@@ -288,7 +303,8 @@ def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
         offset=records + retries,
         record=records,
         truncation=truncation(configuration),
-        racks=racks(configuration) + (NO_REPLICA,) * growing if has_racks(configuration) else (),
+        racks=names + (NO_REPLICA,) * growing if names else (),
+        rack=max(names) + 1 if configuration[RACK_LOSS.key] else 0,
         elr=configuration["eligible.leader.replicas"],
         reassignment=growing,
         config_change=can_happen(configuration, MIN_ISR_CHANGE),

@@ -272,22 +272,18 @@ def broker_crash(k: Primitives, s: View, broker: int) -> Clauses:
     stop(k, s, broker)
 
 
-@action(
-    broker="replica",
-    kept="offset",
-    says="unclean shutdown of broker {broker} that loses unflushed data",
-    fault="lossy_crash",
-)
+@action(broker="replica", kept="kept", says="broker {broker} loses power{kept}", fault="lossy_crash")
 def broker_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
-    """The machine dies and unflushed records are lost, though they may have been counted for a majority.
+    """The machine dies and unflushed records may be lost, though they may have been counted for a majority.
 
     Raft asks for the log to be on disk before an answer; Kafka's topics are not flushed so, unless `flush.messages` is 1.  Term
-    and vote are on disk in any case: to vote twice in a term would elect two leaders.
+    and vote are on disk in any case: to vote twice in a term would elect two leaders.  Where nothing is lost it is a kill.
 
     Source: Raft 5.1, figure 2 (persistent state); KIP-595, quorum-state.
     """
     yield from crash_unflushed(k, s, broker, kept)
-    note_loss(s, broker)
+    if kept < s.sizes.offset:
+        note_loss(s, broker)
     stop(k, s, broker)
 
 

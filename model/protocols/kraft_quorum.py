@@ -62,6 +62,11 @@ class QuorumSizes(Sizes):
         return not (self.follower_flushes and self.leader_flushes)
 
     @property
+    def kept(self) -> int:
+        """How much of a log a power loss may leave: up to each offset that has an entry, or all of it."""
+        return self.offset + self.limits.harmless_losses
+
+    @property
     def has_impaired(self) -> bool:
         """True if a limit asks which controllers are impaired."""
         return self.limits.has_at_once or bool(self.limits.marked)

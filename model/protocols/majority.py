@@ -39,6 +39,11 @@ class MajoritySizes(Sizes):
         return self.limits.has_at_once or bool(self.limits.marked)
 
     @property
+    def kept(self) -> int:
+        """How much of a log a power loss may leave: up to each offset that has a record, or all of it."""
+        return self.offset + self.limits.harmless_losses
+
+    @property
     def ballot(self) -> int:
         """Sets of voters, as bits."""
         return 1 << self.replica

@@ -8,7 +8,7 @@ from __future__ import annotations
 from neverlost.model.faults import DISK_LOSS, KILL, LOSSY_CRASH
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action
 from neverlost.model.kraft.broker.log import EMPTY
-from neverlost.model.limits import fault_enabled, record_fault
+from neverlost.model.limits import fault_enabled, harmless_loss_enabled, record_fault
 from neverlost.model.limits import settle as settle_limits
 from neverlost.model.quorum.log import holds_readable, truncated
 from neverlost.model.quorum.membership import NEXT_DIRECTORY
@@ -57,25 +57,23 @@ def controller_crash(k: Primitives, s: View, broker: int) -> Clauses:
     stop(k, s, broker)
 
 
-@action(
-    broker="replica",
-    kept="offset",
-    says="unclean shutdown of controller {broker} that loses unflushed data",
-    fault="lossy_crash",
-)
+@action(broker="replica", kept="kept", says="controller {broker} loses power{kept}", fault="lossy_crash")
 def controller_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
     """The machine dies, and what was not flushed is gone; quorum-state is always synced when it is written.
 
-    A controller flushes all that it appends before it is counted, so where both rules are on nothing is ever lost so.
+    A controller flushes all that it appends before it is counted, so where both rules are on it is a kill.
     """
     yield from fault_enabled(k, s, LOSSY_CRASH, broker)
     yield "is running", s.is_running[broker]
-    yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
-    yield "was not flushed", s.flushed_end[broker] <= kept if s.sizes.flushed_end else False
-    yield "is in no snapshot", s.snapshot_end[broker] <= kept if s.sizes.snapshots else True
+    if kept < s.sizes.offset:
+        yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
+        yield "was not flushed", s.flushed_end[broker] <= kept if s.sizes.flushed_end else False
+        yield "is in no snapshot", s.snapshot_end[broker] <= kept if s.sizes.snapshots else True
+        truncated(k, s, broker, kept)
+        note_loss(s, broker)
+    else:
+        yield from harmless_loss_enabled(s)
     record_fault(s, LOSSY_CRASH, broker)
-    truncated(k, s, broker, kept)
-    note_loss(s, broker)
     stop(k, s, broker)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
-from neverlost.model.faults import DATA_LOSS, KILL, LOSSY_CRASH
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.kraft.mechanisms import BY_NAME, NEWEST, mechanisms_of, model_of, parsed, version_text
 from neverlost.model.kraft.sizes import (
@@ -23,7 +22,6 @@ from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import find_lines, flatten, parse_toml, read_text
 from neverlost.specs.configuration.keys import MECHANISM
 from neverlost.specs.configuration.metadata_version import FIRST_OF_CLUSTERS, METADATA, find_newest, list_lacking
-from neverlost.specs.configuration.power_loss import FLUSH, add_kills
 from neverlost.specs.configuration.version_defaults import (
     ELR,
     ELR_BY_DEFAULT,
@@ -266,13 +264,9 @@ def _complete(model: Model, given: Given, offered: Mapping[str, Setting], subjec
     if configuration.get(DEFECTS_KEY) == "fixed":
         mended = (key for key in FIXES if key not in given and key not in read)
         settings |= {key: Setting("true", f"{DEFECTS_KEY}=fixed", Origin.DEFAULT) for key in mended}
-    asked = add_kills(model, configuration)
-    answered = {key: str(keys.shown(value)) for key, value in asked.items() if value != configuration[key]}
-    for key, value in answered.items():
-        settings[key] = Setting(value, f"{FLUSH}=1", Origin.ASSUMED if key == KILL.key else Origin.DEFAULT)
-    notices = _notice_kills(configuration, answered, subjects)
-    found = Chosen(model, asked, subjects, settings=settings, notices=notices)
-    return say_what_takes_more_records(found) if ACKNOWLEDGED_BY_OFFSET in asked and is_deposed_alive(asked) else found
+    found = Chosen(model, configuration, subjects, settings=settings)
+    is_shown = ACKNOWLEDGED_BY_OFFSET in configuration and is_deposed_alive(configuration)
+    return say_what_takes_more_records(found) if is_shown else found
 
 
 def say_what_takes_more_records(chosen: Chosen) -> Chosen:
@@ -293,16 +287,6 @@ def say_what_takes_more_records(chosen: Chosen) -> Chosen:
 
 
 ACKNOWLEDGED_BY_OFFSET = BY_NAME["acknowledged-in-epoch-of-append"].key
-
-
-def _notice_kills(configuration: Configuration, answered: Mapping[str, str], subjects: tuple[str, ...]) -> tuple[Notice, ...]:
-    """Return the notice that losses of power are answered as kills, where they are."""
-    if KILL.key not in answered:
-        return ()
-    key = next(each.key for each in (LOSSY_CRASH, DATA_LOSS) if configuration[each.key])
-    how = f"{'with' if key == DATA_LOSS.key else 'as'} {KILL.key}={answered[KILL.key]}"
-    says = f"a power loss with {FLUSH}=1 loses no record, but stops the broker: {key}={configuration[key]} is asked {how}"
-    return (Notice(NoticeKind.ASSUMED, says, topics=subjects),)
 
 
 def _make_setting(value: str, given: tuple[Any, str] | None, offered: Setting | None) -> Setting:

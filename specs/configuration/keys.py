@@ -132,7 +132,7 @@ KEYS: dict[str, Key] = {
             "flush.messages",
             "topic",
             "default",
-            "1: every record is on disk before it is acknowledged; a power loss is a kill then",
+            "1: every record is on disk before it is acknowledged; a power loss loses nothing then",
             "1",
             "default",
         ),

@@ -12,7 +12,6 @@ from itertools import combinations
 
 from neverlost.model.kraft.mechanisms import NEWEST, parsed, version_text
 from neverlost.specs.configuration.choose import Chosen
-from neverlost.specs.configuration.power_loss import FLUSH
 from neverlost.specs.defects import DEFECTS, Defect
 from neverlost.specs.inputs.internal_topics import internal_topic
 from neverlost.specs.setting import Origin, SourcePlace
@@ -30,6 +29,7 @@ ELR, LEAST, FACTOR, VERSION, FIXED = (
 OUTSIDE = "start.outside_isr"
 """How many replicas are outside the ISR now: no setting, but what an operator sees to first."""
 
+FLUSH = "flush.messages"
 OF_TOPICS = (LEAST, "unclean.leader.election.enable", FLUSH)
 """What `kafka-configs.sh` changes of a topic."""
 

@@ -28,6 +28,7 @@ BY_EPOCH = {"on": "acknowledged-in-epoch-of-append"}
 """The case is about another rule than the offset by which a produce request is answered (the defect of that name)."""
 NO_LATE_RECORD = {"on": "equal-epoch-record-skipped"}
 """The case is about another rule than the record that a leader replays after its answer (the defect of that name)."""
+REFUSED = FENCED | {"on": "broker-epoch-in-isr,reelection-forgets-offsets,equal-epoch-record-skipped"}
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ NO_LATE_RECORD = {"on": "equal-epoch-record-skipped"}
         ("no-maximal-isr", "4.0", ACKED, "violated", {"isr_shrink": 1, "crash": 1, "off": "maximal-isr"}),
         ("no-maximal-isr", "4.0", ACKED, "holds", {"isr_shrink": 1, "crash": 1, "on": "equal-epoch-record-skipped"}),
         ("fenced-replica-rejoins", "3.2", ACKED, "violated", FENCED),
-        ("fenced-replica-rejoins", "3.3", ACKED, "holds", FENCED | {"on": "broker-epoch-in-isr,reelection-forgets-offsets"}),
+        ("fenced-replica-rejoins", "3.3", ACKED, "holds", REFUSED),
         ("fenced-replica-rejoins", "4.0", ACKED, "violated", FENCED | {"off": "fenced-replicas-kept-out"}),
         ("stale-broker-epoch-isr", "3.4", ACKED, "violated", WIPED),
         ("stale-broker-epoch-isr", "3.5", ACKED, "holds", WIPED | NO_LATE_RECORD),

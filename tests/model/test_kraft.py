@@ -38,7 +38,7 @@ NO_LATE_RECORD = "equal-epoch-record-skipped"
         ("rf3-minisr2-two-clean-crashes", ACKED, "holds", {"crash": 2}),
         ("last-replica-standing", ACKED, "violated", {"isr_shrink": 2, "lossy_crash": 1}),
         ("last-replica-standing", COMMITTED, "violated", {"isr_shrink": 2, "lossy_crash": 1}),
-        ("fsync-each-message", ACKED, "holds", {"isr_shrink": 2, "lossy_crash": 1, "flush": "1"}),
+        ("fsync-each-message", ACKED, "holds", {"isr_shrink": 2, "lossy_crash": 1, "flush": "1", "on": NO_LATE_RECORD}),
         ("all-replicas-power-loss", ACKED, "violated", {"lossy_crash": 3}),
         ("unclean-election-loss", ACKED, "violated", {"isr_shrink": 2, "crash": 1, "unclean": True}),
         ("unclean-disabled-offline", ACKED, "holds", {"isr_shrink": 2, "crash": 1, "unclean": False, "on": NO_LATE_RECORD}),

@@ -264,10 +264,11 @@ def test_limits_of_those_out_beside_those_that_lose_data(rectangle: dict[str, An
 
 
 def test_a_kill_that_counts_as_a_data_loss_spends_its_limit() -> None:
-    """One broker at once, killed or with data lost: fewer states than with kills beside it, and more than without."""
+    """One broker at once, killed or with data lost: as many states as where a data loss may take nothing, and fewer than with
+    kills beside it."""
     losing = {"rf": 2, "data_loss": "any:1", **FIXED}
     spaces = [found(system("kraft-elr", **losing, **kills))[2] for kills in ({}, {"kill": "any:data_loss"}, {"kill": "any"})]
-    assert spaces == sorted(set(spaces))
+    assert spaces[0] == spaces[1] < spaces[2]
 
 
 def test_no_fault_strikes_beyond_what_may_be_out_beside_those_that_lose_data() -> None:

@@ -98,8 +98,11 @@ def is_possible(action: Action) -> bool:
     return find_operation(action) is not None or action.name in BY_ITSELF
 
 
-def find_operation_of_stage(step: Step) -> Operation:
-    """Return the operation that a stage begins with; if nothing is done, a broker reads the metadata log, or all proceed."""
+def find_operation_of_stage(step: Step, offsets: int) -> Operation:
+    """Return the operation that a stage begins with; if nothing is done, a broker reads the metadata log, or all proceed.
+
+    A power loss that leaves all `offsets` of a log is a kill.
+    """
     by_itself = "replay" if step.action.name == REPLAY else "learn" if step.action.name in LEARNING else "go on"
     given, name = step.arguments, find_operation(step.action) or by_itself
     broker = next((given[each] for each in SUBJECTS if each in given), -1) + 1
@@ -107,4 +110,6 @@ def find_operation_of_stage(step: Step) -> Operation:
         return Operation(name, broker, (given["leader"] + 1,))
     if name == "reassign":
         return Operation(name, broker, tuple(each + 1 for each in members(given["target"])))
+    if name == "crash-lossy" and given["kept"] == offsets:
+        return Operation("crash", broker, ())
     return Operation(name, broker, tuple(given[each] for each in ("kept", "least") if each in given))

@@ -155,7 +155,7 @@ def _split_into_stages(
     silent: frozenset[int] = frozenset()
     before = TrafficBlocks()
     for first, end in pairwise([*find_stage_starts(steps, states), len(steps)]):
-        operation = find_operation_of_stage(steps[first])
+        operation = find_operation_of_stage(steps[first], len(states[first]["log_record"][0]))
         silent = _update_silent(silent, operation)
         is_late = _is_late(steps, states, first), _is_late(steps, states, end)
         holds = compute_blocks(operation, states[first], states[end], steps[first:end], silent, is_late)

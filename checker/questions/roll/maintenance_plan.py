@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import Any, cast
 
-from neverlost.model.faults import FAULTS, KILL, LOSSY_CRASH, MIN_ISR_CHANGE
+from neverlost.model.faults import FAULTS, MIN_ISR_CHANGE
 from neverlost.model.interpreters.mixed_versions import Settings, mix_versions
 from neverlost.model.kernel import Configuration, Model, Value
 from neverlost.model.kraft.controller.planned import is_known_everywhere, is_set, operated
@@ -22,7 +22,6 @@ from neverlost.model.kraft.mechanisms import MECHANISMS
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.choose import Chosen, Given, choose, choose_one, read_settings, read_toml
 from neverlost.specs.configuration.input import flatten
-from neverlost.specs.configuration.power_loss import FLUSH
 from neverlost.specs.errors import InputError
 
 LEAST, FACTOR, ELR, RECORDS = "min.insync.replicas", "replication.factor", "eligible.leader.replicas", "bounds.records"
@@ -172,11 +171,6 @@ def _require_decidable(before: Chosen, after: Chosen, where: str) -> None:
         raise InputError(f"{where} lowers {FACTOR}: only raising it can be decided")
     if one[ELR] and not other[ELR]:
         raise InputError(f"{where} switches {ELR} off: only switching it on can be decided")
-    if one[FLUSH] != other[FLUSH] and one[LOSSY_CRASH.key] != other[LOSSY_CRASH.key]:
-        raise InputError(
-            f"{where} changes {FLUSH}, and with it what {LOSSY_CRASH.key} means: with {FLUSH}=1 it is a kill; "
-            f"give {KILL.key}=any too"
-        )
     differing = [each for each in MECHANISMS if one[each.key] != other[each.key]]
     if one[ELR] != other[ELR] and differing:
         raise InputError(f"{where} upgrades and switches {ELR} on: raise the feature level in a step of its own, afterwards")

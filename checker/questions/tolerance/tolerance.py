@@ -18,7 +18,6 @@ from neverlost.checker.engine.search.options import Options, Reporter
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, spots_of
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import System, bind
-from neverlost.specs.configuration.power_loss import add_kills
 from neverlost.specs.property import SAFETY, Property
 
 SEARCH, ATLAS, LEFT_OUT = "search", "atlas", "left out"
@@ -53,7 +52,7 @@ class Tolerance:
     entries: Mapping[FaultBudget, tuple[CellVerdict, ...]]
 
     def asked(self, spot: FaultBudget) -> Configuration:
-        return add_kills(self.model, {**self.configuration, **self.more, **spot.limits_among(self.model.keys)})
+        return {**self.configuration, **self.more, **spot.limits_among(self.model.keys)}
 
     @property
     def is_interrupted(self) -> bool:

@@ -6,13 +6,13 @@ Source: BrokerLifecycleManager, BrokerServer.shutdown, ClusterControlManager.reg
 from __future__ import annotations
 
 from neverlost.model.faults import CLEAN_STOP, DISK_LOSS, KILL, LOSSY_CRASH, RACK_LOSS, Fault
-from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action, different
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different
 from neverlost.model.kraft.broker.follower import forget_response
 from neverlost.model.kraft.broker.leader import forget_late_response, forget_leadership
 from neverlost.model.kraft.broker.log import EMPTY, truncate_to
 from neverlost.model.kraft.controller.fencing import fence, is_not_elected, register
 from neverlost.model.kraft.state import ELECTED, UNCHANGED, UP_TO_DATE, everyone
-from neverlost.model.limits import fault_enabled, record_fault
+from neverlost.model.limits import fault_enabled, harmless_loss_enabled, record_fault
 from neverlost.model.system import View
 
 
@@ -77,13 +77,31 @@ def crash(k: Primitives, s: View, broker: int) -> Clauses:
 
 
 def crash_unflushed(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
-    """A running broker stops, and what its log has from an offset on was only in memory."""
+    """A running broker stops, and what its log has from an offset on was only in memory; nothing, where all is kept."""
     yield from fault_enabled(k, s, LOSSY_CRASH, broker)
     yield "broker is running", s.is_running[broker]
-    yield "records are not flushed one by one", k.not_(s.flushes_each_record)
-    yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
+    if kept == s.sizes.offset:
+        yield from harmless_loss_enabled(s)
+    yield from can_lose_end(k, s, broker, kept)
     record_fault(s, LOSSY_CRASH, broker)
     truncate_to(k, s, broker, kept)
+
+
+def has_process(k: Primitives, s: View, broker: int) -> Value:
+    """Return True if a broker runs, or has started and not yet registered."""
+    if not s.sizes.fetches_unregistered:
+        return s.is_running[broker]
+    return k.any_of(s.is_running[broker], s.follows[broker] != NO_REPLICA)
+
+
+def can_lose_end(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
+    """Clauses: a log may lose what it has from an offset on, since something is there and nothing of it was flushed.
+
+    Nothing may be lost in any case: that is the offset where no log goes on, and nothing else stands for it.
+    """
+    if kept < s.sizes.offset:
+        yield "records are not flushed one by one", k.not_(s.flushes_each_record)
+        yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
 
 
 def lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
@@ -101,14 +119,10 @@ def broker_crash(k: Primitives, s: View, broker: int) -> Clauses:
     stop(k, s, broker)
 
 
-@action(
-    broker="replica",
-    kept="offset",
-    says="unclean shutdown of broker {broker} that loses unflushed data",
-    fault="lossy_crash",
-)
+@action(broker="replica", kept="kept", says="broker {broker} loses power{kept}", fault="lossy_crash")
 def broker_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
-    """The machine dies: Kafka acknowledges records before they are on disk, unless `flush.messages` is 1.
+    """The machine dies: Kafka acknowledges records before they are on disk, unless `flush.messages` is 1.  Any part of what is
+    not on disk may be lost, or nothing: then it is a kill.
 
     What was acknowledged rests on the copies in other page caches.  With the ISR shrunk to this broker there is none: the last
     replica standing, for which KIP-966 keeps the ELR.
@@ -124,21 +138,19 @@ def broker_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
     stop(k, s, broker)
 
 
-@action(
-    rack="rack",
-    kept="offset",
-    says="unclean shutdown of rack {rack} that loses unflushed data",
-    fault="rack_loss",
-)
-def rack_lose_power(k: Primitives, s: View, rack: int, kept: int) -> Clauses:
-    """One cut for the whole rack: where a broker's log is shorter it keeps all of it."""
-    members = [each for each in everyone(s) if s.sizes.racks[each] == rack]
-    yield from fault_enabled(k, s, RACK_LOSS, *members)
-    yield "bound: a broker runs there", k.any_of(*[s.is_running[each] for each in members])
-    record_fault(s, RACK_LOSS, *members)
-    for each in members:
-        lost = k.all_of(s.is_running[each], k.not_(s.flushes_each_record))
-        truncate_to(k, s, each, k.ite(lost, kept, s.sizes.offset))
+@action(rack="rack", parts="parts", says="rack {rack} loses power{parts}", fault="rack_loss")
+def rack_lose_power(k: Primitives, s: View, rack: int, parts: int) -> Clauses:
+    """One cut for the whole rack: each of its brokers keeps a part of its log of its own, or all of it."""
+    kept = s.sizes.parts_kept(rack, parts)
+    yield "bound: so many brokers are in the rack", parts < (s.sizes.offset + 1) ** len(kept)
+    yield from fault_enabled(k, s, RACK_LOSS, *kept)
+    yield "bound: a broker runs there", k.any_of(*[s.is_running[each] for each in kept])
+    for each, end in kept.items():
+        yield "a process that ends", True if end == s.sizes.offset else has_process(k, s, each)
+        yield from can_lose_end(k, s, each, end)
+    record_fault(s, RACK_LOSS, *kept)
+    for each, end in kept.items():
+        truncate_to(k, s, each, end)
         stop(k, s, each)
 
 
@@ -171,15 +183,17 @@ def broker_follow_unregistered(k: Primitives, s: View, broker: int, leader: int)
 @action(
     broker="unregistered",
     kept="offset",
-    says="broker {broker}, which has not registered, loses power and unflushed data",
+    says="broker {broker}, which has not registered, loses power{kept}",
     fault="lossy_crash",
 )
 def broker_crash_unregistered(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
-    """What it has fetched before it registered goes, while the request that names it is on its way."""
+    """What it has fetched before it registered goes, while the request that names it is on its way.
+
+    One that loses nothing may start again and follow again at once, so that such an end is left out.
+    """
     yield from fault_enabled(k, s, LOSSY_CRASH, broker)
     yield "process has not registered", k.all_of(k.not_(s.is_running[broker]), s.follows[broker] != NO_REPLICA)
-    yield "records are not flushed one by one", k.not_(s.flushes_each_record)
-    yield "bound: something is lost", s.log_record[broker][kept] != EMPTY
+    yield from can_lose_end(k, s, broker, kept)
     record_fault(s, LOSSY_CRASH, broker)
     truncate_to(k, s, broker, kept)
     stop(k, s, broker)

@@ -13,7 +13,6 @@ from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.question_id import question_id
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict
 from neverlost.specs.configuration.choose import Chosen, change_settings
-from neverlost.specs.configuration.power_loss import FLUSH
 from neverlost.specs.defects import Defect
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs import remedies
@@ -97,7 +96,7 @@ class Advisor:
         designed.  Unless it `is_one` topic, none that flushes every record."""
         self._tried.clear()
         possible = [each for each in remedies.candidates(chosen) if remedies.is_possible(chosen, each)]
-        todo = [each for each in possible if is_one or FLUSH not in each][:MOST_TRIED]
+        todo = [each for each in possible if is_one or remedies.FLUSH not in each][:MOST_TRIED]
         plain = [each for each in todo if not remedies.is_upgrade(each)]
         if len(plain) > 1 and self._holds(chosen, remedies.strongest(plain), asked) is None:
             todo = [each for each in todo if remedies.is_upgrade(each)]

@@ -24,7 +24,6 @@ from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
 from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
 from neverlost.specs.configuration.choose import OURS, Chosen, read_settings, say_what_takes_more_records
-from neverlost.specs.configuration.power_loss import add_kills
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.remedies import topic_of
 from neverlost.specs.properties import properties
@@ -105,7 +104,7 @@ class _StopVerdicts:
         questions = {
             (id(chosen), is_whole, stop): (
                 chosen.model,
-                add_kills(chosen.model, self._configuration(chosen, is_whole) | stop.limits),
+                self._configuration(chosen, is_whole) | stop.limits,
             )
             for chosen in every
             for is_whole in (False, True)

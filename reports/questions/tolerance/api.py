@@ -40,7 +40,6 @@ from neverlost.specs.configuration.choose import (
     read_settings,
     say_what_takes_more_records,
 )
-from neverlost.specs.configuration.power_loss import add_kills
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.inputs import remedies
@@ -355,11 +354,7 @@ def is_contradictory(chosen: Chosen, more: Mapping[str, Any]) -> bool:
 
 
 def _contradiction(chosen: Chosen, more: Mapping[str, Any]) -> str | None:
-    asked = {**chosen.configuration, **FaultBudget(1, 1).limits_among(chosen.model.keys), **more}
-    try:
-        return chosen.model.contradiction(add_kills(chosen.model, asked))
-    except InputError as problem:
-        return str(problem)
+    return chosen.model.contradiction({**chosen.configuration, **FaultBudget(1, 1).limits_among(chosen.model.keys), **more})
 
 
 def _subject(

@@ -48,7 +48,7 @@ def test_with_three_replicas_the_proof_closes_as_the_search_does() -> None:
     assert is_open(proof(bound, ACKED)) == []
 
 
-FLUSHED = {"flush.messages": "1", "lossy_crash": "any"}
+FLUSHED = {"flush.messages": "1", "lossy_crash": "any", "kill": 0}
 
 
 @pytest.mark.slow

@@ -119,7 +119,8 @@ class Structure:
 
 
 class StructureView(View):
-    """A view of any state: each slot is a variable named after its field, and assignments are kept."""
+    """A view of any state: each slot that can change, or is a setting, is a variable named after its field; assignments are
+    kept."""
 
     __slots__ = ("values",)
     values: dict[int, Value]
@@ -129,6 +130,9 @@ class StructureView(View):
         object.__setattr__(self, "values", {})
 
     def _read(self, slot: int) -> Value:
+        place = self._system.slots[slot]
+        if slot not in self.values and place.is_constant and not place.field.frozen:
+            return bool(place.low) if place.field.kind == "flag" else place.low
         return self.values[slot] if slot in self.values else made("slot", self.name(slot))
 
     def _write(self, slot: int, value: Value) -> None:
@@ -156,12 +160,12 @@ def step_text(system: System, step: Any) -> Iterator[Any]:
     yield step.label, step.action.fault, step.action.can_be_left_out, guard, view.effect()
 
 
-_steps: dict[tuple[str, Any], tuple[str, frozenset[str]]] = {}
+_steps: dict[tuple[Any, ...], tuple[str, frozenset[str]]] = {}
 
 
 def steps_of(system: System) -> tuple[str, frozenset[str]]:
     """Return a digest of all steps and properties at the sizes of a system, and the frozen fields that they read."""
-    key = system.model.name, system.sizes
+    key = system.model.name, system.sizes, tuple(each.name for each in system.slots if each.is_constant)
     if key not in _steps:
         asked = [properties()[name] for name in list_defined(system, ANSWERED)]
         parts: list[Any] = sorted(part for each in system.steps for part in step_text(system, each))
