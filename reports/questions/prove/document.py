@@ -44,8 +44,11 @@ def induction_document(proofs: Sequence[Proof]) -> dict[str, Any]:
         "; ".join(dict.fromkeys(each.reason for each in proofs if each.reason)) or None,
         engine=first.engine,
     )
+    document = result.document(merged)
+    for each, entry in zip(proofs, document["properties"], strict=True):
+        entry |= {"never": list(each.coverage.faults)} if each.coverage.faults else {}
     return (
-        result.document(merged)
+        document
         | _weaknesses(first.system)
         | {
             "method": "induction",
@@ -63,6 +66,7 @@ def _proof(proof: Proof) -> dict[str, Any]:
         "unbounded": list(proof.unbounded),
         "lemmas": [{"name": each.name, "says": each.says, "why": each.why} for each in proof.lemmas],
         "obligations": len(proof.answers),
+        "never": proof.coverage.document(),
         "open": [
             {"kind": each.task.kind, "step": each.task.label, "goal": each.goal, "answer": each.answer, "reason": each.reason}
             for each in proof.open

@@ -61,6 +61,7 @@ def show_proofs(proofs: Sequence[Proof]) -> None:
     out = terminal.console()
     for proof in proofs:
         terminal.show_outcome(out, proof.outcome)
+        terminal.show_coverage(out, proof.coverage, proof.system)
         times = ", ".join(f"{kind} {proof.seconds_of(kind):.1f} s" for kind in KINDS)
         proved = sum(1 for each in proof.answers if each.answer == "proved")
         out.print(f"{proved} of {len(proof.answers)} obligations proved for {_scope(proof)}: {times}")

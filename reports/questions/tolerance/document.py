@@ -195,7 +195,7 @@ def _row(found: Tolerance, spot: FaultBudget, entry: CellVerdict) -> dict[str, A
         "id": question_id(found.model, configuration, [entry.property.name]),
         "source": entry.source,
         "trace": None,
-    }
+    } | ({"never": list(entry.unstruck)} if entry.unstruck else {})
 
 
 def fault_limits(configuration: Configuration) -> dict[str, Any]:

@@ -36,10 +36,10 @@ Document = Mapping[str, Any]
 Completed = tuple[dict[str, Any], list[str]]
 """A result, and a line for each place of it that was not derived."""
 
-OF_A_SEARCH = ("reason", "verdict", "states", "levels", "fired", "depth", "proofs")
+OF_A_SEARCH = ("reason", "verdict", "states", "levels", "fired", "never", "depth", "proofs")
 """The places of a cell that a search decides, beside its properties."""
 
-OF_A_PROOF = ("verdict", "obligations", "open", "counterexamples")
+OF_A_PROOF = ("verdict", "obligations", "never", "open", "counterexamples")
 """The places of a proof that solvers decide: not of what it is, nor which bounds it has."""
 
 AGAIN = "neverlost verify --full derives it"
