@@ -11,9 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.outcome import Outcome, Verdict
-from neverlost.checker.engine.search.options import Options
 from neverlost.model.faults import BY_NAME
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import Configuration
@@ -44,7 +42,7 @@ class Coverage:
         }
 
 
-def allowed_faults(configuration: Configuration) -> dict[str, frozenset[str]]:
+def list_allowed_faults(configuration: Configuration) -> dict[str, frozenset[str]]:
     """Return the faults that a configuration allows, by name, each with the kinds of steps that it stands for."""
     names = [name.removeprefix(FAULTS) for name, limit in configuration.items() if name.startswith(FAULTS) and limit]
     kinds = {name: BY_NAME[name].of if name in BY_NAME else () for name in names if FAULTS + name != AT_ONCE}
@@ -69,21 +67,21 @@ def list_unused_actions(outcome: Outcome) -> tuple[str, ...]:
 
 def list_possible_actions(system: System) -> list[str]:
     """Return the actions that have an instance in a system, and are no fault that no configuration allows."""
-    allowed = {kind for each in system.configurations for kinds in allowed_faults(each).values() for kind in kinds}
+    allowed = {kind for each in system.configurations for kinds in list_allowed_faults(each).values() for kind in kinds}
     return list(dict.fromkeys(s.action.name for s in system.steps if s.action.fault is None or s.action.fault in allowed))
 
 
 def look_for_strikes(system: System, most: int = MOST_STATES) -> Coverage:
     """Look for states in which the allowed faults may strike, by the fewest steps.  What was not seen among the first `most`
     states is `open`; among all states there are, it never strikes."""
-    wanted = allowed_faults(system.configurations[0])
+    wanted = list_allowed_faults(system.configurations[0])
     states = dict.fromkeys(state for _, state in system.initial_states())
     waiting = deque(states)
     while wanted and waiting and len(states) <= most:
         state = waiting.popleft()
         kinds = frozenset().union(*wanted.values())
         steps = (each for each in system.steps if each.action.fault in kinds)
-        seen = _first_kinds(system, state, steps)
+        seen = _find_kinds(system, state, steps)
         wanted = {name: kinds for name, kinds in wanted.items() if not kinds & seen}
         if wanted:
             new = [after for _, after in ints.successors(system, state) if after not in states]
@@ -93,17 +91,7 @@ def look_for_strikes(system: System, most: int = MOST_STATES) -> Coverage:
     return Coverage(open=missing) if waiting else Coverage(missing)
 
 
-def cover_cell(system: System, shared: Outcome, options: Options) -> Coverage:
-    """Return the coverage of one of several configurations that shared a complete search: from what that never did, from the
-    first states, or from a search of its own."""
-    never = list_unstruck(system, shared.fired)
-    seen = look_for_strikes(system)
-    if set(seen.open) <= set(never):
-        return Coverage(tuple(dict.fromkeys((*never, *seen.faults))))
-    return cover(explore(system, (), replace(options, state_dir=None, resume=False)))
-
-
-def _first_kinds(system: System, state: Any, steps: Iterable[Any]) -> set[str]:
+def _find_kinds(system: System, state: Any, steps: Iterable[Any]) -> set[str]:
     """Return the kinds of faults that can strike in a state."""
     found: set[str] = set()
     for each in steps:
@@ -114,5 +102,6 @@ def _first_kinds(system: System, state: Any, steps: Iterable[Any]) -> set[str]:
 
 def list_unstruck(system: System, fired: Mapping[str, int] | Collection[str]) -> tuple[str, ...]:
     """Return the faults that a system of one configuration allows and of which no action is among those that happened."""
-    struck = {each.fault for each in system.model.actions if each.name in fired}
-    return tuple(name for name, kinds in allowed_faults(system.configurations[0]).items() if not kinds & struck)
+    happened = {name for name in fired if not isinstance(fired, Mapping) or fired[name]}
+    struck = {each.fault for each in system.model.actions if each.name in happened}
+    return tuple(name for name, kinds in list_allowed_faults(system.configurations[0]).items() if not kinds & struck)

@@ -14,7 +14,14 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
-from neverlost.checker.engine.coverage import Coverage, allowed_faults, cover_cell, list_unused_actions, look_for_strikes
+from neverlost.checker.engine.coverage import (
+    Coverage,
+    cover,
+    list_allowed_faults,
+    list_unstruck,
+    list_unused_actions,
+    look_for_strikes,
+)
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.host import interrupts
 from neverlost.checker.engine.outcome import (
@@ -169,7 +176,7 @@ class Sweeper:
     def _share(self, first: int, others: Sequence[int]) -> None:
         for other in others:
             self.distinct[other], self.coverage[other] = self.distinct[first], self.coverage[first]
-            if allowed_faults(self.cells[other][1]) != allowed_faults(self.cells[first][1]):
+            if list_allowed_faults(self.cells[other][1]) != list_allowed_faults(self.cells[first][1]):
                 self.coverage[other] = look_for_strikes(self.systems[other])
             self.decided[other] = {name: replace(each, how=SAME, source=first) for name, each in self.decided[first].items()}
 
@@ -249,6 +256,14 @@ class Sweeper:
             for each in asked:
                 self.decided[cell][each.name] = Decision(each, Verdict.INCONCLUSIVE, EXPLORED)
 
+    def _cover(self, system: System, shared: Outcome) -> Coverage:
+        """Return the coverage of a cell whose search was complete: from what the shared search never did, from the first
+        states, or from a search of its own."""
+        never, seen = list_unstruck(system, shared.fired), look_for_strikes(system)
+        if set(seen.open) <= set(never):
+            return Coverage(tuple(dict.fromkeys((*never, *seen.faults))))
+        return cover(explore(system, (), replace(self.options, state_dir=None, resume=False)))
+
     def _note(self, chosen: list[int], outcome: Outcome) -> None:
         for finding in outcome.findings:
             cell = chosen[finding.configuration]
@@ -256,7 +271,7 @@ class Sweeper:
             self.decided[cell][finding.property.name] = decision
         for place, cell in enumerate(chosen):
             if any(each.verdict is Verdict.HOLDS for each in self.decided[cell].values()):
-                self.coverage[cell] = cover_cell(self.systems[cell], outcome, self.options)
+                self.coverage[cell] = self._cover(self.systems[cell], outcome)
             if all(each.verdict is Verdict.HOLDS for each in self.decided[cell].values()):
                 self.distinct[cell] = outcome.distinct_by_configuration[place]
 
