@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from neverlost.checker.engine.outcome import Outcome, Verdict
-from neverlost.model.faults import BY_NAME
+from neverlost.model.faults import BY_NAME, HARMLESS
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import Configuration
 from neverlost.model.limits import AT_ONCE
@@ -55,7 +55,7 @@ def cover(outcome: Outcome, number: int = 0) -> Coverage:
     if not outcome.fired or len(outcome.system.configurations) > 1:
         return look_for_strikes(alone)
     actions = list_unused_actions(outcome)
-    missing = list_unstruck(alone, outcome.fired)
+    missing = _drop_harmless(alone, list_unstruck(alone, outcome.fired))
     is_whole = outcome.reason is None and outcome.verdict is not Verdict.VIOLATED
     return Coverage(missing, actions) if is_whole else Coverage((), actions, missing)
 
@@ -81,7 +81,7 @@ def look_for_strikes(system: System, most: int = MOST_STATES) -> Coverage:
         state = waiting.popleft()
         kinds = frozenset().union(*wanted.values())
         steps = (each for each in system.steps if each.action.fault in kinds)
-        seen = _find_kinds(system, state, steps)
+        seen = _find_kinds(replace(system, disabled=system.disabled | HARMLESS), state, steps)
         wanted = {name: kinds for name, kinds in wanted.items() if not kinds & seen}
         if wanted:
             new = [after for _, after in ints.successors(system, state) if after not in states]
@@ -89,6 +89,15 @@ def look_for_strikes(system: System, most: int = MOST_STATES) -> Coverage:
             waiting.extend(dict.fromkeys(new))
     missing = tuple(wanted)
     return Coverage(open=missing) if waiting else Coverage(missing)
+
+
+def _drop_harmless(system: System, missing: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the faults without those that strike, and have no effect."""
+    harmless = {each.fault for each in system.model.actions for name, _ in HARMLESS if each.name == name}
+    if not harmless & set(missing):
+        return missing
+    seen = look_for_strikes(system)
+    return tuple(name for name in missing if name not in harmless or name in (*seen.faults, *seen.open))
 
 
 def _find_kinds(system: System, state: Any, steps: Iterable[Any]) -> set[str]:

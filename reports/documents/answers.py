@@ -129,6 +129,7 @@ def remedy_lines(remedy: Mapping[str, Any]) -> list[str]:
     else:
         bugs = "as Kafka is designed; bugs of this release lose records all the same"
         lines = [f"{remedy['request']} (verified{', ' + bugs if remedy['only_as_designed'] else ''})."]
+        lines += [f"Gains: {remedy['gains']}."] if remedy.get("gains") else []
         lines += [f"Costs: {'; '.join(remedy['drawbacks'])}."] if remedy["drawbacks"] else []
         if remedy["holds_as_designed"]:
             lines.append(f"Your settings are right without it: this Kafka loses it by {names}.")

@@ -261,7 +261,7 @@ class Sweeper:
         states, or from a search of its own."""
         never, seen = list_unstruck(system, shared.fired), look_for_strikes(system)
         if set(seen.open) <= set(never):
-            return Coverage(tuple(dict.fromkeys((*never, *seen.faults))))
+            return Coverage((*seen.faults, *seen.open))
         return cover(explore(system, (), replace(self.options, state_dir=None, resume=False)))
 
     def _note(self, chosen: list[int], outcome: Outcome) -> None:

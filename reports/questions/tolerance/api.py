@@ -379,7 +379,7 @@ def _find_advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[reme
     """Find the cheapest change of settings with which more brokers are needed for a loss or, where none is, with which fewer
     cells lose a record, among changes whose table the atlas knows."""
     lost, danger, second = describe.count_losses(table), describe.danger(table.entries), None
-    for changes in remedies.candidates(chosen):
+    for changes in remedies.candidates(chosen, tables.names or ()):
         if "flush.messages" in changes or not remedies.is_possible(chosen, changes):
             continue
         try:

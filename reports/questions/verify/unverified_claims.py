@@ -176,7 +176,7 @@ def _require_commands(every: Sequence[Chosen], stated: Document) -> None:
     """Refuse a change that is not among those that are tried, and commands that do not make the change.  Errors: `InputError`
     for a change that is none that is tried, and for commands that are not those that make it."""
     changes = stated["changes"]
-    known = [each for each in every if not changes or changes in remedies.candidates(each)]
+    known = [each for each in every if not changes or changes in remedies.candidates(each, remedies.OF_PROPERTIES)]
     if not any(stated["commands"] == [one.document() for one in remedies.commands(each, changes)] for each in known):
         raise InputError(f"{RESULT} is refused: its commands are not those that make the change that it advises")
 
