@@ -32,6 +32,7 @@ TEMPLATES = {
     "writes stop": "{breaks} with {spot}{kept}.",
     "open": "Not decided{of}: {spot}.",
     "holds": "{says}",
+    "not decided": "it is not decided whether {says}",
     "violated": "{failure} {after}",
     "cited holds": "{property} holds in every reachable state",
     "cited proof": "{property} is proved by induction",
@@ -87,10 +88,11 @@ def say(
 
 
 def say_verdict(asked: Property, verdict: Verdict, counts: Mapping[str, int] | None = None) -> Sentence:
-    """Return the verdict on one property in one configuration: what holds, or what a counterexample with so many faults does;
-    what is not decided is said as what was asked."""
+    """Return the verdict on one property in one configuration: what holds, what is not decided, or what a counterexample with
+    so many faults does."""
     if verdict is not Verdict.VIOLATED:
-        return Sentence("holds", (asked.name,), verdict, ((),), {"says": asked.says})
+        kind = "holds" if verdict is Verdict.HOLDS else "not decided"
+        return Sentence(kind, (asked.name,), verdict, ((),), {"says": asked.says})
     known = sorted_faults(counts or {})
     after = f"after {fault_words(known)}" if known else "without any fault"
     words = {"failure": asked.failure or "is broken", "after": after}

@@ -181,7 +181,8 @@ def _say_boundaries(found: Tolerance) -> list[Sentence]:
         said.append(say("safe whatever else", told, Verdict.HOLDS, decided, covered, **words, **data))
     without_disk = [spot for spot in rows[0] if decided[spot] is Verdict.VIOLATED]
     if without_disk and without_disk[0].out:
-        said.append(say("without a disk", told, Verdict.VIOLATED, decided, without_disk[:1], **words, out=_out(found)))
+        out = _out(found) + (f"{_beside(found)}," if found.more else "")
+        said.append(say("without a disk", told, Verdict.VIOLATED, decided, without_disk[:1], **words, out=out))
     for losing in range(most + 1, replicas + 1):
         row = [spot for spot in safe if spot.losing == losing]
         is_run = [spot.out for spot in row] == list(range(len(row)))
@@ -189,7 +190,7 @@ def _say_boundaries(found: Tolerance) -> list[Sentence]:
             fewer = ", or fewer" if row[-1].out > 1 else ""
             said.append(say("safe up to", told, Verdict.HOLDS, decided, row, **words, spot=_cell(found, row[-1]), fewer=fewer))
     for spot in minimal(decided, {Verdict.VIOLATED}):
-        said.append(say("broken", told, Verdict.VIOLATED, decided, [spot], **words, spot=_cell(found, spot)))
+        said.append(say("broken", told, Verdict.VIOLATED, decided, [spot], **words, spot=_cell(found, spot), fewer=""))
     if told != sorted(names):
         said += _say_stops(found, sorted(names - {*told}), decided)
     every = {spot: answer_in(found.entries, spot)[0] for spot in found.entries}
@@ -260,7 +261,7 @@ def _say_unstruck(found: Tolerance) -> list[str]:
     for spot, row in sorted(found.entries.items()):
         if never := tuple(dict.fromkeys(name for each in row for name in each.unstruck)):
             cells.setdefault(never, []).append(spot)
-    lines = (("; with ".join(_cell(found, each) for each in spots), never) for never, spots in cells.items())
+    lines = (("; with ".join(map(in_words, spots)), never) for never, spots in cells.items())
     return [f"VACUOUS with {where}: {say_never(never)}." for where, never in lines]
 
 

@@ -1,0 +1,92 @@
+"""Every printed sentence is true: questions drawn by a seed, each line of the screen read from the English by a parser that was
+written by hand, and checked against fresh searches of exactly what it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import neverlost
+from neverlost.reports.wording import sentences
+from tests.support.said import Reader, draw, run, with_few_down
+
+SEED = 20261125
+DRAWN = [draw(Random(f"{SEED}-{number}")) for number in range(300)]
+
+
+def judge(number: int) -> int:
+    """Check every line that a question prints; return how many statements were checked."""
+    status, lines = run(DRAWN[number].arguments)
+    assert status in (0, 12, 13), (DRAWN[number].arguments, lines)
+    reader = Reader(DRAWN[number])
+    reader.read(lines)
+    if any(key.startswith("faults.") for key, _ in DRAWN[number].settings):
+        found = neverlost.check(dict(DRAWN[number].settings), properties=DRAWN[number].names, workers=1)
+        for line in found.cite().splitlines():
+            reader.citation(line)
+    return reader.checked
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_what_is_printed_is_so(number: int) -> None:
+    assert judge(number) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(30, 300))
+def test_what_is_printed_is_so_in_many_more(number: int) -> None:
+    assert judge(number) > 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("broken", "safe up to"), ("cited holds", "cited open"), ("violated", "holds"), ("safe whatever else", "broken")],
+)
+def test_two_templates_that_are_swapped_are_seen(monkeypatch: pytest.MonkeyPatch, one: str, other: str) -> None:
+    """A sentence that says what another means is false, or lacks words: some of the thirty questions shows it."""
+    swapped = dict(sentences.TEMPLATES)
+    swapped[one], swapped[other] = swapped[other], swapped[one]
+    monkeypatch.setattr(sentences, "TEMPLATES", swapped)
+    with pytest.raises((AssertionError, KeyError)):
+        for number in range(30):
+            judge(number)
+
+
+MATRIX = """
+kafka.version = "3.9"
+replication.factor = 2
+bounds.records = 1
+defects = "fixed"
+min.insync.replicas = [1, 2]
+acks = ["1", "all"]
+faults.crash = [0, 1, 2]
+properties = ["acked-never-lost", "stays-writable"]
+"""
+FAILS = {"loses acknowledged records": "acked-never-lost", "stops accepting writes": "stays-writable"}
+
+
+def test_what_a_sweep_says_is_so(tmp_path: Path) -> None:
+    """Of each setting what it survives and what breaks it: how many stops there are, and how many brokers are down at once."""
+    (tmp_path / "matrix.toml").write_text(MATRIX)
+    found, checked = neverlost.sweep(tmp_path / "matrix.toml", workers=1).document, 0
+    base = {"kafka.version": "3.9", "replication.factor": 2, "bounds.records": 1, "defects": "fixed"}
+    for row in found["fault_tolerance"]:
+        setting = tuple((base | row["setting"]).items())
+        for part in row["says"].split("; "):
+            if part.startswith("survives any "):
+                for budget in part.removeprefix("survives any ").removesuffix(", the most that was tried").split(", or any "):
+                    asked = dict((*setting, ("faults.crash", int(budget.split()[0]))))
+                    for name in FAILS.values():
+                        assert neverlost.check(asked, properties=[name], workers=1).verdict == "holds", (row, part)
+                        checked += 1
+                continue
+            said = re.fullmatch(r"(.+?) after (\d) stops? of (?:a broker|brokers)(?: \((\d) down at once\))?", part)
+            assert said is not None, part
+            limits = (*setting, ("faults.crash", int(said[2])))
+            for failure in said[1].split(" and "):
+                assert with_few_down(limits, FAILS[failure], int(said[3] or said[2])), (row, part)
+                checked += 1
+    assert checked >= 6
