@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from neverlost.checker.engine.outcome import Behaviour, Verdict
-from neverlost.checker.questions.sweep.sweep import Sweep
-from neverlost.model.limits import encoded
-from neverlost.model.snapshot import DOWN
-from neverlost.model.system import System
+from neverlost.checker.questions.sweep.sweep import Cell, Sweep, again
+from neverlost.model.limits import AT_ONCE, encoded
+from neverlost.model.system import System, bind
 from neverlost.reports.wording.merged_rows import settings_text
 from neverlost.reports.wording.sentences import PREFIX, Budget, say_survived, sorted_faults
 from neverlost.specs.configuration.keys import shown
@@ -35,16 +34,20 @@ def _survived(sweep: Sweep, setting: Mapping[str, Any], cells: list[int]) -> dic
     safe = _edge([budgets[n] for n in cells if sweep.verdict(n) is Verdict.HOLDS and not sweep.unstruck(n)], largest=True)
     broken: dict[Property, list[Budget]] = {}
     open_ones: list[Budget] = []
-    down: dict[Budget, int] = {}
+    at_once: dict[Budget, int] = {}
     for place, asked in enumerate(each.property for each in sweep.decisions[cells[0]]):
         decided = [(n, sweep.decisions[n][place]) for n in cells]
         for n, trace in ((n, one.trace) for n, one in decided if one.trace is not None):
             faults = sorted_faults(trace.faults(sweep.systems[n]))
             broken.setdefault(asked, []).append(faults)
-            down[faults] = min(down.get(faults, MOST_REPLICAS), most_down(sweep.systems[n], trace))
+            most = find_at_once(sweep.cells[n], sweep.systems[n], trace, asked)
+            if most is not None:
+                at_once[faults] = min(at_once.get(faults, most), most)
         open_ones += [budgets[n] for n, one in decided if one.verdict is Verdict.INCONCLUSIVE]
     fewest = {asked: _edge(every, largest=False) for asked, every in broken.items()}
-    said = say_survived([each.property.name for each in sweep.decisions[cells[0]]], safe, fewest, _edge(open_ones, False), down)
+    said = say_survived(
+        [each.property.name for each in sweep.decisions[cells[0]]], safe, fewest, _edge(open_ones, False), at_once
+    )
     return {
         "setting": {key: shown(value) for key, value in setting.items()},
         "survives": [_shown(each) for each in safe],
@@ -53,14 +56,15 @@ def _survived(sweep: Sweep, setting: Mapping[str, Any], cells: list[int]) -> dic
     }
 
 
-MOST_REPLICAS = 99
-
-
-def most_down(system: System, trace: Behaviour) -> int:
-    """Return how many brokers are down at once in a behaviour, at most."""
-    draw = system.model.portrait
-    drawn = () if draw is None else (draw(system.nested(state)) for state in trace.states)
-    return max((sum(lane.role == DOWN for lane in each.lanes) for each in drawn), default=0)
+def find_at_once(cell: Cell, system: System, trace: Behaviour, broken: Property) -> int | None:
+    """Return the smallest limit of brokers impaired at once under which a counterexample can happen too; None without one."""
+    model, configuration = cell
+    if AT_ONCE not in model.keys:
+        return None
+    for most in range(1, int(configuration["replication.factor"]) + 1):
+        if again(system, trace, bind(model, {**configuration, AT_ONCE: most}), broken) is not None:
+            return most
+    return None
 
 
 def _shown(limits: Budget) -> dict[str, Any]:

@@ -54,7 +54,7 @@ EVENTS = {each.name: (each.one, each.many) for each in faults.FAULTS} | {
 }
 """One event and several, by the kind of fault: how often it happened, not how many brokers suffer at once."""
 
-STOPS = frozenset(each.name for each in faults.FAULTS if each.stops)
+IMPAIRING = frozenset(each.name for each in faults.FAULTS if each.impairs == faults.BROKER)
 ORDER = {name: place for place, name in enumerate(EVENTS)}
 PREFIX = "faults."
 
@@ -126,10 +126,10 @@ def say_survived(
     safe: Sequence[Budget],
     broken: Mapping[Property, Sequence[Budget]],
     undecided: Sequence[Budget],
-    down: Mapping[Budget, int],
+    at_once: Mapping[Budget, int],
 ) -> list[Sentence]:
     """Return what a setting survives: the largest budgets within which all properties hold, the smallest numbers of faults that
-    break each (with so many brokers `down` at once), and what is not decided."""
+    break each (with so many brokers impaired `at_once`), and what is not decided."""
     said, budgets = [], [each for each in safe if each]
     if budgets:
         most = "" if broken or undecided else ", the most that was tried"
@@ -142,7 +142,7 @@ def say_survived(
         alike.setdefault(tuple(fewest), []).append(asked)
     for fewest, several in alike.items():
         failure = " and ".join(each.failure or f"breaks {each.name}" for each in several)
-        words = {"failure": failure, "at": " or ".join(_after(each, down[each]) for each in fewest)}
+        words = {"failure": failure, "at": " or ".join(_after(each, at_once.get(each)) for each in fewest)}
         said.append(Sentence("breaks", tuple(each.name for each in several), Verdict.VIOLATED, fewest, words))
     if undecided:
         at = " or ".join(f"with {fault_words(each)}" if each else "without any fault" for each in undecided)
@@ -150,11 +150,11 @@ def say_survived(
     return said
 
 
-def _after(counts: Budget, down: int) -> str:
-    """Return the faults of a counterexample; of several stops, how many brokers are down at once."""
-    stops = sum(many for name, many in counts if isinstance(many, int) and name in STOPS)
-    at_once = f" ({down} down at once)" if stops > 1 else ""
-    return f"after {fault_words(counts)}{at_once}" if counts else "without any fault"
+def _after(counts: Budget, at_once: int | None) -> str:
+    """Return the faults of a counterexample; of several that impair brokers, how many are impaired at once."""
+    struck = sum(many for name, many in counts if isinstance(many, int) and name in IMPAIRING)
+    impaired = f" ({at_once} impaired at once)" if struck > 1 and at_once is not None else ""
+    return f"after {fault_words(counts)}{impaired}" if counts else "without any fault"
 
 
 def say_left_out(cells: int) -> str:

@@ -10,19 +10,13 @@ import contextlib
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from random import Random
 from typing import Any
 
 import neverlost
-from neverlost.checker.engine.engines.explore import explore
-from neverlost.checker.engine.outcome import Verdict
-from neverlost.checker.engine.search.options import Options
-from neverlost.model.kernel import Action, Clauses
-from neverlost.model.system import bind
 from neverlost.reports import program
-from neverlost.specs.configuration.choose import choose
 from neverlost.specs.properties import properties
 
 KRAFT = (
@@ -334,6 +328,7 @@ FAILURES = {
     "committed-never-lost": "loses committed records",
     "stays-writable": "stops accepting writes",
     "quorum-stays-writable": "stops accepting writes",
+    "quorum-stays-readable": "stops answering reads",
     "log-matching": "lets logs differ below the high watermark",
     "no-global-loss": "loses acknowledged records on every disk",
     "acked-on-min-isr": "has acknowledged records on too few disks",
@@ -407,20 +402,3 @@ def is_no_verdict(line: str) -> bool:
     """Whether a line says nothing about what holds: where settings come from, counts, the steps of a counterexample, advice
     (which has its own tests)."""
     return QUIET.fullmatch(line) is not None and not re.match(r"   0 ", line)
-
-
-def with_few_down(settings: Settings, name: str, most: int) -> bool:
-    """Whether a property is violated in a behaviour in which never more than so many brokers are down at once."""
-    chosen = choose({key: (str(value), "test") for key, value in settings})
-
-    def limited(action: Action) -> Action:
-        def body(k: Any, s: Any, **arguments: int) -> Clauses:
-            down = [k.ite(s.is_running[each], 0, 1) for each in range(s.sizes["replica"])]
-            yield "few are down", sum(down) < most
-            yield from action.body(k, s, **arguments)
-
-        return replace(action, body=body) if action.fault in ("kill", "clean_stop", "lossy_crash", "disk_loss") else action
-
-    model = replace(chosen.model, actions=tuple(map(limited, chosen.model.actions)))
-    options = Options(workers=1, machine_code=False)
-    return explore(bind(model, chosen.configuration), [properties()[name]], options).verdict is Verdict.VIOLATED

@@ -39,7 +39,7 @@ Completed = tuple[dict[str, Any], list[str]]
 OF_A_SEARCH = ("reason", "verdict", "states", "levels", "fired", "never", "depth", "proofs")
 """The places of a cell that a search decides, beside its properties."""
 
-OF_A_PROOF = ("verdict", "obligations", "never", "open", "counterexamples")
+OF_A_PROOF = ("verdict", "obligations", "hint", "never", "open", "counterexamples")
 """The places of a proof that solvers decide: not of what it is, nor which bounds it has."""
 
 AGAIN = "neverlost verify --full derives it"
