@@ -90,3 +90,35 @@ def test_what_a_sweep_says_is_so(tmp_path: Path) -> None:
                 assert neverlost.check(limits, properties=[FAILS[failure]], workers=1).verdict == "violated", (row, part)
                 checked += 1
     assert checked >= 6
+
+
+FLUSHED = """
+kafka.version = "3.9"
+replication.factor = 3
+min.insync.replicas = 2
+bounds.records = 1
+acks = ["1", "all"]
+flush.messages = ["default", "1"]
+faults.lossy_crash = ["any"]
+properties = ["acked-never-lost"]
+"""
+
+
+def test_flushing_makes_one_acknowledgement_no_safe_setting(tmp_path: Path) -> None:
+    """The leader has the record on its disk, loses power before a follower fetched it, and another broker is elected."""
+    (tmp_path / "matrix.toml").write_text(FLUSHED)
+    found = neverlost.sweep(tmp_path / "matrix.toml", workers=1).document
+    said = {row["setting"]["flush.messages"]: row["says"] for row in found["fault_tolerance"] if row["setting"]["acks"] == "1"}
+    assert said["default"] == "loses acknowledged records after 1 lossy crash" and "survives" not in said["1"]
+    assert not any("acks=1" in each for each in found["boundary"][0]["maximal_safe"])
+
+
+def test_the_stops_that_availability_speaks_of_are_not_all_at_once(tmp_path: Path) -> None:
+    """Three replicas, a minimum of two: a record is lost after three stops, of which no three are at once."""
+    (tmp_path / "matrix.toml").write_text(
+        'kafka.version = "3.9"\nreplication.factor = 3\nmin.insync.replicas = 2\nbounds.records = 1\n'
+        'faults.crash = [0, 1, 2, 3]\nproperties = ["acked-never-lost"]\n'
+    )
+    (row,) = neverlost.sweep(tmp_path / "matrix.toml", workers=1).document["fault_tolerance"]
+    said = re.search(r"loses acknowledged records after 3 stops of brokers \((\d) impaired at once\)", row["says"])
+    assert said is not None and int(said[1]) < 3
