@@ -254,3 +254,6 @@ BY_NAME = {each.name: each for each in FAULTS}
 
 MAJORITY_FAULTS = tuple(each for each in FAULTS if each.in_majority)
 """Those that a majority quorum knows."""
+
+HARMLESS = frozenset({("leader_append_retry", "not recognised as a duplicate")})
+"""Guard clauses, by action, with which a protocol lets a fault pass without effect: it strikes all the same."""

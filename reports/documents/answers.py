@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.reports.documents.fault_tolerance import fault_words, sorted_faults
 from neverlost.reports.wording.merged_rows import pluralize
-from neverlost.specs.properties import properties
+from neverlost.reports.wording.sentences import say_never, what_happened
 
 ORDER = ("violated", "inconclusive", "holds")
 """Verdicts from bad to good."""
@@ -95,14 +94,16 @@ def cause(cell: Cell) -> str:
     _, broken = shortest(cell)
     if broken is not None:
         return f"{broken['name']}: {what_happened(broken['name'], broken['faults'])}"
-    return str(cell.get("reason") or "") if cell["verdict"] == "inconclusive" else ""
+    if cell["verdict"] == "inconclusive":
+        return str(cell.get("reason") or "")
+    return say_never(list(dict.fromkeys(name for each in cell["properties"] for name in list_unstruck(cell, each))))
 
 
-def what_happened(name: str, faults: Mapping[str, int]) -> str:
-    """Return what a violated property means and the faults that it takes, such as `loses acknowledged records after 1 kill`."""
-    failure = properties()[name].failure if name in properties() else ""
-    after = fault_words(sorted_faults(faults))
-    return f"{failure or 'is broken'} {f'after {after}' if after else 'without any fault'}"
+def list_unstruck(cell: Cell, entry: Mapping[str, Any]) -> list[str]:
+    """Return the allowed faults that never struck though a property holds; what holds then says nothing about them."""
+    if entry["verdict"] != "holds":
+        return []
+    return list(entry.get("never") or (cell.get("never") or {}).get("faults", ()))
 
 
 def brief_settings(cell: Cell) -> str:
@@ -128,6 +129,7 @@ def remedy_lines(remedy: Mapping[str, Any]) -> list[str]:
     else:
         bugs = "as Kafka is designed; bugs of this release lose records all the same"
         lines = [f"{remedy['request']} (verified{', ' + bugs if remedy['only_as_designed'] else ''})."]
+        lines += [f"Gains: {remedy['gains']}."] if remedy.get("gains") else []
         lines += [f"Costs: {'; '.join(remedy['drawbacks'])}."] if remedy["drawbacks"] else []
         if remedy["holds_as_designed"]:
             lines.append(f"Your settings are right without it: this Kafka loses it by {names}.")

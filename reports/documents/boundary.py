@@ -42,13 +42,15 @@ def rank(key: str, value: Any) -> Any:
 
 
 class Boundary:
-    """The verdicts on one property over a matrix."""
+    """The verdicts on one property over a matrix.  A cell that holds while an allowed fault never struck bounds nothing."""
 
     def __init__(self, matrix: Matrix, sweep: Sweep, place: int) -> None:
         self.matrix, self.sweep, self.place = matrix, sweep, place
         self.rows = [{key: each.coordinates.get(key) for key in matrix.varying} for each in matrix.cells]
         self.every = values_of(self.rows)
-        self.verdicts = [decisions[place].verdict for decisions in sweep.decisions]
+        verdicts = [decisions[place].verdict for decisions in sweep.decisions]
+        self.vacuous = [n for n, each in enumerate(verdicts) if each is Verdict.HOLDS and sweep.unstruck(n)]
+        self.verdicts = [Verdict.INCONCLUSIVE if n in self.vacuous else each for n, each in enumerate(verdicts)]
         self.numbers = {tuple(row.values()): number for number, row in enumerate(self.rows)}
         self.orders = {key: self._order(key) for key in matrix.varying}
 
@@ -169,6 +171,7 @@ class Boundary:
                 "terms": [" and ".join(map(str, term)) for term in rule.terms],
                 "atoms": rule.size,
                 "cells": decided,
+                "vacuous": len(self.vacuous),
                 "smallest": rule.smallest,
                 "proved": rule.proved,
             },

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import neverlost
+from neverlost.checker.engine.coverage import cover
 from neverlost.checker.engine.digest import model_digest
 from neverlost.checker.engine.outcome import Counts, Finding, JobsDone, Outcome, worst
 from neverlost.checker.questions.question_id import question_id
@@ -92,7 +93,8 @@ def levels(growth: Sequence[tuple[int, int]]) -> dict[str, list[int]]:
 
 def document(outcome: Outcome) -> dict[str, Any]:
     """Return the result document of a search of one configuration."""
-    return shared_fields(outcome) | cell_fields(outcome, 0)
+    found = shared_fields(outcome) | cell_fields(outcome, 0)
+    return found if outcome.engine.startswith("z3") else found | {"never": cover(outcome).document()}
 
 
 def with_traces(document: dict[str, Any], saved: Mapping[str, str]) -> dict[str, Any]:

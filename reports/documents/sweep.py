@@ -11,7 +11,7 @@ from typing import Any
 
 import neverlost
 from neverlost.checker.engine.digest import model_digest
-from neverlost.checker.engine.outcome import worst
+from neverlost.checker.engine.outcome import Verdict, worst
 from neverlost.checker.questions.question_id import question_id
 from neverlost.checker.questions.sweep.sweep import Exploration, Sweep
 from neverlost.reports.documents.boundary import Boundary
@@ -43,6 +43,8 @@ def cell_document(matrix: Matrix, sweep: Sweep, number: int, traces: Mapping[tup
         found["notices"] = [each.document() for each in matrix.cells[number].notices]
     for each in decisions:
         entry: dict[str, Any] = {"name": each.property.name, "verdict": str(each.verdict), "how": each.how}
+        if each.verdict is Verdict.HOLDS and sweep.unstruck(number):
+            entry["never"] = list(sweep.unstruck(number))
         if each.source is not None:
             entry["from"] = question_id(*sweep.cells[each.source], [one.property.name for one in decisions])
         if each.trace is not None:
@@ -107,6 +109,7 @@ def _search(search: Exploration) -> dict[str, Any]:
         "cells": len(search.cells),
         "states": count_fields(search.counts),
         "levels": levels(search.growth),
+        "never": list(search.never),
         "seconds": round(search.seconds, 3),
         "reason": search.reason,
     }

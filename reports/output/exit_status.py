@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from neverlost.checker.engine.outcome import Outcome
+    from neverlost.checker.questions.tolerance.tolerance import CellVerdict
 
 HOLDS = 0
 VIOLATED = 12
@@ -28,6 +29,19 @@ def of_outcomes(outcomes: Iterable[Outcome]) -> int:
     if broken:
         return VIOLATED if SAFETY in broken else UNAVAILABLE
     return INCONCLUSIVE if any(each.verdict is Verdict.INCONCLUSIVE for each in outcomes) else HOLDS
+
+
+def of_verdicts(found: Iterable[CellVerdict]) -> int:
+    """Return the status of verdicts of a tolerance table: a violated safety property before any other, and those before
+    undecided ones."""
+    from neverlost.checker.engine.outcome import Verdict
+    from neverlost.specs.property import SAFETY
+
+    found = list(found)
+    broken = {each.property.kind for each in found if each.verdict is Verdict.VIOLATED}
+    if broken:
+        return VIOLATED if SAFETY in broken else UNAVAILABLE
+    return INCONCLUSIVE if any(each.verdict is Verdict.INCONCLUSIVE for each in found) else HOLDS
 
 
 def of_words(says: Iterable[str]) -> int:

@@ -21,7 +21,7 @@ def verdict_lines(document: Mapping[str, Any]) -> list[str]:
     """Return the verdicts of a result, a line each: the verdict, the property, and the configuration if there are several."""
     cells = document.get("cells", [document])
     return [
-        verdict_line(each["verdict"], each["name"] + (f" ({_subject(cell)})" if len(cells) > 1 else ""))
+        verdict_line(each["verdict"], each["name"] + (f" ({_subject(cell)})" if len(cells) > 1 else "")) + _vacuous(cell, each)
         for cell in cells
         for each in cell["properties"]
     ]
@@ -30,6 +30,15 @@ def verdict_lines(document: Mapping[str, Any]) -> list[str]:
 def verdict_line(verdict: str | None, name: str) -> str:
     """Return a verdict with its subject as a line; None counts as undecided."""
     return f"{(verdict or 'undecided').upper():12} {name}"
+
+
+def _vacuous(cell: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+    """Return what a verdict says nothing about, to append to its line."""
+    from neverlost.reports.documents.answers import list_unstruck
+    from neverlost.reports.wording.sentences import say_never
+
+    never = say_never(list_unstruck(cell, entry))
+    return f" (VACUOUS: {never})" if never else ""
 
 
 def _subject(cell: Mapping[str, Any]) -> str:

@@ -18,9 +18,8 @@ from neverlost.reports.counterexample.frames import Timelines
 from neverlost.reports.counterexample.saved import SavedCounterexamples
 from neverlost.reports.counterexample.space_time import STYLE as SPACE_TIME_STYLE
 from neverlost.reports.documents import measurements
-from neverlost.reports.documents.answers import group_by_answer, notices_of, remedy_lines
+from neverlost.reports.documents.answers import group_by_answer, list_unstruck, notices_of, remedy_lines
 from neverlost.reports.documents.answers import list_topics as listed
-from neverlost.reports.documents.fault_tolerance import fault_words, sorted_faults
 from neverlost.reports.documents.ledger_file import read_ledger
 from neverlost.reports.documents.sweep import tolerance_lines
 from neverlost.reports.page.drawing import STYLE, embed, standalone
@@ -31,6 +30,7 @@ from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import pluralize, settings_text
 from neverlost.reports.wording.provenance import assumed_lines
 from neverlost.reports.wording.provenance import notice_sentence as sentence_of
+from neverlost.reports.wording.sentences import cite_verdict, say_never
 from neverlost.specs.configuration.choose import chosen_of
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults
 from neverlost.specs.properties import properties
@@ -233,23 +233,24 @@ def cite(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mapping[st
     commit = f" (commit {about['commit'][:12]}{'-dirty' * about['commit'].endswith('-dirty')})" if about.get("commit") else ""
     stamp = f"neverlost {about.get('version', '')}{commit}, {cell.get('id')}"
     stamp += _agreed(cell)
+    is_proof = about.get("method") == "induction"
+    said = f"{off}{cite_verdict(entry, is_proof)}"
     if entry["verdict"] == "violated":
-        faults = fault_words(sorted_faults(entry["faults"])) or "no fault"
         found = f"found among {counts}; " if counts else ""
         left = entry.get("trap")
         stuck = f"; without a further fault {left['states']:,} states follow, none of them as wanted" if left else ""
         again = f" ({found}re-executed step by step{stuck})"
-        return (
-            f"{off}{entry['name']} is violated in {pluralize(entry['steps'], 'step')} with {faults}{again}: {where}. [{stamp}]"
-        )
-    if entry["verdict"] == "holds" and about.get("method") == "induction":
+        return f"{said}{again}: {where}. [{stamp}]"
+    never = say_never(list_unstruck(cell, entry))
+    never = f"; {never}" if never else ""
+    if entry["verdict"] == "holds" and is_proof:
         free = [beyond for each in about.get("proofs", ()) if each["property"] == entry["name"] for beyond in each["unbounded"]]
         known = ledger.describe_bounds(free, {**cell["config"], **cell["bounds"]})
-        return f"{off}{entry['name']} is proved by induction{known}: {where}. [{stamp}]"
+        return f"{said}{known}{never}: {where}. [{stamp}]"
     if entry["verdict"] == "holds":
-        return f"{off}{entry['name']} holds in every reachable state{f' ({counts})' if counts else ''}: {where}. [{stamp}]"
+        return f"{said}{f' ({counts})' if counts else ''}{never}: {where}. [{stamp}]"
     reason = about.get("reason") or "the search was cut short"
-    return f"{off}{entry['name']} is undecided ({reason}): {where}. [{stamp}]"
+    return f"{said} ({reason}): {where}. [{stamp}]"
 
 
 def _agreed(cell: Mapping[str, Any]) -> str:

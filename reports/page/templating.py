@@ -8,6 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from neverlost.checker.engine.host.visible import plain_markdown
 from neverlost.reports.wording.merged_rows import where_violated
+from neverlost.reports.wording.sentences import say_left_out
 
 
 def page_templates() -> Environment:
@@ -19,7 +20,7 @@ def page_templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["where"] = where_violated
+    found.filters |= {"where": where_violated, "left_out": say_left_out}
     return found
 
 

@@ -172,6 +172,7 @@ class Result(Answer):
     states: States | None = None
     levels: Mapping[str, Sequence[int]] = field(default_factory=dict, repr=False)
     fired: Mapping[str, int] = field(default_factory=dict, repr=False)
+    never: Mapping[str, Sequence[str] | None] = field(default_factory=dict, repr=False)
     seconds: float = 0.0
     peak_memory_bytes: int = 0
     version: str | None = None

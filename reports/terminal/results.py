@@ -14,14 +14,15 @@ from rich.padding import Padding
 from rich.segment import Segment
 from rich.text import Text
 
+from neverlost.checker.engine.coverage import Coverage, cover, list_possible_actions
 from neverlost.checker.engine.host.visible import visible
 from neverlost.checker.engine.outcome import Behaviour, Outcome, Verdict
 from neverlost.model.kernel import Configuration
 from neverlost.model.system import System
-from neverlost.reports.documents.answers import what_happened
 from neverlost.reports.request.inputs import KafkaFilesWarning
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import pluralize
+from neverlost.reports.wording.sentences import say_never, say_verdict
 from neverlost.specs.configuration.choose import Chosen, broker_names
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.defects import DEFECTS, FIXES
@@ -79,16 +80,29 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen
         line = Text()
         line.append(f"{finding.verdict.upper():12}", STYLES[finding.verdict])
         line.append(f" {finding.property.name}: ", "bold")
-        if finding.trace is None:
-            line.append(finding.property.says)
-        else:
-            line.append(what_happened(finding.property.name, finding.trace.faults(outcome.system)))
+        faults = None if finding.trace is None else finding.trace.faults(outcome.system)
+        line.append(str(say_verdict(finding.property, finding.verdict, faults)))
+        if finding.trace is not None:
             line.append(f" ({pluralize(len(finding.trace.steps), 'step')})", "dim")
         out.print(line)
         if finding.trace is not None and finding.property.kind == RECOVERY:
             show_trap(out, outcome.system, finding.trace)
     if outcome.findings and is_without_faults(configuration):
         out.print(Text(NOTHING_FAILS, "yellow"))
+    if outcome.findings and not outcome.engine.startswith("z3"):
+        show_coverage(out, cover(outcome, number), outcome.system)
+
+
+def show_coverage(out: Console, found: Coverage, system: System) -> None:
+    """Print which allowed faults never struck, and how many actions never happened."""
+    if found.faults:
+        out.print(Text(f"VACUOUS: {say_never(found.faults)}", "bold yellow"))
+    parts = [f"not seen yet: {', '.join(found.open)}"] if found.open else []
+    if found.actions is not None:
+        every = list_possible_actions(system)
+        parts += [f"{len(found.actions)} of {len(every)} actions never happened (--json lists them)"] if found.actions else []
+    if parts:
+        out.print(Text("; ".join(parts), "dim"))
 
 
 def _show_brokers(out: Console, chosen: Chosen) -> None:

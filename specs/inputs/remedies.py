@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
+from neverlost.model.faults import OF_RACKS
 from neverlost.model.kraft.mechanisms import NEWEST, parsed, version_text
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.defects import DEFECTS, Defect
@@ -30,15 +31,27 @@ OUTSIDE = "start.outside_isr"
 """How many replicas are outside the ISR now: no setting, but what an operator sees to first."""
 
 FLUSH = "flush.messages"
+IDEMPOTENCE, COMMIT, RACKS = "enable.idempotence", "consumer.commit", "broker.rack"
+OF_PROPERTIES: Mapping[str, Mapping[str, str]] = {
+    "exactly-once": {IDEMPOTENCE: "true"},
+    "no-duplicates": {IDEMPOTENCE: "true"},
+    "at-least-once": {COMMIT: "after-processing"},
+    "at-most-once": {COMMIT: "before-processing"},
+}
+"""What clients set that matters for some properties only, with the value that helps each."""
+
 OF_TOPICS = (LEAST, "unclean.leader.election.enable", FLUSH)
 """What `kafka-configs.sh` changes of a topic."""
 
 COST = {
     OUTSIDE: 0,
     "acks": 1,
+    IDEMPOTENCE: 1,
+    COMMIT: 1,
     "unclean.leader.election.enable": 1,
     LEAST: 2,
     ELR: 4,
+    RACKS: 6,
     FACTOR: 8,
     FLUSH: 16,
     VERSION: 16,
@@ -52,6 +65,8 @@ DRAWBACKS = {
     FLUSH: "an fsync for every batch; measure before you use it",
     FACTOR: "partitions have to be reassigned, and each copy takes its disk",
     "acks": "the producer waits for the ISR",
+    IDEMPOTENCE: "brokers remember each producer's last batches",
+    RACKS: "partitions have to be reassigned, and replication goes from rack to rack",
     "unclean.leader.election.enable": "a partition whose ISR is gone stays offline until one of its members is back",
     VERSION: "an upgrade of every broker",
 }
@@ -73,9 +88,10 @@ class Command:
         return {"line": self.line, "where": self.where}
 
 
-def candidates(chosen: Chosen) -> list[Changes]:
-    """Sets of changes to try, the smallest change first and those that flush last; none makes a setting less safe."""
-    single = list(_single(chosen))
+def candidates(chosen: Chosen, names: Iterable[str] = ()) -> list[Changes]:
+    """Sets of changes to try for these properties: those that flush last, else one change before two, and the cheapest first;
+    none makes a setting less safe."""
+    single = [*_single(chosen), *_of_properties(chosen, names)]
     found = [
         {key: value for change in several for key, value in change.items()}
         for count in range(1, MOST_AT_ONCE + 1)
@@ -85,7 +101,7 @@ def candidates(chosen: Chosen) -> list[Changes]:
     factor, acks = int(chosen.configuration[FACTOR]), str(chosen.configuration.get("acks"))
     return sorted(
         (each for each in found if _makes_sense(each, acks)),
-        key=lambda each: (FLUSH in each, cost(each, factor), int(each.get(LEAST, "0"))),
+        key=lambda each: (FLUSH in each, len(each), cost(each, factor), int(each.get(LEAST, "0"))),
     )
 
 
@@ -138,8 +154,10 @@ def _written(value: object) -> str:
 
 
 def _makes_sense(changes: Changes, acks: str) -> bool:
-    """Return an upgrade only with what it brings, and every record on a disk only where it is acknowledged by the ISR."""
-    return not (VERSION in changes and ELR not in changes) and (FLUSH not in changes or changes.get("acks", acks) == "all")
+    """Return an upgrade only with what it brings; and idempotence, and every record on a disk, only where it is acknowledged by
+    the ISR."""
+    is_alone = {FLUSH, IDEMPOTENCE} & changes.keys() and changes.get("acks", acks) != "all"
+    return not (VERSION in changes and ELR not in changes) and not is_alone
 
 
 def _single(chosen: Chosen) -> Iterable[Changes]:
@@ -162,6 +180,16 @@ def _single(chosen: Chosen) -> Iterable[Changes]:
             yield {VERSION: version_text(NEWEST)}
     if now.get(FLUSH) == "default":
         yield {FLUSH: "1"}
+
+
+def _of_properties(chosen: Chosen, names: Iterable[str]) -> Iterable[Changes]:
+    """Yield what clients can change for these properties, and another rack for each replica where racks may fail."""
+    now = chosen.configuration
+    wanted = {(key, value) for name in names for key, value in OF_PROPERTIES.get(name, {}).items() if key in now}
+    yield from ({key: value} for key, value in sorted(wanted) if _written(now[key]) != value)
+    racks = now.get(RACKS, ())
+    if len(set(racks)) < len(racks) and any(now.get(each.key) for each in OF_RACKS):
+        yield {RACKS: ",".join("abcdefg"[: len(racks)])}
 
 
 def is_upgrade(changes: Changes) -> bool:
@@ -200,6 +228,14 @@ def commands(chosen: Chosen, changes: Changes) -> list[Command]:
         setting = chosen.settings.get("acks")
         where = setting.where if setting is not None and setting.how == Origin.FILE else "every producer's configuration"
         found.append(Command(f"acks={changes['acks']}", where))
+    if IDEMPOTENCE in changes:
+        found.append(Command(f"{IDEMPOTENCE}={changes[IDEMPOTENCE]}", "every producer's configuration"))
+    if COMMIT in changes:
+        after = changes[COMMIT].partition("-")[0]
+        found.append(Command(f"# the consumer commits an offset {after} it processes the record", "every consumer's code"))
+    if RACKS in changes:
+        plan = f"kafka-reassign-partitions.sh {SERVER} --execute --reassignment-json-file plan.json"
+        found.append(Command(f"{plan}  # with each replica in another rack"))
     if VERSION in changes:
         found.append(Command(f"# upgrade to Kafka {changes[VERSION]}"))
     if ELR in changes:

@@ -168,8 +168,8 @@ records = 1
     matrix: Matrix = parse_matrix("test", text, "test.toml", {})
     says = {line["setting"]["min.insync.replicas"]: line["says"] for line in describe_tolerance(matrix, swept(matrix))}
     assert says == {
-        1: "survives any 1 broker down; stops accepting writes at 2 brokers down",
-        2: "stops accepting writes at 1 broker down",
+        1: "survives any 1 stop of a broker; stops accepting writes after 2 stops of brokers (2 impaired at once)",
+        2: "stops accepting writes after 1 stop of a broker",
     }
 
 

@@ -210,3 +210,12 @@ def test_where_nothing_may_fail_no_unreachable_state_is_shown() -> None:
     done = prove(*settings, "--property", "acked-never-lost", "--method", "induction")
     assert done.returncode == 20 and "a counterexample to induction" not in done.stdout
     assert "nothing may fail here" in done.stdout and "neverlost check visits every state and decides it" in done.stdout
+
+
+def test_a_proof_that_does_not_close_as_shipped_says_why() -> None:
+    """The fifth example of the guide: the lemmas are about Kafka as designed, which the bugs of a release break."""
+    asked = ["prove", "--method", "induction", "--set", "model=kraft-elr", "--set", "min.insync.replicas=2"]
+    done = neverlost(*asked, "--set", "faults.lossy_crash=1", "--property", "acked-never-lost")
+    assert done.returncode == 20
+    (last,) = [line for line in done.stdout.splitlines() if line.startswith("inconclusive: ")]
+    assert "the written lemmas are about Kafka as designed" in last and "--set defects=fixed" in last

@@ -14,12 +14,12 @@ import pytest
 
 import neverlost
 from neverlost.checker.engine.engines.memory import MemorySearch
+from neverlost.checker.engine.outcome import EngineError, Verdict
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, fault_budgets
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.tolerance.api import ToleranceSubject
-from neverlost.reports.questions.verify import verify
+from neverlost.reports.wording.sentences import say
 from neverlost.reports.wording.table_words import LOST, OK, STOPS
-from tests.support.forger import asking
 from tests.support.program import neverlost as program
 
 PAIR: dict[str, Any] = {
@@ -198,39 +198,67 @@ def test_check_without_faults_answers_the_same() -> None:
 
 
 OF_THREE = ("--set", "kafka.version=3.9", "--set", "min.insync.replicas=2", "--set", "bounds.records=1")
-REFUSED = "a table of what is survived speaks of lost records; ask for acked-never-lost or committed-never-lost, or limit"
 
 
 @pytest.mark.parametrize("command", ["tolerance", "check"])
-@pytest.mark.parametrize("name", ["stays-writable", "log-matching"])
-def test_a_property_of_which_the_sentences_do_not_speak_is_refused(command: str, name: str) -> None:
-    done = program(command, *OF_THREE, "--set", "defects=fixed", "--property", name)
-    assert (done.returncode, done.stdout) == (64, "")
-    assert done.stderr.startswith(f"neverlost: --property {name}: {REFUSED}") and done.stderr.count("\n") == 1
+def test_a_table_of_writes_speaks_of_writes(command: str) -> None:
+    """With three replicas and a minimum of two, writes stop once two are impaired; of records nothing was asked."""
+    done = program(command, *OF_THREE, "--set", "defects=fixed", "--property", "stays-writable")
+    assert done.returncode == 0 and "record is lost" not in done.stdout and "LOST" not in done.stdout
+    says = [each for each in done.stdout.splitlines() if each.startswith("Writes ") and "if " not in each]
+    assert says == [
+        "Writes do not stop with 1 broker out and none that loses data.",
+        "Writes do not stop with 1 broker that loses data.",
+        "Writes stop with 2 brokers out and none that loses data.",
+        "Writes stop with 1 broker that loses data and 1 other out.",
+        "Writes stop with 2 brokers that lose data together.",
+    ]
+
+
+def test_a_table_of_any_property_speaks_of_it_by_its_name_and_words(tmp_path: Path) -> None:
+    """On the screen, on the page, in Markdown and in JSON; and what is sealed is what was asked."""
+    given = [part for key, value in PAIR.items() for part in ("--set", f"{key}={value}")]
+    done = program("tolerance", *given, "--property", "log-matching", "--out", str(tmp_path))
+    holds = "log-matching holds while at most 2 brokers at a time lose data, however often and however many others are slow"
+    assert done.returncode == 0 and "LOST" not in done.stdout and "record is lost" not in done.stdout
+    assert "log-matching: two replicas agree at every offset below both high watermarks" in done.stdout.splitlines()
+    for name in ("report.md", "report.html", "result.json"):
+        text = (tmp_path / name).read_text()
+        assert holds in text and "record is lost" not in text and "LOST" not in text, name
+    assert program("verify", str(tmp_path)).returncode == 0
 
 
 @pytest.mark.parametrize(
-    "given",
+    ("more", "name", "sentence", "status"),
     [
-        {"min.insync.replicas": 2, "acks": "min.insync.replicas", "election.policy": "longest-log"},
-        {"replication.factor": 2, "min.insync.replicas": 2},
+        ({"min.insync.replicas": 2}, "isr-at-least-minimum", "isr-at-least-minimum can be violated with 1 broker out", 0),
+        (
+            {"min.insync.replicas": 1, "acks": "min.insync.replicas", "election.policy": "longest-log"},
+            "acked-visible",
+            "acked-visible can be violated with no fault.",
+            12,
+        ),
     ],
 )
-def test_what_is_not_a_loss_is_not_called_one_from_python(given: dict[str, Any]) -> None:
-    """Not visible yet, or an ISR below the minimum: nothing is lost."""
-    name = "acked-visible" if "acks" in given else "isr-at-least-minimum"
-    with pytest.raises(neverlost.InputError, match=f"^--property {name}: "):
-        neverlost.tolerance({"kafka.version": "3.9", "bounds.records": 1} | given, properties=["acked-never-lost", name])
+def test_what_is_not_a_loss_is_not_called_one(more: dict[str, Any], name: str, sentence: str, status: int) -> None:
+    """An ISR below the minimum, or a record that is not visible yet: nothing is lost.  The status is that of no fault."""
+    given = [part for key, value in (PAIR | more).items() for part in ("--set", f"{key}={value}")]
+    done = program("check", *given, "--property", name)
+    assert done.returncode == status and "LOST" not in done.stdout and "can be lost" not in done.stdout
+    assert any(each.startswith(sentence) for each in done.stdout.splitlines())
 
 
-def test_a_bundle_that_asks_for_such_a_property_does_not_verify(tmp_path: Path) -> None:
-    """A table of another property beside the sentences about lost records is not sealed."""
-    neverlost.tolerance(PAIR, properties=["acked-never-lost"], out=tmp_path)
-    forged = asking(dict(verify.open_bundle(str(tmp_path))), lambda one: one["arguments"].update(properties=["log-matching"]))
-    for name, content in forged.items():
-        (tmp_path / name).write_bytes(content)
-    done = program("verify", str(tmp_path))
-    assert (done.returncode, done.stdout) == (64, "") and f"--property log-matching: {REFUSED}" in done.stderr
+def test_a_sentence_that_no_verdict_bears_out_cannot_be_made(pair: neverlost.ToleranceResult) -> None:
+    (table,) = pair.tables
+    bad = dict.fromkeys(table.entries, Verdict.VIOLATED)
+    with pytest.raises(EngineError, match="no verdict bears out"):
+        say("safe whatever else", ["acked-never-lost"], Verdict.HOLDS, bad, [FaultBudget(0, 0)])
+
+
+def test_records_alone_are_never_ok_where_all_members_are_stopped() -> None:
+    """Nothing is lost where nothing runs; `ok` is said only where writes were asked about, and go on."""
+    (table,) = neverlost.tolerance({"model": "majority", "replication.factor": 3}, properties=["acked-never-lost"]).tables
+    assert describe.cell_answer(table, FaultBudget(0, 3)) == ("not lost", None)
 
 
 ENOUGH = "Brokers that are slow, cut off or stopped are enough to lose a record: no disk has to fail."

@@ -7,6 +7,7 @@ replayed on ints and looked up among the reachable states.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from typing import Any
 
 import z3
 
+from neverlost.checker.engine.coverage import Coverage, list_possible_actions, list_unstruck
 from neverlost.checker.engine.digest import lemma_digest
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.host.processes import INTERRUPTED, Send, run
@@ -49,6 +51,10 @@ ONE_CHOICE = 30.0
 """How long one question with quantifiers goes on.  Units: seconds."""
 SHOWN = 8
 """How many counterexamples to induction are looked up."""
+
+
+NOTHING_ASKED = Coverage()
+"""The coverage of a proof that was not complete."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,7 @@ class Proof:
     solver: str = ""
     seed: int = SEED
     leaves: str | None = None
+    coverage: Coverage = NOTHING_ASKED
 
     @property
     def is_complete(self) -> bool:
@@ -328,7 +335,46 @@ def prove(
     for each in refuted:
         _replay(proof, each)
     left = _compute_left(effort, proof.seconds)
+    if proof.is_complete and not isinstance(reading, ParametricEncoding):
+        return replace(proof, coverage=_cover(system, reading, replace(effort, seconds=min(left or ALL_GUARDS, ALL_GUARDS))))
     return _look_up(proof, refuted, left) if look_up and refuted and not proof.is_interrupted else proof
+
+
+ONE_GUARD, ALL_GUARDS = 5.0, 60.0
+"""How long it is asked whether a step, and whether every action, can be taken.  Units: seconds."""
+
+
+def _cover(system: System, reading: Reading, effort: ProofBudget) -> Coverage:
+    """Return the allowed faults and the actions that no state with all lemmas allows: what a proof says of them is vacuous.
+    What is not known within the time is `open`."""
+    tasks: dict[str, list[ProofTask]] = {}
+    for task in (each for each in reading.tasks() if each.step is not None):
+        tasks.setdefault(task.label.partition("(")[0], []).append(task)
+    names = [name for name in list_possible_actions(system) if name in tasks]
+    said = dict.fromkeys(names, z3.unknown)
+    jobs = [(reading, tasks[name]) for name in names]
+    with contextlib.suppress(KeyboardInterrupt):
+        for message in run(_can_be_taken, jobs, effort.workers, effort.seconds, effort.memory_bytes):
+            if message.kind == "result":
+                said[names[message.job]] = {"sat": z3.sat, "unsat": z3.unsat}.get(str(message.value), z3.unknown)
+    never = tuple(name for name in names if said[name] == z3.unsat)
+    possible = [name for name in names if said[name] != z3.unsat]
+    faults = list_unstruck(system, possible)
+    open_ones = tuple(name for name in list_unstruck(system, [each for each in names if said[each] == z3.sat]))
+    return Coverage(faults, never, tuple(name for name in open_ones if name not in faults))
+
+
+def _can_be_taken(send: Send, reading: Reading, tasks: Sequence[ProofTask]) -> str:
+    """Return `sat` if a state with all lemmas allows one of the steps, `unsat` if none does."""
+    found = {"unsat"}
+    for task in tasks:
+        solver = _make_solver(reading.solvers[0], SEED, ONE_GUARD)
+        solver.add(*reading.premises(task))
+        answer = str(solver.check())
+        if answer == "sat":
+            return answer
+        found.add(answer)
+    return "unknown" if "unknown" in found else "unsat"
 
 
 def choose_reading(system: System, lemmas: Sequence[Lemma], goal: Property) -> Reading:

@@ -14,6 +14,14 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
+from neverlost.checker.engine.coverage import (
+    Coverage,
+    cover,
+    list_allowed_faults,
+    list_unstruck,
+    list_unused_actions,
+    look_for_strikes,
+)
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.host import interrupts
 from neverlost.checker.engine.outcome import (
@@ -51,7 +59,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Exploration:
-    """One exploration that decided several cells."""
+    """One exploration that decided several cells; `never` are the actions that happened in none of them."""
 
     model: str
     cells: tuple[int, ...]
@@ -60,11 +68,13 @@ class Exploration:
     reason: str | None
     peak_memory_bytes: int
     growth: tuple[tuple[int, int], ...] = ()
+    never: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep found.  `systems[i]` is cell `i` alone; `distinct[i]` its states where a search was complete."""
+    """What a sweep found.  `systems[i]` is cell `i` alone; `distinct[i]` its states where all holds, `coverage[i]` what never
+    happened where anything holds."""
 
     cells: tuple[Cell, ...]
     systems: tuple[System, ...]
@@ -72,6 +82,11 @@ class Sweep:
     searches: tuple[Exploration, ...]
     distinct: tuple[int | None, ...]
     seconds: float
+    coverage: tuple[Coverage, ...]
+
+    def unstruck(self, cell: int) -> tuple[str, ...]:
+        """Return the faults that a cell allows and that never struck: what holds there says nothing about them."""
+        return self.coverage[cell].faults
 
     @property
     def is_interrupted(self) -> bool:
@@ -124,6 +139,7 @@ class Sweeper:
         self.systems = tuple(bind(model, configuration) for model, configuration in self.cells)
         self.decided: list[dict[str, Decision]] = [{} for _ in self.cells]
         self.distinct: list[int | None] = [None] * len(self.cells)
+        self.coverage = [Coverage()] * len(self.cells)
         self.searches: list[Exploration] = []
 
     def run(self) -> Sweep:
@@ -138,7 +154,8 @@ class Sweeper:
             self._share(first, others)
         decisions = tuple(tuple(each[asked.name] for asked in self.properties) for each in self.decided)
         seconds = time.monotonic() - started
-        return Sweep(self.cells, self.systems, decisions, tuple(self.searches), tuple(self.distinct), seconds)
+        found = tuple(self.searches), tuple(self.distinct)
+        return Sweep(self.cells, self.systems, decisions, *found, seconds, tuple(self.coverage))
 
     def _twins(self) -> list[list[int]]:
         """Cells whose systems are the same."""
@@ -158,7 +175,9 @@ class Sweeper:
 
     def _share(self, first: int, others: Sequence[int]) -> None:
         for other in others:
-            self.distinct[other] = self.distinct[first]
+            self.distinct[other], self.coverage[other] = self.distinct[first], self.coverage[first]
+            if list_allowed_faults(self.cells[other][1]) != list_allowed_faults(self.cells[first][1]):
+                self.coverage[other] = look_for_strikes(self.systems[other])
             self.decided[other] = {name: replace(each, how=SAME, source=first) for name, each in self.decided[first].items()}
 
     def _decide(self, members: list[int], started: float) -> None:
@@ -219,6 +238,7 @@ class Sweeper:
                 outcome.reason,
                 outcome.peak_memory_bytes,
                 outcome.growth,
+                list_unused_actions(outcome),
             )
         )
         if outcome.reason == "interrupted":
@@ -236,12 +256,22 @@ class Sweeper:
             for each in asked:
                 self.decided[cell][each.name] = Decision(each, Verdict.INCONCLUSIVE, EXPLORED)
 
+    def _cover(self, system: System, shared: Outcome) -> Coverage:
+        """Return the coverage of a cell whose search was complete: from what the shared search never did, from the first
+        states, or from a search of its own."""
+        never, seen = list_unstruck(system, shared.fired), look_for_strikes(system)
+        if set(seen.open) <= set(never):
+            return Coverage((*seen.faults, *seen.open))
+        return cover(explore(system, (), replace(self.options, state_dir=None, resume=False)))
+
     def _note(self, chosen: list[int], outcome: Outcome) -> None:
         for finding in outcome.findings:
             cell = chosen[finding.configuration]
             decision = Decision(finding.property, finding.verdict, EXPLORED, finding.trace)
             self.decided[cell][finding.property.name] = decision
         for place, cell in enumerate(chosen):
+            if any(each.verdict is Verdict.HOLDS for each in self.decided[cell].values()):
+                self.coverage[cell] = self._cover(self.systems[cell], outcome)
             if all(each.verdict is Verdict.HOLDS for each in self.decided[cell].values()):
                 self.distinct[cell] = outcome.distinct_by_configuration[place]
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from neverlost.checker.engine.coverage import look_for_strikes
 from neverlost.checker.engine.host import interrupts
 from neverlost.checker.engine.outcome import Behaviour, Verdict
 from neverlost.checker.engine.search.options import Options, Reporter
@@ -31,7 +32,8 @@ Known = Callable[[Model, Configuration, Sequence[Property]], list[tuple[Verdict,
 class CellVerdict:
     """The verdict on one property at one spot; `steps` of a shortest counterexample, which a search has at hand as `trace`.
 
-    `is_interrupted` says that an interrupt ended the search that would have decided more.
+    `is_interrupted` says that an interrupt ended the search that would have decided more; `unstruck` are the allowed faults
+    that never struck, though the property holds: the verdict says nothing about them.
     """
 
     property: Property
@@ -40,6 +42,7 @@ class CellVerdict:
     source: str
     trace: Behaviour | None = None
     is_interrupted: bool = False
+    unstruck: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,8 +111,11 @@ def decided(
     for number, (model, configuration) in enumerate(cells):
         found = known(model, configuration, properties) if known is not None else None
         if found is not None:
-            pairs = zip(properties, found, strict=True)
-            entries[number] = tuple(CellVerdict(each, verdict, steps, ATLAS) for each, (verdict, steps) in pairs)
+            unstruck = look_for_strikes(bind(model, configuration)).faults
+            entries[number] = tuple(
+                CellVerdict(each, verdict, steps, ATLAS, unstruck=unstruck if verdict is Verdict.HOLDS else ())
+                for each, (verdict, steps) in zip(properties, found, strict=True)
+            )
     left = [number for number in range(len(cells)) if number not in entries]
     if interrupts.have_come():
         undecided = tuple(CellVerdict(each, Verdict.INCONCLUSIVE, None, SEARCH, is_interrupted=True) for each in properties)
@@ -118,7 +124,7 @@ def decided(
         from neverlost.checker.questions.sweep.sweep import Sweeper
 
         sweep = Sweeper([cells[number] for number in left], properties, options, (), engine, reporter).run()
-        for number, decisions in zip(left, sweep.decisions, strict=True):
+        for place, (number, decisions) in enumerate(zip(left, sweep.decisions, strict=True)):
             entries[number] = tuple(
                 CellVerdict(
                     each.property,
@@ -127,6 +133,7 @@ def decided(
                     SEARCH,
                     each.trace,
                     sweep.is_interrupted,
+                    sweep.unstruck(place) if each.verdict is Verdict.HOLDS else (),
                 )
                 for each in decisions
             )

@@ -1,22 +1,31 @@
 """Advice for a violated configuration: the smallest change of its settings with which everything that was asked holds.  Every
 change is decided as the configuration itself was or, where bugs of the release lose whatever is set, as Kafka is designed; a
-change that could not be decided is not advised, and for several topics none that flushes every record."""
+change that could not be decided is not advised, and for several topics none that flushes every record.  Nor is one that
+leaves a loss beside the asked faults: any number of them, of as many brokers, and one broker out (as Kafka is designed)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from neverlost.checker.engine.coverage import cover
 from neverlost.checker.engine.outcome import Outcome, Verdict, worst
 from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.question_id import question_id
-from neverlost.checker.questions.tolerance.tolerance import CellVerdict
+from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
+from neverlost.checker.questions.tolerance.tolerance import CellVerdict, Tolerance
+from neverlost.model.faults import BROKER, FAULTS, Fault
+from neverlost.model.kernel import Configuration
+from neverlost.model.system import bind
+from neverlost.reports.questions.tolerance import document as describe_tables
+from neverlost.reports.wording.sentences import RECORDS
 from neverlost.specs.configuration.choose import Chosen, change_settings
-from neverlost.specs.defects import Defect
+from neverlost.specs.defects import DEFECTS, Defect
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs import remedies
 from neverlost.specs.inputs.remedies import Changes, Command
+from neverlost.specs.properties import list_defined, properties
 from neverlost.specs.property import Property
 
 MOST_TRIED = 24
@@ -26,6 +35,7 @@ SECONDS_EACH = 30.0
 """How long one change may take; one that takes longer is not advised."""
 
 Key = tuple[str, tuple[tuple[str, Any], ...]]
+FindTable = Callable[[Chosen], Tolerance | None]
 Decide = Callable[[Chosen, Sequence[Property]], Outcome]
 DecideAll = Callable[[Sequence[Chosen], Sequence[Property]], Sequence[Sequence[CellVerdict]]]
 
@@ -48,12 +58,14 @@ class Remedy:
     undecided: int = 0
     only_as_designed: bool = False
     request: str = ""
+    gains: str = ""
 
     def document(self) -> dict[str, Any]:
         """Return the remedy for a result document: the changes, and the changed configuration that was decided."""
         found: dict[str, Any] = {
             "says": self.says,
             "changes": dict(self.changes),
+            "gains": self.gains,
             "drawbacks": list(self.drawbacks),
             "commands": [each.document() for each in self.commands],
             "tried": self.tried,
@@ -85,8 +97,8 @@ class Advisor:
     """Finds remedies with `decide`, which decides one configuration, and `decide_all`, which decides several at once; each
     configuration is decided once."""
 
-    def __init__(self, decide: Decide, decide_all: DecideAll) -> None:
-        self._decide, self._decide_all = decide, decide_all
+    def __init__(self, decide: Decide, decide_all: DecideAll, table: FindTable) -> None:
+        self._decide, self._decide_all, self._table = decide, decide_all, table
         self._known: dict[Key, Outcome] = {}
         self._tried: dict[Key, Outcome] = {}
 
@@ -95,28 +107,79 @@ class Advisor:
         settings at their safest together do not help, only upgrades are tried further; where none does, what helps as
         designed.  Unless it `is_one` topic, none that flushes every record."""
         self._tried.clear()
-        possible = [each for each in remedies.candidates(chosen) if remedies.is_possible(chosen, each)]
+        names = [each.name for each in asked]
+        possible = [each for each in remedies.candidates(chosen, names) if remedies.is_possible(chosen, each)]
         todo = [each for each in possible if is_one or remedies.FLUSH not in each][:MOST_TRIED]
         plain = [each for each in todo if not remedies.is_upgrade(each)]
         if len(plain) > 1 and self._holds(chosen, remedies.strongest(plain), asked) is None:
             todo = [each for each in todo if remedies.is_upgrade(each)]
-        found = next(((changes, *held) for changes in todo if (held := self._holds(chosen, changes, asked))), None)
+        found = next(((changes, *held) for changes in todo if (held := self._mends(chosen, changes, asked))), None)
         designed, defects = self._as_designed(chosen, asked)
         only_as_designed = found is None and not designed and bool(remedies.defects_in(chosen))
         if only_as_designed and chosen.configuration.get(remedies.FIXED) == "shipped":
             mended = ((each, {**each, remedies.FIXED: "fixed"}) for each in plain)
             found = next(
-                ((each, *held) for each, and_mended in mended if (held := self._holds(chosen, and_mended, asked))), None
+                ((each, *held) for each, and_mended in mended if (held := self._mends(chosen, and_mended, asked))), None
             )
         tried, undecided = len(self._tried), sum(each.reason is not None for each in self._tried.values())
         if found is None:
             return Remedy(tried, holds_as_designed=designed, defects=defects, undecided=undecided)
         changes, new, outcome = found
-        drawbacks = tuple(remedies.drawbacks(changes, int(chosen.configuration[remedies.FACTOR])))
+        gains, drawbacks = self._weigh(chosen, changes)
         commands = tuple(remedies.commands(chosen, changes))
         request = remedies.request(changes, chosen.configuration)
         rest = (commands, designed, defects, undecided, only_as_designed, request)
-        return Remedy(tried, changes, drawbacks, new, outcome, *rest)
+        return Remedy(tried, changes, drawbacks, new, outcome, *rest, gains)
+
+    def _mends(self, chosen: Chosen, changes: Changes, asked: Sequence[Property]) -> tuple[Chosen, Outcome] | None:
+        """Return the changed configuration with its outcome if everything holds in it, no allowed fault of it never struck, and
+        its table of lost records has no loss beside the asked faults."""
+        held = self._holds(chosen, changes, asked)
+        if held is None or cover(held[1]).faults or not self._is_safe_beside(held[0]):
+            return None
+        return held
+
+    def _is_safe_beside(self, chosen: Chosen) -> bool:
+        """Whether, as Kafka is designed, no record is lost within the numbers of brokers that the asked faults strike, whatever
+        the number of faults, nor with one broker out.  What is not decided is not safe."""
+        now, keys = chosen.configuration, chosen.model.keys
+        if not set(AXES) <= set(keys):
+            return True
+        losing = [each for each in FAULTS if each.loses_data and each.impairs == BROKER and now.get(each.key)]
+        out = [each for each in FAULTS if not each.loses_data and each.impairs == BROKER and now.get(each.key)]
+        most, lost = int(now[remedies.FACTOR]), _count_struck(losing, now)
+        spots = {FaultBudget(min(lost, most), min(_count_struck(out, now), most - min(lost, most))), FaultBudget(0, 1)}
+        calm = {each.key: 0 for each in FAULTS if each.key in now}
+        designed = {each.mechanism.key: True for each in DEFECTS if each.mechanism.key in now}
+        base = {**now, **calm, **designed, "defects": "fixed", "bounds.records": 1} if "defects" in now else {**now, **calm}
+        cells = [{**base, **each.limits} for each in sorted(spots)]
+        kind = losing[0].key if len(losing) == 1 else AXES[0]
+        for cell in cells:
+            tries = [cell] if kind == AXES[0] or not cell[AXES[0]] else [cell, {**cell, AXES[0]: 0, kind: cell[AXES[0]]}]
+            if not any(self._keeps_records(replace(chosen, configuration=each)) for each in tries):
+                return False
+        return True
+
+    def _keeps_records(self, chosen: Chosen) -> bool:
+        try:
+            configuration = chosen.configuration
+            if chosen.model.contradiction(configuration) is not None:
+                return False
+            asked = [properties()[name] for name in list_defined(bind(chosen.model, configuration), RECORDS)]
+            (found,) = self._decide_all([replace(chosen, configuration=configuration)], asked)
+        except InputError:
+            return False
+        return all(each.verdict is Verdict.HOLDS for each in found)
+
+    def _weigh(self, chosen: Chosen, changes: Changes) -> tuple[str, tuple[str, ...]]:
+        """Return what a change gains and costs: by the tables of before and after where both are known, else its drawbacks."""
+        factor = int(chosen.configuration[remedies.FACTOR])
+        usual = tuple(remedies.drawbacks(changes, factor))
+        tables = [self._table(each) for each in (chosen, change_settings(chosen, changes))]
+        if tables[0] is None or tables[1] is None:
+            return "", usual
+        said = describe_tables.advice(changes, tables[0], tables[1])
+        return said.gains, said.costs
 
     def _as_designed(self, chosen: Chosen, asked: Sequence[Property]) -> tuple[bool, tuple[Defect, ...]]:
         """Decide the configuration with every known defect mended, and list the defects that suffice if mended alone."""
@@ -140,3 +203,12 @@ class Advisor:
         outcome = self._tried[key] = self._known[key]
         verdict = worst((each.verdict for each in outcome.findings), outcome.reason)
         return (new, outcome) if verdict is Verdict.HOLDS else None
+
+
+def _count_struck(kinds: Sequence[Fault], configuration: Configuration) -> int:
+    """Return how many brokers the asked faults may strike at once; more than there are where there is no limit."""
+    limits = [configuration[each.key] for each in kinds]
+    return sum(each if isinstance(each, int) else MANY if each.at_once is None else each.at_once for each in limits)
+
+
+MANY = 99

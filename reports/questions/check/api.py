@@ -13,19 +13,21 @@ from neverlost.checker.engine.host.whole_files import writable_directory
 from neverlost.checker.engine.outcome import Outcome, Verdict, worst
 from neverlost.checker.engine.search.options import Reporter
 from neverlost.checker.questions.atlas import lookup
+from neverlost.checker.questions.atlas.index import shipped
 from neverlost.checker.questions.tolerance import tolerance
-from neverlost.checker.questions.tolerance.tolerance import CellVerdict
+from neverlost.checker.questions.tolerance.tolerance import CellVerdict, Tolerance
 from neverlost.model.system import System
 from neverlost.reports.bundle import question, seal, stored_levels
 from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import result as describe_outcome
 from neverlost.reports.questions.check.advice import SECONDS_EACH, Advisor, Remedy
+from neverlost.reports.questions.tolerance.api import RECORDS, Tables
 from neverlost.reports.request.inputs import describe_subject, make_labels, read_configurations, select_topics
 from neverlost.reports.request.keywords import Checking, Resumable, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Result, States, verdicts
-from neverlost.specs.configuration.choose import Chosen, choose, read_given, read_settings
+from neverlost.specs.configuration.choose import Chosen, change_settings, choose, read_given, read_settings
 from neverlost.specs.errors import InputError
 from neverlost.specs.properties import choose_properties, require_fields
 from neverlost.specs.property import Property
@@ -186,9 +188,19 @@ def _find_remedies(
 
     def decide_all(several: Sequence[Chosen], asked: Sequence[Property]) -> Sequence[Sequence[CellVerdict]]:
         cells = [(each.model, each.configuration) for each in several]
-        return tolerance.decided(cells, asked, short.options(), request.engine, progress)
+        atlas = shipped()
+        known = None if atlas is None else lambda *one: lookup.answers(atlas, *one)
+        return tolerance.decided(cells, asked, short.options(), request.engine, progress, known)
 
-    advisor = Advisor(decide, decide_all)
+    def find_table(chosen: Chosen) -> Tolerance | None:
+        calm = {name: "0" for name, value in chosen.configuration.items() if name.startswith("faults.") and value}
+        tables = Tables(None, short, progress, shipped())
+        try:
+            return tables.of(change_settings(chosen, calm | {RECORDS: "1"}), {}, known_only=True)
+        except InputError:
+            return None
+
+    advisor = Advisor(decide, decide_all, find_table)
     broken = [
         number
         for number, each in enumerate(outcomes)

@@ -10,6 +10,9 @@ from neverlost.checker.engine.proof.bounded_search import BoundedResult
 from neverlost.checker.engine.proof.induction import KINDS, Proof, ReachabilityCheck
 from neverlost.model.system import System
 from neverlost.reports.documents import result
+from neverlost.reports.wording.merged_rows import pluralize
+from neverlost.specs.defects import DEFECTS
+from neverlost.specs.lemmas import find_lemmas
 
 
 def _weaknesses(system: System) -> dict[str, list[str]]:
@@ -44,8 +47,11 @@ def induction_document(proofs: Sequence[Proof]) -> dict[str, Any]:
         "; ".join(dict.fromkeys(each.reason for each in proofs if each.reason)) or None,
         engine=first.engine,
     )
+    document = result.document(merged)
+    for each, entry in zip(proofs, document["properties"], strict=True):
+        entry |= {"never": list(each.coverage.faults)} if each.coverage.faults else {}
     return (
-        result.document(merged)
+        document
         | _weaknesses(first.system)
         | {
             "method": "induction",
@@ -63,6 +69,8 @@ def _proof(proof: Proof) -> dict[str, Any]:
         "unbounded": list(proof.unbounded),
         "lemmas": [{"name": each.name, "says": each.says, "why": each.why} for each in proof.lemmas],
         "obligations": len(proof.answers),
+        "hint": say_hint(proof),
+        "never": proof.coverage.document(),
         "open": [
             {"kind": each.task.kind, "step": each.task.label, "goal": each.goal, "answer": each.answer, "reason": each.reason}
             for each in proof.open
@@ -70,6 +78,18 @@ def _proof(proof: Proof) -> dict[str, Any]:
         "seconds": {kind: round(proof.seconds_of(kind), 3) for kind in KINDS},
         "counterexamples": [_looked(proof, each) for each in proof.looked],
     }
+
+
+def say_hint(proof: Proof) -> str:
+    """Return why no written lemmas cover a configuration with known bugs, and what decides it; else an empty text."""
+    configuration = proof.system.configurations[0]
+    bugs = [each.name for each in DEFECTS if configuration.get(each.mechanism.key) is False]
+    if proof.verdict is not Verdict.INCONCLUSIVE or not bugs or find_lemmas(proof.system, proof.goal.name):
+        return ""
+    return (
+        f"the written lemmas are about Kafka as designed, and this one has {pluralize(len(bugs), 'known bug')}: ask again with "
+        "--set defects=fixed, or have neverlost check decide what the bugs do"
+    )
 
 
 def _looked(proof: Proof, looked: ReachabilityCheck) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from neverlost.checker.engine.outcome import Behaviour, EngineError, Outcome
 from neverlost.checker.engine.proof.bounded_search import BoundedResult
 from neverlost.checker.engine.proof.induction import KINDS, ObligationAnswer, Proof
 from neverlost.reports.counterexample.timeline import Timeline, timeline
+from neverlost.reports.questions.prove.document import say_hint
 from neverlost.reports.terminal import results as terminal
 from neverlost.reports.terminal.counterexample import show_timeline
 from neverlost.specs.configuration.keys import is_without_faults, shown
@@ -61,6 +62,7 @@ def show_proofs(proofs: Sequence[Proof]) -> None:
     out = terminal.console()
     for proof in proofs:
         terminal.show_outcome(out, proof.outcome)
+        terminal.show_coverage(out, proof.coverage, proof.system)
         times = ", ".join(f"{kind} {proof.seconds_of(kind):.1f} s" for kind in KINDS)
         proved = sum(1 for each in proof.answers if each.answer == "proved")
         out.print(f"{proved} of {len(proof.answers)} obligations proved for {_scope(proof)}: {times}")
@@ -72,7 +74,8 @@ def show_proofs(proofs: Sequence[Proof]) -> None:
         _show_shortest(proof.outcome)
         out.print(Text(f"{proof.solver}, seed {proof.seed}, {proof.seconds:.1f} s", style="dim"))
         if proof.reason:
-            out.print(Text(f"inconclusive: {proof.reason}{VISITED if is_calm else ''}", style="bold yellow"))
+            more = "; ".join(filter(None, [proof.reason, say_hint(proof)]))
+            out.print(Text(f"inconclusive: {more}{VISITED if is_calm else ''}", style="bold yellow"))
 
 
 def _scope(proof: Proof) -> str:

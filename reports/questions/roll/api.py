@@ -114,7 +114,9 @@ class _StopVerdicts:
         known = None if atlas is None else lambda *one: lookup.answers(atlas, *one)
         found = decided(list(questions.values()), asked, request.options(), request.engine, progress, known)
         self._words = {
-            key: tolerance_document.answer_text(*tolerance_document.combine(entries))
+            key: UNDECIDED
+            if any(each.unstruck for each in entries)  # a stop that never happens is not known to be safe
+            else tolerance_document.answer_text(*tolerance_document.combine(entries))
             for key, entries in zip(questions, found, strict=True)
         }
 

@@ -9,11 +9,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from neverlost.reports.documents.answers import general_notices
+from neverlost.reports.documents.answers import general_notices, list_unstruck
 from neverlost.reports.documents.sweep import tolerance_lines
 from neverlost.reports.terminal.results import show_settings
 from neverlost.reports.wording.merged_rows import faults_text, pluralize, value_text, where_violated
 from neverlost.reports.wording.provenance import notice_sentence, source
+from neverlost.reports.wording.sentences import say_left_out, say_never
 
 STYLES = {"holds": "green", "violated": "bold red", "inconclusive": "yellow"}
 
@@ -42,9 +43,12 @@ def show(out: Console, found: Mapping[str, Any], most: int = 60) -> None:
     counts, searches = found["verdicts"], found["searches"]
     distinct = sum(each["states"]["distinct"] for each in searches)
     kind = "orbits" if found["symmetry"] else "states"
-    out.print(
-        f"{len(cells)} cells: {counts['holds']} hold, {counts['violated']} violated, {counts['inconclusive']} inconclusive"
-    )
+    vacuous = sum(any(list_unstruck(cell, each) for each in cell["properties"]) for cell in cells)
+    hold = f"{counts['holds']} hold" + (f" ({vacuous} of them vacuous)" if vacuous else "")
+    out.print(f"{len(cells)} cells: {hold}, {counts['violated']} violated, {counts['inconclusive']} inconclusive")
+    never = sorted({name for cell in cells for each in cell["properties"] for name in list_unstruck(cell, each)})
+    if never:
+        out.print(Text(f"VACUOUS where it holds: {say_never(never)} in {pluralize(vacuous, 'cell')}", "bold yellow"))
     how = ", ".join(f"{count} {name}" for name, count in found["decided_by"].items())
     out.print(Text(f"verdicts: {how}; {len(searches)} searches, {distinct:,} distinct {kind}, {found['seconds']:.1f} s", "dim"))
     show_settings(out, found["sources"])
@@ -64,6 +68,8 @@ def show_boundary(out: Console, found: Mapping[str, Any], most: int = 12) -> Non
         proof = "" if rule["proved"] else " (NOT proved equal to the matrix)"
         head = f"In these {pluralize(rule['cells'], 'cell')} {each['property']} is violated "
         out.print(Text.assemble((head, "bold"), (where_violated(rule), "bold red"), (f"{smallest}{proof}", "dim")))
+        if rule.get("vacuous"):
+            out.print(Text(f"  {say_left_out(rule['vacuous'])}", "yellow"))
         for exception in each["exceptions"][:most]:
             out.print(Text(f"  not safer: {exception['says']}", "yellow"))
         if len(each["exceptions"]) > most:

@@ -314,16 +314,10 @@ class Tables:
         return describe.count_losses(table)
 
     def asked(self, chosen: Chosen) -> list[Property]:
-        """Return the properties that a table decides.  Errors: `InputError` for a property that a table cannot show."""
+        """Return the properties that a table decides.  Errors: `InputError` for a property that the model does not define."""
         system = bind(chosen.model, chosen.configuration)
         asked = choose_properties(chosen.model, self.names or list_defined(system, describe.OF_TABLES))
         require_fields(system, asked)
-        others = [each.name for each in asked if each.name not in describe.OF_TABLES]
-        if others or not any(each.kind == SAFETY for each in asked):
-            raise InputError(
-                f"--property {(others or [asked[0].name])[0]}: a table of what is survived speaks of lost records; ask for "
-                f"{' or '.join(describe.ASKED[:2])}, or limit faults, such as check --set faults.lossy_crash=1"
-            )
         return asked
 
     def _known(self) -> Known | None:
@@ -380,7 +374,7 @@ def _find_advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[reme
     """Find the cheapest change of settings with which more brokers are needed for a loss or, where none is, with which fewer
     cells lose a record, among changes whose table the atlas knows."""
     lost, danger, second = describe.count_losses(table), describe.danger(table.entries), None
-    for changes in remedies.candidates(chosen):
+    for changes in remedies.candidates(chosen, tables.names or ()):
         if "flush.messages" in changes or not remedies.is_possible(chosen, changes):
             continue
         try:

@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.outcome import EngineError, Verdict, worst
 from neverlost.checker.questions.atlas.lookup import read_by_questions
 from neverlost.checker.questions.question_id import question_id
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import ATLAS, LEFT_OUT, CellVerdict, Tolerance
+from neverlost.model.any_number import AnyNumber
 from neverlost.model.faults import FAULTS, OUT
 from neverlost.model.kernel import Configuration
 from neverlost.model.kraft.mechanisms import Mechanism
 from neverlost.model.limits import AT_ONCE
 from neverlost.reports.wording.merged_rows import pluralize
-from neverlost.reports.wording.table_words import LOST, OK, QUORUM, STOPS, UNDECIDED
+from neverlost.reports.wording.sentences import (
+    ACKED,
+    COMMITTED,
+    RECORDS,
+    WRITES,
+    Sentence,
+    fault_words,
+    say,
+    say_never,
+    sorted_faults,
+)
+from neverlost.reports.wording.table_words import BROKEN, HOLDS, KEPT, LOST, OK, QUORUM, SAFE, STOPS, UNDECIDED
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.defects import DEFECTS, Defect
 from neverlost.specs.inputs import remedies
-from neverlost.specs.property import AVAILABILITY, SAFETY
+from neverlost.specs.property import SAFETY
 
-ACKED, COMMITTED = "acked-never-lost", "committed-never-lost"
 ASKED = (ACKED, COMMITTED, "stays-writable")
 """What is asked about a partition of Kafka: lost records, and writes that stop."""
 
-OF_TABLES = (*ASKED, "quorum-stays-writable")
-"""What the sentences of a table can speak of."""
+OF_TABLES = (*RECORDS, *WRITES)
+"""What one table shows together; any other property has a table of its own."""
 
 
 OFFLINE, REFUSES, MOVING, LAST, BEHIND = (
@@ -49,33 +60,68 @@ def answer_in(entries: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultB
     """Return the verdict of a cell, given the entries of its table.  A record that is lost with fewer faults is lost here too;
     in how many steps is unknown (None) if this cell was not decided."""
     says, steps = combine(entries[spot])
-    if says == UNDECIDED and any(combine(each)[0] == LOST for other, each in entries.items() if other.is_within(spot)):
-        return LOST, None
+    worse = {combine(each)[0] for other, each in entries.items() if other.is_within(spot)} & {LOST, BROKEN}
+    if says == UNDECIDED and worse:
+        return LOST if LOST in worse else BROKEN, None
     return says, steps
 
 
 def combine(entries: Sequence[CellVerdict]) -> tuple[str, int | None]:
-    """Combine verdicts into one word of the table, with the steps of the shortest loss."""
-    lost = [each for each in entries if each.property.kind == SAFETY and each.verdict is Verdict.VIOLATED]
+    """Combine verdicts into one word of the table, with the steps of the shortest loss or violation.  A cell is `ok` only where
+    writes were asked about and go on."""
+    broken = [each for each in entries if each.verdict is Verdict.VIOLATED]
+    lost = [each for each in broken if each.property.kind == SAFETY]
+    names = {each.property.name for each in entries}
     if lost:
-        return LOST, min((each.steps for each in lost if each.steps is not None), default=None)
+        word = LOST if any(each.property.name in RECORDS for each in lost) else BROKEN
+        return word, min((each.steps for each in lost if each.steps is not None), default=None)
     if any(each.property.kind == SAFETY and each.verdict is Verdict.INCONCLUSIVE for each in entries):
         return UNDECIDED, None
-    if any(each.property.kind == AVAILABILITY and each.verdict is Verdict.VIOLATED for each in entries):
-        return STOPS, None
+    if broken:
+        return STOPS if names & {*WRITES} else BROKEN, None
     if any(each.verdict is Verdict.INCONCLUSIVE for each in entries):
         return UNDECIDED, None
-    return OK, None
+    return OK if names & {*WRITES} else KEPT if names <= {*RECORDS} else HOLDS, None
+
+
+def list_aspects(found: Tolerance) -> list[Tolerance]:
+    """Return the tables that are shown of one: of lost records and of writes together, and of any other property by itself."""
+    names = [each.property.name for each in next(iter(found.entries.values()))]
+    main = [each for each in names if each in OF_TABLES]
+    return [restrict(found, each) for each in (main, *([name] for name in names if name not in OF_TABLES)) if each]
+
+
+def restrict(found: Tolerance, names: Collection[str]) -> Tolerance:
+    """Return the table with the verdicts on these properties alone."""
+    rows = {spot: tuple(each for each in row if each.property.name in names) for spot, row in found.entries.items()}
+    return replace(found, entries=rows)
+
+
+def get_main(found: Tolerance) -> Tolerance | None:
+    """Return the table of lost records and writes; None where neither was asked about."""
+    first = list_aspects(found)[0]
+    return first if names_of(first) <= {*OF_TABLES} else None
+
+
+def names_of(found: Tolerance) -> set[str]:
+    """Return the properties that a table decides."""
+    return {each.property.name for each in next(iter(found.entries.values()))}
+
+
+def title(found: Tolerance) -> str:
+    """Return what a table is about, where that is not lost records and writes: the property and what it says."""
+    (first, *_) = next(iter(found.entries.values()))
+    return "" if first.property.name in OF_TABLES else f"{first.property.name}: {first.property.says}"
 
 
 def count_losses(found: Tolerance) -> int:
-    """Count the cells in which a record can be lost, or nothing is decided."""
-    return sum(cell_answer(found, spot)[0] in (LOST, UNDECIDED) for spot in found.entries)
+    """Count the cells in which a record can be lost (or a property is violated), or nothing is decided."""
+    return sum(cell_answer(one, spot)[0] not in SAFE for one in list_aspects(found)[:1] for spot in one.entries)
 
 
 def is_decided(found: Tolerance) -> bool:
     """Whether every cell of a table is decided."""
-    return all(cell_answer(found, spot)[0] != UNDECIDED for spot in found.entries)
+    return all(cell_answer(one, spot)[0] != UNDECIDED for one in list_aspects(found) for spot in one.entries)
 
 
 def cell_text(found: Tolerance, spot: FaultBudget) -> str:
@@ -113,37 +159,113 @@ def row_words(found: Tolerance, losing: int) -> list[str]:
 
 
 def sentences(found: Tolerance) -> list[str]:
-    """Return the boundaries of the table as sentences that a design review can cite; each names the faults that it is about."""
-    replicas = most_impaired(found)
-    says = {spot: cell_answer(found, spot)[0] for spot in found.entries}
-    safe = [spot for spot in sorted(says) if says[spot] in (OK, STOPS)]
-    whole = [
-        losing
-        for losing in range(replicas + 1)
-        if all(FaultBudget(losing, out) in safe for out in range(replicas + 1 - losing))
-    ]
-    most = next((losing - 1 for losing in range(replicas + 2) if losing not in whole), replicas)
-    lines = [_safe_sentence(most, found)] if most >= 0 else []
-    if any(says[FaultBudget(0, out)] == LOST for out in range(replicas + 1)):
-        lines = [f"Brokers that are {_out(found)} are enough to lose a record: no disk has to fail."]
-    for losing in range(most + 1, replicas + 1):
-        outs = [spot.out for spot in safe if spot.losing == losing]
-        if len(outs) > (losing == 0) and outs == list(range(len(outs))):
-            most_out = max(outs)
-            lines.append(
-                f"Nothing {_record_kind(found)} is lost with {in_words(FaultBudget(losing, most_out))}"
-                + (", or fewer." if most_out > 1 else ".")
-            )
-    lines += [f"A record can be lost with {in_words(spot)}." for spot in minimal(says, {LOST})]
-    stops = [spot for spot in minimal(says, {*says.values()} - {OK}) if says[spot] == STOPS]
-    lines += [f"Writes stop with {in_words(spot)}: producers get NotEnoughReplicas, and nothing is lost." for spot in stops]
-    lines += [f"Not decided: {in_words(spot)}." for spot in minimal(says, {UNDECIDED})]
+    """Return the boundaries of the tables as sentences that a design review can cite; each names its property and faults."""
+    lines = [str(each) for one in list_aspects(found) for each in _say_boundaries(one)]
     if any(each.verdict is Verdict.INCONCLUSIVE and each.source == ATLAS for row in found.entries.values() for each in row):
         lines.append("What is not decided has too many states for the atlas; --again searches for it, as long as that takes.")
-    return lines
+    return lines + _say_unstruck(found)
 
 
-def minimal(says: Mapping[FaultBudget, str], wanted: Collection[str]) -> list[FaultBudget]:
+def _say_boundaries(found: Tolerance) -> list[Sentence]:
+    """Return the sentences about one table: what holds whatever else happens, the most that holds, the least that does not."""
+    names, replicas = names_of(found), most_impaired(found)
+    told = sorted(names & {*RECORDS}) or sorted(names)
+    decided = {spot: _verdict_on(found, spot, told) for spot in found.entries}
+    words = _words(told)
+    safe = [spot for spot in sorted(decided) if decided[spot] is Verdict.HOLDS]
+    rows = {losing: [spot for spot in sorted(decided) if spot.losing == losing] for losing in range(replicas + 1)}
+    most = next((losing - 1 for losing, row in rows.items() if not {*row} <= {*safe}), replicas)
+    said: list[Sentence] = []
+    if most >= 0 and not _left_unstruck(found, covered := [spot for spot in safe if spot.losing <= most]):
+        data = {"data": _at_most(most), "out": _out(found) + _beside(found)}
+        said.append(say("safe whatever else", told, Verdict.HOLDS, decided, covered, **words, **data))
+    without_disk = [spot for spot in rows[0] if decided[spot] is Verdict.VIOLATED]
+    if without_disk and without_disk[0].out:
+        out = _out(found) + (f"{_beside(found)}," if found.more else "")
+        said.append(say("without a disk", told, Verdict.VIOLATED, decided, without_disk[:1], **words, out=out))
+    for losing in range(most + 1, replicas + 1):
+        row = [spot for spot in safe if spot.losing == losing]
+        is_run = [spot.out for spot in row] == list(range(len(row)))
+        if len(row) > (losing == 0) and is_run and not _left_unstruck(found, row):
+            fewer = ", or fewer" if row[-1].out > 1 else ""
+            said.append(say("safe up to", told, Verdict.HOLDS, decided, row, **words, spot=_cell(found, row[-1]), fewer=fewer))
+    for spot in minimal(decided, {Verdict.VIOLATED}):
+        said.append(say("broken", told, Verdict.VIOLATED, decided, [spot], **words, spot=_cell(found, spot), fewer=""))
+    if told != sorted(names):
+        said += _say_stops(found, sorted(names - {*told}), decided)
+    every = {spot: answer_in(found.entries, spot)[0] for spot in found.entries}
+    for spot in minimal(every, {UNDECIDED}):
+        open_ones = {each: Verdict.INCONCLUSIVE for each, word in every.items() if word == UNDECIDED}
+        of = "" if names <= {*OF_TABLES} else f" of {', '.join(sorted(names))}"
+        said.append(say("open", names, Verdict.INCONCLUSIVE, open_ones, [spot], of=of, spot=_cell(found, spot)))
+    return said
+
+
+def _say_stops(found: Tolerance, names: Sequence[str], kept: Mapping[FaultBudget, Verdict]) -> list[Sentence]:
+    """Return where writes stop first, and that nothing is lost there."""
+    says = {spot: answer_in(found.entries, spot)[0] for spot in found.entries}
+    stops = [spot for spot in minimal(says, {*says.values()} - {OK}) if says[spot] == STOPS]
+    decided = {spot: _verdict_on(found, spot, names) for spot in stops}
+    words = {**_words(names), "kept": f", and nothing {_record_kind(found)} is lost"}
+    if any(kept[spot] is not Verdict.HOLDS for spot in stops):
+        raise EngineError("writes that stop are said to lose nothing where a record is lost")
+    return [say("writes stop", names, Verdict.VIOLATED, decided, [spot], spot=_cell(found, spot), **words) for spot in stops]
+
+
+def _verdict_on(found: Tolerance, spot: FaultBudget, names: Collection[str]) -> Verdict:
+    """Return the verdict on some properties together: violated also where fewer faults violate them."""
+    within = [row for at, row in restrict(found, names).entries.items() if at.is_within(spot)]
+    if any(each.verdict is Verdict.VIOLATED for row in within for each in row):
+        return Verdict.VIOLATED
+    return worst(each.verdict for each in found.entries[spot] if each.property.name in names)
+
+
+def _words(names: Collection[str]) -> dict[str, str]:
+    """Return how these properties hold and are broken, in words."""
+    if {*names} & {*RECORDS}:
+        kind = "acknowledged" if ACKED in names else "committed"
+        broken = "A record can be lost" if ACKED in names else "A committed record can be lost"
+        lose = "lose a record" if ACKED in names else "lose a committed record"
+        kept = {"keeps": f"No {kind} record is lost", "keeps_all": f"Nothing {kind} is lost"}
+        return kept | {"breaks": broken, "break_it": lose}
+    if {*names} & {*WRITES}:
+        go_on = dict.fromkeys(("keeps", "keeps_all"), "Writes do not stop")
+        return go_on | {"breaks": "Writes stop", "break_it": "stop the writes"}
+    (name,) = names
+    kept = dict.fromkeys(("keeps", "keeps_all"), f"{name} holds")
+    return kept | {"breaks": f"{name} can be violated", "break_it": f"violate {name}"}
+
+
+def _beside(found: Tolerance) -> str:
+    """Return which other faults every cell of a table allows, in words."""
+    counts = sorted_faults({name: limit for name, limit in found.more.items() if limit})
+    words = [("any " if isinstance(limit, AnyNumber) else "at most ") + fault_words(((name, limit),)) for name, limit in counts]
+    return f", beside {' and '.join(words)}" if words else ""
+
+
+def _cell(found: Tolerance, spot: FaultBudget) -> str:
+    """Return what a cell allows, with the other faults that every cell does."""
+    beside = _beside(found)
+    return (in_words(spot) if spot != FaultBudget(0, 0) or not beside else "no broker out and none that loses data") + beside
+
+
+def _left_unstruck(found: Tolerance, spots: Sequence[FaultBudget]) -> set[str]:
+    """Return the faults that struck in none of these cells: a sentence about the cells would say nothing about them."""
+    never = [{name for each in found.entries[spot] for name in each.unstruck} for spot in spots]
+    return set.intersection(*never) if never else set()
+
+
+def _say_unstruck(found: Tolerance) -> list[str]:
+    """Return in which cells an allowed fault never struck."""
+    cells: dict[tuple[str, ...], list[FaultBudget]] = {}
+    for spot, row in sorted(found.entries.items()):
+        if never := tuple(dict.fromkeys(name for each in row for name in each.unstruck)):
+            cells.setdefault(never, []).append(spot)
+    lines = (("; with ".join(map(in_words, spots)), never) for never, spots in cells.items())
+    return [f"VACUOUS with {where}: {say_never(never)}." for where, never in lines]
+
+
+def minimal(says: Mapping[FaultBudget, Any], wanted: Collection[Any]) -> list[FaultBudget]:
     """Return the minimal cells with a wanted verdict: no cell with fewer faults has a wanted verdict."""
     found = [spot for spot in sorted(says) if says[spot] in wanted]
     return [spot for spot in found if not any(other != spot and other.is_within(spot) for other in found)]
@@ -159,20 +281,18 @@ def _record_kind(found: Tolerance) -> str:
     return "acknowledged" if any(each.property.name == ACKED for row in found.entries.values() for each in row) else "committed"
 
 
-def _safe_sentence(most: int, found: Tolerance) -> str:
-    data = (
-        "no broker loses data"
-        if most == 0
-        else f"at most {pluralize(most, 'broker')} at a time lose{'s' if most == 1 else ''} data"
-    )
-    return f"No {_record_kind(found)} record is lost while {data}, however often and however many others are {_out(found)}."
+def _at_most(most: int) -> str:
+    """Return that at most so many brokers lose data, in words."""
+    if not most:
+        return "no broker loses data"
+    return f"at most {pluralize(most, 'broker')} at a time lose{'s' if most == 1 else ''} data"
 
 
 def in_words(spot: FaultBudget) -> str:
     """Return what a cell of the table allows, such as `1 broker that loses data and 2 others out`."""
     lost = {0: "", 1: "1 broker that loses data"}.get(spot.losing, f"{spot.losing} brokers that lose data together")
     if not spot.losing:
-        return f"{pluralize(spot.out, 'broker')} out and none that loses data" if spot.out else "no broker out"
+        return f"{pluralize(spot.out, 'broker')} out and none that loses data" if spot.out else "no fault"
     return f"{lost} and {pluralize(spot.out, 'other')} out" if spot.out else lost
 
 
@@ -195,7 +315,7 @@ def _row(found: Tolerance, spot: FaultBudget, entry: CellVerdict) -> dict[str, A
         "id": question_id(found.model, configuration, [entry.property.name]),
         "source": entry.source,
         "trace": None,
-    }
+    } | ({"never": list(entry.unstruck)} if entry.unstruck else {})
 
 
 def fault_limits(configuration: Configuration) -> dict[str, Any]:
@@ -233,7 +353,8 @@ def variant(configuration: Mapping[str, Any]) -> str:
 
 def is_same(one: Tolerance, other: Tolerance) -> bool:
     """Whether two tables say the same in every cell."""
-    return all(cell_answer(one, spot) == cell_answer(other, spot) for spot in one.entries)
+    pairs = zip(list_aspects(one), list_aspects(other), strict=True)
+    return all(cell_answer(mine, spot) == cell_answer(its, spot) for mine, its in pairs for spot in mine.entries)
 
 
 def defects_that_matter(found: Tolerance) -> list[Defect]:
@@ -252,11 +373,21 @@ def defects_that_matter(found: Tolerance) -> list[Defect]:
 
 def changes(name: str, found: Tolerance, other: Tolerance) -> str:
     """Return in a line which cells change if another fault may happen any number of times."""
+    pairs = zip(list_aspects(found), list_aspects(other), strict=True)
+    return " ".join(_name_table(one) + _change(name, one, its) for one, its in pairs)
+
+
+def _name_table(found: Tolerance) -> str:
+    """Return the property of a table that is not about lost records and writes, to begin a line with."""
+    return f"{title(found).partition(':')[0]}: " if title(found) else ""
+
+
+def _change(name: str, found: Tolerance, other: Tolerance) -> str:
     differing = [spot for spot in sorted(found.entries) if cell_answer(found, spot)[0] != cell_answer(other, spot)[0]]
     if not differing:
         return f"{ALSO[name]}: the same."
     says = {spot: cell_answer(other, spot)[0] for spot in differing}
-    parts = [(each, minimal(says, {each})) for each in (LOST, STOPS, UNDECIDED, OK)]
+    parts = [(each, minimal(says, {each})) for each in (LOST, BROKEN, STOPS, UNDECIDED, OK, KEPT, HOLDS)]
     return (
         f"{ALSO[name]}: "
         + "; ".join(f"{each} with {', or '.join(map(in_words, spots))}" for each, spots in parts if spots)
@@ -310,39 +441,42 @@ def first_stop(found: Tolerance) -> int | None:
 def danger(entries: Mapping[FaultBudget, Sequence[CellVerdict]]) -> tuple[int, int]:
     """Return the fewest brokers with which a record is lost (or nothing is decided), and how many of them lose data; more than
     there are if none is lost."""
-    open_ones = [spot for spot in entries if answer_in(entries, spot)[0] in (LOST, UNDECIDED)]
+    open_ones = [spot for spot in entries if answer_in(entries, spot)[0] not in SAFE]
     return min(((spot.losing + spot.out, spot.losing) for spot in open_ones), default=(len(entries) + 1, 0))
 
 
 def differences(found: Tolerance, after: Tolerance) -> list[dict[str, Any]]:
     """Return the cells in which two tables differ; None stands for a cell that one of them does not have."""
-    every = sorted({*found.entries, *after.entries})
-    one, other = ({spot: cell_text(each, spot) for spot in each.entries} for each in (found, after))
-    return [
-        {"losing": spot.losing, "out": spot.out, "before": one.get(spot), "after": other.get(spot)}
-        for spot in every
-        if one.get(spot) != other.get(spot)
-    ]
+    rows = []
+    for one, other in zip(list_aspects(found), list_aspects(after), strict=True):
+        about: dict[str, Any] = {"property": _name_table(one).removesuffix(": ")} if title(one) else {}
+        was, now = ({spot: cell_text(each, spot) for spot in each.entries} for each in (one, other))
+        rows += [
+            {"losing": spot.losing, "out": spot.out, "before": was.get(spot), "after": now.get(spot)} | about
+            for spot in sorted({*was, *now})
+            if was.get(spot) != now.get(spot)
+        ]
+    return rows
 
 
 def proposal(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> str:
     """Return in a line which cells differ after a proposed change of settings."""
-    settings = " ".join(f"{key}={value}" for key, value in wanted.items())
-    every = sorted({*found.entries, *after.entries})
-    one, other = ({spot: cell_answer(each, spot)[0] for spot in each.entries} for each in (found, after))
-    none = "no such cell"
-    says = [
-        f"{in_words(spot)}: {one.get(spot, none)} -> {other.get(spot, none)}"
-        for spot in every
-        if one.get(spot) != other.get(spot)
-    ]
-    return f"With {settings}: {'; '.join(says) or 'the same'}."
+    settings, none, parts = " ".join(f"{key}={value}" for key, value in wanted.items()), "no such cell", list[str]()
+    for one, other in zip(list_aspects(found), list_aspects(after), strict=True):
+        was, now = ({spot: cell_answer(each, spot)[0] for spot in each.entries} for each in (one, other))
+        parts += [
+            f"{_name_table(one)}{in_words(spot)}: {was.get(spot, none)} -> {now.get(spot, none)}"
+            for spot in sorted({*was, *now})
+            if was.get(spot) != now.get(spot)
+        ]
+    return f"With {settings}: {'; '.join(parts) or 'the same'}."
 
 
 def smallest(found: Tolerance, beside: Mapping[str, Tolerance]) -> list[dict[str, Any]]:
     """Return the smallest sets of faults that lose a record: numbers at once, and at most one other kind any number of times.
     No set is contained in another. Where a smaller set is not decided, `is_smallest` is false."""
-    tables = {"": found, **beside}
+    main = get_main(found)
+    tables = {name: restrict(each, names_of(main)) for name, each in {"": found, **beside}.items()} if main else {}
     says = {(other, spot): cell_answer(one, spot) for other, one in tables.items() for spot in one.entries}
 
     def below(other: str, spot: FaultBudget) -> list[str]:
@@ -373,13 +507,14 @@ def stops_earlier(one: Tolerance, other: Tolerance) -> bool:
 
 def is_safe(found: Tolerance, spot: FaultBudget) -> bool:
     """Whether a cell is decided and no record is lost in it."""
-    return spot in found.entries and cell_answer(found, spot)[0] in (OK, STOPS)
+    return spot in found.entries and cell_answer(found, spot)[0] in SAFE
 
 
 POWER = {
     LOST: "an acknowledged record can be lost",
     STOPS: "writes stop, and nothing acknowledged is lost",
     OK: "nothing acknowledged is lost",
+    KEPT: "nothing acknowledged is lost",
     UNDECIDED: "not decided",
 }
 """What happens when a power domain fails, by what the cell says."""
@@ -388,14 +523,14 @@ POWER = {
 def power(found: Tolerance) -> str | None:
     """Return what happens when a whole power domain fails, as a sentence; None if every record is flushed, or the table has no
     such cell."""
-    configuration = found.configuration
-    if configuration.get("flush.messages") == "1":
+    configuration, main = found.configuration, get_main(found)
+    if configuration.get("flush.messages") == "1" or main is None or not names_of(main) & {*RECORDS}:
         return None
     racks = configuration.get("broker.rack", ())
     most = max((racks.count(each) for each in racks), default=configuration["replication.factor"])
     if FaultBudget(most, 0) not in found.entries:
         return None
-    says = POWER[cell_answer(found, FaultBudget(most, 0))[0]]
+    says = POWER[cell_answer(main, FaultBudget(most, 0))[0]]
     if len(set(racks)) > 1:
         return f"A whole rack loses power (up to {pluralize(most, 'replica')} of {len(racks)}): {says}."
     return f"All replicas lose power together ({'they are in one rack' if racks else 'one rack or room'}): {says}."
@@ -427,6 +562,8 @@ def assumptions(configuration: Mapping[str, Any]) -> list[str]:
         lines.append(
             "Every record is flushed: a broker that loses power keeps them, but stops, and counts as one that loses data."
         )
+    elif not quorum:
+        lines.append("A member that loses data forgets what it stored and how it voted.")
     else:
         lines.append("In sync is not on disk: Kafka acknowledges from the page cache. See the last row.")
     return lines

@@ -3,7 +3,7 @@ release.  Everything is read from the result document, so the terminal and the p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from neverlost.reports.documents.answers import brief_settings
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import pluralize
-from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
+from neverlost.reports.wording.table_words import LOST, SAFE, UNDECIDED
 from neverlost.specs.defects import DEFECTS, NOT_REPORTED, Defect
 from neverlost.specs.inputs.remedies import topic_of
 from neverlost.specs.properties import properties
@@ -132,16 +132,19 @@ def least_lost(entries: Entries) -> list[FaultBudget]:
     return sorted(least, key=lambda spot: (spot.losing + spot.out, spot.losing))
 
 
-def entries_of(rows: Iterable[Mapping[str, Any]], variant: str) -> dict[FaultBudget, list[CellVerdict]]:
-    """Return the table of a variant from the rows of a document, without the tables of other faults."""
+def entries_of(
+    rows: Iterable[Mapping[str, Any]], variant: str, names: Collection[str] = describe.OF_TABLES
+) -> dict[FaultBudget, list[CellVerdict]]:
+    """Return the table of a variant on some properties from the rows of a document, without the tables of other faults."""
     axes = {each.removeprefix("faults.") for each in AXES}
-    mine = [each for each in rows if (each["defects"] == "fixed") == (variant == DESIGNED)]
+    mine = [each for each in rows if (each["defects"] == "fixed") == (variant == DESIGNED) and each["property"] in names]
     fewest: dict[FaultBudget, int] = {}  # a cell that loses power under flush.messages=1 has kills, which others have not
     found: dict[FaultBudget, list[CellVerdict]] = {}
     for each in sorted(mine, key=lambda each: len(each["faults"].keys() - axes)):
         spot, others = FaultBudget(each["losing"], each["out"]), len(each["faults"].keys() - axes)
         if fewest.setdefault(spot, others) == others:
-            entry = CellVerdict(properties()[each["property"]], Verdict(each["verdict"]), each["steps"], each["source"])
+            asked, verdict = properties()[each["property"]], Verdict(each["verdict"])
+            entry = CellVerdict(asked, verdict, each["steps"], each["source"], unstruck=tuple(each.get("never", ())))
             found.setdefault(spot, []).append(entry)
     return {spot: found[spot] for spot in sorted(found)}
 
@@ -230,7 +233,7 @@ def _is_worse(part: _Part) -> bool:
     """Whether the release loses a record where the design is known not to."""
     shipped = part.shipped or {}
     lost = [spot for spot in shipped if describe.answer_in(shipped, spot)[0] == LOST]
-    return any(describe.answer_in(part.entries, spot)[0] in (OK, STOPS) for spot in lost)
+    return any(describe.answer_in(part.entries, spot)[0] in SAFE for spot in lost)
 
 
 def _is_open(entries: Entries) -> bool:

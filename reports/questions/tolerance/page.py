@@ -14,6 +14,7 @@ from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.tolerance.overview import DESIGNED, SHIPPED, Overview, entries_of, overview
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.table_words import KINDS
+from neverlost.specs.properties import properties
 
 SPOTS = "A row: so many brokers lose data at once. A column: while so many others are slow, cut off or stopped."
 
@@ -21,8 +22,10 @@ SPOTS = "A row: so many brokers lose data at once. A column: while so many other
 def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
     """Yield what to do first and the bugs of the release, for described topics; then a section for each group of topics that
     mean the same, the worst first."""
-    entries = {name: entries_of(rows, _variants(document, name)[0]) for name, rows in document["tolerance"].items()}
-    if any(document["topics"].values()):
+    entries = {
+        name: next(iter(_aspects(rows, _variants(document, name)[0]).values())) for name, rows in document["tolerance"].items()
+    }
+    if any(document["topics"].values()) and is_about_records(document):
         yield from _first_sections(overview(document))
     for name, rows in sorted(document["tolerance"].items(), key=lambda each: _order(document, each[0], entries[each[0]])):
         variants = {each: f"{name} {each}" for each in _variants(document, name)}
@@ -34,7 +37,7 @@ def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
             (listed(topics) + name.removeprefix(", ".join(topics))) if topics else name,
             brief_settings(about) + (f", Kafka {release}" if release else ""),
             names=topics,
-            tables=[_variant_table(each, rows, document["says"][key]) for each, key in variants.items()],
+            tables=[one for each, key in variants.items() for one in _variant_tables(each, rows, document["says"][key])],
             change=advice.get("says", ""),
             commands=advice.get("commands", ()),
             notices=provenance.notices(cell),
@@ -66,12 +69,31 @@ def _first_sections(answer: Overview) -> Iterable[Section]:
         yield Section(answer.bugs_title, lines=answer.with_bugs, tables=[table])
 
 
-def _variant_table(variant: str, rows: Sequence[Mapping[str, Any]], says: Sequence[str]) -> Table:
-    """Return the table of a variant; what other faults change is written below it."""
-    found = entries_of(rows, variant)
+def _aspects(rows: Sequence[Mapping[str, Any]], variant: str) -> dict[str, Mapping[FaultBudget, Sequence[CellVerdict]]]:
+    """Return the tables of a variant by what they are about: lost records and writes together, any other property alone."""
+    names = list(dict.fromkeys(each["property"] for each in rows))
+    others = [name for name in names if name not in describe.OF_TABLES]
+    main = {"": entries_of(rows, variant)} if len(others) < len(names) else {}
+    return main | {name: entries_of(rows, variant, (name,)) for name in others}
+
+
+def is_about_records(document: Mapping[str, Any]) -> bool:
+    """Whether lost records or writes that stop were asked about, which the overview of topics speaks of."""
+    return any(each["property"] in describe.OF_TABLES for rows in document["tolerance"].values() for each in rows)
+
+
+def _variant_tables(variant: str, rows: Sequence[Mapping[str, Any]], says: Sequence[str]) -> Iterable[Table]:
+    """Yield the tables of a variant; the sentences about all of them are written below the last."""
+    every = _aspects(rows, variant)
+    for name, found in every.items():
+        about = f"{variant}, {name}: {properties()[name].says}" if name else variant
+        yield _variant_table(about, found, says if name == list(every)[-1] else ())
+
+
+def _variant_table(name: str, found: Mapping[FaultBudget, Sequence[CellVerdict]], says: Sequence[str]) -> Table:
     most = max(spot.losing for spot in found)
     return Table(
-        variant,
+        name,
         ["lose data", *(f"{out} out" for out in range(most + 1))],
         [
             [TableCell(str(losing)), *(_spot(found, FaultBudget(losing, out)) for out in range(most + 1))]
@@ -90,7 +112,7 @@ def _spot(found: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget)
 
 def _answer(document: Mapping[str, Any]) -> Sequence[str]:
     """Return the answer in sentences: the headline of counts, or the first sentence of the table."""
-    if any(document["topics"].values()):
+    if any(document["topics"].values()) and is_about_records(document):
         first, *more = overview(document).headline
         return [*first.split("; "), *more]
     return [next(iter(document["says"].values()))[0]]

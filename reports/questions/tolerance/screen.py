@@ -17,7 +17,7 @@ from neverlost.reports.terminal.counterexample import show_timeline
 from neverlost.reports.terminal.results import show_settings
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import pluralize
-from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
+from neverlost.reports.wording.table_words import BROKEN, LOST, OK, STOPS, UNDECIDED
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs import remedies
 from neverlost.specs.setting import Notice, sources
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.tolerance.api import ToleranceResult, ToleranceSubject
 
-STYLES = ((LOST, "bold red"), (STOPS, "yellow"), (UNDECIDED, "magenta"), (OK, "green"))
+STYLES = ((LOST, "bold red"), (BROKEN, "bold red"), (STOPS, "yellow"), (UNDECIDED, "magenta"), (OK, "green"))
 
 MOST_NAMED = 4
 """Topics named in a heading, and groups listed in a level."""
@@ -48,7 +48,7 @@ def parse_cell(text: str | None) -> FaultBudget | None:
 
 def show(out: Console, result: ToleranceResult, spot: FaultBudget | None, with_tables: bool = True) -> None:
     """Print one screen about described topics, the worst first; then, or for one configuration, a table for each."""
-    if any(each.chosen.subjects for each in result.subjects):
+    if describe.get_main(result.subjects[0].table) is not None and any(each.chosen.subjects for each in result.subjects):
         show_overview(out, overview(result.document))
         if not with_tables:
             out.print(Text("--topic NAME shows the table of a topic; --json and --out have every command.", "dim"))
@@ -117,8 +117,9 @@ def _show_subject(out: Console, subject: ToleranceSubject) -> None:
     power = describe.power(found)
     if power is not None:
         out.print(_coloured(power))
-    for line in describe.table_lines(found):
-        out.print(_coloured(line))
+    for one in describe.list_aspects(found):
+        for line in [*filter(None, [describe.title(one)]), *describe.table_lines(one)]:
+            out.print(_coloured(line))
     for sentence in describe.sentences(found):
         out.print(Text(sentence))
     for name, other in subject.beside.items():
@@ -238,7 +239,7 @@ def show_tables(
         if show_bounds is not None:
             show_bounds(console, document["nines"])
     output.end(document)
-    without_faults = exit_status.of_words(describe.cell_answer(each.table, FaultBudget(0, 0))[0] for each in result.subjects)
+    without_faults = exit_status.of_verdicts(each for one in result.subjects for each in one.table.entries[FaultBudget(0, 0)])
     if without_faults == exit_status.HOLDS and result.verdict == "inconclusive":
         return exit_status.INCONCLUSIVE
     return without_faults

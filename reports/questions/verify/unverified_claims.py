@@ -36,10 +36,10 @@ Document = Mapping[str, Any]
 Completed = tuple[dict[str, Any], list[str]]
 """A result, and a line for each place of it that was not derived."""
 
-OF_A_SEARCH = ("reason", "verdict", "states", "levels", "fired", "depth", "proofs")
+OF_A_SEARCH = ("reason", "verdict", "states", "levels", "fired", "never", "depth", "proofs")
 """The places of a cell that a search decides, beside its properties."""
 
-OF_A_PROOF = ("verdict", "obligations", "open", "counterexamples")
+OF_A_PROOF = ("verdict", "obligations", "hint", "never", "open", "counterexamples")
 """The places of a proof that solvers decide: not of what it is, nor which bounds it has."""
 
 AGAIN = "neverlost verify --full derives it"
@@ -176,7 +176,7 @@ def _require_commands(every: Sequence[Chosen], stated: Document) -> None:
     """Refuse a change that is not among those that are tried, and commands that do not make the change.  Errors: `InputError`
     for a change that is none that is tried, and for commands that are not those that make it."""
     changes = stated["changes"]
-    known = [each for each in every if not changes or changes in remedies.candidates(each)]
+    known = [each for each in every if not changes or changes in remedies.candidates(each, remedies.OF_PROPERTIES)]
     if not any(stated["commands"] == [one.document() for one in remedies.commands(each, changes)] for each in known):
         raise InputError(f"{RESULT} is refused: its commands are not those that make the change that it advises")
 

@@ -235,7 +235,7 @@ ASKED = ["check", *SET, "--property", "recovers-writable"]
 def test_an_outage_has_its_own_exit_status_a_trap_and_a_trace_that_replays(tmp_path: Path) -> None:
     done = neverlost(*ASKED, "--set", "faults.crash=2", "--out", str(tmp_path / "out"))
     assert done.returncode == 13, done.stderr
-    assert "VIOLATED     recovers-writable: cannot accept writes again after 2 brokers down and" in done.stdout
+    assert "VIOLATED     recovers-writable: cannot accept writes again after 2 stops of brokers and" in done.stdout
     assert "1 changed min.insync.replicas (3 steps)" in done.stdout
     assert re.search(
         r"from its last state \d+ states can be reached without a further fault, none of them as wanted", done.stdout

@@ -19,7 +19,7 @@ from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.checker.questions.necessity.necessity import Need, Profile, Variant, VariantVerdict, judged, profiles
 from neverlost.checker.questions.search_questions import SearchQuestion
 from neverlost.model.system import System, bind
-from neverlost.reports.documents.fault_tolerance import fault_words, sorted_faults
+from neverlost.reports.wording.sentences import fault_words, sorted_faults
 from neverlost.specs.cases.case import read_document
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.configuration.input import TableReader

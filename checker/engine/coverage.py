@@ -1,0 +1,116 @@
+"""Action coverage, as TLC has it: which faults that a configuration allows never struck, and which actions never happened.
+
+A verdict `holds` says nothing about a fault that never struck.  An action that has no instance in the configuration (without
+racks that of a rack) is not counted.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from neverlost.checker.engine.outcome import Outcome, Verdict
+from neverlost.model.faults import BY_NAME, HARMLESS
+from neverlost.model.interpreters import ints
+from neverlost.model.kernel import Configuration
+from neverlost.model.limits import AT_ONCE
+from neverlost.model.system import System
+
+MOST_STATES = 300
+"""How many states are looked at for a state in which a fault may strike, before the whole search is asked."""
+
+FAULTS = "faults."
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The allowed `faults` that never struck, and the `actions` that never happened; `open` are allowed faults that were not
+    seen among the states that were looked at, `actions` is None where nothing was searched."""
+
+    faults: tuple[str, ...] = ()
+    actions: tuple[str, ...] | None = None
+    open: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """Return it for a result document."""
+        return {
+            "faults": list(self.faults),
+            "actions": None if self.actions is None else list(self.actions),
+            "not_seen": list(self.open),
+        }
+
+
+def list_allowed_faults(configuration: Configuration) -> dict[str, frozenset[str]]:
+    """Return the faults that a configuration allows, by name, each with the kinds of steps that it stands for."""
+    names = [name.removeprefix(FAULTS) for name, limit in configuration.items() if name.startswith(FAULTS) and limit]
+    kinds = {name: BY_NAME[name].of if name in BY_NAME else () for name in names if FAULTS + name != AT_ONCE}
+    return {name: frozenset((name, *of)) for name, of in kinds.items()}
+
+
+def cover(outcome: Outcome, number: int = 0) -> Coverage:
+    """Return the coverage of a search of one configuration, or of a looked-up answer."""
+    alone = replace(outcome.system, configurations=(outcome.system.configurations[number],))
+    if not outcome.fired or len(outcome.system.configurations) > 1:
+        return look_for_strikes(alone)
+    actions = list_unused_actions(outcome)
+    missing = _drop_harmless(alone, list_unstruck(alone, outcome.fired))
+    is_whole = outcome.reason is None and outcome.verdict is not Verdict.VIOLATED
+    return Coverage(missing, actions) if is_whole else Coverage((), actions, missing)
+
+
+def list_unused_actions(outcome: Outcome) -> tuple[str, ...]:
+    """Return the actions that are possible by construction, and never happened."""
+    return tuple(name for name in list_possible_actions(outcome.system) if not outcome.fired.get(name))
+
+
+def list_possible_actions(system: System) -> list[str]:
+    """Return the actions that have an instance in a system, and are no fault that no configuration allows."""
+    allowed = {kind for each in system.configurations for kinds in list_allowed_faults(each).values() for kind in kinds}
+    return list(dict.fromkeys(s.action.name for s in system.steps if s.action.fault is None or s.action.fault in allowed))
+
+
+def look_for_strikes(system: System, most: int = MOST_STATES) -> Coverage:
+    """Look for states in which the allowed faults may strike, by the fewest steps.  What was not seen among the first `most`
+    states is `open`; among all states there are, it never strikes."""
+    wanted = list_allowed_faults(system.configurations[0])
+    states = dict.fromkeys(state for _, state in system.initial_states())
+    waiting = deque(states)
+    while wanted and waiting and len(states) <= most:
+        state = waiting.popleft()
+        kinds = frozenset().union(*wanted.values())
+        steps = (each for each in system.steps if each.action.fault in kinds)
+        seen = _find_kinds(replace(system, disabled=system.disabled | HARMLESS), state, steps)
+        wanted = {name: kinds for name, kinds in wanted.items() if not kinds & seen}
+        if wanted:
+            new = [after for _, after in ints.successors(system, state) if after not in states]
+            states |= dict.fromkeys(new)
+            waiting.extend(dict.fromkeys(new))
+    missing = tuple(wanted)
+    return Coverage(open=missing) if waiting else Coverage(missing)
+
+
+def _drop_harmless(system: System, missing: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the faults without those that strike, and have no effect."""
+    harmless = {each.fault for each in system.model.actions for name, _ in HARMLESS if each.name == name}
+    if not harmless & set(missing):
+        return missing
+    seen = look_for_strikes(system)
+    return tuple(name for name in missing if name not in harmless or name in (*seen.faults, *seen.open))
+
+
+def _find_kinds(system: System, state: Any, steps: Iterable[Any]) -> set[str]:
+    """Return the kinds of faults that can strike in a state."""
+    found: set[str] = set()
+    for each in steps:
+        if each.action.fault not in found and ints.take(system, state, each) is not None:
+            found.add(each.action.fault)
+    return found
+
+
+def list_unstruck(system: System, fired: Mapping[str, int] | Collection[str]) -> tuple[str, ...]:
+    """Return the faults that a system of one configuration allows and of which no action is among those that happened."""
+    happened = {name for name in fired if not isinstance(fired, Mapping) or fired[name]}
+    struck = {each.fault for each in system.model.actions if each.name in happened}
+    return tuple(name for name, kinds in list_allowed_faults(system.configurations[0]).items() if not kinds & struck)
