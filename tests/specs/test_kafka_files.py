@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import socket
 import subprocess
 import time
@@ -130,6 +131,20 @@ def test_a_pasted_screen_with_blanks_crlf_and_byte_order_mark():
     assert (two.topics, offline.topics) == (("invoices (partition 1)",), ("invoices (partition 3)",))
     assert values(three, "replication.factor", UNCLEAN) == ["3", "true"]
     assert values(two, "replication.factor", UNCLEAN) == ["2", "true"]
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in DATA.glob("describe-*.txt")))
+def test_lines_that_a_page_has_broken_between_labels_are_whole_again(name):
+    """As a book prints them: each label of a line but the topic's on a line of its own, indented."""
+    text = (DATA / name).read_text("utf-8-sig").replace(":\t", ": \t")
+    labels = r"(?:Configs|(?<!ing )Replicas|Isr|ReplicationFactor|(?<!Known)Elr|Adding Replicas):"
+    broken = re.sub(rf"[ \t]+(?={labels})", "\n    ", text)
+    whole, found = described(text, "f"), described(broken, "f")
+    assert found.topics.keys() == whole.topics.keys() and broken.count("\n") > text.count("\n")
+    for topic, other in zip(whole.topics.values(), found.topics.values(), strict=True):
+        assert {key: each.value for key, each in topic.configs.items()} == {k: v.value for k, v in other.configs.items()}
+        stands = [[(each.replicas, each.isr, each.elr) for each in one.partitions.values()] for one in (topic, other)]
+        assert stands[0] == stands[1]
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in DATA.glob("describe-*.txt")))

@@ -9,6 +9,7 @@ Source: `TopicCommand.printDescription` of these versions.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from neverlost.specs.configuration.version_defaults import FIRST_WITH_ELR, NEWEST, OLDEST, Version, canonical
 from neverlost.specs.errors import InputError, quote
@@ -32,6 +33,12 @@ _PARTITION = re.compile(r"\s*Topic:\s*(\S+)\s+Partition:\s*(\d+)\s+((?!.*(?:Topi
 """A topic, the number of a partition, and how it stands: most partitions of a cluster stand as others do."""
 
 _LABEL = re.compile(r"(?:^|(?<=\s))([A-Z][A-Za-z]*(?: Replicas)?):")
+_WRAPPED = re.compile(
+    r"\s*(?:TopicId|PartitionCount|ReplicationFactor|Configs|Partition|Leader|Replicas|Isr|Elr|LastKnownElr"
+    r"|(?:Adding|Removing) Replicas):"
+)
+"""How a line goes on that a terminal, a mail or a book has broken between two labels."""
+
 _OF_3_8 = re.compile(r"\b(?:Elr|ELR):")
 _WITH_ELR = re.compile(r"\b(?:Elr|ELR): *\d")
 _OF_2_2 = re.compile(r"\bPartitionCount: ")
@@ -92,7 +99,7 @@ def read(document: Document) -> Described:
     are left out.
     """
     found, standing, many = Described(), dict[str, DescribedPartition](), dict[str, str]()
-    for where, line in content(document):
+    for where, line in _unwrap(content(document)):
         parts = _PARTITION.match(line)
         if parts and parts[3] in standing and parts[1] in found.topics:
             found.topics[parts[1]].add(standing[parts[3]].alike(whole_number(parts[2], "Partition", where), where))
@@ -118,6 +125,20 @@ def read(document: Document) -> Described:
         _require_all(topic, many[topic.name])
     found.printed_by = _printed_by(document.text)
     return found
+
+
+def _unwrap(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield lines whole that were broken between two labels, with the place of their beginning."""
+    whole: tuple[str, str] | None = None
+    for where, line in lines:
+        if whole is not None and _WRAPPED.match(line):
+            whole = (whole[0], f"{whole[1].rstrip()} {line.strip()}".replace("\t", " "))
+            continue
+        if whole is not None:
+            yield whole
+        whole = (where, line)
+    if whole is not None:
+        yield whole
 
 
 def _printed_by(text: str) -> tuple[Version, Version]:
