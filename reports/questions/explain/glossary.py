@@ -52,6 +52,7 @@ SCREEN_WORDS = {
     "shipped": "Kafka as released, with its known bugs: defects=shipped, the default",
     "waive": "leave a known bug out of Kafka as released: --waive NAME",
     "rack": "brokers that lose power, or are cut off, together: broker.rack",
+    "state": "logs, ISR and leader as a figure shows them; neverlost state FILE: what is committed and what one fault loses",
     "atlas": "the shipped results, in which common questions are looked up; --again computes them",
 }
 """The words that screens and tables use."""
