@@ -16,6 +16,7 @@ COMMANDS = (
     "atlas",
     "roll",
     "nines",
+    "state",
     "explore",
     "export",
     "sweep",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.host.processes import Send, run
-from neverlost.checker.engine.outcome import Behaviour, Finding, Verdict
+from neverlost.checker.engine.outcome import Behaviour, Finding, Verdict, worst
 from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.model.kernel import ModelError
 from neverlost.model.system import System
@@ -27,11 +27,16 @@ class ExecutionTarget:
 
 @dataclass(frozen=True)
 class SearchQuestion:
-    """A system and the properties that it must keep; the search stops at the first violation."""
+    """A system and the properties that it must keep; the search stops at the first violation.
+
+    A `probe` is a property that the search is to violate, or what holds does so because nothing happened: with one, all is
+    explored.
+    """
 
     system: System
     properties: tuple[Property, ...]
     means: ExecutionTarget = ExecutionTarget()
+    probe: Property | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,7 @@ class SearchAnswer:
     problem: str | None = None
     leaves_bounds: bool = False
     unfired: tuple[str, ...] = ()
+    is_premise_true: bool = True
 
     @property
     def steps(self) -> int | None:
@@ -77,20 +83,25 @@ def answered(question: SearchQuestion, seconds: float | None = None) -> SearchAn
     options = replace(options_for(system, seconds), spark_master=means.spark_master, spark_conf=means.spark_conf)
     started = time.monotonic()
     try:
-        outcome = explore(system, question.properties, options, engine=means.engine)
+        probes = () if question.probe is None else (question.probe,)
+        options = replace(options, keep_going=bool(probes))
+        outcome = explore(system, (*question.properties, *probes), options, engine=means.engine)
     except ModelError as problem:
         spent = time.monotonic() - started
         return SearchAnswer(Verdict.INCONCLUSIVE, seconds=spent, problem=str(problem), leaves_bounds=True)
-    violated = [each for each in outcome.findings if each.trace is not None]
+    asked = [each for each in outcome.findings if each.property is not question.probe]
+    violated = [each for each in asked if each.trace is not None]
     shortest = min(violated, key=lambda each: len(each.trace.steps) if each.trace else 0, default=None)
     never = tuple(each.name for each in system.model.actions if not outcome.fired.get(each.name))
     found = SearchAnswer(
-        outcome.verdict,
+        worst((each.verdict for each in asked), outcome.reason),
         distinct=outcome.counts.distinct,
         depth=outcome.counts.depth,
         seconds=outcome.seconds,
         problem=outcome.reason,
         unfired=never,
+        is_premise_true=len(asked) == len(outcome.findings)
+        or any(each.verdict is Verdict.VIOLATED for each in outcome.findings if each not in asked),
     )
     return found if shortest is None else replace(found, broken=shortest.property.name, trace=shortest.trace)
 

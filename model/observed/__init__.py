@@ -1,1 +1,1 @@
-"""The modern protocol as a run of a real cluster can be held against it; never what a run looks like on disk."""
+"""The modern protocol begun where a real cluster or a figure stands; never what a run looks like on disk."""

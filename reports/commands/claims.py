@@ -56,7 +56,7 @@ def claims(
         write_text(Path(out) / "report.md", claims_page(document))
     if output.is_read:
         _show(asked, judged)
-    is_expected = all(_verdict(each, judged) in (each.expected, None) for each in asked)
+    is_expected = all(_is_expected(each, judged) for each in asked)
     return cases.exit_status(list(judged.values()), is_expected)
 
 
@@ -74,13 +74,28 @@ def _verdict(claim: Claim, judged: dict[str, CaseResult]) -> str | None:
     return claim.verdict({each.name: str(each.answer.verdict) for each in own})
 
 
+def _is_expected(claim: Claim, judged: dict[str, CaseResult]) -> bool:
+    """Return True if the verdict is the expected one, or open, and each case plays its role and does not hold for nothing."""
+    verdict = _verdict(claim, judged)
+    return verdict is None or (verdict == claim.expected and not _misplayed(claim, judged))
+
+
+def _misplayed(claim: Claim, judged: dict[str, CaseResult]) -> list[str]:
+    """Return what is wrong with decided cases: another verdict than their role needs, or one where nothing happened."""
+    found = {name: str(judged[name].answer.verdict) for name in claim.cases}
+    if not all(judged[name].is_decided for name in claim.cases):
+        return []
+    wrong = [f"{name} is {found[name]}, no case that {claim.role_of(name)}" for name in claim.misplayed(found)]
+    return wrong + [f"{name} holds, but {each}" for name in claim.cases for each in judged[name].never_happened]
+
+
 def _deciding(claim: Claim, judged: dict[str, CaseResult]) -> str:
-    """Return the cases that decided a claim: those that did not go as claimed, else its tests."""
+    """Return the cases that decided a claim: those that did not go as claimed, else those that show it."""
     from neverlost.reports.questions.corpus.document import found_text
 
-    claimed = "holds" if claim.kind == "guarantee" else "violated"
-    against = [name for name in claim.cases if str(judged[name].answer.verdict) != claimed]
-    return "; ".join(f"{name}: {found_text(judged[name])}" for name in against or claim.tests)
+    order = ("breaks", "limits") if claim.roles.keys() & {"breaks", "limits"} else ("shows",)
+    deciding = [name for role in (*order, "without", "with") for name in claim.roles.get(role, ())]
+    return "; ".join([*(f"{name}: {found_text(judged[name])}" for name in deciding), *_misplayed(claim, judged)])
 
 
 def _document(asked: list[Claim], judged: dict[str, CaseResult]) -> dict[str, Any]:
@@ -102,8 +117,11 @@ def _document(asked: list[Claim], judged: dict[str, CaseResult]) -> dict[str, An
                 "expected": each.expected,
                 "verdict": _verdict(each, judged),
                 "outside": each.outside or None,
-                "tests": [document(judged[name]) for name in each.tests],
-                "limits": [document(judged[name]) for name in each.limits],
+                "premises": dict(each.premises),
+                "differs": list(each.differs),
+                "misplayed": _misplayed(each, judged),
+                "tests": [document(judged[name]) | {"role": each.role_of(name)} for name in each.tests],
+                "limits": [document(judged[name]) | {"role": "limits"} for name in each.limits],
             }
             for each in asked
         ],
@@ -113,7 +131,7 @@ def _document(asked: list[Claim], judged: dict[str, CaseResult]) -> dict[str, An
 def _counts(asked: list[Claim], judged: dict[str, CaseResult]) -> dict[str, int]:
     found = [_verdict(each, judged) for each in asked]
     listed = {f"{verdict}": found.count(verdict) for verdict in ("holds", "only-if", "violated", "outside")}
-    different = sum(verdict not in (each.expected, None) for each, verdict in zip(asked, found, strict=True))
+    different = sum(not _is_expected(each, judged) for each in asked)
     return {"claims": len(asked), **listed, "different": different, "undecided": found.count(None)}
 
 
@@ -131,16 +149,17 @@ def _show(asked: list[Claim], judged: dict[str, CaseResult]) -> None:
         members = [each for each in asked if each.id.partition("/")[0] == source.id]
         if not members:
             continue
-        table = Table("line", "claim", "verdict", "truth", "decided by", title_justify="left")
+        table = Table("line", "claim", "kind", "verdict", "truth", "decided by", title_justify="left")
         table.title = f"{source.id}: {source.title}"
         for each in members:
             verdict = _verdict(each, judged)
             text = Text(str(verdict or "undecided"), styles.get(str(verdict), "yellow"))
-            if verdict not in (each.expected, None):
+            if not _is_expected(each, judged):
                 text.append(f" (DIFFERENT: {each.expected} expected)", "bold red")
             table.add_row(
                 each.line,
                 Text(claim_sentence(each.says, each.is_quoted)),
+                each.kind,
                 text,
                 Text(each.truth),
                 Text(each.outside or _deciding(each, judged), "dim"),

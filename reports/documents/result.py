@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import neverlost
-from neverlost.checker.engine.coverage import cover
 from neverlost.checker.engine.digest import model_digest
 from neverlost.checker.engine.outcome import Counts, Finding, JobsDone, Outcome, worst
+from neverlost.checker.questions.coverage import cover
 from neverlost.checker.questions.question_id import question_id
 from neverlost.model.kernel import Configuration, Model
 from neverlost.specs.configuration.keys import shown

@@ -14,9 +14,9 @@ from rich.padding import Padding
 from rich.segment import Segment
 from rich.text import Text
 
-from neverlost.checker.engine.coverage import Coverage, cover, list_possible_actions
 from neverlost.checker.engine.host.visible import visible
 from neverlost.checker.engine.outcome import Behaviour, Outcome, Verdict
+from neverlost.checker.questions.coverage import Coverage, cover, list_possible_actions
 from neverlost.model.kernel import Configuration
 from neverlost.model.system import System
 from neverlost.reports.request.inputs import KafkaFilesWarning

@@ -1,26 +1,48 @@
 """Sentences about Kafka from its documentation and books, each with the cases that decide whether it is true.
 
-One TOML file for each source in `specs/claims/`.  A claim is a `guarantee` (something never happens) or a `possibility`
-(something can happen).  Its `tests` are scenario cases within the conditions that its source states; its `limits` are cases
-beyond them, which show what it silently depends on.  The verdict follows from what is found, never from the file.  What decides
-is a protocol that some version has, whole; only the proposed acks=min.insync.replicas is decided with the rules it proposes.
+One TOML file for each source in `specs/claims/`.  A claim has a kind, which says how it is decided, and cases in roles:
+
+- a *guarantee* (something is always so): it holds in `shows`; `breaks` violate it within the sentence's premises;
+- a *possibility* (something can happen): `shows` are witnesses, which violate the property; `breaks` hold, so there is none;
+- a *necessity* (something is needed): pairs, violated `without` it and holding `with` it;
+- a *comparison* (one thing is better): pairs too, `without` the worse and `with` the better;
+- a *definition* (a word, or what is so by construction): as a guarantee, of an invariant that checks the construction.
+
+The two of a pair ask one property and differ in the keys `differs` only.  `limits` are what the sentence *silently* depends
+on: outside them it is not so.  `premises` are settings that it states: every case keeps them, limits too.  The verdict follows
+from what is found, never from the file; a case that does not play its role makes a claim different from what is expected.
+
+What decides is a protocol that some version has, whole; only the proposed acks=min.insync.replicas is decided with the rules
+it proposes.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Any
 
 from neverlost.specs.cases.case import Case, read_document
 from neverlost.specs.cases.scenario import scenarios
+from neverlost.specs.configuration import choose as configuration_of
+from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import TableReader
 from neverlost.specs.errors import InputError, unknown
 
-KINDS = ("guarantee", "possibility")
+GUARANTEE, POSSIBILITY, NECESSITY, COMPARISON, DEFINITION = KINDS = (
+    "guarantee",
+    "possibility",
+    "necessity",
+    "comparison",
+    "definition",
+)
+PAIRED = (NECESSITY, COMPARISON)
 HOLDS, ONLY_IF, VIOLATED, OUTSIDE = "holds", "only-if", "violated", "outside"
+SHOWS, BREAKS, LIMITS, WITH, WITHOUT = ROLES = ("shows", "breaks", "limits", "with", "without")
 VERDICTS = (HOLDS, ONLY_IF, VIOLATED, OUTSIDE)
 
 LONGEST_QUOTE = 140
@@ -41,22 +63,50 @@ class Claim:
     truth: str
     kind: str
     expected: str
-    tests: tuple[str, ...]
-    limits: tuple[str, ...]
+    roles: Mapping[str, tuple[str, ...]]
+    differs: tuple[str, ...] = ()
+    premises: Mapping[str, Any] = field(default_factory=dict)
     outside: str = ""
 
     @property
     def cases(self) -> tuple[str, ...]:
-        return self.tests + self.limits
+        return tuple(name for names in self.roles.values() for name in names)
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The cases within the premises of the sentence."""
+        return tuple(name for role, names in self.roles.items() if role != LIMITS for name in names)
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        return self.roles.get(LIMITS, ())
+
+    def role_of(self, case: str) -> str:
+        return next(role for role, names in self.roles.items() if case in names)
+
+    def wanted(self, role: str) -> str:
+        """Return the verdict that a case of a role must have."""
+        claimed, refuted = ("violated", "holds") if self.kind == POSSIBILITY else ("holds", "violated")
+        return {SHOWS: claimed, WITH: "holds", WITHOUT: "violated"}.get(role, refuted)
+
+    def misplayed(self, found: Mapping[str, str]) -> list[str]:
+        """Return the cases that have not the verdict that their role needs."""
+        return [name for role, names in self.roles.items() for name in names if found[name] != self.wanted(role)]
 
     def verdict(self, found: Mapping[str, str]) -> str:
-        """What the verdicts of the cases (by `scenario/case`) make of the claim: violated by a test, limited by a limit."""
+        """Return what the verdicts of the cases (by `scenario/case`) make of the claim."""
         if self.outside:
             return OUTSIDE
-        claimed = "holds" if self.kind == "guarantee" else "violated"
-        if any(found[each] != claimed for each in self.tests):
+        within = self.roles.get(SHOWS, ()) + self.roles.get(BREAKS, ())
+        if self.kind in PAIRED:
+            is_so = not [name for name in self.misplayed(found) if self.role_of(name) in (WITH, WITHOUT)]
+        elif self.kind == POSSIBILITY:
+            is_so = any(found[name] == "violated" for name in within)
+        else:
+            is_so = all(found[name] == "holds" for name in within)
+        if not is_so:
             return VIOLATED
-        return ONLY_IF if any(found[each] != claimed for each in self.limits) else HOLDS
+        return ONLY_IF if any(found[name] == self.wanted(LIMITS) for name in self.limits) else HOLDS
 
 
 @dataclass(frozen=True)
@@ -99,10 +149,11 @@ def _parse_claim(table: TableReader, source: str, known: Mapping[str, Case]) -> 
         says=quote or paraphrase,
         is_quoted=bool(quote),
         truth=table.text("truth"),
-        kind=table.choice("kind", KINDS, "guarantee"),
+        kind=table.choice("kind", KINDS),
         expected=table.choice("expected", VERDICTS),
-        tests=table.texts("tests"),
-        limits=table.texts("limits"),
+        roles={role: names for role in ROLES if (names := table.texts(role))},
+        differs=table.texts("differs"),
+        premises=table.flat("premises"),
         outside=table.text("outside", ""),
     )
     table.end()
@@ -114,8 +165,70 @@ def _parse_claim(table: TableReader, source: str, known: Mapping[str, Case]) -> 
     if len(quote) > LONGEST_QUOTE:
         raise InputError(f"quote in {table.where} has {len(quote)} characters; quote at most {LONGEST_QUOTE}")
     if bool(found.tests) == bool(found.outside) or bool(found.outside) != (found.expected == OUTSIDE):
-        raise InputError(f"{table.where} needs either tests, or the reason why it is outside the models (expected = 'outside')")
+        raise InputError(f"{table.where} needs either cases, or the reason why it is outside the models (expected = 'outside')")
+    _require_roles(found, known, table.where)
+    _require_premises(found, known, table.where)
     return found
+
+
+def _require_roles(claim: Claim, known: Mapping[str, Case], where: str) -> None:
+    """Errors: `InputError` for roles that the kind has not, a case in two roles, and pairs that are none."""
+    fit = (WITH, WITHOUT, LIMITS) if claim.kind in PAIRED else (SHOWS, BREAKS, LIMITS)
+    for role in claim.roles:
+        if role not in fit:
+            raise InputError(f"{role} in {where}: a {claim.kind} has {', '.join(fit)}")
+    if len(set(claim.cases)) < len(claim.cases):
+        raise InputError(f"a case of {where} has two roles: leave one of them out")
+    if claim.kind == POSSIBILITY and claim.roles.get(SHOWS) and claim.roles.get(BREAKS):
+        raise InputError(f"shows and breaks in {where}: one witness decides a possibility; what does not show it is a limit")
+    pairs = claim.roles.get(WITHOUT, ()), claim.roles.get(WITH, ())
+    if len(pairs[0]) != len(pairs[1]) or bool(claim.differs) != bool(pairs[0]):
+        raise InputError(
+            f"{where} needs as many cases with as without, and differs: the keys in which the two of a pair differ"
+        )
+    for names in zip(*pairs, strict=True):
+        one, other = (known[name] for name in names)
+        differing = {key for key in one.keys.keys() | other.keys.keys() if one.keys.get(key) != other.keys.get(key)}
+        if one.property != other.property or not differing or not differing <= set(claim.differs):
+            raise InputError(
+                f"{names[0]} and {names[1]} of {where} are no pair: take one property, and settings that differ in "
+                f"{', '.join(claim.differs)} only"
+            )
+
+
+def _require_premises(claim: Claim, known: Mapping[str, Case], where: str) -> None:
+    """Errors: `InputError` for a case that contradicts what the sentence states."""
+    for name in claim.cases:
+        configuration = settings_of(known[name])
+        for key, premise in claim.premises.items():
+            if key not in configuration and claim.role_of(name) == LIMITS:
+                continue  # of another model: beyond what the sentence states in any case
+            value = str(keys.shown(configuration.get(key, "")))
+            if not _keeps(value, premise):
+                raise InputError(
+                    f"{name} of {where} has {key}={value}, but the sentence states {key}={premise}: take another case"
+                )
+
+
+@cache
+def _chosen(text: str) -> Mapping[str, Any]:
+    return configuration_of.choose({key: (value, "a case") for key, value in json.loads(text).items()}).configuration
+
+
+def settings_of(case: Case) -> Mapping[str, Any]:
+    """Return the whole configuration of a case, its defaults included."""
+    return _chosen(json.dumps(dict(case.keys)))
+
+
+def _keeps(value: str, premise: Any) -> bool:
+    """Return True if a value is the premise, one of its list, or in its range: `2..`, `..1`, `0..1`."""
+    if isinstance(premise, list):
+        return any(_keeps(value, each) for each in premise)
+    text = {True: "true", False: "false"}.get(premise, str(premise)) if isinstance(premise, bool) else str(premise)
+    low, dots, high = text.partition("..")
+    if dots:
+        return value.isdigit() and int(low or 0) <= int(value) <= int(high or value)
+    return value.lower() == text.lower()
 
 
 @cache

@@ -190,6 +190,11 @@ class TableReader:
         self._left, self.where = dict(table), where
         self._known: list[str] = []
 
+    def has(self, key: str) -> bool:
+        """Return True if a key is given and was not read yet."""
+        self._known.append(key)
+        return key in self._left
+
     def text(self, key: str, default: str | None = None) -> str:
         """Return a text, which is never empty; required when it has no default."""
         found = self._take(key, str, default)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import neverlost
-from neverlost.checker.engine.coverage import look_for_strikes
+from neverlost.checker.questions.coverage import look_for_strikes
 from neverlost.model.system import bind
 from neverlost.specs.configuration.choose import choose
 from tests.support.program import neverlost as program

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import z3
 
-from neverlost.checker.engine.coverage import Coverage, list_possible_actions, list_unstruck
 from neverlost.checker.engine.digest import lemma_digest
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.host.processes import INTERRUPTED, Send, run
@@ -53,10 +52,6 @@ SHOWN = 8
 """How many counterexamples to induction are looked up."""
 
 
-NOTHING_ASKED = Coverage()
-"""The coverage of a proof that was not complete."""
-
-
 @dataclass(frozen=True)
 class ObligationAnswer:
     """One obligation's answer: `proved`, `refuted` or `unknown`; `states` before and after refute it."""
@@ -81,7 +76,7 @@ class ReachabilityCheck:
 
 @dataclass(frozen=True)
 class Proof:
-    """What became of a proof: every answer, and what exploration says about the refuted ones."""
+    """What became of a proof: every answer, what exploration says about the refuted ones, and which actions the lemmas allow."""
 
     system: System
     goal: Property
@@ -95,7 +90,7 @@ class Proof:
     solver: str = ""
     seed: int = SEED
     leaves: str | None = None
-    coverage: Coverage = NOTHING_ASKED
+    takes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_complete(self) -> bool:
@@ -336,7 +331,7 @@ def prove(
         _replay(proof, each)
     left = _compute_left(effort, proof.seconds)
     if proof.is_complete and not isinstance(reading, ParametricEncoding):
-        return replace(proof, coverage=_cover(system, reading, replace(effort, seconds=min(left or ALL_GUARDS, ALL_GUARDS))))
+        return replace(proof, takes=_ask_steps(reading, replace(effort, seconds=min(left or ALL_GUARDS, ALL_GUARDS))))
     return _look_up(proof, refuted, left) if look_up and refuted and not proof.is_interrupted else proof
 
 
@@ -344,24 +339,18 @@ ONE_GUARD, ALL_GUARDS = 5.0, 60.0
 """How long it is asked whether a step, and whether every action, can be taken.  Units: seconds."""
 
 
-def _cover(system: System, reading: Reading, effort: ProofBudget) -> Coverage:
-    """Return the allowed faults and the actions that no state with all lemmas allows: what a proof says of them is vacuous.
-    What is not known within the time is `open`."""
+def _ask_steps(reading: Reading, effort: ProofBudget) -> dict[str, str]:
+    """Return for each action whether a state with all lemmas allows a step of it: `sat`, `unsat` or `unknown`."""
     tasks: dict[str, list[ProofTask]] = {}
     for task in (each for each in reading.tasks() if each.step is not None):
         tasks.setdefault(task.label.partition("(")[0], []).append(task)
-    names = [name for name in list_possible_actions(system) if name in tasks]
-    said = dict.fromkeys(names, z3.unknown)
+    names, said = list(tasks), dict.fromkeys(tasks, "unknown")
     jobs = [(reading, tasks[name]) for name in names]
     with contextlib.suppress(KeyboardInterrupt):
         for message in run(_can_be_taken, jobs, effort.workers, effort.seconds, effort.memory_bytes):
             if message.kind == "result":
-                said[names[message.job]] = {"sat": z3.sat, "unsat": z3.unsat}.get(str(message.value), z3.unknown)
-    never = tuple(name for name in names if said[name] == z3.unsat)
-    possible = [name for name in names if said[name] != z3.unsat]
-    faults = list_unstruck(system, possible)
-    open_ones = tuple(name for name in list_unstruck(system, [each for each in names if said[each] == z3.sat]))
-    return Coverage(faults, never, tuple(name for name in open_ones if name not in faults))
+                said[names[message.job]] = str(message.value)
+    return said
 
 
 def _can_be_taken(send: Send, reading: Reading, tasks: Sequence[ProofTask]) -> str:

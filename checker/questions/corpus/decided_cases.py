@@ -10,12 +10,17 @@ from typing import Any
 from neverlost.checker.engine.host.processes import INTERRUPTED
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.search_questions import ExecutionTarget, SearchAnswer, SearchQuestion, answers
+from neverlost.model.faults import PRODUCER_RETRY
+from neverlost.model.kernel import Value
+from neverlost.model.limits import AT_ONCE
 from neverlost.model.system import bind
 from neverlost.specs.cases.case import Case
 from neverlost.specs.configuration import choose as configuration
 from neverlost.specs.properties import properties, require_fields
+from neverlost.specs.property import SAFETY, Property
 
 MEMORY = ExecutionTarget()
+FAULT_KEYS = "faults."
 
 
 @dataclass(frozen=True)
@@ -38,8 +43,50 @@ class CaseResult:
         return same and (self.case.steps is None or self.answer.steps == self.case.steps)
 
     @property
+    def never_happened(self) -> list[str]:
+        """Why a verdict `holds` says little: limits of faults that no step spent, and a premise that was never true."""
+        if self.answer.verdict is not Verdict.HOLDS:
+            return []
+        system, unfired = self.question.system, self.answer.unfired
+        fired = {each.fault for each in system.model.actions if each.fault and each.name not in unfired}
+        spent = fired | {system.sizes.paid_by(each) for each in fired}
+        if system.configurations[0].get("enable.idempotence"):
+            spent.add(PRODUCER_RETRY.name)  # a retry that is recognised changes nothing, so it is no step
+        limits = [
+            key.removeprefix(FAULT_KEYS)
+            for key, value in system.configurations[0].items()
+            if key.startswith(FAULT_KEYS) and value
+        ]
+        never = [f"no {each}" for each in limits if each not in spent and FAULT_KEYS + each != AT_ONCE]
+        return never + ([] if self.answer.is_premise_true else [premise_of(self.question.properties[0])])
+
+    @property
     def faults(self) -> dict[str, int]:
         return self.answer.trace.faults(self.question.system) if self.answer.trace is not None else {}
+
+
+def _never(name: str) -> Property:
+    """Return the property that a flag or number of this name is never set: what a guarantee about it must see violated."""
+
+    def is_unset(k: Any, s: Any) -> Value:
+        found = getattr(s, name)
+        places = found if hasattr(found, "__len__") else [found]
+        return k.not_(k.any_of(*[each > 0 if name in COUNTED else each for each in places]))
+
+    return Property(f"no-{name.removeprefix('ghost_').replace('_', '-')}", "nothing of the kind happens", is_unset, (name,), "")
+
+
+COUNTED = ("ghost_committed", "ghost_processed")
+PREMISES = {each: _never(each) for each in ("ghost_acked", *COUNTED)}
+"""For what a property speaks about, by the field that it reads: that it never comes about."""
+
+
+def premise_of(asked: Property) -> str:
+    """Return what never happened where a property held for want of it."""
+    name = next(each for each in PREMISES if each in asked.needs)
+    return {"ghost_acked": "nothing was acknowledged", "ghost_committed": "nothing was committed"}.get(
+        name, "nothing was processed"
+    )
 
 
 def question_of(case: Case) -> SearchQuestion:
@@ -49,9 +96,11 @@ def question_of(case: Case) -> SearchQuestion:
     """
     chosen = configuration.choose({key: (value, case.where) for key, value in case.keys.items()})
     system = bind(chosen.model, chosen.configuration, disabled=case.disabled)
-    asked = (properties()[case.property],)
-    require_fields(system, asked)
-    return SearchQuestion(system, asked)
+    asked = properties()[case.property]
+    require_fields(system, (asked,))
+    never = PREMISES.get(next((name for name in PREMISES if name in asked.needs), ""))
+    is_probed = case.expected == "holds" and asked.kind == SAFETY and never is not None
+    return SearchQuestion(system, (asked,), probe=never if is_probed else None)
 
 
 def judge(
@@ -87,4 +136,5 @@ def judge(
 def _key(question: SearchQuestion) -> tuple[Any, ...]:
     system = question.system
     asked = tuple(each.name for each in question.properties)
-    return (system.model.name, tuple(sorted(system.configurations[0].items())), tuple(sorted(system.disabled)), asked)
+    config = tuple(sorted(system.configurations[0].items()))
+    return (system.model.name, config, tuple(sorted(system.disabled)), asked, question.probe)

@@ -14,14 +14,6 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
-from neverlost.checker.engine.coverage import (
-    Coverage,
-    cover,
-    list_allowed_faults,
-    list_unstruck,
-    list_unused_actions,
-    look_for_strikes,
-)
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.host import interrupts
 from neverlost.checker.engine.outcome import (
@@ -35,6 +27,14 @@ from neverlost.checker.engine.outcome import (
     worst,
 )
 from neverlost.checker.engine.search.options import Options, Reporter, SearchLimits
+from neverlost.checker.questions.coverage import (
+    Coverage,
+    cover,
+    list_allowed_faults,
+    list_unstruck,
+    list_unused_actions,
+    look_for_strikes,
+)
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.limits import encoded
 from neverlost.model.system import System, bind

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from neverlost.checker.engine.coverage import look_for_strikes
 from neverlost.checker.engine.host import interrupts
 from neverlost.checker.engine.outcome import Behaviour, Verdict
 from neverlost.checker.engine.search.options import Options, Reporter
+from neverlost.checker.questions.coverage import look_for_strikes
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, spots_of
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import System, bind

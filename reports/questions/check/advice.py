@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from neverlost.checker.engine.coverage import cover
 from neverlost.checker.engine.outcome import Outcome, Verdict, worst
 from neverlost.checker.questions.atlas import lookup
+from neverlost.checker.questions.coverage import cover
 from neverlost.checker.questions.question_id import question_id
 from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict, Tolerance

@@ -42,6 +42,7 @@ def document(one: CaseResult) -> dict[str, Any]:
         "reason": one.answer.problem,
         "distinct": one.answer.distinct,
         "depth": one.answer.depth,
+        "never_happened": one.never_happened,
         "seconds": round(one.answer.seconds, 3),
     }
 

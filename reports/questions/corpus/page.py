@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from neverlost.specs.cases.claim import sources
 
 WORDS = {"holds": "holds", "only-if": "only if", "violated": "**violated**", "outside": "outside the models"}
+ROLE_WORDS = {"shows": "shown by", "breaks": "broken by", "limits": "limited by", "with": "with", "without": "without"}
 PLACE = "../../specs"
 """Where the cases are, from `reports/published/`."""
 
@@ -21,14 +22,16 @@ def claims_page(document: Mapping[str, Any]) -> str:
         f"out, {counts['violated']} are violated, {counts['outside']} are outside the models; {counts['undecided']} undecided, "
         f"{counts['different']} different from what is expected. Made by `neverlost claims --out DIR`, neverlost "
         f"{document['version']}; `neverlost claims ID` checks one again. Between quotation marks are a "
-        "source's own words; the others are paraphrased.",
+        "source's own words; the others are paraphrased. A guarantee is shown by searches that hold, a possibility by a "
+        "witness, a necessity and a comparison by pairs of which one is violated and one holds, a definition by an invariant "
+        "that checks what is so by construction.",
     ]
     by_source: dict[str, list[Mapping[str, Any]]] = {}
     for claim in document["claims"]:
         by_source.setdefault(claim["id"].partition("/")[0], []).append(claim)
     for name, claims in by_source.items():
         lines += ["", f"## {sources()[name].title}", "", f"[`{name}`]({PLACE}/claims/{name}.toml)", ""]
-        lines += ["| claim | line | says | verdict | what is true | decided by |", "| --- | --- | --- | --- | --- | --- |"]
+        lines += ["| claim | line | says | kind | verdict | what is true | decided by |", "|" + " --- |" * 7]
         lines += [_row(each) for each in claims]
     return "\n".join(lines) + "\n"
 
@@ -42,11 +45,13 @@ def _row(claim: Mapping[str, Any]) -> str:
     verdict = WORDS.get(str(claim["verdict"]), "undecided")
     if claim["verdict"] not in (claim["expected"], None):
         verdict += f" ({WORDS[claim['expected']]} was expected)"
+    verdict += "".join(f"; {each}" for each in claim["misplayed"])
     decided = claim["outside"] or "; ".join(_cases(claim))
     cells = [
         claim["id"].partition("/")[2],
         claim["line"],
         claim_sentence(claim["says"], claim["quoted"]),
+        claim["kind"],
         verdict,
         claim["truth"],
         decided,
@@ -55,11 +60,11 @@ def _row(claim: Mapping[str, Any]) -> str:
 
 
 def _cases(claim: Mapping[str, Any]) -> Iterator[str]:
-    """Yield links to the cases that contradict the claim, then to those that support it."""
-    claimed = "holds" if claim["kind"] == "guarantee" else "violated"
-    every: Sequence[Mapping[str, Any]] = [*claim["tests"], *claim["limits"]]
-    against = [each for each in every if each["verdict"] != claimed]
-    for each in [*against, *[one for one in claim["tests"] if one not in against]]:
+    """Yield links to the cases, by role."""
+    premises = ", ".join(f"{key}={value}" for key, value in claim["premises"].items())
+    if premises:
+        yield f"stated: {premises}"
+    for each in [*claim["tests"], *claim["limits"]]:
         scenario, _, case = each["case"].partition("/")
         steps = f" in {each['steps']} steps" if each["steps"] else ""
-        yield f"[{scenario}/{case}]({PLACE}/scenarios/{scenario}.toml) {each['verdict']}{steps}"
+        yield f"{ROLE_WORDS[each['role']]} [{scenario}/{case}]({PLACE}/scenarios/{scenario}.toml) {each['verdict']}{steps}"

@@ -8,6 +8,7 @@ from typing import Any
 from neverlost.checker.engine.outcome import Outcome, Verdict
 from neverlost.checker.engine.proof.bounded_search import BoundedResult
 from neverlost.checker.engine.proof.induction import KINDS, Proof, ReachabilityCheck
+from neverlost.checker.questions.coverage import cover_proof
 from neverlost.model.system import System
 from neverlost.reports.documents import result
 from neverlost.reports.wording.merged_rows import pluralize
@@ -49,7 +50,7 @@ def induction_document(proofs: Sequence[Proof]) -> dict[str, Any]:
     )
     document = result.document(merged)
     for each, entry in zip(proofs, document["properties"], strict=True):
-        entry |= {"never": list(each.coverage.faults)} if each.coverage.faults else {}
+        entry |= {"never": list(cover_proof(each).faults)} if cover_proof(each).faults else {}
     return (
         document
         | _weaknesses(first.system)
@@ -70,7 +71,7 @@ def _proof(proof: Proof) -> dict[str, Any]:
         "lemmas": [{"name": each.name, "says": each.says, "why": each.why} for each in proof.lemmas],
         "obligations": len(proof.answers),
         "hint": say_hint(proof),
-        "never": proof.coverage.document(),
+        "never": cover_proof(proof).document(),
         "open": [
             {"kind": each.task.kind, "step": each.task.label, "goal": each.goal, "answer": each.answer, "reason": each.reason}
             for each in proof.open

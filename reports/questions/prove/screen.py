@@ -11,6 +11,7 @@ from neverlost.checker.engine.evidence.ledger import describe_bounds
 from neverlost.checker.engine.outcome import Behaviour, EngineError, Outcome
 from neverlost.checker.engine.proof.bounded_search import BoundedResult
 from neverlost.checker.engine.proof.induction import KINDS, ObligationAnswer, Proof
+from neverlost.checker.questions.coverage import cover_proof
 from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.reports.questions.prove.document import say_hint
 from neverlost.reports.terminal import results as terminal
@@ -62,7 +63,7 @@ def show_proofs(proofs: Sequence[Proof]) -> None:
     out = terminal.console()
     for proof in proofs:
         terminal.show_outcome(out, proof.outcome)
-        terminal.show_coverage(out, proof.coverage, proof.system)
+        terminal.show_coverage(out, cover_proof(proof), proof.system)
         times = ", ".join(f"{kind} {proof.seconds_of(kind):.1f} s" for kind in KINDS)
         proved = sum(1 for each in proof.answers if each.answer == "proved")
         out.print(f"{proved} of {len(proof.answers)} obligations proved for {_scope(proof)}: {times}")

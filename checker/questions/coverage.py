@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neverlost.checker.engine.outcome import Outcome, Verdict
 from neverlost.model.faults import BY_NAME, HARMLESS
@@ -17,6 +17,9 @@ from neverlost.model.interpreters import ints
 from neverlost.model.kernel import Configuration
 from neverlost.model.limits import AT_ONCE
 from neverlost.model.system import System
+
+if TYPE_CHECKING:
+    from neverlost.checker.engine.proof.induction import Proof
 
 MOST_STATES = 300
 """How many states are looked at for a state in which a fault may strike, before the whole search is asked."""
@@ -58,6 +61,18 @@ def cover(outcome: Outcome, number: int = 0) -> Coverage:
     missing = _drop_harmless(alone, list_unstruck(alone, outcome.fired))
     is_whole = outcome.reason is None and outcome.verdict is not Verdict.VIOLATED
     return Coverage(missing, actions) if is_whole else Coverage((), actions, missing)
+
+
+def cover_proof(proof: Proof) -> Coverage:
+    """Return the coverage of a proof: the allowed faults and the actions that no state with all lemmas allows, so that what it
+    says of them is vacuous.  What is not known is `open`; of a proof that was not complete nothing is asked."""
+    if not proof.takes:
+        return Coverage()
+    names = [name for name in list_possible_actions(proof.system) if name in proof.takes]
+    never = tuple(name for name in names if proof.takes[name] == "unsat")
+    faults = list_unstruck(proof.system, [name for name in names if name not in never])
+    seen = list_unstruck(proof.system, [name for name in names if proof.takes[name] == "sat"])
+    return Coverage(faults, never, tuple(name for name in seen if name not in faults))
 
 
 def list_unused_actions(outcome: Outcome) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""One state of a partition, as a document and as lines."""

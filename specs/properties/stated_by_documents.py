@@ -1,0 +1,204 @@
+"""What documents about Kafka say of ISR, election and acknowledgement, as the sentences have it; some of it no Kafka keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neverlost.model.kernel import NO_REPLICA, Value, implies
+from neverlost.model.kraft.broker.availability import is_settled
+from neverlost.model.kraft.broker.leader import accepts_writes, leads
+from neverlost.model.kraft.broker.log import has_beyond, holds_record
+from neverlost.model.kraft.controller.leader_election import Electorate, electable
+from neverlost.model.kraft.controller.partition_change import assignment_of, unfenced
+from neverlost.model.kraft.state import ELECTED, everyone, is_isr_big_enough, others
+from neverlost.model.quorum.roles import is_leader
+from neverlost.specs.property import AVAILABILITY, Property
+
+
+def leader_is_in_isr(k: Any, s: Any) -> Value:
+    """Also while the leader is down and nobody has noticed."""
+    return k.all_of(*[implies(k, s.leader == each, s.isr[each]) for each in everyone(s)])
+
+
+LEADER_IN_ISR = Property(
+    name="leader-in-isr",
+    says="the leader that the controller names is in the ISR",
+    condition=leader_is_in_isr,
+    needs=("isr", "leader"),
+    violated_by="kraft-controller_fence_dead-the leader stays",
+    source="a common claim; by construction: a leader from outside the ISR is alone in it from then on",
+)
+
+
+def who_is_electable(k: Any, s: Any) -> list[Value]:
+    """Return for each broker whether an election could elect it, by the controller's own rules, once the dead are noticed."""
+    elr = list(s.elr) if s.sizes.elr else [False for _ in everyone(s)]
+    active = [k.all_of(s.is_running[each], alive) for each, alive in enumerate(unfenced(k, s))]
+    return electable(k, s, Electorate(list(s.isr), elr, active, assignment_of(s).replicas, True, s.unclean_election))
+
+
+def only_isr_is_electable(k: Any, s: Any) -> Value:
+    """Nothing about logs: who may be elected, not who should be."""
+    return k.all_of(*[implies(k, may, s.isr[each]) for each, may in enumerate(who_is_electable(k, s))])
+
+
+ONLY_ISR_ELECTABLE = Property(
+    name="only-isr-electable",
+    says="whoever an election could elect now is in the ISR: the elected leader was eligible",
+    condition=only_isr_is_electable,
+    needs=("is_fenced", "is_running", "isr", "leader_knows", "unclean_election"),
+    violated_by="kraft-elr",
+    source="a common claim; not with unclean election, nor with the ELR and the last known leader (KIP-966)",
+)
+
+
+def isr_is_electable(k: Any, s: Any) -> Value:
+    """A member that is down or fenced is none that can lead."""
+    return k.all_of(
+        *[
+            implies(k, k.all_of(s.isr[each], s.is_running[each], k.not_(s.is_fenced[each])), may)
+            for each, may in enumerate(who_is_electable(k, s))
+        ]
+    )
+
+
+ISR_ELECTABLE = Property(
+    name="isr-electable",
+    says="every member of the ISR that runs and is not fenced could be elected now",
+    condition=isr_is_electable,
+    needs=("is_fenced", "is_running", "isr", "leader_knows", "unclean_election"),
+    violated_by="kraft-complete_reassignment",
+    source="a common claim; by construction: the controller asks for nothing but membership, whatever the logs have",
+)
+
+
+def elected_has_longest_log(k: Any, s: Any) -> Value:
+    """Until the elected leader has applied its leadership; ask it with faults that end the old leader's process."""
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(
+                    s.leader == leader, s.leader_knows == ELECTED, s.is_running[leader], s.isr[other], s.is_running[other]
+                ),
+                k.not_(has_beyond(k, s, other, leader)),
+            )
+            for leader in everyone(s)
+            for other in others(s, leader)
+        ]
+    )
+
+
+ELECTED_HAS_LONGEST_LOG = Property(
+    name="elected-has-longest-log",
+    says="no running member of the ISR has a longer log than a leader that was just elected",
+    condition=elected_has_longest_log,
+    needs=("isr", "is_running", "leader", "leader_knows", "log_record"),
+    violated_by="kraft",
+    source="a common claim; Kafka elects the first in assignment order, whatever the logs have",
+)
+
+
+def accepts_at_minimum_isr(k: Any, s: Any) -> Value:
+    """By the ISR that the leader knows, which is all that it can go by."""
+    return k.all_of(
+        *[
+            implies(
+                k,
+                k.all_of(leads(s, leader), accepts_writes(k, s, leader)),
+                is_isr_big_enough(k, s, list(s.leader_isr[leader]), leader),
+            )
+            for leader in everyone(s)
+        ]
+    )
+
+
+ACCEPTS_AT_MINIMUM_ISR = Property(
+    name="accepts-at-minimum-isr",
+    says="a leader that accepts writes knows of an ISR of min.insync.replicas members",
+    condition=accepts_at_minimum_isr,
+    needs=("follows", "leader_isr"),
+    violated_by="kraft",
+    source="a common claim; with acks=all: acks 0 and 1 are never refused",
+)
+
+
+def acked_on_whole_isr(k: Any, s: Any) -> Value:
+    """Ask it without faults that lose data: those destroy copies by definition."""
+    return k.all_of(
+        *[
+            implies(
+                k, k.all_of(s.leader != NO_REPLICA, s.ghost_acked[record], s.isr[member]), holds_record(k, s, member, record)
+            )
+            for member in everyone(s)
+            for record in range(s.sizes.record)
+        ]
+    )
+
+
+ACKED_ON_WHOLE_ISR = Property(
+    name="acked-on-whole-isr",
+    says="every member of the ISR has every acknowledged record",
+    failure="has acknowledged records that a member of the ISR lacks",
+    condition=acked_on_whole_isr,
+    needs=("ghost_acked", "isr", "leader", "log_record"),
+    violated_by="kraft",
+    source="a common claim about acks=all; with acks=all it holds until a leader counts copies that are gone",
+)
+
+
+def stays_readable(k: Any, s: Any) -> Value:
+    """While a failure is being detected no Kafka answers reads either; that is not counted."""
+    serves = [k.all_of(s.leader == each, s.leader_knows != ELECTED, s.is_running[each]) for each in everyone(s)]
+    return implies(k, is_settled(k, s), k.any_of(*serves))
+
+
+STAYS_READABLE = Property(
+    name="stays-readable",
+    says="in every state in which nothing is left to detect or to learn, a leader runs that serves consumers",
+    failure="stops serving consumers",
+    condition=stays_readable,
+    needs=("is_fenced", "leader_knows"),
+    violated_by="kraft",
+    source="a common claim; consumers fetch from leaders in the models",
+    kind=AVAILABILITY,
+)
+
+
+def one_controller_at_a_time(k: Any, s: Any) -> Value:
+    """Two voters may lead in two epochs: the older one commits nothing more."""
+    voters = range(s.sizes.replica)
+    both = [k.all_of(is_leader(s, one), is_leader(s, other)) for one in voters for other in voters if one < other]
+    return k.not_(k.any_of(False, *both))
+
+
+ONE_CONTROLLER_AT_A_TIME = Property(
+    name="one-controller-at-a-time",
+    says="no two voters of a quorum lead at once, not even in different epochs",
+    condition=one_controller_at_a_time,
+    needs=("epoch", "role", "voted_for"),
+    violated_by="kraft-quorum",
+    source="a common claim; a controller that is cut off leads on until it hears of its successor",
+)
+
+
+def controller_is_not_replaced(k: Any, s: Any) -> Value:
+    """What breaks it is a fail-over: the counterexample is the sentence's witness."""
+    voters = range(s.sizes.replica)
+    taken = [
+        k.all_of(is_leader(s, one), k.not_(s.is_running[other]), s.leader[other] == other, s.epoch[other] < s.epoch[one])
+        for one in voters
+        for other in voters
+        if one != other
+    ]
+    return k.not_(k.any_of(False, *taken))
+
+
+CONTROLLER_NOT_REPLACED = Property(
+    name="controller-not-replaced",
+    says="no voter leads in a later epoch while one that has led is down",
+    condition=controller_is_not_replaced,
+    needs=("epoch", "is_running", "leader", "role", "voted_for"),
+    violated_by="kraft-quorum",
+    source="the opposite of a common claim: another controller takes over",
+)
