@@ -17,7 +17,7 @@ GROUPS = {
     ),
     "The question": (
         *("settings", "properties", "also", "beside", "change", "waive", "at_least", "at_a_time", "rates", "improve", "advise"),
-        *("nines", "agree"),
+        *("nines", "agree", "compare"),
     ),
     "The answer": ("out", "json", "format", "quiet", "redact", "certificate", "show", "picture", "help"),
     "The search": (

@@ -76,7 +76,7 @@ class ReachabilityCheck:
 
 @dataclass(frozen=True)
 class Proof:
-    """What became of a proof: every answer, what exploration says about the refuted ones, and which actions the lemmas allow."""
+    """What became of a proof: every answer, what exploration says of the refuted ones, which actions the lemmas allow."""
 
     system: System
     goal: Property

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
 from neverlost.reports.counterexample.timeline import timeline
 from neverlost.reports.questions.tolerance import document as describe
@@ -239,7 +240,9 @@ def show_tables(
         if show_bounds is not None:
             show_bounds(console, document["nines"])
     output.end(document)
-    without_faults = exit_status.of_verdicts(each for one in result.subjects for each in one.table.entries[FaultBudget(0, 0)])
-    if without_faults == exit_status.HOLDS and result.verdict == "inconclusive":
+    calm = [each for one in result.subjects for each in one.table.entries[FaultBudget(0, 0)]]
+    without_faults = exit_status.of_verdicts(calm)
+    is_open = without_faults == exit_status.HOLDS and result.verdict == "inconclusive"
+    if is_open or (without_faults != exit_status.VIOLATED and Verdict.INCONCLUSIVE in [each.verdict for each in calm]):
         return exit_status.INCONCLUSIVE
     return without_faults
