@@ -24,7 +24,7 @@ LEADER_IN_ISR = Property(
     name="leader-in-isr",
     says="the leader that the controller names is in the ISR",
     condition=leader_is_in_isr,
-    needs=("isr", "leader"),
+    needs=("is_fenced", "isr", "leader"),
     violated_by="kraft-controller_fence_dead-the leader stays",
     source="a common claim; by construction: a leader from outside the ISR is alone in it from then on",
 )
@@ -141,7 +141,7 @@ ACKED_ON_WHOLE_ISR = Property(
     says="every member of the ISR has every acknowledged record",
     failure="has acknowledged records that a member of the ISR lacks",
     condition=acked_on_whole_isr,
-    needs=("ghost_acked", "isr", "leader", "log_record"),
+    needs=("ghost_acked", "is_fenced", "isr", "leader", "log_record"),
     violated_by="kraft",
     source="a common claim about acks=all; with acks=all it holds until a leader counts copies that are gone",
 )
