@@ -58,7 +58,7 @@ def cover(outcome: Outcome, number: int = 0) -> Coverage:
     if not outcome.fired or len(outcome.system.configurations) > 1:
         return look_for_strikes(alone)
     actions = list_unused_actions(outcome)
-    missing = _drop_harmless(alone, list_unstruck(alone, outcome.fired))
+    missing = list_never_struck(alone, outcome.fired)
     is_whole = outcome.reason is None and outcome.verdict is not Verdict.VIOLATED
     return Coverage(missing, actions) if is_whole else Coverage((), actions, missing)
 
@@ -106,8 +106,10 @@ def look_for_strikes(system: System, most: int = MOST_STATES) -> Coverage:
     return Coverage(open=missing) if waiting else Coverage(missing)
 
 
-def _drop_harmless(system: System, missing: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the faults without those that strike, and have no effect."""
+def list_never_struck(system: System, fired: Mapping[str, int] | Collection[str]) -> tuple[str, ...]:
+    """Return the allowed faults that struck nowhere in a search.  One that strikes without an effect is no step of it: such a
+    fault is looked for among the first states."""
+    missing = list_unstruck(system, fired)
     harmless = {each.fault for each in system.model.actions for name, _ in HARMLESS if each.name == name}
     if not harmless & set(missing):
         return missing

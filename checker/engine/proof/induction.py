@@ -76,7 +76,10 @@ class ReachabilityCheck:
 
 @dataclass(frozen=True)
 class Proof:
-    """What became of a proof: every answer, what exploration says of the refuted ones, which actions the lemmas allow."""
+    """What became of a proof: every answer, and what exploration says about the refuted ones.
+
+    `takes` says for each action whether a state with all lemmas allows a step of it: `sat`, `unsat` or `unknown`.
+    """
 
     system: System
     goal: Property

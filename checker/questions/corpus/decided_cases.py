@@ -9,10 +9,9 @@ from typing import Any
 
 from neverlost.checker.engine.host.processes import INTERRUPTED
 from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.coverage import list_never_struck
 from neverlost.checker.questions.search_questions import ExecutionTarget, SearchAnswer, SearchQuestion, answers
-from neverlost.model.faults import PRODUCER_RETRY
 from neverlost.model.kernel import Value
-from neverlost.model.limits import AT_ONCE
 from neverlost.model.system import bind
 from neverlost.specs.cases.case import Case
 from neverlost.specs.configuration import choose as configuration
@@ -20,7 +19,6 @@ from neverlost.specs.properties import properties, require_fields
 from neverlost.specs.property import SAFETY, Property
 
 MEMORY = ExecutionTarget()
-FAULT_KEYS = "faults."
 
 
 @dataclass(frozen=True)
@@ -44,20 +42,12 @@ class CaseResult:
 
     @property
     def never_happened(self) -> list[str]:
-        """Why a verdict `holds` says little: limits of faults that no step spent, and a premise that was never true."""
+        """Why a verdict `holds` says little: allowed faults that never struck, and a premise that was never true."""
         if self.answer.verdict is not Verdict.HOLDS:
             return []
-        system, unfired = self.question.system, self.answer.unfired
-        fired = {each.fault for each in system.model.actions if each.fault and each.name not in unfired}
-        spent = fired | {system.sizes.paid_by(each) for each in fired}
-        if system.configurations[0].get("enable.idempotence"):
-            spent.add(PRODUCER_RETRY.name)  # a retry that is recognised changes nothing, so it is no step
-        limits = [
-            key.removeprefix(FAULT_KEYS)
-            for key, value in system.configurations[0].items()
-            if key.startswith(FAULT_KEYS) and value
-        ]
-        never = [f"no {each}" for each in limits if each not in spent and FAULT_KEYS + each != AT_ONCE]
+        system = self.question.system
+        fired = {each.name for each in system.model.actions} - {*self.answer.unfired}
+        never = [f"no {each}" for each in list_never_struck(system, fired)]
         return never + ([] if self.answer.is_premise_true else [premise_of(self.question.properties[0])])
 
     @property

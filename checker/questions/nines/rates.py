@@ -109,9 +109,9 @@ class Episode:
 
 @dataclass(frozen=True)
 class Window:
-    """What the race of a known defect needs: one of the episodes `first`, and one of `then` within so many years after it.
+    """The race of a known defect: an episode of `first`, and then one of `then`, at most so many years later.
 
-    `of_same_broker`: both strike one broker; otherwise any two of the replicas, or one of them twice.
+    `of_same_broker`: both strike one broker. Otherwise they may strike any two of the replicas, or one of them twice.
     """
 
     first: tuple[str, ...]
@@ -139,9 +139,10 @@ class Rates:
         return defect in self.defects or defect in self.windows
 
     def race(self, defect: str, end: str, replicas: int) -> float:
-        """Return how often a year the race of a defect happens at most to so many replicas, at one end of the ranges.
+        """Return an upper bound of how often a defect's race happens in a year to a partition of so many replicas.
 
-        Without a rate of its own: as often as its two events fall into its window by chance.
+        `end` is the end of the ranges.  A defect without a rate has the price of its window: how often both events fall into
+        it by chance.
         """
         if defect in self.defects:
             return self.defects[defect].at(end)

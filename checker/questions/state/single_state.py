@@ -1,4 +1,4 @@
-"""What is true in one state of a partition, and what one fault makes of it: the model's own rules, steps and searches."""
+"""Answers about one state of a partition: what is true in it, and what one fault can lose.  The model's own rules decide."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Election:
 
 @dataclass(frozen=True)
 class FaultEffect:
-    """What one fault of one broker, and nothing else, does: the acknowledged records (from 1) that a leader may then lack.
+    """The effect of one fault of one broker, when nothing else fails: which acknowledged records (from 1) can be lost.
 
     `lost` are in order; `trace` is the shortest behaviour to the loss of the first.  Of a broker that is down (`is_down`) it
     begins after the fault, which the model has while a broker runs only.
@@ -119,7 +119,8 @@ def _begin(system: System, states: Sequence[State]) -> Continued:
 
 
 def _strikes(now: dict[str, Any]) -> list[tuple[int, Fault]]:
-    """What may strike whom: a broker that is down cannot be killed, and one that has stopped cleanly has flushed its log."""
+    """Return which faults can strike which broker.  A broker that is down cannot be killed; one that stopped cleanly has its
+    whole log on disk, so a power loss takes nothing from it."""
     found = []
     for broker, runs in enumerate(now["is_running"]):
         is_flushed = bool(now["flushes_each_record"]) or (not runs and bool(now.get("stopped_cleanly", {broker: 0})[broker]))

@@ -73,8 +73,11 @@ class Exploration:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep found.  `systems[i]` is cell `i` alone; `distinct[i]` its states where all holds, `coverage[i]` what never
-    happened where anything holds."""
+    """What a sweep found.
+
+    `systems[i]` is cell `i` alone.  `distinct[i]` is how many states it has, if every property holds there.  `coverage[i]` is
+    what never happened in it, if any property holds there.
+    """
 
     cells: tuple[Cell, ...]
     systems: tuple[System, ...]

@@ -299,27 +299,25 @@ def changes(found: Mapping[str, Any]) -> list[str]:
         return []
     cheapest = min(bought, key=lambda each: (each["copies"], each["latency"] is not None), default=None)
     first = f"Buys a nine at the least cost: {cheapest['changes']}." if cheapest else "No single change buys a nine."
-    return [first, *(_changed(each) for each in every)]
+    return [first, *(f"{_changed(each)}." for each in every)]
 
 
 def _compared(found: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each named change: how many times as high the bound is at equal rates."""
-    return [_changed(each)[:-1] + f"; {_ratio(each['ratio'])}." for each in found.get("compared", ())]
+    return [f"{_changed(each)}; {_ratio(each['ratio'])}." for each in found.get("compared", ())]
 
 
 def _ratio(found: Mapping[str, float] | None) -> str:
     if found is None:
         return "it has no ratio to the bound above"
-    low, high = (f"{each:.2g}" for each in (found["low"], found["high"]))
-    if low == high == "1":
-        return "at equal rates the same bound"
-    return f"at equal rates {_between(found, lambda each: f'{each:.2g}')} times the bound above"
+    times = _between(found, _number)
+    return "at equal rates the same bound" if times == "1" else f"at equal rates {times} times the bound above"
 
 
 def _changed(found: Mapping[str, Any]) -> str:
     if found["loss_in_a_year"] is None:
         why = "not decided" if found["verdict"] == str(Verdict.INCONCLUSIVE) else "no bound: lost while no broker is impaired"
-        return f"With {found['changes']}: {why}."
+        return f"With {found['changes']}: {why}"
     copies = found["copies"]
     costs = (
         [f"{pluralize(abs(copies), 'copy' if abs(copies) == 1 else 'copie')} {'more' if copies > 0 else 'less'}"]
@@ -327,7 +325,7 @@ def _changed(found: Mapping[str, Any]) -> str:
         else []
     )
     costs += [found["latency"]] if found["latency"] else []
-    return f"With {found['changes']}: {_bound(found)}{'; ' + ', '.join(costs) if costs else ''}."
+    return f"With {found['changes']}: {_bound(found)}{'; ' + ', '.join(costs) if costs else ''}"
 
 
 def _as_shipped(found: Mapping[str, Any]) -> list[str]:

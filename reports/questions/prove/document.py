@@ -50,7 +50,8 @@ def induction_document(proofs: Sequence[Proof]) -> dict[str, Any]:
     )
     document = result.document(merged)
     for each, entry in zip(proofs, document["properties"], strict=True):
-        entry |= {"never": list(cover_proof(each).faults)} if cover_proof(each).faults else {}
+        never = cover_proof(each).faults
+        entry |= {"never": list(never)} if never else {}
     return (
         document
         | _weaknesses(first.system)

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from neverlost.checker.engine.outcome import Behaviour, Outcome, Verdict, worst
+from neverlost.checker.questions.coverage import list_never_struck
 from neverlost.checker.questions.state.single_state import Election, FaultEffect, SingleState
 from neverlost.model.faults import BY_NAME, DISK_LOSS, KILL, LOSSY_CRASH
 from neverlost.model.kernel import NO_REPLICA
-from neverlost.model.limits import can_happen
 from neverlost.model.sentences import sentences
 from neverlost.model.system import System
 from neverlost.reports.terminal.results import summary
@@ -105,17 +105,9 @@ def _explored(figure: Figure, outcome: Outcome) -> dict[str, Any]:
             for each in outcome.findings
         ],
         "states": outcome.counts.distinct,
-        "never_happened": _never_happened(outcome),
+        "never_happened": list(list_never_struck(outcome.system, outcome.fired)),
         "reason": outcome.reason,
     }
-
-
-def _never_happened(outcome: Outcome) -> list[str]:
-    """Return the kinds of faults that are allowed, and that happened nowhere in the search."""
-    (configuration,) = outcome.system.configurations
-    kinds = {each.fault for each in outcome.system.model.actions if each.fault}
-    fired = {each.fault for each in outcome.system.model.actions if outcome.fired.get(each.name)}
-    return sorted(each for each in kinds - fired if can_happen(configuration, BY_NAME[each]))
 
 
 def _steps(figure: Figure, system: System, trace: Behaviour) -> list[str]:
