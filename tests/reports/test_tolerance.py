@@ -296,13 +296,9 @@ def test_what_is_looked_up_needs_no_search() -> None:
     assert done.stdout.splitlines() == ["{'atlas'}", "[]"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("min_isr", [1, 2, 3, 4, 5])
 def test_five_replicas_as_designed_are_looked_up(min_isr: int) -> None:
-    """A record is lost where all are impaired and min.insync.replicas of them lose data; writes stop where fewer are left.
-
-    Slow while rows of this chapter are decided again (decision 098): what the file of answers lacks is searched for.
-    """
+    """A record is lost where all are impaired and min.insync.replicas of them lose data; writes stop where fewer are left."""
     given = {"kafka.version": "4.3", "replication.factor": 5, "min.insync.replicas": min_isr, "defects": "fixed"}
     given |= {"eligible.leader.replicas": "true"}
     found = neverlost.tolerance(given)

@@ -290,12 +290,8 @@ def test_where_two_records_say_more_than_one() -> None:
     assert differing == {("violated", False, name) for name in TABLE[:2]}
 
 
-@pytest.mark.slow
 def test_with_three_replicas_two_records_say_what_one_says() -> None:
-    """The rows of two records that are shipped: as designed, decided by proofs and losses, beside the searched rows of one.
-
-    Slow while rows of this chapter are decided again (decision 098): what the file of answers lacks is searched for.
-    """
+    """The rows of two records that are shipped: as designed, decided by proofs and losses, beside the searched rows of one."""
     atlas, compared = index.shipped(), dict.fromkeys(TABLE, 0)
     assert atlas is not None
     for row in table.read(Path(table.__file__).with_name(table.FILE)):
