@@ -548,14 +548,14 @@ class BrokerGroup:
 
 
 def log_content(log: Any) -> Log:
-    """Return the records of a log, in order."""
-    if not int(log.logEndOffset()):
-        return ()
+    """Return the records of a log, in order.  A read ends with its segment, so there are as many as there are segments."""
     kind = first_class(PACKAGE + "server.storage.log.FetchIsolation", LOG + "FetchIsolation")
-    read = log.read(0, MANY, constant(kind, "LOG_END", "kafka.server.FetchLogEnd"), True)
-    return tuple(
-        (_number(record.value()), int(batch.partitionLeaderEpoch())) for batch in read.records.batches() for record in batch
-    )
+    found: list[tuple[int, int]] = []
+    while len(found) < int(log.logEndOffset()):
+        read = log.read(len(found), MANY, constant(kind, "LOG_END", "kafka.server.FetchLogEnd"), True)
+        batches = [(int(batch.partitionLeaderEpoch()), batch) for batch in read.records.batches()]
+        found += [(_number(record.value()), epoch) for epoch, batch in batches for record in batch]
+    return tuple(found)
 
 
 def _number(value: Any) -> int:
