@@ -20,6 +20,7 @@ from neverlost.model.faults import (
     OUT,
     RACK_LOSS,
     REASSIGN,
+    REQUEST_COPY,
     UNCLEAN_ELECTION,
 )
 from neverlost.model.kernel import NO_REPLICA, Configuration, Primitives, Sizes, Value
@@ -85,6 +86,7 @@ class KraftSizes(Sizes):
     has_ranks: bool
     fetches_unregistered: bool
     requests_stall: bool
+    copies_requests: bool
     late_bytes: bool
 
     is_impaired = staticmethod(is_impaired)
@@ -128,6 +130,11 @@ class KraftSizes(Sizes):
     def unregistered(self) -> int:
         """Brokers that may fetch before they have registered."""
         return self.replica if self.fetches_unregistered else 0
+
+    @property
+    def sending_twice(self) -> int:
+        """Leaders of whose refused requests a copy may be handled later."""
+        return self.replica if self.copies_requests else 0
 
     @property
     def target(self) -> int:
@@ -286,6 +293,13 @@ def _fetches_unregistered(configuration: Configuration) -> bool:
     return is_compared and _replicas(configuration) > 1 and loses
 
 
+def has_request_copies(configuration: Configuration) -> bool:
+    """Whether a refused request may be handled again, where a question allows it: the leader forgets the request, and its copy
+    names the newest partition epoch."""
+    is_refused = is_on(configuration, "alter-partition") and is_on(configuration, "fenced-replicas-kept-out")
+    return is_refused and not is_on(configuration, "refusal-outdates-copies") and _replicas(configuration) > 1
+
+
 Kind = TypeVar("Kind", bound=KraftSizes)
 
 
@@ -321,6 +335,7 @@ def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
         epochs=has_epochs,
         fetches_unregistered=_fetches_unregistered(configuration),
         requests_stall=_requests_stall(configuration),
+        copies_requests=has_request_copies(configuration) and can_happen(configuration, REQUEST_COPY),
         late_bytes=_late_bytes(configuration),
         has_ranks=has_epochs and not all(is_counted(configuration, each) for each in FAULTS),
     )

@@ -183,6 +183,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
         number("leader_epoch_start_offset", 0, slots),
         flag("request_outdated"),
         *([flag("request_names_no_epoch")] if size.fetches_unregistered else []),
+        *_forgotten_fields(size),
         flag("record_to_come"),
         *_stalled_fields(size),
         *_config_fields(size),
@@ -233,6 +234,13 @@ def _stalled_fields(size: KraftSizes) -> list[Field]:
     ]
 
 
+def _forgotten_fields(size: KraftSizes) -> list[Field]:
+    """The replica that the elected leader asked to add by a request that was refused, while its copy would not be outdated."""
+    if not size.copies_requests:
+        return []
+    return [replica_id("forgotten", size.replica), *([flag("forgotten_names_no_epoch")] if size.fetches_unregistered else [])]
+
+
 def _late_response_fields(size: KraftSizes) -> list[Field]:
     """Who sent a follower the diverging response that is under way, and where it will have the log end."""
     if not size.late_responses:
@@ -278,6 +286,10 @@ def settle(k: Primitives, s: View) -> None:
         asked = [k.all_of(s.leader == each, s.pending[each] != NO_REPLICA) for each in everyone(s)]
         is_open = k.all_of(s.leader_knows == UP_TO_DATE, k.any_of(*asked))
         s.request_names_no_epoch = k.all_of(s.request_names_no_epoch, is_open)
+    if s.sizes.copies_requests:
+        s.forgotten = k.ite(s.leader_knows == UP_TO_DATE, s.forgotten, NO_REPLICA)
+        if s.sizes.fetches_unregistered:
+            s.forgotten_names_no_epoch = k.all_of(s.forgotten_names_no_epoch, s.forgotten != NO_REPLICA)
     if not s.sizes.has_ranks:
         return
     late = list(s.late_epoch) if s.sizes.late_bytes else []
@@ -312,6 +324,7 @@ def started(configuration: Configuration, leader: int, isr: Set[int], elr: Set[i
         "leader_isr": [[each == leader and member for member in members] for each in range(replicas + spare)],
         "pending": -1,
         "stalled_on": -1,
+        "forgotten": -1,
         "late_sender": -1,
         **left(configuration, FAULTS),
     }

@@ -173,6 +173,7 @@ def test_every_action_fires() -> None:
         ("2.1", {"rf": 2, "crash": 1}),
         ("2.7", {"rf": 2, "min_isr": 1, "records": 2, "leader_move": 1, "isr_shrink": 1, "min_isr_change": 1}),
         ("3.8", {"records": 4, "leader_move": 2}),
+        ("4.4", {"isr_shrink": 1, "fence": 1, "request_copy": 1}),
     ):
         fired |= set(explored(system(model, **given), "acked-never-lost").fired)
     assert fired == {each.name for each in system("kraft").model.actions}
