@@ -37,7 +37,7 @@ UNCHANGED = 0
 ACKS = {"0": 0, "1": 1, "all": 2, "min.insync.replicas": 3}
 """Numbers of the values of `acks`."""
 
-POLICIES = {"any": 0, "preferred": 1, "longest-log": 2}
+POLICIES = {"any": 0, "preferred": 1, "longest-log": 2, "fenced-longest-log": 3}
 """Numbers of the values of `election.policy`."""
 
 
@@ -95,7 +95,7 @@ def frozen_fields() -> tuple[Field, ...]:
     return (
         number("min_isr", 1, 9, frozen=True),
         number("acks", 0, 3, frozen=True),
-        number("election_policy", 0, 2, frozen=True),
+        number("election_policy", 0, 3, frozen=True),
         flag("unclean_election", frozen=True),
         flag("flushes_each_record", frozen=True),
         flag("idempotence", frozen=True),

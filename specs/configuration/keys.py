@@ -127,6 +127,7 @@ KEYS: dict[str, Key] = {
             "any",
             "preferred",
             "longest-log",
+            "fenced-longest-log",
         ),
         _choice(
             "flush.messages",
