@@ -23,7 +23,7 @@ from neverlost.model.faults import CONSUMER_CRASH, FAULTS, PRODUCER_RETRY
 from neverlost.model.kernel import NO_REPLICA, Configuration, Field, Primitives, Value, count, flag, number, replica_id, smaller
 from neverlost.model.kraft import mechanisms
 from neverlost.model.kraft.mechanisms import is_on
-from neverlost.model.kraft.sizes import ON_FETCH, KraftSizes, has_racks, sizes, truncation
+from neverlost.model.kraft.sizes import FENCED, ON_FETCH, KraftSizes, has_racks, sizes, truncation
 from neverlost.model.limits import AT_ONCE, is_counted, left, limit_fields, limit_of
 from neverlost.model.ranks import ranks
 from neverlost.model.system import View
@@ -37,7 +37,7 @@ UNCHANGED = 0
 ACKS = {"0": 0, "1": 1, "all": 2, "min.insync.replicas": 3}
 """Numbers of the values of `acks`."""
 
-POLICIES = {"any": 0, "preferred": 1, "longest-log": 2, "fenced-longest-log": 3}
+POLICIES = {"any": 0, "preferred": 1, "longest-log": 2, FENCED: 3}
 """Numbers of the values of `election.policy`."""
 
 
@@ -134,13 +134,18 @@ FROZEN: dict[str, Callable[[Configuration], int]] = {
 
 
 def contradiction(configuration: Configuration) -> str | None:
-    """Return what is wrong with the racks or with the beginning, if anything."""
+    """Return what is wrong with the racks, with the beginning or with what is asked together, if anything."""
     racks, replicas = configuration["broker.rack"], configuration["replication.factor"]
     if racks and len(racks) != replicas:
         return f"broker.rack names {len(racks)} racks, but replication.factor is {replicas}: name one per replica"
     outside = configuration["start.outside_isr"]
     if outside >= replicas:
         return f"start.outside_isr is {outside}, but replication.factor is {replicas}: leave a replica in the ISR"
+    if configuration["election.policy"] == FENCED and configuration[PRODUCER_RETRY.key] and configuration["bounds.records"] > 1:
+        return (
+            f"a record has one leader epoch in this model, so with {PRODUCER_RETRY.key} and election.policy={FENCED} there can be "
+            "only one record: set bounds.records=1"
+        )
     return limits.contradiction(configuration) or _uncountable(configuration)
 
 
