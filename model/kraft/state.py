@@ -141,11 +141,10 @@ def contradiction(configuration: Configuration) -> str | None:
     outside = configuration["start.outside_isr"]
     if outside >= replicas:
         return f"start.outside_isr is {outside}, but replication.factor is {replicas}: leave a replica in the ISR"
-    if configuration["election.policy"] == FENCED and configuration[PRODUCER_RETRY.key] and configuration["bounds.records"] > 1:
-        return (
-            f"a record has one leader epoch in this model, so with {PRODUCER_RETRY.key} and election.policy={FENCED} there can be "
-            "only one record: set bounds.records=1"
-        )
+    asks, retries = configuration["election.policy"] == FENCED, configuration[PRODUCER_RETRY.key]
+    if asks and retries and configuration["bounds.records"] > 1:
+        why = "a record has one leader epoch in this model, although it may be sent again in a later one"
+        return f"{PRODUCER_RETRY.key} with election.policy={FENCED} takes one record: {why}; set bounds.records=1"
     return limits.contradiction(configuration) or _uncountable(configuration)
 
 

@@ -1,10 +1,11 @@
-"""Why acks=min.insync.replicas loses nothing where the controller asks for logs: for any number of faults that leave logs whole.
+"""Why acks=min.insync.replicas loses nothing where the controller asks for logs: for any number of faults, none of which
+takes a record from a log.
 
 It is the argument of Paxos and Raft, in Kafka's words.  A leader answers for a record of its own epoch that min.insync.replicas
-replicas have; an election hears replicas - min.insync.replicas + 1 of them, which is one of the former at least, and they no
-longer follow an older leader.  So what an older leader may still acknowledge (`within_reach`) is in the log of every later leader
-(`reach-of-older-leaders`), and what was acknowledged is so too (`acknowledged-stays`).  The ISR has no part in it: it may be
-large or small, and the leader and the controller may differ about it.
+replicas have; an election hears replicas - min.insync.replicas + 1 of them, at least one of the former, and they no longer
+follow an older leader.  So what an older leader may still acknowledge (`within_reach`) is in the log of every later leader
+(`reach-of-older-leaders`), and so is what was acknowledged (`acknowledged-stays`).  How large the ISR is has no part in it, and
+the leader and the controller may differ about it.
 
 A record of an older epoch counts only beneath one of the leader's own: else a log that ends in an epoch between the two would
 win an election against its copies.
@@ -22,7 +23,7 @@ from neverlost.model.kraft.broker.log import EMPTY, epoch_of, holds_record, log_
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.sizes import FENCED
 from neverlost.model.kraft.state import ACKS, ELECTED, everyone, minimum_isr, others
-from neverlost.model.limits import can_happen
+from neverlost.model.limits import can_happen, is_counted
 from neverlost.specs.lemma import Lemma, Theory
 from neverlost.specs.lemmas import unimpaired
 from neverlost.specs.lemmas.kraft_elr import NO_GAPS, is_active
@@ -32,12 +33,16 @@ NOT_COVERED = ("reassign", "min_isr_change", "unclean_election", "producer_retry
 
 
 def covers(configuration: Configuration) -> bool:
-    """Replicas are asked, no fault takes a record from a log or changes what the number of answers is, and all mechanisms."""
+    """Replicas are asked, no fault takes a record from a log or changes how many have to answer, and the mechanisms are there.
+
+    Leader epochs are ranks, as they are where some fault may happen any number of times: counted, they leave their bounds.
+    """
     asked = configuration["election.policy"] == FENCED and configuration["acks"] == "min.insync.replicas"
     changes = configuration["unclean.leader.election.enable"] or any(configuration[f"faults.{each}"] for each in NOT_COVERED)
     loses = any(each.loses_data and can_happen(configuration, each) for each in FAULTS)
     needed = (*unimpaired.NEEDED, "shrink-keeps-leader-epoch")
-    return bool(asked and not changes and not loses and all(is_on(configuration, each) for each in needed))
+    has_ranks = not all(is_counted(configuration, each) for each in FAULTS)
+    return bool(asked and has_ranks and not changes and not loses and all(is_on(configuration, each) for each in needed))
 
 
 def is_elected(k: Any, s: Any, broker: int) -> Value:
@@ -183,7 +188,7 @@ def acknowledged_stays(k: Any, s: Any) -> list[Value]:
 
 
 THEORY = Theory(
-    models=("kraft", "kraft-elr"),
+    models=("kraft",),
     covers=covers,
     lemmas=(
         NO_GAPS,
@@ -220,13 +225,13 @@ THEORY = Theory(
         ),
         Lemma(
             "one-log-per-epoch",
-            "a record has one offset and the same records before it in every log, and records of one epoch are those of its leader",
+            "a record has one offset and the same records before it in every log; those of one epoch are its leader's",
             "one broker appends in an epoch; others copy its log in order",
             one_log_per_epoch,
         ),
         Lemma(
             "offsets-are-in-the-log",
-            "high watermarks and fetch offsets lie in the log, and none that a leader waits for is seen below its high watermark",
+            "high watermarks and fetch offsets lie in the log; none that a leader waits for is seen below its high watermark",
             "a fetch agrees with the leader's log before it counts",
             offsets_are_in_the_log,
         ),
@@ -238,7 +243,7 @@ THEORY = Theory(
         ),
         Lemma(
             "reach-of-older-leaders",
-            "what an older leader may still acknowledge is in the log of every later leader, and wherever there is a later record",
+            "what an older leader may still acknowledge is in the log of every later leader, and of who has a later record",
             "one of those who answered at the election has it, and the longest log of a later epoch is no shorter",
             reach_of_older_leaders,
         ),

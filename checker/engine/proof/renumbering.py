@@ -78,8 +78,10 @@ class Renumbered(BoundedEncoding):
         """Return the negation of: ranks stay in bounds, are few, and every two are in the same order as their numbers."""
         ranks = self._with_numbers(self.before, _normalise(self.system, self.terms, self.before))
         bounds = z3.Not(lift_condition(self.system, self.terms, ranks, self._in_bounds))
-        few = [z3.Not(z3.And(self._are_few(ranks)))] if self._begin_few else []
-        return {BOUNDS: [bounds], **({"ranks are few": few} if few else {}), **{name: [z3.Not(each)] for name, each in self._same_order(ranks).items()}}
+        found = {BOUNDS: [bounds], **{name: [z3.Not(each)] for name, each in self._same_order(ranks).items()}}
+        if self._begin_few:
+            found["ranks are few"] = [z3.Not(z3.And(self._are_few(ranks)))]
+        return found
 
     def _other_numbers(self) -> dict[str, list[Any]]:
         """Return the negation of: a condition is true of all numbers in the same order."""
@@ -122,7 +124,7 @@ class Renumbered(BoundedEncoding):
         return super().goals(task) if apart is None else [Goal(name, self._in_bounds) for name in apart]
 
     def premises(self, task: ProofTask) -> list[Any]:
-        """Return what may be assumed: of a renumbering only that the numbers are within their bounds; of a step, that they are ranks."""
+        """Return what may be assumed: of a renumbering only that numbers are in bounds; of a step, that they are few."""
         if task in self.renumbering:
             return self._bounds
         few = self._are_few(self.before) if self._begin_few and task.step is not None else []

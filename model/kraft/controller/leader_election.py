@@ -98,7 +98,7 @@ def fits_policy(k: Primitives, s: View, elected: int, candidates: Flags) -> Valu
     """Return True if the election policy prefers no other candidate.
 
     Kafka's own rule is `preferred`, the first in assignment order; `any` covers every order, and `longest-log` is what
-    some propose instead of fencing.
+    some propose instead of fencing; `fenced-longest-log` has clauses of its own (`has_longest_log`).
     """
     fits = k.any_of(s.election_policy != POLICIES["preferred"], k.not_(k.any_of(False, *candidates[:elected])))
     if s.sizes.epochs:
