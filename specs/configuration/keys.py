@@ -123,7 +123,7 @@ KEYS: dict[str, Key] = {
             "election.policy",
             "cluster",
             "any",
-            "which eligible replica the controller picks; proposed: by its log, fenced: of enough that refuse older epochs first",
+            "which eligible replica the controller picks; proposed: by its log; fenced: of enough that refuse older epochs",
             "any",
             "preferred",
             "longest-log",
