@@ -23,7 +23,7 @@ from neverlost.model.faults import CONSUMER_CRASH, FAULTS, PRODUCER_RETRY
 from neverlost.model.kernel import NO_REPLICA, Configuration, Field, Primitives, Value, count, flag, number, replica_id, smaller
 from neverlost.model.kraft import mechanisms
 from neverlost.model.kraft.mechanisms import is_on
-from neverlost.model.kraft.sizes import ON_FETCH, KraftSizes, has_racks, sizes, truncation
+from neverlost.model.kraft.sizes import FENCED, ON_FETCH, KraftSizes, has_racks, sizes, truncation
 from neverlost.model.limits import AT_ONCE, is_counted, left, limit_fields, limit_of
 from neverlost.model.ranks import ranks
 from neverlost.model.system import View
@@ -37,7 +37,7 @@ UNCHANGED = 0
 ACKS = {"0": 0, "1": 1, "all": 2, "min.insync.replicas": 3}
 """Numbers of the values of `acks`."""
 
-POLICIES = {"any": 0, "preferred": 1, "longest-log": 2}
+POLICIES = {"any": 0, "preferred": 1, "longest-log": 2, FENCED: 3}
 """Numbers of the values of `election.policy`."""
 
 
@@ -95,7 +95,7 @@ def frozen_fields() -> tuple[Field, ...]:
     return (
         number("min_isr", 1, 9, frozen=True),
         number("acks", 0, 3, frozen=True),
-        number("election_policy", 0, 2, frozen=True),
+        number("election_policy", 0, 3, frozen=True),
         flag("unclean_election", frozen=True),
         flag("flushes_each_record", frozen=True),
         flag("idempotence", frozen=True),
@@ -134,13 +134,17 @@ FROZEN: dict[str, Callable[[Configuration], int]] = {
 
 
 def contradiction(configuration: Configuration) -> str | None:
-    """Return what is wrong with the racks or with the beginning, if anything."""
+    """Return what is wrong with the racks, with the beginning or with what is asked together, if anything."""
     racks, replicas = configuration["broker.rack"], configuration["replication.factor"]
     if racks and len(racks) != replicas:
         return f"broker.rack names {len(racks)} racks, but replication.factor is {replicas}: name one per replica"
     outside = configuration["start.outside_isr"]
     if outside >= replicas:
         return f"start.outside_isr is {outside}, but replication.factor is {replicas}: leave a replica in the ISR"
+    asks, retries = configuration["election.policy"] == FENCED, configuration[PRODUCER_RETRY.key]
+    if asks and retries and configuration["bounds.records"] > 1:
+        why = "a record has one leader epoch in this model, although it may be sent again in a later one"
+        return f"{PRODUCER_RETRY.key} with election.policy={FENCED} takes one record: {why}; set bounds.records=1"
     return limits.contradiction(configuration) or _uncountable(configuration)
 
 

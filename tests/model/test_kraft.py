@@ -132,7 +132,7 @@ def walk(bound: System, seed: int, length: int) -> list[tuple[int, ...]]:
     return states
 
 
-@pytest.mark.parametrize("policy", ["any", "preferred"])
+@pytest.mark.parametrize("policy", ["any", "preferred", "fenced-longest-log"])
 def test_ints_columns_and_strict_agree_on_random_walks(policy: str) -> None:
     bound = system("kraft", **RICH, policy=policy, unclean=True)
     states = sorted({state for seed in range(20) for state in walk(bound, seed, 40)})

@@ -76,6 +76,8 @@ def leader_ask_to_expand_isr(k: Primitives, s: View, leader: int, follower: int)
     yield "reached the high watermark", end >= s.high_watermark[leader]
     reached = k.any_of(k.not_(s.leader_epoch_start), end >= s.leader_epoch_start_offset)
     yield "reached the leader epoch's start", reached
+    if s.sizes.asks_for_logs:
+        yield "reached the leader's log end", end >= log_end(k, s, leader)
     yield "follower is not fenced", k.not_(is_kept_out(k, s, follower))
     s.fetch_offset[leader][follower] = end
     yield from ask(k, s, leader, follower)
