@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from neverlost.checker.questions import nines
 from neverlost.checker.questions.nines.rates import KINDS, YEAR, rates
 from neverlost.specs.errors import InputError
 
@@ -32,6 +33,14 @@ def test_a_file_replaces_what_it_names(tmp_path: Path) -> None:
     assert given.episode("disk_failure").duration.low * YEAR == pytest.approx(1800 + 10_000)
     assert given.episode("process_crash").duration.high * YEAR == pytest.approx(1800)
     assert given.episode("slow_follower") == rates().episode("slow_follower")
+
+
+def test_a_file_may_have_windows_of_its_own_and_the_shipped_file_is_one(tmp_path: Path) -> None:
+    file = tmp_path / "rates.toml"
+    file.write_text('[windows.returning-leader]\nwithin = "1 .. 2 s"\n')
+    assert rates(file).windows["returning-leader"].within.high * YEAR == pytest.approx(2)
+    shipped = Path(nines.__file__).with_name("default_rates.toml")
+    assert rates(shipped).windows == rates().windows
 
 
 def test_an_annual_failure_rate_is_a_probability(tmp_path: Path) -> None:
@@ -66,6 +75,10 @@ def test_an_annual_failure_rate_is_a_probability(tmp_path: Path) -> None:
         ('[disk_failure]\nafr = "1 %"\nrate = "1 /year"', "disk_failure in FILE has a rate and an afr: give one of them"),
         ('[copying]\nbandwidth = "0 MB/s"', "nothing is ever copied"),
         ("power_loss = 3", "bad value 3 for power_loss in FILE: write it as a table"),
+        ("[windows.returning-leader]\nfirst = []", "windows.returning-leader.first in FILE is not yours to set"),
+        ('[windows.returning]\nwithin = "1 s"', "did you mean 'windows.returning-leader'?"),
+        ('[windows.returning-leader]\nwithin = "soon"', "bad value 'soon' for windows.returning-leader.within in FILE"),
+        ("windows = 3", "unknown table 'windows.windows' in FILE"),
         ("[power_loss", "FILE"),
     ],
 )

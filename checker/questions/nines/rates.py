@@ -160,7 +160,7 @@ def rates(path: str | PathLike[str] | None = None) -> Rates:
     if path is None:
         return _rates(shipped, "the shipped rates")
     given = parse_toml(read_text(path), str(path))
-    windows = shipped.pop("windows")
+    windows = _own_windows(shipped.pop("windows"), given.pop("windows", {}), str(path))
     for table, values in given.items():
         if table not in shipped:
             raise unknown("table", table, shipped, str(path))
@@ -175,6 +175,17 @@ def rates(path: str | PathLike[str] | None = None) -> Rates:
     defects = given.pop("defects", {})
     tables = {name: _over(shipped[name], given.get(name, {})) for name in shipped}
     return _rates(tables | {"defects": defects, "windows": windows}, str(path))
+
+
+def _own_windows(shipped: Mapping[str, Any], given: Any, path: str) -> dict[str, Any]:
+    """Return the windows of known defects, with how long each is open, and who says so, in a user's words."""
+    for name, values in given.items() if isinstance(given, dict) else [("windows", given)]:
+        if name not in shipped or not isinstance(values, dict):
+            raise unknown("table", f"windows.{name}", [f"windows.{each}" for each in shipped], path)
+        for key, value in values.items():
+            if key not in ("within", "source") and value != shipped[name].get(key):
+                raise InputError(f"windows.{name}.{key} in {path} is not yours to set: only within and source are")
+    return {name: {**table, **given.get(name, {})} for name, table in shipped.items()}
 
 
 def _keys(shipped: Mapping[str, Any]) -> list[str]:
