@@ -79,15 +79,17 @@ class Output:
         return self.json != "-" and not self.quiet and self.format == "text"
 
     def deliver(
-        self, document: Mapping[str, Any], is_saved: bool = False, lines: Callable[[Any], Iterable[str]] = verdict_lines
+        self,
+        document: Mapping[str, Any],
+        is_saved: bool = False,
+        lines: Callable[[Any], Iterable[str]] = verdict_lines,
+        render: Callable[[Any], str] | None = None,
     ) -> None:
-        """Write the document to the `--json` target; with `--quiet` print its verdicts, a line each."""
+        """Write the document to the `--json` target, or as `render` has it; with `--quiet` print its verdicts, a line each."""
         if self.json == "-" or self.format == "json":
             sys.stdout.write(as_json(document))
-        elif self.format == PROMETHEUS:
-            from neverlost.reports.questions.tolerance import prometheus
-
-            sys.stdout.write(prometheus.render(document))
+        elif render is not None:
+            sys.stdout.write(render(document))
         elif self.format != "text":
             from neverlost.reports.output.gate import render_as
 

@@ -142,6 +142,8 @@ def read_settings(settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
     """
     if isinstance(settings, Mapping):
         return {name: (list(value) if isinstance(value, tuple) else value, "settings") for name, value in settings.items()}
+    if settings is not None and not isinstance(settings, Iterable):
+        raise InputError(f"bad settings {settings!r}: write a dictionary, or texts KEY=VALUE")
     found: Given = {}
     for setting in [settings] if isinstance(settings, str) else settings or ():
         if not isinstance(setting, str):

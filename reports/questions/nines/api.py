@@ -36,7 +36,7 @@ Path = str | PathLike[str]
 SHIPPED = "shipped rates"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NinesResult(Answer):
     """For each configuration a bound of the probability of loss in a year, and how long writes are refused."""
 

@@ -42,7 +42,7 @@ OFFLINE = "offline already"
 MOST_AT_A_TIME = 9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RollResult(Answer):
     """For each broker what its stop does to each partition that it has a replica of, and in which order to restart them all."""
 
@@ -59,7 +59,7 @@ class RollResult(Answer):
 def roll(
     settings: Settings = None,
     *,
-    files: Mapping[str, Any],
+    files: Mapping[str, Any] | None = None,
     kafka_version: str | None = None,
     at_a_time: int = 1,
     out: str | PathLike[str] | None = None,
@@ -74,7 +74,7 @@ def roll(
     given = read_settings(settings)
     if any(key.startswith("faults.") for key in given):
         raise InputError("roll asks about stops itself: leave limits of faults out")
-    if not files.get("describe"):
+    if files is None or not files.get("describe"):
         raise InputError("roll needs the partitions of a cluster: give --describe FILE or --bootstrap-server HOST:PORT")
     if not 1 <= at_a_time <= MOST_AT_A_TIME:
         raise InputError(f"bad value '{at_a_time}' for --at-a-time: use a number from 1 to {MOST_AT_A_TIME}")

@@ -75,7 +75,7 @@ class ToleranceSubject:
         return self.label.removeprefix(describe_subject(self.chosen))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ToleranceResult(Answer):
     """A table for each configuration: a verdict for each number of brokers that lose data while a number of others are out."""
 
