@@ -223,6 +223,14 @@ MIN_ISR_CHANGE = Fault(
     is_structural=True,
     done="set-min-isr",
 )
+REQUEST_COPY = Fault(
+    "request_copy",
+    "late copy of a request",
+    "late copies of requests",
+    "the controller may handle a copy of a refused AlterPartition, which the leader sent twice, after the answer",
+    impairs=NOTHING,
+    is_structural=True,
+)
 
 FAULTS = (
     CRASH,
@@ -243,6 +251,7 @@ FAULTS = (
     RACK_DOWN,
     RACK_CUT,
     MIN_ISR_CHANGE,
+    REQUEST_COPY,
 )
 """Every kind of fault that is bounded, in the order of the keys."""
 

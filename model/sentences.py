@@ -55,7 +55,7 @@ def describe(system: System, before: State | None, step: Step | None, after: Sta
     if draw is None:
         return _head(system, step, names, None)
     scenes = draw(system.nested(before)), draw(system.nested(after))
-    found = changes(*scenes, names, _actor(step))
+    found = changes(*scenes, names, _actor(step, len(names)))
     return _head(system, step, names, scenes[0]) + (f": {'; '.join(found)}" if found else "")
 
 
@@ -137,9 +137,9 @@ def is_stale(words: str) -> bool:
     return STALE_MARK in words
 
 
-def _actor(step: Step) -> int | None:
-    """Return the broker that a step is about: its first parameter that names one."""
-    return next((value for name, value in step.arguments.items() if name in BROKERS), None)
+def _actor(step: Step, brokers: int) -> int | None:
+    """Return the broker that a step is about: its first parameter that names one; who is elected may come with who answered."""
+    return next((value % brokers for name, value in step.arguments.items() if name in BROKERS), None)
 
 
 def name_step(system: System, step: Step, given: Names = ()) -> str:
@@ -178,7 +178,7 @@ def _argument(system: System, step: Step, name: str, value: int, names: Names) -
         return _lost("a log there", whose, system.sizes["offset"])
     if axis == "rack":
         return sorted(set(system.configurations[0]["broker.rack"]))[value]
-    return names[value] if name in BROKERS else value
+    return names[value % len(names)] if name in BROKERS else value
 
 
 def _lost(whole: str, kept: Mapping[str, int], everything: int) -> str:

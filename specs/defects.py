@@ -187,6 +187,15 @@ DEFECTS = (
         needs="1 broker that loses data while it restarts",
     ),
     Defect(
+        "refused-request-committed-later",
+        NOT_REPORTED,
+        "refusal-outdates-copies",
+        (3, 3),
+        "a copy of an AlterPartition that was refused is committed when its replica is eligible again, and the leader, which "
+        "has forgotten the request, commits records without that replica",
+        needs="a leader sends AlterPartition twice and the controller handles the first copy last (`faults.request_copy`)",
+    ),
+    Defect(
         "high-watermark-before-truncation",
         "KAFKA-14704",
         "truncation-before-high-watermark",

@@ -271,6 +271,14 @@ MECHANISMS: tuple[Mechanism, ...] = (
         is_structural=True,
     ),
     Mechanism(
+        "refusal-outdates-copies",
+        None,
+        "not in Kafka: ReplicationControlManager.alterPartition refuses with INELIGIBLE_REPLICA and writes no record, so the "
+        "partition epoch that a copy of the request names stays the newest",
+        "once the controller has refused a replica, a copy of the same AlterPartition that comes later is refused too",
+        is_structural=True,
+    ),
+    Mechanism(
         "missing-directory-is-unclean",
         None,
         "not in Kafka: LogManager.readBrokerEpochFromCleanShutdownFiles looks only at the directories still in log.dirs",

@@ -20,6 +20,7 @@ from neverlost.model.faults import (
     OUT,
     RACK_LOSS,
     REASSIGN,
+    REQUEST_COPY,
     UNCLEAN_ELECTION,
 )
 from neverlost.model.kernel import NO_REPLICA, Configuration, Primitives, Sizes, Value
@@ -47,6 +48,9 @@ def is_impaired(k: Primitives, s: View, broker: int) -> Value:
     joining = k.all_of(s.is_adding[broker], k.not_(s.isr[broker]))
     return k.all_of(s.is_replica[broker], k.not_(joining), impaired)
 
+
+FENCED = "fenced-longest-log"
+"""The election policy under which the controller asks replicas for their logs, which refuse older leader epochs then."""
 
 MOST_EPOCHS_OF_A_STEP = 3
 """How often one step moves the leader epoch at most."""
@@ -85,7 +89,9 @@ class KraftSizes(Sizes):
     has_ranks: bool
     fetches_unregistered: bool
     requests_stall: bool
+    copies_requests: bool
     late_bytes: bool
+    asks_for_logs: bool
 
     is_impaired = staticmethod(is_impaired)
 
@@ -128,6 +134,11 @@ class KraftSizes(Sizes):
     def unregistered(self) -> int:
         """Brokers that may fetch before they have registered."""
         return self.replica if self.fetches_unregistered else 0
+
+    @property
+    def sending_twice(self) -> int:
+        """Leaders of whose refused requests a copy may be handled later."""
+        return self.replica if self.copies_requests else 0
 
     @property
     def target(self) -> int:
@@ -180,6 +191,11 @@ class KraftSizes(Sizes):
         return int(self.has_consumer)
 
     @property
+    def elected(self) -> int:
+        """Results of an election: who is elected and, where the controller asks for logs, which of the others answered."""
+        return self.replica << (self.replica - 1) if self.asks_for_logs else self.replica
+
+    @property
     def kept(self) -> int:
         """How much of a log a power loss may leave: up to each offset that has a record, or all of it."""
         return self.offset + self.limits.harmless_losses
@@ -200,12 +216,12 @@ class KraftSizes(Sizes):
         return dict(self.limits.payers).get(fault, fault)
 
     def along(self, axis: str) -> range:
-        """An outcome is `KEPT`, `NO_REPLICA` or a replica; a change that completes no reassignment keeps the leader."""
+        """An outcome is `KEPT`, `NO_REPLICA` or one `elected`; a change that completes no reassignment keeps the leader."""
         last = {
-            "outcome": self.replica,
-            "isr_change_outcome": self.replica if self.reassignment else NO_REPLICA,
-            "reassignment_outcome": self.replica if self.reassignment else KEPT,
-            "directory_outcome": self.replica if self.reassignment else NO_REPLICA + 1 if self.elr else KEPT,
+            "outcome": self.elected,
+            "isr_change_outcome": self.elected if self.reassignment else NO_REPLICA,
+            "reassignment_outcome": self.elected if self.reassignment else KEPT,
+            "directory_outcome": self.elected if self.reassignment else NO_REPLICA + 1 if self.elr else KEPT,
         }
         return range(KEPT, last[axis]) if axis in last else super().along(axis)
 
@@ -286,6 +302,13 @@ def _fetches_unregistered(configuration: Configuration) -> bool:
     return is_compared and _replicas(configuration) > 1 and loses
 
 
+def has_request_copies(configuration: Configuration) -> bool:
+    """Whether a refused request may be handled again, where a question allows it: the leader forgets the request, and its copy
+    names the newest partition epoch."""
+    is_refused = is_on(configuration, "alter-partition") and is_on(configuration, "fenced-replicas-kept-out")
+    return is_refused and not is_on(configuration, "refusal-outdates-copies") and _replicas(configuration) > 1
+
+
 Kind = TypeVar("Kind", bound=KraftSizes)
 
 
@@ -295,7 +318,7 @@ def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
     growing, retries = bool(configuration["faults.reassign"]), configuration["faults.producer_retry"]
     names = racks(configuration) if has_racks(configuration) else ()
     on_fetch = truncation(configuration) == ON_FETCH
-    by_epoch = truncation(configuration) == BY_EPOCH or configuration["election.policy"] == "longest-log"
+    by_epoch = truncation(configuration) == BY_EPOCH or configuration["election.policy"] in ("longest-log", FENCED)
     has_epochs = by_epoch or _late_bytes(configuration)
     return kind(
         replica=replicas + growing,
@@ -321,7 +344,9 @@ def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
         epochs=has_epochs,
         fetches_unregistered=_fetches_unregistered(configuration),
         requests_stall=_requests_stall(configuration),
+        copies_requests=has_request_copies(configuration) and can_happen(configuration, REQUEST_COPY),
         late_bytes=_late_bytes(configuration),
+        asks_for_logs=configuration["election.policy"] == FENCED,
         has_ranks=has_epochs and not all(is_counted(configuration, each) for each in FAULTS),
     )
 

@@ -23,7 +23,7 @@ from neverlost.model.faults import CONSUMER_CRASH, FAULTS, PRODUCER_RETRY
 from neverlost.model.kernel import NO_REPLICA, Configuration, Field, Primitives, Value, count, flag, number, replica_id, smaller
 from neverlost.model.kraft import mechanisms
 from neverlost.model.kraft.mechanisms import is_on
-from neverlost.model.kraft.sizes import ON_FETCH, KraftSizes, has_racks, sizes, truncation
+from neverlost.model.kraft.sizes import FENCED, ON_FETCH, KraftSizes, has_racks, sizes, truncation
 from neverlost.model.limits import AT_ONCE, is_counted, left, limit_fields, limit_of
 from neverlost.model.ranks import ranks
 from neverlost.model.system import View
@@ -37,7 +37,7 @@ UNCHANGED = 0
 ACKS = {"0": 0, "1": 1, "all": 2, "min.insync.replicas": 3}
 """Numbers of the values of `acks`."""
 
-POLICIES = {"any": 0, "preferred": 1, "longest-log": 2}
+POLICIES = {"any": 0, "preferred": 1, "longest-log": 2, FENCED: 3}
 """Numbers of the values of `election.policy`."""
 
 
@@ -95,7 +95,7 @@ def frozen_fields() -> tuple[Field, ...]:
     return (
         number("min_isr", 1, 9, frozen=True),
         number("acks", 0, 3, frozen=True),
-        number("election_policy", 0, 2, frozen=True),
+        number("election_policy", 0, 3, frozen=True),
         flag("unclean_election", frozen=True),
         flag("flushes_each_record", frozen=True),
         flag("idempotence", frozen=True),
@@ -134,13 +134,17 @@ FROZEN: dict[str, Callable[[Configuration], int]] = {
 
 
 def contradiction(configuration: Configuration) -> str | None:
-    """Return what is wrong with the racks or with the beginning, if anything."""
+    """Return what is wrong with the racks, with the beginning or with what is asked together, if anything."""
     racks, replicas = configuration["broker.rack"], configuration["replication.factor"]
     if racks and len(racks) != replicas:
         return f"broker.rack names {len(racks)} racks, but replication.factor is {replicas}: name one per replica"
     outside = configuration["start.outside_isr"]
     if outside >= replicas:
         return f"start.outside_isr is {outside}, but replication.factor is {replicas}: leave a replica in the ISR"
+    asks, retries = configuration["election.policy"] == FENCED, configuration[PRODUCER_RETRY.key]
+    if asks and retries and configuration["bounds.records"] > 1:
+        why = "a record has one leader epoch in this model, although it may be sent again in a later one"
+        return f"{PRODUCER_RETRY.key} with election.policy={FENCED} takes one record: {why}; set bounds.records=1"
     return limits.contradiction(configuration) or _uncountable(configuration)
 
 
@@ -183,6 +187,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
         number("leader_epoch_start_offset", 0, slots),
         flag("request_outdated"),
         *([flag("request_names_no_epoch")] if size.fetches_unregistered else []),
+        *_forgotten_fields(size),
         flag("record_to_come"),
         *_stalled_fields(size),
         *_config_fields(size),
@@ -233,6 +238,13 @@ def _stalled_fields(size: KraftSizes) -> list[Field]:
     ]
 
 
+def _forgotten_fields(size: KraftSizes) -> list[Field]:
+    """The replica that the elected leader asked to add by a request that was refused, while its copy would not be outdated."""
+    if not size.copies_requests:
+        return []
+    return [replica_id("forgotten", size.replica), *([flag("forgotten_names_no_epoch")] if size.fetches_unregistered else [])]
+
+
 def _late_response_fields(size: KraftSizes) -> list[Field]:
     """Who sent a follower the diverging response that is under way, and where it will have the log end."""
     if not size.late_responses:
@@ -278,6 +290,10 @@ def settle(k: Primitives, s: View) -> None:
         asked = [k.all_of(s.leader == each, s.pending[each] != NO_REPLICA) for each in everyone(s)]
         is_open = k.all_of(s.leader_knows == UP_TO_DATE, k.any_of(*asked))
         s.request_names_no_epoch = k.all_of(s.request_names_no_epoch, is_open)
+    if s.sizes.copies_requests:
+        s.forgotten = k.ite(s.leader_knows == UP_TO_DATE, s.forgotten, NO_REPLICA)
+        if s.sizes.fetches_unregistered:
+            s.forgotten_names_no_epoch = k.all_of(s.forgotten_names_no_epoch, s.forgotten != NO_REPLICA)
     if not s.sizes.has_ranks:
         return
     late = list(s.late_epoch) if s.sizes.late_bytes else []
@@ -312,6 +328,7 @@ def started(configuration: Configuration, leader: int, isr: Set[int], elr: Set[i
         "leader_isr": [[each == leader and member for member in members] for each in range(replicas + spare)],
         "pending": -1,
         "stalled_on": -1,
+        "forgotten": -1,
         "late_sender": -1,
         **left(configuration, FAULTS),
     }

@@ -7,15 +7,18 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
+from neverlost.model.faults import REQUEST_COPY
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.kraft.mechanisms import BY_NAME, NEWEST, mechanisms_of, model_of, parsed, version_text
 from neverlost.model.kraft.sizes import (
     RECORDS_OF_LATE_BYTES,
     RECORDS_OF_STALLED_REQUESTS,
     has_late_bytes,
+    has_request_copies,
     has_stalled_requests,
     is_deposed_alive,
 )
+from neverlost.model.limits import can_happen
 from neverlost.model.protocols import models
 from neverlost.model.protocols.kraft_standing import MODEL as STANDING
 from neverlost.model.system import System, bind
@@ -290,11 +293,11 @@ def _complete(model: Model, given: Given, offered: Mapping[str, Setting], subjec
         settings |= {key: Setting("true", f"{DEFECTS_KEY}=fixed", Origin.DEFAULT) for key in mended}
     found = Chosen(model, configuration, subjects, settings=settings)
     is_shown = ACKNOWLEDGED_BY_OFFSET in configuration and is_deposed_alive(configuration)
-    return say_what_takes_more_records(found) if is_shown else found
+    return say_what_is_left_out(found) if is_shown else found
 
 
-def say_what_takes_more_records(chosen: Chosen) -> Chosen:
-    """Return a choice with a notice of each known defect that the question has too few records to show."""
+def say_what_is_left_out(chosen: Chosen) -> Chosen:
+    """Return a choice with a notice of each known defect that the question has too few records, or no fault, to show."""
     asked = chosen.configuration
     if ACKNOWLEDGED_BY_OFFSET not in asked:
         return chosen
@@ -307,6 +310,9 @@ def say_what_takes_more_records(chosen: Chosen) -> Chosen:
         Notice(NoticeKind.ASSUMED, f"{says}, which takes {least} records", "", f"set bounds.records={least}", chosen.subjects)
         for says, least in few
     ]
+    if has_request_copies(asked) and not can_happen(asked, REQUEST_COPY):
+        says = "the controller handles no copy of an AlterPartition request that it has refused"
+        notices.append(Notice(NoticeKind.ASSUMED, says, "", f"set {REQUEST_COPY.key}=any", chosen.subjects))
     return replace(chosen, notices=tuple(dict.fromkeys((*chosen.notices, *notices))))
 
 

@@ -123,10 +123,11 @@ KEYS: dict[str, Key] = {
             "election.policy",
             "cluster",
             "any",
-            "which eligible replica the controller picks",
+            "which eligible replica the controller picks; proposed: by its log; fenced: of enough that refuse older epochs",
             "any",
             "preferred",
             "longest-log",
+            "fenced-longest-log",
         ),
         _choice(
             "flush.messages",

@@ -107,8 +107,8 @@ def test_a_mechanism_is_its_declaration_and_its_clause(copy: Copy) -> None:
     )
     copy.change(
         "model/kraft/controller/operator.py",
-        '    yield "another broker", s.leader != elected\n',
-        '    yield "another broker", s.leader != elected\n    yield "toy", k.not_(s.toy_rule)\n',
+        '    yield "another broker", s.leader != leader\n',
+        '    yield "another broker", s.leader != leader\n    yield "toy", k.not_(s.toy_rule)\n',
     )
     keys = ("explore", "kraft", *SMALL, "--set", "faults.leader_move=1", "--set")
     on, off = (copy.document(*keys, f"mechanism.toy-rule={each}") for each in ("on", "off"))

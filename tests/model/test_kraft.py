@@ -132,7 +132,7 @@ def walk(bound: System, seed: int, length: int) -> list[tuple[int, ...]]:
     return states
 
 
-@pytest.mark.parametrize("policy", ["any", "preferred"])
+@pytest.mark.parametrize("policy", ["any", "preferred", "fenced-longest-log"])
 def test_ints_columns_and_strict_agree_on_random_walks(policy: str) -> None:
     bound = system("kraft", **RICH, policy=policy, unclean=True)
     states = sorted({state for seed in range(20) for state in walk(bound, seed, 40)})
@@ -173,6 +173,7 @@ def test_every_action_fires() -> None:
         ("2.1", {"rf": 2, "crash": 1}),
         ("2.7", {"rf": 2, "min_isr": 1, "records": 2, "leader_move": 1, "isr_shrink": 1, "min_isr_change": 1}),
         ("3.8", {"records": 4, "leader_move": 2}),
+        ("4.4", {"isr_shrink": 1, "fence": 1, "request_copy": 1}),
     ):
         fired |= set(explored(system(model, **given), "acked-never-lost").fired)
     assert fired == {each.name for each in system("kraft").model.actions}

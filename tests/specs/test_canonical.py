@@ -64,6 +64,9 @@ def test_a_canonical_configuration_has_the_same_states() -> None:
 )
 def test_a_question_with_too_few_records_says_what_they_cannot_show(records: str, defects: str, missing: list[str]) -> None:
     given = {"kafka.version": "4.3", "eligible.leader.replicas": "false", "acks": "all", "faults.leader_move": "1"}
-    found = choose(read_settings({**given, "bounds.records": records, "defects": defects})).notices
-    assert [each.says.rpartition("takes ")[2] for each in found] == missing
+    asked = {**given, "bounds.records": records, "defects": defects}
+    *found, copies = [each.says for each in choose(read_settings(asked)).notices] or [""]
+    assert [each.rpartition("takes ")[2] for each in found] == missing
+    assert ("handles no copy of an AlterPartition" in copies) == (defects == "shipped")
+    assert len(choose(read_settings({**asked, "faults.request_copy": "any"})).notices) == len(missing)
     assert choose(read_settings({**given, "bounds.records": records, "faults.leader_move": "0"})).notices == ()

@@ -63,16 +63,25 @@ class Renumbered(BoundedEncoding):
         super().__init__(system, lemmas, goal)
         self._as_they_are = replace(system, model=replace(system.model, normalise=None))
         self._numbers = find_renumbered(system)
+        few = len(self._numbers)
+        self._begin_few = all(state[each] <= few for _, state in system.initial_states() for each in self._numbers)
         steps, self._bounds = len(system.steps), bound_slots(system, self.terms, self.before)
         ranking = ProofTask(CONSECUTION, steps, "renumbering: ranks are in the order of the numbers")
         renumbering = ProofTask(CONSECUTION, steps + 1, "renumbering: other numbers in the same order")
         self.renumbering = {ranking: self._ranks(), renumbering: self._other_numbers()}
 
+    def _are_few(self, symbols: Symbols) -> list[Any]:
+        """That no number is above how many there are, as of ranks: so a step that adds to one stays in bounds."""
+        return [self.terms.lift(symbols[each]) <= self.terms.lift(len(self._numbers)) for each in self._numbers]
+
     def _ranks(self) -> dict[str, list[Any]]:
-        """Return the negation of: ranks stay in bounds, and every two are in the same order as their numbers."""
+        """Return the negation of: ranks stay in bounds, are few, and every two are in the same order as their numbers."""
         ranks = self._with_numbers(self.before, _normalise(self.system, self.terms, self.before))
         bounds = z3.Not(lift_condition(self.system, self.terms, ranks, self._in_bounds))
-        return {BOUNDS: [bounds], **{name: [z3.Not(each)] for name, each in self._same_order(ranks).items()}}
+        found = {BOUNDS: [bounds], **{name: [z3.Not(each)] for name, each in self._same_order(ranks).items()}}
+        if self._begin_few:
+            found["ranks are few"] = [z3.Not(z3.And(self._are_few(ranks)))]
+        return found
 
     def _other_numbers(self) -> dict[str, list[Any]]:
         """Return the negation of: a condition is true of all numbers in the same order."""
@@ -115,8 +124,11 @@ class Renumbered(BoundedEncoding):
         return super().goals(task) if apart is None else [Goal(name, self._in_bounds) for name in apart]
 
     def premises(self, task: ProofTask) -> list[Any]:
-        """Return what may be assumed: of a renumbering only that the numbers are within their bounds."""
-        return self._bounds if task in self.renumbering else super().premises(task)
+        """Return what may be assumed: of a renumbering only that numbers are in bounds; of a step, that they are few."""
+        if task in self.renumbering:
+            return self._bounds
+        few = self._are_few(self.before) if self._begin_few and task.step is not None else []
+        return [*super().premises(task), *few]
 
     def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
         apart = self.renumbering.get(task)

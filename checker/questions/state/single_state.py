@@ -203,6 +203,5 @@ def _elected_at_return(system: System, state: State, broker: int) -> tuple[int, 
 def _outcomes(system: System, state: State | None, action: str, broker: int) -> tuple[int, ...]:
     """Return whom a step that may hold an election elects."""
     every = [each for each in _steps(system, action, broker=broker) if each.arguments["outcome"] >= 0]
-    return tuple(
-        each.arguments["outcome"] for each in every if state is not None and ints.take(system, state, each) is not None
-    )
+    taken = [each for each in every if state is not None and ints.take(system, state, each) is not None]
+    return tuple(dict.fromkeys(each.arguments["outcome"] % system.sizes["replica"] for each in taken))

@@ -10,7 +10,7 @@ Source: Partition.scala (maybeIncrementLeaderHW, checkEnoughReplicasReachOffset,
 from __future__ import annotations
 
 from neverlost.model.kernel import Primitives, Value, count
-from neverlost.model.kraft.broker.log import log_end, offsets
+from neverlost.model.kraft.broker.log import epoch_of, log_end, offsets
 from neverlost.model.kraft.state import ACKS, is_isr_big_enough, minimum_isr, others
 from neverlost.model.system import View
 
@@ -55,9 +55,13 @@ def answer_producers(k: Primitives, s: View, leader: int, is_full: Value) -> Non
 
     With acks=min.insync.replicas, which is proposed, so many copies in the ISR are enough, below the high watermark or not.
     """
-    for offset in offsets(s):
+    in_own_epoch: Value = False
+    for offset in reversed(offsets(s)):
         passed = k.all_of(s.acks == ACKS["all"], s.high_watermark[leader] > offset, is_full)
         copied = k.all_of(s.acks == ACKS["min.insync.replicas"], _copies(k, s, leader, offset) >= minimum_isr(k, s, leader))
+        if s.sizes.asks_for_logs:
+            own = epoch_of(k, s, s.log_record[leader][offset]) == s.led_epoch[leader]
+            copied = in_own_epoch = k.any_of(in_own_epoch, k.all_of(copied, own))
         acknowledge(k, s, s.log_record[leader][offset], k.any_of(passed, copied))
 
 

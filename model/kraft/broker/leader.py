@@ -72,6 +72,15 @@ def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -
             s.follows[each] = k.ite(k.all_of(when, s.follows[each] == broker), NO_REPLICA, s.follows[each])
 
 
+def leave_request_behind(k: Primitives, s: View, replica: Value) -> None:
+    """Effect: the elected leader forgets that it asked to add a replica, and the request may be on its way."""
+    if not s.sizes.copies_requests:
+        return
+    s.forgotten = k.ite(s.request_outdated, s.forgotten, replica)
+    if s.sizes.fetches_unregistered:
+        s.forgotten_names_no_epoch = k.ite(s.request_outdated, s.forgotten_names_no_epoch, s.request_names_no_epoch)
+
+
 def drop_pending(k: Primitives, s: View, leader: int) -> None:
     """Effect: the leader gives up the change that it has asked for, and waits no more for a replica that it wanted to add."""
     for each in everyone(s):

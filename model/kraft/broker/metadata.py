@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different
 from neverlost.model.kraft.broker.follower import forget_response, truncate_before_fetching
-from neverlost.model.kraft.broker.leader import adopt_isr, drop_pending, forget_late_response, forget_leadership, leads
+from neverlost.model.kraft.broker.leader import (
+    adopt_isr,
+    drop_pending,
+    forget_late_response,
+    forget_leadership,
+    leads,
+    leave_request_behind,
+)
 from neverlost.model.kraft.broker.log import log_end
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE, everyone
 from neverlost.model.system import View
@@ -89,6 +96,7 @@ def leader_replay_own_change(k: Primitives, s: View, broker: int) -> Clauses:
     yield "the record is still to come", s.record_to_come
     yield "bound: a change is pending", s.pending[broker] != NO_REPLICA
     s.record_to_come = False
+    leave_request_behind(k, s, s.pending[broker])
     s.request_outdated = False
     drop_pending(k, s, broker)
 

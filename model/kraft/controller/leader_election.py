@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from neverlost.model.kernel import Primitives, Value
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, count
+from neverlost.model.kraft.broker.follower import forget_response
+from neverlost.model.kraft.broker.leader import forget_late_response, forget_leadership, leads
 from neverlost.model.kraft.broker.log import is_longer_log
-from neverlost.model.kraft.state import POLICIES, everyone
+from neverlost.model.kraft.state import POLICIES, everyone, minimum_isr, others
 from neverlost.model.system import View
 
 Flags = list[Value]
@@ -77,6 +79,8 @@ def last_known_leader_unassigned(k: Primitives, s: View, of: Electorate) -> Valu
 def electable(k: Primitives, s: View, of: Electorate) -> Flags:
     """Who may be elected; an unclean election only where no other is possible."""
     clean, last = cleanly_electable(k, s, of), last_known_leader(k, s, of)
+    if s.sizes.asks_for_logs:
+        clean, last = answering_in_time(k, s, of), no_brokers(s)
     unclean = k.all_of(of.allows_unclean, k.not_(k.any_of(*clean, *last)))
     found = [k.any_of(clean[each], last[each], k.all_of(unclean, of.active[each], of.replicas[each])) for each in everyone(s)]
     return answering(k, s, found)
@@ -86,7 +90,7 @@ def answering(k: Primitives, s: View, candidates: Flags) -> Flags:
     """Comparing logs takes replicas that answer; other policies do not notice that a replica is down."""
     if not s.sizes.epochs:
         return candidates
-    asks = s.election_policy == POLICIES["longest-log"]
+    asks = k.any_of(s.sizes.asks_for_logs, s.election_policy == POLICIES["longest-log"])
     return [k.all_of(candidates[each], k.any_of(k.not_(asks), s.is_running[each])) for each in everyone(s)]
 
 
@@ -94,10 +98,49 @@ def fits_policy(k: Primitives, s: View, elected: int, candidates: Flags) -> Valu
     """Return True if the election policy prefers no other candidate.
 
     Kafka's own rule is `preferred`, the first in assignment order; `any` covers every order, and `longest-log` is what
-    some propose instead of fencing.
+    some propose instead of fencing; `fenced-longest-log` has clauses of its own (`has_longest_log`).
     """
     fits = k.any_of(s.election_policy != POLICIES["preferred"], k.not_(k.any_of(False, *candidates[:elected])))
     if s.sizes.epochs:
         better = [k.all_of(candidates[each], is_longer_log(k, s, each, elected)) for each in everyone(s) if each != elected]
         fits = k.all_of(fits, k.any_of(s.election_policy != POLICIES["longest-log"], k.not_(k.any_of(*better))))
     return fits
+
+
+def answers(s: View, outcome: int) -> tuple[int, list[int]]:
+    """Return who is elected, and all who answered; nobody is asked except under `fenced-longest-log`."""
+    elected, others_answer = outcome % s.sizes.replica, outcome // s.sizes.replica
+    if not s.sizes.asks_for_logs:
+        return elected, []
+    return elected, [elected, *[each for place, each in enumerate(others(s, elected)) if others_answer >> place & 1]]
+
+
+def needed_answers(k: Primitives, s: View, of: Electorate) -> Value:
+    """How many logs meet every set of min.insync.replicas replicas: replicas - min ISR + 1, however small the ISR is."""
+    return count(k, of.replicas) - minimum_isr(k, s) + 1
+
+
+def answering_in_time(k: Primitives, s: View, of: Electorate) -> Flags:
+    """Who may be elected cleanly by its log: those that can answer, where they are enough; else the partition waits."""
+    found = answering(k, s, cleanly_electable(k, s, of))
+    return [k.all_of(each, count(k, found) >= needed_answers(k, s, of)) for each in found]
+
+
+def has_longest_log(k: Primitives, s: View, of: Electorate, answered: list[int]) -> Clauses:
+    """Clauses: enough answered, and of their logs the first one's is the longest; an unclean election needs no number."""
+    candidates, clean = electable(k, s, of), answering_in_time(k, s, of)
+    yield "those that are asked can answer", k.all_of(*[candidates[each] for each in answered])
+    yield "enough answer", k.any_of(k.not_(k.any_of(*clean)), needed_answers(k, s, of) <= len(answered))
+    longer = [is_longer_log(k, s, each, answered[0]) for each in answered[1:]]
+    yield "longest log of those that answer", k.not_(k.any_of(False, *longer))
+
+
+def refuse_older_epochs(k: Primitives, s: View, broker: int) -> None:
+    """Effect: a broker that was asked for its log neither leads nor follows in an older leader epoch any more.
+
+    It refuses before it reads its log; both are one step, because nothing that the broker does itself comes between them.
+    """
+    forget_leadership(k, s, broker, leads(s, broker))
+    forget_late_response(k, s, broker)
+    forget_response(k, s, broker)
+    s.follows[broker] = NO_REPLICA

@@ -8,6 +8,13 @@ from __future__ import annotations
 
 from neverlost.model.faults import LEADER_MOVE, MIN_ISR_CHANGE, UNCLEAN_ELECTION
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action
+from neverlost.model.kraft.controller.leader_election import (
+    Electorate,
+    answers,
+    has_longest_log,
+    no_brokers,
+    refuse_older_epochs,
+)
 from neverlost.model.kraft.controller.partition_change import (
     Change,
     assignment_of,
@@ -23,7 +30,7 @@ from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.system import View
 
 
-@action(elected="replica", says="leader election without a failure", fault="leader_move")
+@action(elected="elected", says="leader election without a failure", fault="leader_move")
 def controller_move_leader(k: Primitives, s: View, elected: int) -> Clauses:
     """A preferred election, by kafka-leader-election.sh or auto.leader.rebalance.enable: no failure, and yet a new epoch.
 
@@ -33,17 +40,25 @@ def controller_move_leader(k: Primitives, s: View, elected: int) -> Clauses:
     """
     yield from fault_enabled(k, s, LEADER_MOVE)
     yield "partition has a leader", s.leader != NO_REPLICA
-    yield "another broker", s.leader != elected
-    yield "in the ISR", s.isr[elected]
-    yield "not fenced", k.not_(s.is_fenced[elected])
-    earlier = assignment_of(s).replicas[:elected]
+    leader, answered = answers(s, elected)
+    yield "another broker", s.leader != leader
+    yield "in the ISR", s.isr[leader]
+    yield "not fenced", k.not_(s.is_fenced[leader])
+    replicas = assignment_of(s).replicas
+    earlier = replicas[:leader]
     yield "election policy", k.any_of(s.election_policy != POLICIES["preferred"], k.not_(k.any_of(False, *earlier)))
+    if answered:
+        yield from has_longest_log(
+            k, s, Electorate(list(s.isr), no_brokers(s), unfenced(k, s), replicas, False, False), answered
+        )
     record_fault(s, LEADER_MOVE)
-    s.leader = elected
+    s.leader = leader
     move_leader_epoch(k, s, True)
+    for each in answered:
+        refuse_older_epochs(k, s, each)
 
 
-@action(elected="replica", says="an operator has a leader elected uncleanly", fault="unclean_election")
+@action(elected="elected", says="an operator has a leader elected uncleanly", fault="unclean_election")
 def controller_elect_uncleanly(k: Primitives, s: View, elected: int) -> Clauses:
     """kafka-leader-election.sh with UNCLEAN, whatever the topic's configuration: only where there is no leader.
 

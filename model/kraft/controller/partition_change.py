@@ -18,12 +18,15 @@ from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, count
 from neverlost.model.kraft.controller.leader_election import (
     Electorate,
     Flags,
+    answers,
     cleanly_electable,
     electable,
     fits_policy,
+    has_longest_log,
     keeps_leader,
     last_known_leader_unassigned,
     no_brokers,
+    refuse_older_epochs,
 )
 from neverlost.model.kraft.sizes import KEPT
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE, everyone, is_isr_big_enough
@@ -111,10 +114,15 @@ def change_partition(k: Primitives, s: View, change: Change, outcome: int | None
         yield "no eligible leader", k.not_(k.any_of(*candidates))
         apply(k, s, change, elr, NO_REPLICA)
         return
-    yield "electable", candidates[outcome]
-    yield "election policy", fits_policy(k, s, outcome, candidates)
-    isr, elr = elected_sets(k, s, of, outcome)
-    apply(k, s, replace(change, isr=isr), elr, outcome)
+    elected, answered = answers(s, outcome)
+    yield "electable", candidates[elected]
+    yield "election policy", fits_policy(k, s, elected, candidates)
+    if answered:
+        yield from has_longest_log(k, s, of, answered)
+    isr, elr = elected_sets(k, s, of, elected)
+    apply(k, s, replace(change, isr=isr), elr, elected)
+    for each in answered:
+        refuse_older_epochs(k, s, each)
 
 
 def electorate_at_registration(k: Primitives, s: View, of: Electorate, change: Change) -> Electorate:

@@ -2,7 +2,8 @@
 
 A request is the leader's pending change; it names the partition epoch and the replica's broker epoch of the moment it was
 made.  Answers are not modelled as messages: what an answer says, the metadata says too (`leader_learn_isr`), and a
-retry of a request that was applied is refused as stale without effect.
+retry of a request that was applied is refused as stale without effect.  A copy of a request that was refused is no such retry:
+nothing has outdated it (`controller_alter_isr_late`, only with `faults.request_copy`).
 
 Source: Partition.scala (maybeExpandIsr, maybeShrinkIsr, handleAlterPartitionError),
 ReplicationControlManager.validateAlterPartitionData.
@@ -10,10 +11,17 @@ ReplicationControlManager.validateAlterPartitionData.
 
 from __future__ import annotations
 
-from neverlost.model.faults import ISR_SHRINK
+from neverlost.model.faults import ISR_SHRINK, REQUEST_COPY
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different
 from neverlost.model.kraft.broker.high_watermark import raise_high_watermark
-from neverlost.model.kraft.broker.leader import adopt_isr, drop_pending, is_answered, is_up_to_date_leader, logs_agree
+from neverlost.model.kraft.broker.leader import (
+    adopt_isr,
+    drop_pending,
+    is_answered,
+    is_up_to_date_leader,
+    leave_request_behind,
+    logs_agree,
+)
 from neverlost.model.kraft.broker.log import log_end
 from neverlost.model.kraft.controller.leader_election import Flags
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, outdate_leader, unfenced
@@ -68,6 +76,8 @@ def leader_ask_to_expand_isr(k: Primitives, s: View, leader: int, follower: int)
     yield "reached the high watermark", end >= s.high_watermark[leader]
     reached = k.any_of(k.not_(s.leader_epoch_start), end >= s.leader_epoch_start_offset)
     yield "reached the leader epoch's start", reached
+    if s.sizes.asks_for_logs:
+        yield "reached the leader's log end", end >= log_end(k, s, leader)
     yield "follower is not fenced", k.not_(is_kept_out(k, s, follower))
     s.fetch_offset[leader][follower] = end
     yield from ask(k, s, leader, follower)
@@ -145,8 +155,38 @@ def controller_refuse_isr(k: Primitives, s: View, leader: int, replica: int) -> 
     yield "not eligible", k.any_of(is_kept_out(k, s, replica), s.request_outdated)
     s.pending[leader] = NO_REPLICA
     s.fetch_offset[leader][replica] = 0
+    leave_request_behind(k, s, replica)
     s.request_outdated = False
     raise_high_watermark(k, s, leader)
+
+
+@action(
+    leader="sending_twice",
+    replica="replica",
+    outcome="isr_change_outcome",
+    where=lambda leader, replica, outcome: leader != replica,
+    says="controller commits an AlterPartition of {leader} that comes late, when {leader} has forgotten it",
+    fault="request_copy",
+)
+def controller_alter_isr_late(k: Primitives, s: View, leader: int, replica: int, outcome: int) -> Clauses:
+    """A leader sends its request again when the connection breaks; the first copy may be handled after the second.
+
+    A refusal leaves the partition epoch as it is.  So when the replica is eligible again the copy is committed, while the
+    leader has gone back to the ISR without it, and commits records that the replica does not have.
+
+    Source: NodeToControllerChannelManager (retries), ReplicationControlManager.validateAlterPartitionData,
+    Partition.handleAlterPartitionError (INELIGIBLE_REPLICA).
+    """
+    yield from fault_enabled(k, s, REQUEST_COPY)
+    yield "refused before", k.all_of(s.leader == leader, s.forgotten == replica)
+    yield "no other change since", s.leader_knows == UP_TO_DATE
+    yield "replica is not fenced", k.not_(s.is_fenced[replica])
+    yield "bound: outside the ISR", k.not_(s.isr[replica])
+    active = unfenced(k, s) if s.sizes.reassignment else [each == leader for each in everyone(s)]
+    yield from change_partition(k, s, Change(proposed_isr(k, s, leader, replica), active, assignment_of(s)), outcome)
+    if not s.sizes.reassignment:
+        outdate_leader(k, s, True)
+    record_fault(s, REQUEST_COPY)
 
 
 @action(leader="replica", says="{leader} drops its pending ISR, because its AlterPartition was refused as stale")
@@ -167,5 +207,6 @@ ISR_CHANGE_ACTIONS = (
     leader_ask_to_shrink_isr,
     controller_alter_isr,
     controller_refuse_isr,
+    controller_alter_isr_late,
     leader_drop_pending_isr,
 )

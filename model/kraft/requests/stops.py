@@ -55,6 +55,9 @@ def start(k: Primitives, s: View, broker: int) -> None:
         forget_response(k, s, broker)
         outdated = k.all_of(outdated, k.not_(s.request_names_no_epoch))
     s.request_outdated = k.all_of(s.broker_epoch_in_isr, outdated)
+    if s.sizes.copies_requests:
+        names_none = s.forgotten_names_no_epoch if s.sizes.fetches_unregistered else False
+        s.forgotten = k.ite(k.all_of(s.broker_epoch_in_isr, s.forgotten == broker, k.not_(names_none)), NO_REPLICA, s.forgotten)
 
 
 def open_logs(s: View, broker: int) -> None:

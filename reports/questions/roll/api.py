@@ -23,14 +23,7 @@ from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
 from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
-from neverlost.specs.configuration.choose import (
-    OURS,
-    OUTSIDE,
-    Chosen,
-    change_settings,
-    read_settings,
-    say_what_takes_more_records,
-)
+from neverlost.specs.configuration.choose import OURS, OUTSIDE, Chosen, change_settings, read_settings, say_what_is_left_out
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.remedies import topic_of
 from neverlost.specs.properties import properties
@@ -79,7 +72,7 @@ def roll(
     if not 1 <= at_a_time <= MOST_AT_A_TIME:
         raise InputError(f"bad value '{at_a_time}' for --at-a-time: use a number from 1 to {MOST_AT_A_TIME}")
     read = read_configurations({"bounds.records": (1, OURS), **given}, kafka_version, **files)
-    every = [say_what_takes_more_records(each) for each in read]
+    every = [say_what_is_left_out(each) for each in read]
     for each in every:
         if OUTSIDE not in each.model.keys:
             raise InputError(f"model {each.model.name!r} has no {OUTSIDE}; use a modern model, or kafka.version=X.Y")

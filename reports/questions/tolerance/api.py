@@ -38,7 +38,7 @@ from neverlost.specs.configuration.choose import (
     change_settings,
     read_given,
     read_settings,
-    say_what_takes_more_records,
+    say_what_is_left_out,
 )
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, unknown
@@ -180,7 +180,7 @@ def read_subjects(
     for each in merge_equal(every):
         if "defects" not in given and "defects" in each.model.keys:
             yield change_settings(each, {"defects": "fixed"})
-        yield say_what_takes_more_records(warn_if_one_record_hides_losses(each))
+        yield say_what_is_left_out(warn_if_one_record_hides_losses(each))
 
 
 def is_as_designed(chosen: Chosen) -> bool:

@@ -29,12 +29,18 @@ NEEDED = {
     "late bytes of an older epoch": "older-epochs-dropped",
     "a request that stands still": "acknowledged-in-epoch-of-append",
     "a fetch before registration": "unregistered-fetch-refused",
+    "a refused request comes again": "refusal-outdates-copies",
     "a late record of an ISR change": "equal-epoch-record-skipped",
 }
 """Openings with the remedy of the defect that they need; that of newer epochs is in all versions that are run here."""
 
-LOST = {"late bytes of an older epoch": 1, "a request that stands still": 1, "a late record of an ISR change": 2}
-"""Openings that lose an acknowledged record, with its number (`kafka-findings`: A, H and I)."""
+LOST = {
+    "late bytes of an older epoch": 1,
+    "a request that stands still": 1,
+    "a refused request comes again": 2,
+    "a late record of an ISR change": 2,
+}
+"""Openings that lose an acknowledged record, with its number."""
 
 
 def _truncate_no_further(k: Any, s: Any, follower: int, leader: int) -> Iterator[tuple[str, Any]]:
@@ -87,6 +93,7 @@ def test_the_model_explains_known_findings_and_names_the_defect(opened: dict[str
     assert guilty == {
         "late bytes of an older epoch": ["late-bytes-of-older-epoch"],
         "a request that stands still": ["acknowledged-by-offset"],
+        "a refused request comes again": ["refused-request-committed-later"],
         "a late record of an ISR change": ["late-record-forgets-request"],
     }
 

@@ -100,6 +100,7 @@ class BrokerSight:
     `state` is `leads`, `follows`, `unregistered` or `down`; `follows` the leader of the same leader epoch, if it has one; `isr`
     and `asked` what a leader knows and whom it asks to add or drop.  `asked` is None where the answer is on its way, or will be
     that the request is refused.  `asks_early`: it asks to add a replica that has not reached its high watermark.
+    `is_half_truncated`: its last response said that its log diverges, and it still does.
     """
 
     state: str
@@ -110,6 +111,7 @@ class BrokerSight:
     asked: frozenset[int] | None = frozenset()
     began_unregistered: bool = False
     asks_early: bool = False
+    is_half_truncated: bool = False
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,7 @@ class BrokerProcess:
     began_unregistered: bool = False
     replayed: int = 0
     fetches_from: int | None = None
+    is_half_truncated: bool = False
     log: Log = ()
 
     @property
@@ -231,7 +234,7 @@ class BrokerGroup:
         process.began_unregistered = not registered
         process.broker.own_epoch = process.epoch = self.controller.epochs[me] if registered else NO_EPOCH
         process.manager.host(process.broker.topic_partition, process.broker.partition)
-        process.replayed, process.fetches_from = 0, None
+        process.replayed, process.fetches_from, process.is_half_truncated = 0, None, False
         self.replay(me, self.newest)
 
     def _stop_fetching(self, process: BrokerProcess, topic_partition: Any) -> None:
@@ -257,8 +260,13 @@ class BrokerGroup:
         self.produced = [each for each in self.produced if each.broker != me]
 
     def expire(self, me: int) -> None:
-        """Let the session of a broker expire, which has no registered process."""
+        """Let the session of a broker expire, whose heartbeats do not come, and fence it."""
         self.controller.expire(me, *self.newest.fenced)
+        self._note()
+
+    def heartbeat(self, me: int) -> None:
+        """Let a fenced broker heartbeat again, which unfences it."""
+        self.controller.heartbeat(me)
         self._note()
 
     def start(self, me: int) -> None:
@@ -389,6 +397,8 @@ class BrokerGroup:
                 return "broken"
         sender = self.processes[leader].broker
         process.fetchers[leader].deliver(message, lambda epoch: self._latest_offset(leader, epoch))
+        is_diverging = message.response.divergingEpoch().epoch() != NO_EPOCH
+        process.is_half_truncated = is_diverging and not has_prefix(self.read_log(leader), self.read_log(follower))
         is_late = size and (sender is None or sender.epoch != message.leader_epoch)
         return "late" if is_late else "delivered"
 
@@ -531,7 +541,8 @@ class BrokerGroup:
         leader = self.processes[follows].broker if follows is not None and self.processes[follows].serves else None
         if leader is None or not leader.partition.isLeader() or leader.epoch != broker.epoch:
             follows = None
-        return BrokerSight(state, log, high_watermark, follows=follows, began_unregistered=process.began_unregistered)
+        began, half = process.began_unregistered, process.is_half_truncated
+        return BrokerSight(state, log, high_watermark, follows, began_unregistered=began, is_half_truncated=half)
 
     def _is_outdated(self, sent: AlterPartitionRequest) -> bool:
         """Whether the controller would refuse a request now: it names other epochs than its own, or a fenced broker."""
@@ -547,15 +558,19 @@ class BrokerGroup:
         return process.log
 
 
+def has_prefix(log: Log, prefix: Log) -> bool:
+    return log[: len(prefix)] == prefix
+
+
 def log_content(log: Any) -> Log:
-    """Return the records of a log, in order."""
-    if not int(log.logEndOffset()):
-        return ()
+    """Return the records of a log, in order.  A read ends with its segment, so there are as many as there are segments."""
     kind = first_class(PACKAGE + "server.storage.log.FetchIsolation", LOG + "FetchIsolation")
-    read = log.read(0, MANY, constant(kind, "LOG_END", "kafka.server.FetchLogEnd"), True)
-    return tuple(
-        (_number(record.value()), int(batch.partitionLeaderEpoch())) for batch in read.records.batches() for record in batch
-    )
+    found: list[tuple[int, int]] = []
+    while len(found) < int(log.logEndOffset()):
+        read = log.read(len(found), MANY, constant(kind, "LOG_END", "kafka.server.FetchLogEnd"), True)
+        batches = [(int(batch.partitionLeaderEpoch()), batch) for batch in read.records.batches()]
+        found += [(_number(record.value()), epoch) for epoch, batch in batches for record in batch]
+    return tuple(found)
 
 
 def _number(value: Any) -> int:

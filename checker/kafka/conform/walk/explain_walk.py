@@ -21,7 +21,7 @@ from typing import Any
 
 from neverlost.checker.kafka.conform.cases.settings import parse_setting
 from neverlost.checker.kafka.conform.java.kafka import Kafka
-from neverlost.checker.kafka.conform.walk.broker_group import BROKERS, BrokerSight, GroupSight
+from neverlost.checker.kafka.conform.walk.broker_group import BROKERS, BrokerSight, GroupSight, has_prefix
 from neverlost.checker.kafka.conform.walk.random_walk import RECORDS, WalkEvent
 from neverlost.model.interpreters.ints import Ints, refusals
 from neverlost.model.kernel import NO_REPLICA, Model
@@ -30,7 +30,8 @@ from neverlost.model.system import State, Step, System, bind
 
 SETTING = (
     f"replication.factor={len(BROKERS)} bounds.records={RECORDS} acks=all election.policy=any eligible.leader.replicas=false "
-    "faults.leader_move=any faults.kill=any faults.lossy_crash=any faults.isr_shrink=any"
+    "faults.leader_move=any faults.kill=any faults.lossy_crash=any faults.isr_shrink=any "
+    "faults.fence=any faults.request_copy=any"
 )
 DISABLED = {
     ("follower_take_response", "bound: the request was handled"): "a response may bring several records",
@@ -75,6 +76,7 @@ def steps_of(event: WalkEvent) -> list[Pattern]:
         "lag": [("leader_ask_to_shrink_isr", {"leader": one}), ("leader_note_fetch", {"leader": one})],
         "alter": [
             ("controller_alter_isr", {"leader": one}),
+            ("controller_alter_isr_late", {"leader": one}),
             ("controller_refuse_isr", {"leader": one}),
             ("leader_apply_answer", {"broker": one}),
         ],
@@ -94,6 +96,8 @@ def steps_of(event: WalkEvent) -> list[Pattern]:
         "move leader": [("controller_move_leader", {"elected": one})],
         "kill": [("broker_crash", {"broker": one})],
         "expire": [("controller_fence_dead", {"broker": one})],
+        "fence": [("controller_fence_live", {"broker": one})],
+        "heartbeat": [("controller_unfence", {"broker": one})],
         "start": [("broker_restart", {"broker": one}), *apply],
         "register": [("broker_restart", {"broker": one}), *apply],
     }
@@ -320,9 +324,7 @@ class WalkExplainer:
 
 def is_half_truncated(seen: BrokerSight, view: GroupSight) -> bool:
     """Whether a follower's log still diverges from its leader's: Kafka finds the common end in several fetches."""
-    if seen.follows is None:
-        return False
-    return seen.log != view.brokers[seen.follows - 1].log[: len(seen.log)]
+    return seen.is_half_truncated or (seen.follows is not None and not has_prefix(view.brokers[seen.follows - 1].log, seen.log))
 
 
 def _named(broker: int) -> str:

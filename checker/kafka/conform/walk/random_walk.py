@@ -45,6 +45,8 @@ SENTENCES = {
     "move leader": "preferred election of {0}",
     "kill": "broker {0} is killed",
     "expire": "the session of {0} expires",
+    "fence": "the session of {0}, which runs, expires",
+    "heartbeat": "broker {0} heartbeats again, and is unfenced",
     "start": "broker {0} starts",
     "register": "broker {0} registers",
 }
@@ -77,6 +79,8 @@ WEIGHTS: dict[str, float] = {
     "move leader": 0.5,
     "kill": 0.12,
     "expire": 1,
+    "fence": 0.12,
+    "heartbeat": 1,
     "start": 1,
     "register": 1,
 }
@@ -118,6 +122,13 @@ OPENINGS: dict[str, tuple[Drawn, ...]] = {
         *(("produce", (1,)), *fetched(2, 1, times=2), ("lag", (1,)), ("alter", (1, 0)), ("alter answered", (1, 0))),
         *(*fetched(3, 1, times=2), ("kill", (3,)), ("expire", (3,)), ("start", (3,)), ("alter", (1, 0))),
         ("alter answered", (1, 0)),
+    ),
+    "a refused request comes again": (
+        *(("produce", (1,)), *fetched(3, 1, times=2), ("lag", (1,)), ("alter", (1, 0)), ("alter answered", (1, 0))),
+        *(("metadata", (1,)), *fetched(2, 1, times=2), ("alter again", (1, 0)), ("fence", (2,)), ("metadata", (1,))),
+        *(("alter", (1, 1)), ("alter answered", (1, 1)), ("heartbeat", (2,))),
+        *(("alter", (1, 0)), ("produce", (1,)), ("lag", (1,)), *fetched(3, 1, times=2)),
+        *(("move leader", (2,)), ("metadata", (2,))),
     ),
     "a late record of an ISR change": (
         *(("produce", (1,)), *fetched(2, 1, times=2), ("lag", (1,)), ("alter", (1, 0)), ("alter answered", (1, 0))),
@@ -176,6 +187,8 @@ class RandomWalk:
                 yield "register", (me,)
             if self.kills < KILLS:
                 yield "kill", (me,)
+            if process.serves:
+                yield ("heartbeat" if is_known_fenced else "fence"), (me,)
             if group.next_image(me) is not None:
                 yield "metadata", (me,)
             if process.serves and broker.partition.isLeader():
@@ -259,6 +272,8 @@ EFFECTS: dict[str, Callable[..., object]] = {
     "move leader": BrokerGroup.move_leader,
     "kill": BrokerGroup.kill,
     "expire": BrokerGroup.expire,
+    "fence": BrokerGroup.expire,
+    "heartbeat": BrokerGroup.heartbeat,
     "start": BrokerGroup.start,
     "register": BrokerGroup.register,
 }
