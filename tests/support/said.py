@@ -380,7 +380,7 @@ def neverlost_models() -> Iterator[Any]:
 
 def read_cell(text: str) -> Cell:
     """Read which cell of a table is meant: so many lose data, so many others are out."""
-    if text in ("no fault", "no broker out and none that loses data"):
+    if text in ("no fault", "no other fault", "no broker out and none that loses data"):
         return 0, 0
     if found := re.fullmatch(r"(\d+) brokers? out and none that loses data", text):
         return 0, int(found[1])

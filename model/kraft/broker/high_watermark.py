@@ -55,14 +55,14 @@ def answer_producers(k: Primitives, s: View, leader: int, is_full: Value) -> Non
 
     With acks=min.insync.replicas, which is proposed, so many copies in the ISR are enough, below the high watermark or not.
     """
-    in_own_epoch: Value = False
-    for offset in reversed(offsets(s)):
+    counts = [_copies(k, s, leader, offset) >= minimum_isr(k, s, leader) for offset in offsets(s)]
+    copied = [k.all_of(s.acks == ACKS["min.insync.replicas"], each) for each in counts]
+    if s.sizes.asks_for_logs:
+        own = [epoch_of(k, s, record) == s.led_epoch[leader] for record in s.log_record[leader]]
+        copied = [k.any_of(*map(k.all_of, copied[offset:], own[offset:])) for offset in offsets(s)]
+    for offset in offsets(s):
         passed = k.all_of(s.acks == ACKS["all"], s.high_watermark[leader] > offset, is_full)
-        copied = k.all_of(s.acks == ACKS["min.insync.replicas"], _copies(k, s, leader, offset) >= minimum_isr(k, s, leader))
-        if s.sizes.asks_for_logs:
-            own = epoch_of(k, s, s.log_record[leader][offset]) == s.led_epoch[leader]
-            copied = in_own_epoch = k.any_of(in_own_epoch, k.all_of(copied, own))
-        acknowledge(k, s, s.log_record[leader][offset], k.any_of(passed, copied))
+        acknowledge(k, s, s.log_record[leader][offset], k.any_of(passed, copied[offset]))
 
 
 def _copies(k: Primitives, s: View, leader: int, offset: int) -> Value:

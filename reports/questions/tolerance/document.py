@@ -288,11 +288,11 @@ def _at_most(most: int) -> str:
     return f"at most {pluralize(most, 'broker')} at a time lose{'s' if most == 1 else ''} data"
 
 
-def in_words(spot: FaultBudget) -> str:
+def in_words(spot: FaultBudget, nothing: str = "no fault") -> str:
     """Return what a cell of the table allows, such as `1 broker that loses data and 2 others out`."""
     lost = {0: "", 1: "1 broker that loses data"}.get(spot.losing, f"{spot.losing} brokers that lose data together")
     if not spot.losing:
-        return f"{pluralize(spot.out, 'broker')} out and none that loses data" if spot.out else "no fault"
+        return f"{pluralize(spot.out, 'broker')} out and none that loses data" if spot.out else nothing
     return f"{lost} and {pluralize(spot.out, 'other')} out" if spot.out else lost
 
 
@@ -389,11 +389,8 @@ def _change(name: str, found: Tolerance, other: Tolerance) -> str:
         return f"{ALSO[name]}: the same."
     says = {spot: cell_answer(other, spot)[0] for spot in differing}
     parts = [(each, minimal(says, {each})) for each in (LOST, BROKEN, STOPS, UNDECIDED, OK, KEPT, HOLDS)]
-    return (
-        f"{ALSO[name]}: "
-        + "; ".join(f"{each} with {', or '.join(map(in_words, spots))}" for each, spots in parts if spots)
-        + "."
-    )
+    told = (f"{each} with {', or '.join(in_words(spot, 'no other fault') for spot in spots)}" for each, spots in parts if spots)
+    return f"{ALSO[name]}: {'; '.join(told)}."
 
 
 ALSO = {each.name: f"If there are also {each.many}" for each in FAULTS} | {
@@ -428,7 +425,7 @@ def advice(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> Adv
         costs.insert(0, f"writes stop with {pluralize(then, 'broker')} out{instead}")
     return Advice(
         remedies.request(wanted, now),
-        f"no record is lost with {', or with '.join(map(in_words, least))}",
+        f"no record is lost with {', or with '.join(map(in_words, least))}" if least else "",
         tuple(costs),
     )
 
@@ -548,8 +545,9 @@ def source(found: Tolerance) -> str:
     return f"{looked_up} of {every} verdicts looked up in the shipped results, the others by search."
 
 
-def assumptions(configuration: Mapping[str, Any]) -> list[str]:
+def assumptions(found: Tolerance) -> list[str]:
     """Return what a table takes for granted, as sentences."""
+    configuration = found.configuration
     records = pluralize(configuration["bounds.records"], "record")
     outside = configuration.get("start.outside_isr", 0)
     start = "a partition that starts fully in sync"
@@ -567,6 +565,6 @@ def assumptions(configuration: Mapping[str, Any]) -> list[str]:
         )
     elif not quorum:
         lines.append("A member that loses data forgets what it stored and how it voted.")
-    else:
+    elif names_of(found) & {*RECORDS}:
         lines.append("In sync is not on disk: Kafka acknowledges from the page cache. See the last row.")
     return lines

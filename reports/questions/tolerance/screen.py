@@ -132,7 +132,7 @@ def _show_subject(out: Console, subject: ToleranceSubject) -> None:
     if provenance.has_files({"settings": sources(chosen.settings)}):
         show_settings(out, sources(chosen.settings))
     _show_notices(out, subject)
-    for assumption in [*describe.assumptions(chosen.configuration), describe.source(found)]:
+    for assumption in [*describe.assumptions(found), describe.source(found)]:
         out.print(Text(assumption, "dim"))
 
 

@@ -181,8 +181,8 @@ def system_digest(model: Model, configuration: Configuration) -> str:
     """Return what two questions share whose transition systems and properties are the same."""
     system = bind(model, configuration)
     steps, read = steps_of(system)
-    moving, _ = layout(model, configuration)
-    changing = {each.name for each in model.fields(configuration) if not each.frozen}
+    moving = [each for each in layout(model, configuration)[0] if each[1] != each[2]]
+    changing = {each[0] for each in moving}
     starts = sorted(
         sorted((view, value) for view, value in named(system, state) if view.partition("[")[0] in changing)
         for _, state in system.initial_states()
