@@ -142,6 +142,16 @@ def _actor(step: Step, brokers: int) -> int | None:
     return next((value % brokers for name, value in step.arguments.items() if name in BROKERS), None)
 
 
+def name_step(system: System, step: Step, given: Names = ()) -> str:
+    """Return an action with its arguments, brokers called as in the sentences."""
+    names = numbered(system.sizes["replica"], given) if "replica" in system.sizes else ()
+    shown = {
+        name: names[value] if names and value >= 0 and name in (*BROKERS, "outcome") else value
+        for name, value in step.arguments.items()
+    }
+    return f"{step.action.name}({', '.join(f'{name}={value}' for name, value in shown.items())})"
+
+
 def _head(system: System, step: Step, names: Names, before: ClusterSnapshot | None) -> str:
     """Who did what.  A parameter called `leader` comes with the role in which it acts."""
     shown = {name: _argument(system, step, name, value, names) for name, value in step.arguments.items()}

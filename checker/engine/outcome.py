@@ -167,7 +167,7 @@ class Outcome:
 
     def undecided(self, reason: str | None) -> Outcome:
         """Return the outcome with `inconclusive` for `holds` if there is a reason: the question leaves something out."""
-        if reason is None:
+        if reason is None or all(each.verdict is not Verdict.HOLDS for each in self.findings):
             return self
         findings = (
             replace(each, verdict=Verdict.INCONCLUSIVE) if each.verdict is Verdict.HOLDS else each for each in self.findings

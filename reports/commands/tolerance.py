@@ -55,16 +55,22 @@ def tolerance(
             "--at-least", metavar="LIMITS", help="exit 12 or 13 where these are not survived: 'data_loss=any:1 out=any'"
         ),
     ] = None,
+    format: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="text, json or prometheus (gauges for its textfile collector)")
+    ] = "text",
     show: Annotated[
         str | None, typer.Option("--show", metavar="LOSE,OUT", help="the counterexample of a cell of the table, such as 1,2")
     ] = None,
     **given: Unpack[SearchingCluster],
 ) -> int:
     """Run `neverlost tolerance` and return the exit status."""
-    from neverlost.reports.output.output import Output
+    from neverlost.reports.output.output import PROMETHEUS, Output
     from neverlost.reports.questions.tolerance import screen
+    from neverlost.specs.errors import InputError
 
-    output = Output(json, out, quiet)
+    if format == PROMETHEUS and (at_least is not None or json == "-"):
+        raise InputError("--format prometheus prints gauges of whole tables: leave --at-least and --json - out")
+    output = Output(json, out, quiet, format, ("text", "json", PROMETHEUS))
     files, search = options.take_cluster_files(given)
     if at_least is not None:
         asked = {

@@ -9,6 +9,7 @@ from typing import Any
 
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.reports.wording.sentences import say_never, what_happened
+from neverlost.specs.configuration.keys import shown
 
 ORDER = ("violated", "inconclusive", "holds")
 """Verdicts from bad to good."""
@@ -117,8 +118,18 @@ def brief_settings(cell: Cell) -> str:
     parts += ["flushed"] if str(config.get("flush.messages")) == "1" else []
     outside = config.get("start.outside_isr") or 0
     parts += [f"{outside} out of the ISR now"] if outside else []
+    parts += [moved] if (moved := say_reassignment(config)) else []
     parts += [f"Kafka {cell['kafka.version']}"] if cell.get("kafka.version") else []
     return ", ".join(parts)
+
+
+def say_reassignment(configuration: Mapping[str, Any]) -> str:
+    """Return how many replicas a reassignment that is under way adds and removes; empty where none is."""
+    words = str(shown(configuration.get("start.replicas", ""))).replace("+", ",").split(",")
+    return ", ".join(f"{words.count(word)} {said}" for word, said in MOVES.items() if word in words)
+
+
+MOVES = {"adding": "being added now", "removing": "being removed now"}
 
 
 def remedy_lines(remedy: Mapping[str, Any]) -> list[str]:

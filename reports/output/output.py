@@ -14,6 +14,8 @@ from neverlost.reports.wording.provenance import assumed_lines
 from neverlost.specs.errors import InputError, unknown
 
 FORMATS = ("text", "json", "csv", "github", "markdown", "junit", "sarif", "shell")
+PROMETHEUS = "prometheus"
+"""A format of tables alone."""
 """How an answer is printed: for people, for programs, for spreadsheets, for the pages of a job."""
 
 
@@ -56,10 +58,11 @@ class Output:
     out: str | None = None
     quiet: bool = False
     format: str = "text"
+    formats: tuple[str, ...] = FORMATS
 
     def __post_init__(self) -> None:
-        if self.format not in FORMATS:
-            raise unknown("format", self.format, FORMATS, "--format")
+        if self.format not in self.formats:
+            raise unknown("format", self.format, self.formats, "--format")
         if self.out is not None:
             writable_directory(self.out)
         if self.json in (None, "-"):
@@ -76,11 +79,17 @@ class Output:
         return self.json != "-" and not self.quiet and self.format == "text"
 
     def deliver(
-        self, document: Mapping[str, Any], is_saved: bool = False, lines: Callable[[Any], Iterable[str]] = verdict_lines
+        self,
+        document: Mapping[str, Any],
+        is_saved: bool = False,
+        lines: Callable[[Any], Iterable[str]] = verdict_lines,
+        render: Callable[[Any], str] | None = None,
     ) -> None:
-        """Write the document to the `--json` target; with `--quiet` print its verdicts, a line each."""
+        """Write the document to the `--json` target, or as `render` has it; with `--quiet` print its verdicts, a line each."""
         if self.json == "-" or self.format == "json":
             sys.stdout.write(as_json(document))
+        elif render is not None:
+            sys.stdout.write(render(document))
         elif self.format != "text":
             from neverlost.reports.output.gate import render_as
 

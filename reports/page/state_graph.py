@@ -241,11 +241,12 @@ def write_graph(
     asked: Sequence[Property],
     states: int,
     symmetry: bool,
-    directory: str | PathLike[str],
+    place: str | PathLike[str],
     notify: Callable[[str], None],
 ) -> list[str]:
-    """Write `graph.graphml`, `graph.dot` and, if it is small, `graph.svg`; return a sentence about the graph, and one for each
-    file.  Errors: `InputError` for more states than such files are good for."""
+    """Write the file `place`, whose ending says how, or into that folder `graph.graphml`, `graph.dot` and, if it is small,
+    `graph.svg`; return a sentence about the graph, and one for each file.  Errors: `InputError` for more states than such files
+    are good for."""
     if states > LISTED:
         raise InputError(
             f"{states:,} states are too many for --graph ({LISTED:,} is the most): "
@@ -255,10 +256,15 @@ def write_graph(
     picture = Picture(explore_graph(system, Options(symmetry=symmetry, workers=1)), _markable(system, asked))
     notify("naming its states and steps")
     named = picture.named()
-    folder = Path(directory)
-    written = [write_text(folder / "graph.graphml", graphml(named)), write_text(folder / "graph.dot", dot(named))]
-    if len(picture.graph) <= DRAWN:
-        written.append(write_text(folder / "graph.svg", standalone(picture.drawn)))
+    is_small, path = len(picture.graph) <= DRAWN, Path(place)
+    makers: dict[str, Callable[[], str]] = {".graphml": lambda: graphml(named), ".dot": lambda: dot(named)}
+    makers |= {".svg": lambda: standalone(picture.drawn)} if is_small else {}
+    if path.suffix == ".svg" and not is_small:
+        raise InputError(f"{states:,} states are too many for a picture ({DRAWN:,} is the most): name a .graphml or .dot file")
+    files = (
+        {path: makers[path.suffix]} if path.suffix in makers else {path / f"graph{end}": each for end, each in makers.items()}
+    )
+    written = [write_text(file, make()) for file, make in files.items()]
     return [picture.says, *(f"wrote {path}" for path in written)]
 
 

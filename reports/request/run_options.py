@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -101,3 +101,11 @@ def memory_size(size: str | int | None) -> int | None:
     if match is None or match[2] not in UNITS or float(match[1]) <= 0:
         raise InputError(f"bad value {size!r} for --memory-limit: write a size such as 512M or 2G")
     return int(float(match[1]) * UNITS[match[2]])
+
+
+def list_names(names: Iterable[str] | str | None) -> list[str] | None:
+    """Return names of properties as a list, a text for one; None for none.  Errors: `InputError` for anything else."""
+    found = [names] if isinstance(names, str) else list(names or ()) if isinstance(names, Iterable | None) else [names]
+    if not all(isinstance(each, str) for each in found):
+        raise InputError(f"bad properties {names!r}: give a name, or a list of names")
+    return found or None

@@ -44,9 +44,11 @@ class Trace:
 
     @cached_property
     def steps(self) -> tuple[str, ...]:
-        """The actions with their arguments; `steps[i]` leads to `states[i + 1]`."""
-        system = self.counterexample.system
-        return tuple(system.steps[number].label for number in self.counterexample.trace.steps)
+        """The actions with their arguments, brokers called as in `says`; `steps[i]` leads to `states[i + 1]`."""
+        from neverlost.model.sentences import name_step
+
+        system, names = self.counterexample.system, self.counterexample.names
+        return tuple(name_step(system, system.steps[number], names) for number in self.counterexample.trace.steps)
 
     @property
     def says(self) -> tuple[str, ...]:
@@ -101,7 +103,7 @@ class PropertyVerdict:
     how: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answer:
     """The base of all results: the document of `--json`, what the answer assumes by key, and a table of its verdicts."""
 
@@ -136,6 +138,11 @@ class Answer:
     def to_pandas(self) -> Any:
         """Return the rows as a `pandas.DataFrame`.  Errors: `ImportError` where pandas is not installed."""
         return self.table().to_pandas()
+
+    def __repr__(self) -> str:
+        said = [each for sentences in dict(self.document.get("says") or {}).values() for each in sentences]
+        about = said[0] if said else f"{len(self.rows())} rows, which .to_pandas() has"
+        return f"<{type(self).__name__} {str(getattr(self, 'verdict', None)).upper()}: {about}>"
 
     def _repr_html_(self) -> str:
         rows = self.rows()
@@ -216,11 +223,12 @@ class Result(Answer):
 
     def write_graph(
         self,
-        directory: str | PathLike[str],
+        path: str | PathLike[str],
         properties: Iterable[str] | None = None,
         notify: Callable[[str], None] = lambda text: None,
     ) -> list[str]:
-        """Write the state graph of one configuration: GraphML, DOT, and a picture if it is small.
+        """Write the state graph of one configuration: the `.graphml`, `.dot` or `.svg` file that is named, or a directory with
+        GraphML, DOT, and a picture if it is small.
 
         States that break one of the properties (all guarantees, unless they are named) are marked.  Returns a sentence about
         the graph, and one for each file.
@@ -232,7 +240,7 @@ class Result(Answer):
         if self.chosen is None or self.states is None or self.reason:
             raise InputError("a state graph is of one configuration whose states are all known")
         marked = marked_properties(self.chosen, properties)
-        return write_graph(self.chosen.system, marked, self.states.distinct, self.symmetry, directory, notify)
+        return write_graph(self.chosen.system, marked, self.states.distinct, self.symmetry, path, notify)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row per configuration and property."""

@@ -20,6 +20,7 @@ from neverlost.model.kraft.sizes import (
 )
 from neverlost.model.limits import can_happen
 from neverlost.model.protocols import models
+from neverlost.model.protocols.kraft_standing import MODEL as STANDING
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import find_lines, flatten, parse_toml, read_text
@@ -55,8 +56,8 @@ class Chosen:
     `release` is the Kafka version that was asked for, where no key departs from its mechanisms.  `brokers` are those that
     the replicas stand for, by partition.  `settings` are the configuration's values as text, each with where it comes from;
     `notices` what was noticed about the input, `places` where the user's files speak of each subject.  `out` are the brokers
-    that are outside the ISR now, by partition: all of them where it is offline.  `reassigned` are the partitions whose
-    reassignment is in progress.  `differs` distinguishes it from others that speak for the same subjects.
+    that are outside the ISR now, by partition: all of them where it is offline.  `differs` distinguishes it from others that
+    speak for the same subjects.
     """
 
     model: Model
@@ -68,7 +69,6 @@ class Chosen:
     notices: tuple[Notice, ...] = ()
     places: Mapping[str, SourcePlace] = field(default_factory=dict)
     out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    reassigned: tuple[str, ...] = ()
     differs: str = ""
 
     @property
@@ -79,6 +79,25 @@ class Chosen:
     def left_out(self) -> str | None:
         """The reason why `holds` would be no answer: a part of a described partition's state that the question leaves out."""
         return next(map(str, of_kind(self.notices, NoticeKind.LEFT_OUT)), None)
+
+    @property
+    def is_standing(self) -> bool:
+        """True if it begins from how a described partition stands: with records stored already, moved or without a leader."""
+        return self.model is STANDING
+
+
+def stand(chosen: Chosen, beginning: Mapping[str, Setting]) -> Chosen | None:
+    """Return the configuration that begins as `start.*` settings say; None where the models cannot.
+
+    Errors: `InputError` for a value that none of these keys takes.
+    """
+    if chosen.model.name not in ("kraft", "kraft-elr"):
+        return None
+    values = {key: keys.KEYS[key].parse(each.value, each.where) for key, each in beginning.items()}
+    configuration = {**chosen.configuration, **values}
+    if STANDING.contradiction(configuration) is not None:
+        return None
+    return replace(chosen, model=STANDING, configuration=configuration, settings={**chosen.settings, **beginning})
 
 
 def broker_names(brokers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
@@ -126,6 +145,8 @@ def read_settings(settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
     """
     if isinstance(settings, Mapping):
         return {name: (list(value) if isinstance(value, tuple) else value, "settings") for name, value in settings.items()}
+    if settings is not None and not isinstance(settings, Iterable):
+        raise InputError(f"bad settings {settings!r}: write a dictionary, or texts KEY=VALUE")
     found: Given = {}
     for setting in [settings] if isinstance(settings, str) else settings or ():
         if not isinstance(setting, str):
@@ -180,7 +201,10 @@ def change_settings(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
 
     Errors: `InputError` for a wrong key or value, and for changes that contradict each other.
     """
+    if OUTSIDE in changes and chosen.is_standing:
+        chosen = replace(chosen, model=models()["kraft-elr" if chosen.configuration[ELR] else "kraft"])
     left, about = {key: each for key, each in chosen.settings.items() if each.value != "" and key not in changes}, {}
+    left = {key: each for key, each in left.items() if key in (VERSION, METADATA) or key in chosen.model.keys}
     name = None
     if VERSION in changes:
         left = {key: each for key, each in left.items() if key != METADATA and not key.startswith(MECHANISM)}
@@ -203,7 +227,7 @@ def change_settings(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
     )
 
 
-VERSION, DEFECTS_KEY = "kafka.version", "defects"
+VERSION, DEFECTS_KEY, OUTSIDE = "kafka.version", "defects", "start.outside_isr"
 CHANGE, OURS = "a change", "the default of neverlost"
 """Where a value comes from that the question itself changes, and one that nobody gives."""
 

@@ -151,6 +151,10 @@ KEYS: dict[str, Key] = {
         *[Key(each.key, "faults", "limit", 0, f"how many times {each.says}", 0, MOST) for each in FAULTS],
         _number(AT_ONCE, "faults", NO_LIMIT, NO_LIMIT, MOST, "how many brokers may be impaired at once (0: no limit)"),
         _number("start.outside_isr", "start", 0, 0, 6, "replicas outside the ISR when the search begins, which may come back"),
+        Key(
+            "start.replicas", "start", "names", (), "how each replica stands when the search begins: leader, isr, elr, out, ..."
+        ),
+        _number("start.stored", "start", 0, 0, 9, "acknowledged records at most that are stored when the search begins"),
         _choice(
             "transaction.version", "cluster", "2", "2: every transaction ends with a new producer epoch (KIP-890)", "1", "2"
         ),

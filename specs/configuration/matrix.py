@@ -6,6 +6,7 @@ A value may be a list, a range such as `"1..5"`, or both.  `[[pair]]` tables are
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -69,6 +70,29 @@ def read_matrix(target: str, given: Given | None = None) -> Matrix:
         return parse_matrix(target, known[target], f"shipped matrix {target}", given or {})
     text = read_text(path)
     return replace(parse_matrix(path.stem, text, str(path), given or {}), file=str(path), lines=find_lines(text))
+
+
+def as_toml(matrix: Mapping[str, Any]) -> str:
+    """Return a matrix that is a dictionary as the text of a file.  Errors: `InputError` for a value that is none of a key."""
+    tables = {name: list(matrix.get(name) or ()) for name in ("pair", "exclude")}
+    rest = {key: value for key, value in matrix.items() if key not in tables}
+    lines = _assignments(rest)
+    for name, every in tables.items():
+        for each in every:
+            lines += ["", f"[[{name}]]", *_assignments(each)]
+    return "\n".join([*lines, ""])
+
+
+def _assignments(values: Any) -> list[str]:
+    if not isinstance(values, Mapping):
+        raise InputError(f"bad value {values!r} in a matrix: write a dictionary of keys with their values")
+    plain = {str(key): list(each) if isinstance(each, tuple | range) else each for key, each in values.items()}
+    for key, each in plain.items():
+        if not all(isinstance(one, str | int | float | bool) for one in (each if isinstance(each, list) else [each])):
+            raise InputError(
+                f"bad value {each!r} for {key} in a matrix: write a text, a number, true or false, or a list of these"
+            )
+    return [f"{json.dumps(key)} = {json.dumps(each)}" for key, each in plain.items()]
 
 
 def parse_matrix(name: str, text: str, where: str, given: Given) -> Matrix:

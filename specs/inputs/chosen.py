@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from neverlost.model.kernel import Configuration
-from neverlost.specs.configuration.choose import VERSION, Chosen, Given, choose, choose_each
+from neverlost.specs.configuration.choose import VERSION, Chosen, Given, choose, choose_each, stand
 from neverlost.specs.configuration.version_defaults import without_scala
 from neverlost.specs.errors import InputError
 from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, of_kind
@@ -39,10 +39,12 @@ def chosen_configurations(given: Given, files: KafkaFiles, version: str | None =
         stated = {key: value for key, value in given.items() if not (each.is_internal and key in OF_PRODUCERS)}
         chosen = choose(stated, subjects=each.topics, offered=each.settings)
         brokers = each.brokers(chosen.model.symmetric(chosen.configuration))
+        standing = None if any(key.startswith("start.") for key in given) else _stand(each, chosen)
+        if standing is not None:
+            chosen, brokers = standing, each.brokers(True)
         noticed = (*chosen.notices, *each.notices)
-        notices = (*noticed, *_not_read(each.settings, given, chosen), *_left_out(each, chosen.configuration))
-        moved = tuple(name for name, (partition, _) in each.partitions.items() if partition.is_reassigned)
-        found.append(replace(chosen, notices=notices, brokers=brokers, places=each.places, out=each.out, reassigned=moved))
+        notices = (*noticed, *_not_read(each.settings, given, chosen), *_about_standing(each, chosen))
+        found.append(replace(chosen, notices=notices, brokers=brokers, places=each.places, out=each.out))
     every = (notice for each in found for notice in each.notices)
     return found, list(map(str, of_kind(every, NoticeKind.WARNING, NoticeKind.ASSUMED, NoticeKind.LEFT_OUT)))
 
@@ -61,32 +63,63 @@ def _with_version(given: Given, version: str | None) -> Given:
     return given | {VERSION: (version, "--kafka-version")}
 
 
-def _left_out(cluster: ClusterConfiguration, configuration: Configuration) -> Iterator[Notice]:
-    """Why `holds` is no answer about partitions as they stand: a reassignment, or records that hang by the last replicas.
+def _stand(cluster: ClusterConfiguration, chosen: Chosen) -> Chosen | None:
+    """Return the configuration that begins where its partitions stand, if that is no beginning of `kraft`; None if it is."""
+    if not (_moved(cluster) or _hanging(cluster, chosen.configuration)):
+        return None
+    partition = next(iter(cluster.partitions.values()))[0]
+    outside = 0 if partition.is_in_sync else len(set(partition.settled) - set(partition.isr))
+    stored = min(chosen.configuration["bounds.records"], MOST_STORED)
+    values = {"start.replicas": partition.roles, "start.outside_isr": str(outside), "start.stored": str(stored)}
+    return stand(chosen, {key: Setting(value, partition.where) for key, value in values.items()})
 
-    A search begins without records, and with the replicas that are settled.  With acks=all nothing new is acknowledged while
-    fewer than min.insync.replicas are in sync, so only what is stored already is at stake there.
-    """
-    partitions = {name: partition for name, (partition, _) in cluster.partitions.items()}
-    moved = [name for name, each in partitions.items() if each.is_reassigned]
-    if moved:
-        first = partitions[moved[0]]
-        changes = (("adding", first.adding), ("removing", first.removing))
-        what = ", ".join(f"{verb} {_listed(brokers)}" for verb, brokers in changes if brokers)
-        says = f"{_and_more(moved)}: a reassignment is in progress ({what}), and is not part of the question"
-        yield Notice(NoticeKind.LEFT_OUT, says, first.where, "ask again when it is done", cluster.topics)
+
+MOST_STORED = 2
+"""Records at most that are stored when a search begins: another is as good as one of these."""
+
+
+def _moved(cluster: ClusterConfiguration) -> list[str]:
+    return [name for name, (each, _) in cluster.partitions.items() if each.is_reassigned]
+
+
+def _hanging(cluster: ClusterConfiguration, configuration: Configuration) -> list[str]:
+    """Return the partitions whose stored records are at stake, and no new ones: offline, or with acks=all below
+    min.insync.replicas."""
     least = min(configuration.get("min.insync.replicas", 1), configuration["replication.factor"])
     needs_isr = str(configuration.get("acks")) not in ("0", "1")
-    hanging = [
-        name for name, each in partitions.items() if each.is_offline or (needs_isr and len(each.settled) - each.outside < least)
+    return [
+        name
+        for name, (each, _) in cluster.partitions.items()
+        if each.is_offline or (needs_isr and len(each.settled) - each.outside < least)
     ]
+
+
+def _about_standing(cluster: ClusterConfiguration, chosen: Chosen) -> Iterator[Notice]:
+    """Yield what is said of partitions that are being reassigned, or whose stored records hang by the last replicas.
+
+    Where the question begins as they stand it is a warning; else `holds` is no answer about them, and neither is it where a
+    partition is offline: what the brokers that are down have kept is not shown.
+    """
+    moved, hanging = _moved(cluster), _hanging(cluster, chosen.configuration)
+    kind, left_out = (
+        (NoticeKind.WARNING, "") if chosen.is_standing else (NoticeKind.LEFT_OUT, ", and is not part of the question")
+    )
+    if moved:
+        first = cluster.partitions[moved[0]][0]
+        changes = (("adding", first.adding), ("removing", first.removing))
+        what = ", ".join(f"{verb} {_listed(brokers)}" for verb, brokers in changes if brokers)
+        says = f"{_and_more(moved)}: a reassignment is in progress ({what}){left_out}"
+        yield Notice(kind, says, first.where, "ask again when it is done" if left_out else "", cluster.topics)
     if hanging:
-        first = partitions[hanging[0]]
+        first = cluster.partitions[hanging[0]][0]
+        least = min(chosen.configuration.get("min.insync.replicas", 1), chosen.configuration["replication.factor"])
         holders = [each for each in first.settled if each in first.isr or each in first.elr]
         by = f"hang by broker{'s' * (len(holders) > 1)} {_listed(holders)}" if holders else "are on no replica that may lead"
         now = "offline" if first.is_offline else f"{len(first.settled) - first.outside} of {least} replicas in sync"
-        says = f"{_and_more(hanging)} ({now}): records already stored {by}, and are not part of the question"
-        yield Notice(NoticeKind.LEFT_OUT, says, first.where, "bring the other replicas back into the ISR first", cluster.topics)
+        says = f"{_and_more(hanging)} ({now}): records already stored {by}{left_out.replace('is', 'are')}"
+        if first.is_offline:
+            kind, says = NoticeKind.LEFT_OUT, f"{says}; what brokers that are down have kept is not shown"
+        yield Notice(kind, says, first.where, "bring the other replicas back into the ISR first", cluster.topics)
 
 
 def _listed(brokers: Iterable[int]) -> str:

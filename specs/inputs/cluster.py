@@ -50,7 +50,9 @@ class ClusterConfiguration:
     def out(self) -> dict[str, tuple[str, ...]]:
         """Per partition the brokers that are outside the ISR: all of them where it is offline."""
         return {
-            name: () if each.is_in_sync else _as_text(tuple(one for one in assigned if each.is_offline or one not in each.isr))
+            name: ()
+            if each.is_in_sync
+            else _as_text(tuple(one for one in (*assigned, *each.adding) if each.is_offline or one not in each.isr))
             for name, (each, assigned) in self.partitions.items()
         }
 
@@ -230,9 +232,9 @@ def _configurations(sources: Sources, topic: Topic | None, partition: DescribedP
     return [ClusterConfiguration(stated | found.settings | each, named, notices) for each in sources.unknown]
 
 
-def _standing(partition: DescribedPartition) -> tuple[bool, bool]:
-    """Return how a partition stands that is in no configuration: whether it is offline, and whether it is being reassigned."""
-    return partition.is_offline, partition.is_reassigned
+def _standing(partition: DescribedPartition) -> tuple[bool, str]:
+    """Return how a partition stands: whether it is offline, and the roles of its replicas where not all are in sync."""
+    return partition.is_offline, "" if partition.is_in_sync else partition.roles
 
 
 def _values(configuration: ClusterConfiguration) -> tuple[Any, ...]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def test_check_finds_a_counterexample(losing: neverlost.Result) -> None:
     trace = losing.trace
     assert trace is not None and trace == lost.trace
     assert len(trace.states) == len(trace.steps) + 1 == len(trace.says) == (lost.steps or 0) + 1
-    assert trace.states[0]["leader"] == 0 and trace.steps[0] == "leader_append(leader=0)"
+    assert trace.states[0]["leader"] == 0 and trace.steps[0] == "leader_append(leader=1)"
 
 
 def test_the_command_line_says_the_same(losing: neverlost.Result) -> None:
@@ -222,3 +223,44 @@ def test_quiet_prints_verdicts_and_nothing_else() -> None:
     given = [part for name, value in LOSING.items() for part in ("--set", f"{name}={value}")]
     done = program("check", *given, "--property", "acked-never-lost", "--quiet")
     assert (done.returncode, done.stdout) == (12, "VIOLATED     acked-never-lost\n")
+
+
+SMALL = {"kafka.version": "3.9", "faults.kill": 1, "defects": "fixed", "bounds.records": 1}
+
+
+def test_a_matrix_may_be_a_dictionary(tmp_path: Path) -> None:
+    matrix = {**SMALL, "min.insync.replicas": 2, "acks": ["1", "all"], "exclude": [{"acks": "1"}]}
+    found = neverlost.sweep(matrix, properties="acked-never-lost", out=tmp_path / "out")
+    assert [each.verdict for each in found.cells] == ["holds"]
+    assert neverlost.verify(tmp_path / "out").verdict == "verified"
+    del matrix["exclude"]
+    assert [each.verdict for each in neverlost.sweep(matrix, properties="acked-never-lost").cells] == ["violated", "holds"]
+
+
+def test_a_graph_is_written_to_the_file_that_is_named(tmp_path: Path) -> None:
+    found = neverlost.check(SMALL | {"min.insync.replicas": 2}, properties="acked-never-lost")
+    for name, begins in (("g.graphml", "<?xml"), ("g.dot", "digraph")):
+        says = found.write_graph(tmp_path / name)
+        assert (tmp_path / name).read_text().startswith(begins) and says[1:] == [f"wrote {tmp_path / name}"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["g.dot", "g.graphml"]
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda: neverlost.check(5), "bad settings 5: write a dictionary, or texts KEY=VALUE"),  # type: ignore[arg-type]
+        (lambda: neverlost.check({}, properties=5), "bad properties 5: give a name, or a list of names"),  # type: ignore[arg-type]
+        (lambda: neverlost.sweep(5), "bad matrix 5: give a TOML file, a shipped name, or a dictionary"),  # type: ignore[arg-type]
+        (lambda: neverlost.sweep({"acks": object()}), "for acks in a matrix: write a text, a number"),
+        (lambda: neverlost.sweep({"exclude": [3]}), "bad value 3 in a matrix: write a dictionary"),
+        (lambda: neverlost.roll(), "roll needs the partitions of a cluster"),
+    ],
+)
+def test_wrong_arguments_are_our_errors(ask: Callable[[], object], says: str) -> None:
+    with pytest.raises(neverlost.InputError, match=re.escape(says)):
+        ask()
+
+
+def test_a_table_says_its_answer() -> None:
+    found = neverlost.tolerance({"kafka.version": "3.9", "min.insync.replicas": 2, "defects": "fixed"})
+    assert repr(found).startswith("<ToleranceResult VIOLATED: No acknowledged record is lost while") and not found.holds

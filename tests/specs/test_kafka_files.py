@@ -871,7 +871,7 @@ def test_check_gives_a_verdict_for_each_distinct_configuration():
     assert [(each["config"]["min.insync.replicas"], each["config"][OUTSIDE]) for each in cells] == [
         (2, 0),
         (1, 0),
-        (1, 0),
+        (1, 3),
         (2, 1),
     ]
     assert found.returncode == 12

@@ -134,8 +134,8 @@ def _require_cluster(system: System) -> None:
     configuration = system.configurations[0]
     if configuration["acks"] not in ("0", "1", "all"):
         raise InputError(f"no Kafka has acks={configuration['acks']}: it is a proposal")
-    if configuration["start.outside_isr"]:
-        raise InputError("the trace begins with replicas outside the ISR; a cluster is started with all of them in it")
+    if configuration["start.outside_isr"] or configuration.get("start.replicas"):
+        raise InputError("the trace begins with replicas outside the ISR or moved; a cluster is started with all of them in it")
 
 
 def _require_operations(steps: Sequence[Step], says: Sequence[str]) -> None:

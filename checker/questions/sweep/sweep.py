@@ -111,7 +111,7 @@ def identity(system: System) -> tuple[Any, ...]:
 def kind(system: System) -> tuple[Any, ...]:
     """Return what systems of one search must share."""
     actions = tuple(id(each.body) for each in system.model.actions)
-    return (actions, system.sizes, tuple((each.name, each.axes) for each in system.fields))
+    return (actions, id(system.model.initial), system.sizes, tuple((each.name, each.axes) for each in system.fields))
 
 
 def bounds_of(system: System) -> tuple[Any, ...]:

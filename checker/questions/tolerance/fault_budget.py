@@ -9,6 +9,7 @@ from neverlost.model.any_number import AnyNumber
 from neverlost.model.faults import CRASH, DATA_LOSS, OUT
 from neverlost.model.kernel import Configuration
 from neverlost.model.limits import AT_ONCE
+from neverlost.model.protocols.kraft_standing import ADDING, ELR, ISR, REPLICAS, roles
 
 AXES = (DATA_LOSS.key, OUT.key)
 """The two keys that a table varies: brokers that lose data, and others that are slow, fenced or shut down."""
@@ -50,5 +51,7 @@ def fault_budgets(replicas: int) -> list[FaultBudget]:
 
 
 def spots_of(configuration: Configuration) -> list[FaultBudget]:
-    """Return every spot of a configuration's table; brokers that are impaired when the search begins are not counted."""
-    return fault_budgets(configuration["replication.factor"] - configuration.get("start.outside_isr", 0))
+    """Return every spot of a configuration's table; brokers that are impaired when the search begins are not counted, unless
+    they hold what is stored."""
+    holders = sum(ADDING not in each and bool({ISR, ELR} & each) for each in roles({REPLICAS: (), **configuration}))
+    return fault_budgets(holders or max(1, configuration["replication.factor"] - configuration.get("start.outside_isr", 0)))

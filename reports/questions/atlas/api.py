@@ -26,7 +26,7 @@ from neverlost.specs.errors import InputError
 SCHEMA = "neverlost.atlas-coverage/1"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AtlasResult(Answer):
     """The result of a build: how many questions were decided, and in `failures` the units of work that failed."""
 
@@ -34,7 +34,7 @@ class AtlasResult(Answer):
     failures: Sequence[str] = field(repr=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CoverageResult(Answer):
     """How many of the common questions the shipped atlas decides, by chapter; a question counts in the first chapter that asks
     it."""

@@ -25,7 +25,7 @@ from neverlost.reports.questions.check.advice import SECONDS_EACH, Advisor, Reme
 from neverlost.reports.questions.tolerance.api import RECORDS, Tables
 from neverlost.reports.request.inputs import describe_subject, make_labels, read_configurations, select_topics
 from neverlost.reports.request.keywords import Checking, Resumable, Settings
-from neverlost.reports.request.run_options import RunOptions
+from neverlost.reports.request.run_options import RunOptions, list_names
 from neverlost.reports.results.results import Result, States, verdicts
 from neverlost.specs.configuration.choose import Chosen, change_settings, choose, read_given, read_settings
 from neverlost.specs.errors import InputError
@@ -76,7 +76,7 @@ def check(
     request = RunOptions(**search)
     if redact and applications:
         raise InputError("--redact does not replace the names in --applications; give --producer-properties instead")
-    properties = [properties] if isinstance(properties, str) else list(properties or ()) or None
+    properties = list_names(properties)
     arguments = {
         "settings": settings,
         "config": config,

@@ -22,7 +22,7 @@ from neverlost.specs.property import RECOVERY
 SCHEMA = "neverlost.export/1"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Export(Answer):
     """The files that were written, and the properties that are invariants of the module."""
 

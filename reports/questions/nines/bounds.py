@@ -50,7 +50,8 @@ class NinesBounds:
         ideal = as_designed(chosen)
         survived = self._tables.of(ideal, {})
         assert survived is not None
-        subject = self._subject(ideal, survived) if ideal.left_out is None else NoBound(Verdict.INCONCLUSIVE)
+        is_open = ideal.left_out is not None or ideal.is_standing
+        subject = NoBound(Verdict.INCONCLUSIVE) if is_open else self._subject(ideal, survived)
         if isinstance(subject, NoBound):
             return ConfigurationNines(ideal, survived, dict.fromkeys(self.rates, subject))
         found = {name: bounds.bound(subject, each) for name, each in self.rates.items()}

@@ -29,7 +29,7 @@ Progress = Callable[..., None]
 HISTORY = "history.jsonl"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Observation(Answer):
     """Whether the model explains a history, and what could have been lost in each interval of it."""
 

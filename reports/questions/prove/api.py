@@ -29,7 +29,7 @@ from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.counterexample.saved import Counterexample
 from neverlost.reports.questions.prove import document as describe_proofs
 from neverlost.reports.request.keywords import Limited, Settings
-from neverlost.reports.request.run_options import RunOptions
+from neverlost.reports.request.run_options import RunOptions, list_names
 from neverlost.reports.results.results import Result, States, verdicts
 from neverlost.specs.configuration.choose import Chosen, Given, choose, choose_one, read_given
 from neverlost.specs.configuration.keys import KEYS, is_without_faults
@@ -105,7 +105,7 @@ def prove(
     require_sense_of_every_rf(method, every_rf, out is not None)
     if out is not None:
         writable_directory(out)
-    properties = [properties] if isinstance(properties, str) else list(properties or ()) or None
+    properties = list_names(properties)
     arguments = {"settings": settings, "config": config}
     asked, given = question.read_question("prove", arguments, _given, lambda _: (), redact)
     asked = asked.with_arguments(

@@ -14,7 +14,7 @@ from neverlost.reports.documents.result import SCHEMA
 from neverlost.reports.results.results import Answer, PropertyVerdict, Trace, verdicts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Replay(Answer):
     """A counterexample of which every step and the violation were confirmed."""
 

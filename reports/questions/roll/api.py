@@ -23,20 +23,19 @@ from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
 from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
-from neverlost.specs.configuration.choose import OURS, Chosen, read_settings, say_what_is_left_out
+from neverlost.specs.configuration.choose import OURS, OUTSIDE, Chosen, change_settings, read_settings, say_what_is_left_out
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.remedies import topic_of
 from neverlost.specs.properties import properties
 from neverlost.specs.setting import NoticeDocument, Sources, assumed, shared_sources
 
-OUTSIDE = "start.outside_isr"
 OFFLINE = "offline already"
 """What is said of a partition without a leader: no stop makes that worse, and none should be tried."""
 
 MOST_AT_A_TIME = 9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RollResult(Answer):
     """For each broker what its stop does to each partition that it has a replica of, and in which order to restart them all."""
 
@@ -53,7 +52,7 @@ class RollResult(Answer):
 def roll(
     settings: Settings = None,
     *,
-    files: Mapping[str, Any],
+    files: Mapping[str, Any] | None = None,
     kafka_version: str | None = None,
     at_a_time: int = 1,
     out: str | PathLike[str] | None = None,
@@ -68,7 +67,7 @@ def roll(
     given = read_settings(settings)
     if any(key.startswith("faults.") for key in given):
         raise InputError("roll asks about stops itself: leave limits of faults out")
-    if not files.get("describe"):
+    if files is None or not files.get("describe"):
         raise InputError("roll needs the partitions of a cluster: give --describe FILE or --bootstrap-server HOST:PORT")
     if not 1 <= at_a_time <= MOST_AT_A_TIME:
         raise InputError(f"bad value '{at_a_time}' for --at-a-time: use a number from 1 to {MOST_AT_A_TIME}")
@@ -86,8 +85,6 @@ def _require_partitions(chosen: Chosen) -> None:
     """Refuse a description that does not say which brokers have the replicas of a topic.  Errors: `InputError` where it is not
     known which brokers have the replicas of a topic."""
     described = {name.rpartition("-")[0] for name in chosen.brokers}
-    if chosen.reassigned:
-        raise InputError(f"roll cannot answer now: {chosen.left_out}")
     missing = [each for each in chosen.subjects if topic_of(each) not in described]
     if missing or not described:
         says = f"topic {missing[0]!r} is described without its partitions" if missing else "no partition is described"
@@ -102,12 +99,9 @@ class _StopVerdicts:
     def __init__(self, every: Sequence[Chosen], at_a_time: int, request: RunOptions, progress: Reporter | None) -> None:
         asked = [properties()[name] for name in tolerance_document.ASKED]
         questions = {
-            (id(chosen), is_whole, stop): (
-                chosen.model,
-                self._configuration(chosen, is_whole) | stop.limits,
-            )
+            (id(chosen), is_whole, stop): (begins.model, {**begins.configuration, **stop.limits})
             for chosen in every
-            for is_whole in (False, True)
+            for is_whole, begins in ((False, chosen), (True, change_settings(chosen, {OUTSIDE: "0"})))
             for stop in stops(min(at_a_time, chosen.configuration["replication.factor"]))
         }
         atlas = shipped()
@@ -119,10 +113,6 @@ class _StopVerdicts:
             else tolerance_document.answer_text(*tolerance_document.combine(entries))
             for key, entries in zip(questions, found, strict=True)
         }
-
-    @staticmethod
-    def _configuration(chosen: Chosen, is_whole: bool) -> dict[str, Any]:
-        return {**chosen.configuration, **({OUTSIDE: 0} if is_whole else {})}
 
     def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
         """Return the verdict after a stop, as text; with `is_whole` all replicas are in the ISR before the stop."""

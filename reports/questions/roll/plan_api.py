@@ -29,7 +29,7 @@ BEFORE = "before"
 """What the phase before the first step is called."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PlanResult(Answer):
     """The verdict of each phase of a plan; `found` has the phases with their counterexamples."""
 

@@ -15,11 +15,12 @@ from neverlost.reports.bundle import question, seal
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import sweep as describe_sweep
 from neverlost.reports.request.keywords import Searching, Settings
-from neverlost.reports.request.run_options import RunOptions
+from neverlost.reports.request.run_options import RunOptions, list_names
 from neverlost.reports.results.results import Answer, PropertyVerdict, Trace, verdicts
 from neverlost.specs.configuration.choose import read_settings
+from neverlost.specs.configuration.input import provide
 from neverlost.specs.configuration.keys import GROWING
-from neverlost.specs.configuration.matrix import Matrix, read_matrix
+from neverlost.specs.configuration.matrix import Matrix, as_toml, read_matrix
 from neverlost.specs.errors import InputError
 from neverlost.specs.properties import choose_properties, require_fields
 from neverlost.specs.setting import Sources
@@ -38,7 +39,7 @@ class Cell:
     properties: tuple[PropertyVerdict, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SweepResult(Answer):
     """The verdicts over a matrix, the boundary between safe and unsafe cells, and which faults each setting survives."""
 
@@ -82,7 +83,7 @@ class SweepResult(Answer):
 
 
 def sweep(
-    matrix: str | PathLike[str],
+    matrix: str | PathLike[str] | Mapping[str, Any],
     settings: Settings = None,
     *,
     properties: Iterable[str] | None = None,
@@ -92,14 +93,20 @@ def sweep(
     progress: Reporter | None = None,
     **search: Unpack[Searching],
 ) -> SweepResult:
-    """Decide every cell of a matrix: a TOML file, or the name of a shipped one.
+    """Decide every cell of a matrix: a TOML file, the name of a shipped one, or a dictionary of keys with a value or a list of
+    values, such as `{"acks": ["1", "all"], "faults.kill": 1}` (and `pair` and `exclude`, lists of such dictionaries).
 
     `settings` replace keys of the matrix; `baseline` is the JSON of an earlier sweep to compare with; with `out` an evidence
     bundle is written into that directory.  `symmetry` is as the matrix says unless it is given.
 
     Errors: `InputError` for bad input, before anything is searched.
     """
-    properties = [properties] if isinstance(properties, str) else list(properties or ()) or None
+    properties = list_names(properties)
+    if isinstance(matrix, Mapping):
+        provide(DICTIONARY, as_toml(matrix).encode())
+        matrix = DICTIONARY
+    elif not isinstance(matrix, str | PathLike):
+        raise InputError(f"bad matrix {matrix!r}: give a TOML file, a shipped name, or a dictionary of keys with their values")
     asked, (found, expected) = question.read_question(
         "sweep", {"matrix": matrix, "settings": settings, "baseline": baseline}, _read, lambda _: (), redact
     )
@@ -117,6 +124,10 @@ def sweep(
         document |= asked.answered
         seal.write_bundle(out, asked, document, swept.cells, dict(known.values()))
     return SweepResult.of(document, cells=_cells(document, known), spanned=found, swept=swept, expected=expected)
+
+
+DICTIONARY = "dictionary.toml"
+"""What a matrix is called that was given as a dictionary."""
 
 
 def _read(matrix: str, settings: Settings = None, baseline: str | None = None) -> tuple[Matrix, Mapping[str, Any] | None]:

@@ -15,7 +15,7 @@ from neverlost.checker.engine.search.options import Options, Reporter, SearchLim
 from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.atlas.index import Atlas, shipped
 from neverlost.checker.questions.tolerance import tolerance as tolerance_search
-from neverlost.checker.questions.tolerance.fault_budget import AXES, OF_MEMBERS, FaultBudget
+from neverlost.checker.questions.tolerance.fault_budget import AXES, OF_MEMBERS, FaultBudget, spots_of
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict, Known, Tolerance
 from neverlost.model.any_number import AnyNumber
 from neverlost.model.kernel import Configuration, Model
@@ -75,7 +75,7 @@ class ToleranceSubject:
         return self.label.removeprefix(describe_subject(self.chosen))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ToleranceResult(Answer):
     """A table for each configuration: a verdict for each number of brokers that lose data while a number of others are out."""
 
@@ -188,8 +188,9 @@ def is_as_designed(chosen: Chosen) -> bool:
     return bool(chosen.configuration.get("defects") == "fixed")
 
 
-SHIPPED_SECONDS = 5.0
-"""How long all searches about Kafka as shipped may take beside tables as designed, unless --time-limit says."""
+SHORT_SECONDS = 5.0
+"""How long all searches about Kafka as shipped may take beside tables as designed, and all about partitions that are offline,
+moved or hang by their last replicas, unless --time-limit says."""
 
 DIVERGING = BY_NAME["diverging-fetch-ignored"].key
 """Without this rule (Kafka before 3.0 as shipped) a loss may need logs that diverge, which takes two records (decision 056)."""
@@ -236,7 +237,6 @@ def merge_equal(every: Sequence[Chosen]) -> list[Chosen]:
             brokers={name: one for each in same for name, one in each.brokers.items()},
             places={name: one for each in same for name, one in each.places.items()},
             out={name: one for each in same for name, one in each.out.items()},
-            reassigned=tuple(dict.fromkeys(name for each in same for name in each.reassigned)),
         )
         for same in found.values()
     ]
@@ -272,7 +272,7 @@ class Tables:
     is_beside_designed: bool = False
 
     def __post_init__(self) -> None:
-        self._shipped: SearchLimits | None = None
+        self._short: dict[bool, SearchLimits] = {}
         self._made: dict[str, Tolerance] = {}
         self._options = self.request.options()
 
@@ -282,30 +282,37 @@ class Tables:
         if key not in self._made:
             if known_only and not self.is_known(chosen, more):
                 return None
-            found = self._made[key] = tolerance_search.tolerance(
-                chosen.model,
-                chosen.configuration,
-                self.asked(chosen),
-                self._options_for(chosen),
-                more,
-                self.request.engine,
-                self.progress,
-                self._known(),
-            )
+            found = Tolerance(chosen.model, chosen.configuration, more, {})
+            for spots in _in_steps(chosen):
+                part = tolerance_search.tolerance(
+                    chosen.model,
+                    chosen.configuration,
+                    self.asked(chosen),
+                    self._options_for(chosen),
+                    more,
+                    self.request.engine,
+                    self.progress,
+                    self._known(),
+                    spots,
+                )
+                found = replace(found, entries={**found.entries, **part.entries})
+            self._made[key] = found = replace(found, entries={spot: found.entries[spot] for spot in sorted(found.entries)})
             if found.is_interrupted:
                 self._options = self._options.out_of_time()
-                self._shipped = self._options.limits
+                self._short = dict.fromkeys((False, True), self._options.limits)
         found = self._made[key] if chosen.left_out is None else self._made[key].undecided()
         return replace(found, configuration=chosen.configuration, more=more)
 
     def _options_for(self, chosen: Chosen) -> Options:
-        """Return the options of the next search.  Beside tables as designed, those as shipped have a time of their own."""
-        if not self.is_beside_designed or self.request.time_limit is not None or is_as_designed(chosen):
+        """Return the options of the next search.  Beside tables as designed, those as shipped have a time of their own; so have
+        those of partitions that do not stand as they should."""
+        is_beside = chosen.is_standing or (self.is_beside_designed and not is_as_designed(chosen))
+        if not is_beside or self.request.time_limit is not None:
             return self._options
-        if self._shipped is None:
-            until = time.monotonic() + SHIPPED_SECONDS
-            self._shipped = replace(self._options.limits, seconds=SHIPPED_SECONDS, until=until)
-        return replace(self._options, limits=self._shipped)
+        if chosen.is_standing not in self._short:
+            limits = replace(self._options.limits, seconds=SHORT_SECONDS, until=time.monotonic() + SHORT_SECONDS)
+            self._short[chosen.is_standing] = limits
+        return replace(self._options, limits=self._short[chosen.is_standing])
 
     def how_many_lost(self, chosen: Chosen, more: Mapping[str, Any]) -> int:
         """Return in how many cells of its table a record can be lost, or nothing is decided."""
@@ -342,6 +349,12 @@ class Tables:
         return all(known(model, table.asked(each), asked) is not None for each in corners)
 
 
+def _in_steps(chosen: Chosen) -> list[list[FaultBudget]]:
+    """Return the cells of a table in searches: all in one; one by one, few brokers first, where no shipped answer is near."""
+    spots = spots_of(chosen.configuration)
+    return [[each] for each in sorted(spots, key=lambda spot: spot.losing + spot.out)] if chosen.is_standing else [spots]
+
+
 def is_contradictory(chosen: Chosen, more: Mapping[str, Any]) -> bool:
     """Whether a configuration cannot have these other faults."""
     return _contradiction(chosen, more) is not None
@@ -356,7 +369,8 @@ def _subject(
 ) -> ToleranceSubject:
     table = tables.of(chosen, more)
     assert table is not None
-    others, is_advised = {}, is_advised and not more and AXES[1] in chosen.model.keys and chosen.left_out is None
+    others, is_advised = {}, is_advised and not more and AXES[1] in chosen.model.keys
+    is_advised = is_advised and chosen.left_out is None and not chosen.is_standing
     for name in dict.fromkeys((*beside, *LOOKED_UP)):
         limit = {f"faults.{name}": AnyNumber()}
         if name in beside:
@@ -469,13 +483,13 @@ def partitions_now(chosen: Chosen) -> list[dict[str, Any]]:
     found = []
     for name, out in chosen.out.items():
         replicas = chosen.brokers[name]
-        state = _state(chosen, len(replicas) - len(out), name in chosen.reassigned)
+        state = _state(chosen, len(replicas) - len(out))
         if state is not None:
             found.append({"partition": name, "is": state, "in_sync": [each for each in replicas if each not in out]})
     return found
 
 
-def _state(chosen: Chosen, in_sync: int, is_reassigned: bool) -> str | None:
+def _state(chosen: Chosen, in_sync: int) -> str | None:
     """Return how a partition stands that has so many replicas in sync; None if it is as it should be."""
     factor = chosen.configuration["replication.factor"]
     least = min(chosen.configuration.get("min.insync.replicas", 1), factor)
@@ -483,8 +497,6 @@ def _state(chosen: Chosen, in_sync: int, is_reassigned: bool) -> str | None:
         return describe.OFFLINE
     if in_sync < least and str(chosen.configuration["acks"]) not in ("0", "1"):
         return describe.REFUSES
-    if is_reassigned:
-        return describe.MOVING
     if in_sync == 1 < factor:
         return describe.LAST
     return describe.BEHIND if in_sync < factor else None

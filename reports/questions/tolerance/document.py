@@ -16,6 +16,7 @@ from neverlost.model.faults import FAULTS, OUT
 from neverlost.model.kernel import Configuration
 from neverlost.model.kraft.mechanisms import Mechanism
 from neverlost.model.limits import AT_ONCE
+from neverlost.reports.documents.answers import say_reassignment
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.reports.wording.sentences import (
     ACKED,
@@ -41,10 +42,9 @@ OF_TABLES = (*RECORDS, *WRITES)
 """What one table shows together; any other property has a table of its own."""
 
 
-OFFLINE, REFUSES, MOVING, LAST, BEHIND = (
+OFFLINE, REFUSES, LAST, BEHIND = (
     "offline",
     "refuses writes",
-    "being reassigned",
     "hangs by its last replica",
     "has a replica outside the ISR",
 )
@@ -342,6 +342,7 @@ def setting(configuration: Mapping[str, Any], release: str | None, subjects: Seq
     parts += ["flushed"] if str(configuration.get("flush.messages")) == "1" else []
     outside = configuration.get("start.outside_isr", 0)
     parts += [f"{pluralize(outside, 'replica')} outside the ISR now"] if outside else []
+    parts += [moved] if (moved := say_reassignment(configuration)) else []
     parts += [f"Kafka {release}"] if release else []
     return f"{named}: {', '.join(parts)}"
 
@@ -550,7 +551,9 @@ def assumptions(found: Tolerance) -> list[str]:
     records = pluralize(configuration["bounds.records"], "record")
     outside = configuration.get("start.outside_isr", 0)
     start = "a partition that starts fully in sync"
-    if outside:
+    if configuration.get("start.replicas"):
+        start = "a partition that starts as it stands, with what is stored on its ISR and ELR alone or elsewhere too"
+    elif outside:
         start = (
             f"a partition with {pluralize(outside, 'replica')} outside the ISR at first, perhaps for ever, beside those counted"
         )

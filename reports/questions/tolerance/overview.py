@@ -112,11 +112,11 @@ class _Part:
     def risk(self) -> str:
         """What the headline counts it as."""
         found = {spot: describe.answer_in(self.entries, spot)[0] for spot in self.entries}
+        if found.get(FaultBudget(0, 0)) != LOST and self.now:
+            return "now"
         for name, spot in (("lost", FaultBudget(0, 0)), ("out", FaultBudget(0, 1)), ("disk", FaultBudget(1, 0))):
             if found.get(spot) == LOST:
                 return name
-        if self.now:
-            return "open" if all(each["is"] == describe.MOVING for each in self.now) else "now"
         within = [says for spot, says in found.items() if spot.is_within(ONE_AND_ONE)]
         if UNDECIDED in within:
             return "open"
@@ -337,11 +337,14 @@ def _when_lost(entries: Entries) -> str:
 
 def _groups_now(document: Document, parts: Sequence[_Part]) -> Iterable[TopicGroup]:
     """Yield a group for each way in which partitions are in danger now, the worst first."""
-    every = {each["partition"]: each for part in parts for each in part.now}
+    every = {each["partition"]: (each, _when_lost(part.entries)) for part in parts for each in part.now}
     for state, (says, remedy, command) in NOW.items():
-        mine = tuple(_with_brokers(each) for each in every.values() if each["is"] == state)
-        if mine:
-            yield TopicGroup(mine, "", says, remedy, ({"line": command, "where": ""},) if command else ())
+        found: dict[str, list[str]] = {}
+        for each, lost in every.values():
+            if each["is"] == state:
+                found.setdefault(lost, []).append(_with_brokers(each))
+        for lost, mine in found.items():
+            yield TopicGroup(tuple(mine), "", f"{says}; what is stored: {lost}", remedy, ({"line": command, "where": ""},))
 
 
 def _with_brokers(partition: Mapping[str, Any]) -> str:
@@ -368,7 +371,6 @@ NOW = {
         "First get every replica back into the ISR, before any restart.",
         f"{UNTIL} --under-replicated-partitions  # until none is listed",
     ),
-    describe.MOVING: ("is being reassigned, so it is not decided", "Ask again when it is done.", ""),
 }
 """What is said of a partition in danger now, what to do, and how to see that it is done; the worst first."""
 

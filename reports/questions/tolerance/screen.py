@@ -219,7 +219,8 @@ def show_tables(
     Returns the exit status: 12 or 13 where a record is lost, or writes stop, without any fault.
     """
     from neverlost.reports.output import exit_status
-    from neverlost.reports.questions.tolerance import api
+    from neverlost.reports.output.output import PROMETHEUS
+    from neverlost.reports.questions.tolerance import api, prometheus
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
 
@@ -233,7 +234,7 @@ def show_tables(
     with progress, terminal.shown_once(output.is_read):
         result = api.tolerance(out=output.out, progress=progress, decided=decided, **asked)
         document = {**result.document, **({"nines": bounds_of(result)} if bounds_of else {})}
-    output.deliver(document, is_saved=bounds_of is None, lines=lines)
+    output.deliver(document, bounds_of is None, lines, prometheus.render if output.format == PROMETHEUS else None)
     if output.is_read:
         is_asked = spot is not None or any(asked.get(each) for each in ("topics", "change", "beside", "also"))
         show(console, result, spot, is_asked or len(result.tolerance) == 1)

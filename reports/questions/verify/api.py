@@ -13,7 +13,7 @@ from neverlost.reports.results.results import Answer
 SCHEMA = "neverlost.verify/1"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verification(Answer):
     """What was confirmed and what was not checked, a sentence each."""
 

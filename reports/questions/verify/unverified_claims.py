@@ -30,6 +30,7 @@ from neverlost.specs.configuration.choose import Chosen, chosen_of
 from neverlost.specs.configuration.input import Contents
 from neverlost.specs.errors import InputError, describe_misreading
 from neverlost.specs.inputs import remedies
+from neverlost.specs.setting import NoticeKind
 from neverlost.specs.strict_json import parse_json
 
 Document = Mapping[str, Any]
@@ -104,7 +105,10 @@ def _complete_cells(derived: dict[str, Any], stated: Document, files: Contents, 
 def _complete_cell(
     derived: dict[str, Any], stated: Document, result: Result, whole: Document, files: Contents, own: Derived
 ) -> Completed:
-    is_open = _is_cut(derived.get("reason", whole.get("reason")), own)
+    reason = derived.get("reason", whole.get("reason"))
+    left_out = [each["says"] for each in derived.get("notices", ()) if each["kind"] == NoticeKind.LEFT_OUT]
+    is_left_out = any(str(reason).startswith(says) for says in left_out)  # the question says so itself: nothing was cut short
+    is_open = not is_left_out and _is_cut(reason, own)
     derived, lines = _complete_remedy(derived, stated, result.chosen, is_open)
     if not is_open and not is_any_witness_accepted(own):
         _require_decided(derived, stated)

@@ -78,13 +78,30 @@ class DescribedPartition:
 
     @property
     def by_role(self) -> tuple[int, ...]:
-        """The settled replicas: the leader, the ISR, the ELR, the rest, as the models number replicas that are alike."""
+        """The leader, the ISR, the ELR, the rest, as models number replicas that are alike; then who is being added."""
         if self.is_in_sync and not self.elr and self.leader in (None, self.replicas[0]):
             return self.replicas
-        ranks = dict.fromkeys(self.settled, 3) | dict.fromkeys(self.elr, 2) | dict.fromkeys(self.isr, 1)
-        if self.leader is not None:
-            ranks[self.leader] = 0
-        return tuple(sorted(self.settled, key=lambda each: ranks[each]))
+        return tuple(sorted(self.replicas, key=lambda each: (each in self.adding, -self._rank(each), each in self.removing)))
+
+    def _rank(self, broker: int) -> int:
+        return 3 if broker == self._leads else 2 if broker in self.isr else int(broker in self.elr)
+
+    @property
+    def _leads(self) -> int | None:
+        """The leader; one that is not named is the first of the ISR."""
+        return (self.leader if self.leader is not None else next(iter(self.isr), None)) if self.has_leader else None
+
+    @property
+    def roles(self) -> str:
+        """How each replica stands, in the order of `by_role`, as `start.replicas` says it."""
+        words = ("out", "elr", "isr", "leader")
+        found = []
+        for each in self.by_role:
+            says = [words[self._rank(each)]]
+            if each in self.adding:
+                says = ["adding", *(word for word in says if word != "out")]
+            found.append("+".join([*says, *(["removing"] if each in self.removing else [])]))
+        return ",".join(found)
 
 
 @dataclass

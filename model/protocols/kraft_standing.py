@@ -1,0 +1,154 @@
+"""kraft-standing: kraft from where a described partition stands: records that are stored already, a reassignment under way, no
+leader.
+
+`start.replicas` says of each replica what `kafka-topics.sh --describe` shows, the settled ones first: `leader`, `isr`, `elr` or
+`out`; one that a reassignment adds is `adding` (`adding+isr` once it is in the ISR), and `+removing` follows what it removes.
+Without a `leader` the ISR and ELR are down, and so is everyone else, who may come back.
+
+Up to `start.stored` acknowledged records are stored: by the ISR and the ELR.  What the others have is not shown, so each prefix
+is a beginning; so is each high watermark that a follower may know, and whether a broker that is down was shut down cleanly.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+from neverlost.model.faults import FAULTS, LEADER_MOVE, MIN_ISR_CHANGE, OF_RACKS, REASSIGN
+from neverlost.model.kernel import NO_REPLICA, Configuration
+from neverlost.model.kraft import state
+from neverlost.model.kraft.state import ELECTED, FROZEN, UP_TO_DATE
+from neverlost.model.limits import AT_ONCE, MOST, left
+from neverlost.model.protocols.kraft import MODEL as KRAFT
+
+REPLICAS, STORED = "start.replicas", "start.stored"
+
+LEADER, ISR, ELR, OUT, ADDING, REMOVING = WORDS = ("leader", "isr", "elr", "out", "adding", "removing")
+
+
+def roles(configuration: Configuration) -> list[frozenset[str]]:
+    """Return what is said of each replica; a leader is in the ISR."""
+    found = (frozenset(each.split("+")) for each in configuration[REPLICAS])
+    return [each | {ISR} if LEADER in each else each for each in found]
+
+
+def is_moved(configuration: Configuration) -> bool:
+    """Return True if a reassignment is under way."""
+    return any({ADDING, REMOVING} & each for each in roles(configuration))
+
+
+def with_room(configuration: Configuration) -> Configuration:
+    """Return a configuration of `kraft` with room for every replica, for what a reassignment needs, and for an election."""
+    every, moves, room = roles(configuration), configuration[LEADER_MOVE.key], {}
+    if is_moved(configuration):
+        room = {"replication.factor": len(every) - 1, REASSIGN.key: configuration[REASSIGN.key] or 1}
+    if every and not any(LEADER in each for each in every) and isinstance(moves, int):
+        room[LEADER_MOVE.key] = moves + 1
+    return {**configuration, **room} if room else configuration
+
+
+def impaired_at_first(configuration: Configuration) -> int:
+    """Return how many brokers are impaired when the search begins; one that is being added is not."""
+    every = roles(configuration)
+    is_led = any(LEADER in each for each in every)
+    return sum(ADDING not in each and not (is_led and ISR in each) for each in every)
+
+
+def contradiction(configuration: Configuration) -> str | None:
+    """Return what is wrong with the beginning, if anything."""
+    every, factor = roles(configuration), configuration["replication.factor"]
+    if not every:
+        return KRAFT.contradiction(configuration) or (f"{STORED} goes with {REPLICAS}" if configuration[STORED] else None)
+    wrong = next((word for each in every for word in sorted(each) if word not in WORDS), None)
+    if wrong is not None:
+        return f"{REPLICAS} says {wrong!r} of a replica: use {', '.join(WORDS)}, joined by +"
+    settled = sum(ADDING not in each for each in every)
+    if settled != factor:
+        return f"{REPLICAS} has {settled} settled replicas, but replication.factor is {factor}"
+    if sum(LEADER in each for each in every) > 1:
+        return f"{REPLICAS} has two leaders: name one"
+    outside = sum(not {ISR, ADDING} & each for each in every)
+    if outside != configuration["start.outside_isr"]:
+        return f"{REPLICAS} has {outside} settled replicas outside the ISR: set start.outside_isr={outside}"
+    if configuration[STORED] > configuration["bounds.records"]:
+        return f"{STORED} is {configuration[STORED]}, but bounds.records is {configuration['bounds.records']}"
+    if is_moved(configuration):
+        unknown = [each.key for each in (*OF_RACKS, MIN_ISR_CHANGE) if configuration[each.key]]
+        if unknown:
+            return f"{unknown[0]} is not known beside a reassignment that is under way: leave it out"
+    return KRAFT.contradiction({**configuration, "start.outside_isr": min(outside, factor - 1)})
+
+
+def initial(configuration: Configuration) -> list[dict[str, Any]]:
+    """Return every state that a description may show."""
+    every = roles(configuration)
+    if not every:
+        return state.initial(configuration)
+    is_led = any(LEADER in each for each in every)
+    has_elr = configuration["eligible.leader.replicas"]
+    return [
+        _beginning(configuration, every, stored, held)
+        for stored in range(configuration[STORED] + 1)
+        for held in product(*[_held(each, stored, is_led, has_elr) for each in every])
+    ]
+
+
+def _held(role: frozenset[str], stored: int, is_led: bool, has_elr: bool) -> list[tuple[int, int, bool]]:
+    """Return what a replica may have: its log end, its high watermark, and whether it was shut down cleanly."""
+    ends = [stored] if {ISR, ELR} & role else range(stored + 1)
+    if not is_led:
+        return [(end, 0, clean) for end in ends for clean in ((False, True) if has_elr else (False,))]
+    return [(end, high, False) for end in ends for high in ([end] if LEADER in role else range(end + 1))]
+
+
+def _beginning(
+    configuration: Configuration, every: list[frozenset[str]], stored: int, held: tuple[tuple[int, int, bool], ...]
+) -> dict[str, Any]:
+    """Return one state: the records are numbered as they stand in the logs."""
+    leader = next((number for number, each in enumerate(every) if LEADER in each), NO_REPLICA)
+    is_led, brokers = leader != NO_REPLICA, range(len(every))
+    slots = configuration["bounds.records"] + configuration["faults.producer_retry"]
+    isr = [ISR in each for each in every]
+    return {
+        "leader": leader,
+        "isr": isr,
+        "elr": [ELR in each for each in every],
+        "last_known_leader": NO_REPLICA,
+        "is_replica": True,
+        "is_adding": [ADDING in each for each in every],
+        "is_removing": [REMOVING in each for each in every],
+        "is_fenced": not is_led,
+        "is_running": is_led,
+        "stopped_cleanly": [clean for _, _, clean in held],
+        "leader_knows": UP_TO_DATE if is_led else ELECTED,
+        "follows": leader,
+        "leader_isr": [[each == leader and member for member in isr] for each in brokers],
+        "fetch_offset": [[stored if each == leader != other and isr[other] else 0 for other in brokers] for each in brokers],
+        "log_record": [[at + 1 if at < end else 0 for at in range(slots)] for end, _, _ in held],
+        "high_watermark": [high for _, high, _ in held],
+        "pending": NO_REPLICA,
+        "stalled_on": NO_REPLICA,
+        "late_sender": NO_REPLICA,
+        "diverging_sender": NO_REPLICA,
+        "next_record": stored,
+        "ghost_acked": [at < stored for at in range(configuration["bounds.records"])],
+        "ghost_committed": [at + 1 if at < stored else 0 for at in range(slots)],
+        **left(configuration, FAULTS),
+    }
+
+
+MODEL = KRAFT.differing(
+    "kraft-standing",
+    "kraft from where a described partition stands: records stored already, a reassignment under way, no leader",
+    keys=(*KRAFT.keys, REPLICAS, STORED),
+    sizes=lambda configuration: KRAFT.sizes(with_room(configuration)),
+    fields=lambda configuration: KRAFT.fields(with_room(configuration)),
+    initial=initial,
+    frozen={
+        **FROZEN,
+        "min_isr": lambda c: FROZEN["min_isr"](with_room(c)),
+        "at_once": lambda c: min(c[AT_ONCE] + impaired_at_first(c), 2 * MOST) if c[AT_ONCE] else 0,
+    },
+    symmetric=lambda configuration: not configuration[REPLICAS] and state.is_symmetric(configuration),
+    contradiction=contradiction,
+)
