@@ -24,6 +24,7 @@ from neverlost.specs.configuration.version_defaults import shown as version_show
 from neverlost.specs.defects import DEFECTS, Defect
 from neverlost.specs.errors import InputError, nearest
 from neverlost.specs.inputs.recognise import readers
+from neverlost.specs.inputs.sources import NOT_MODELLED
 from neverlost.specs.properties import properties
 from neverlost.specs.property import AVAILABILITY, RECOVERY, Property
 
@@ -45,7 +46,8 @@ class Word:
 def all_words() -> dict[str, Word]:
     """Return every glossary entry by name; a fault or mechanism also stands under the name of its key."""
     found = [*_keys(), *_faults(), *_properties(), *_mechanisms(), *_models(), *_defects(), *_verdicts(), _described()]
-    return {each.name: each for each in [*found, *_words()]}
+    left_out = [Word(key, "key, not modelled", says, (("try", TRY_KEYS),)) for key, says in NOT_MODELLED.items()]
+    return {each.name: each for each in [*found, *left_out, *_words()]}
 
 
 @cache
@@ -290,6 +292,7 @@ def _described() -> Word:
     )
 
 
+TRY_KEYS = f"neverlost tolerance {KAFKA}"
 TRY = {
     Verdict.HOLDS: f"neverlost check {KAFKA} --set faults.kill=1 --property committed-never-lost",
     Verdict.VIOLATED: f"neverlost check {KAFKA} --set acks=1 --set faults.kill=1 --property acked-never-lost",
