@@ -103,6 +103,7 @@ def test_a_table_of_the_last_replica_loses_with_its_disk_and_gives_no_advice(des
     assert gate.returncode == 12 and gate.stdout.startswith("VIOLATED") and says in gate.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("described", [MOVING], indirect=True)
 def test_a_table_of_a_moved_partition_begins_with_the_fewest_brokers(described: str) -> None:
     done = neverlost("tolerance", "--describe", described, *DESIGNED, "--json", "-")

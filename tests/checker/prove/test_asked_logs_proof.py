@@ -45,6 +45,7 @@ def test_nothing_acknowledged_is_lost_at_rf_3(given: dict[str, Any]) -> None:
     assert {each.name for each in found.lemmas} == {each.name for each in THEORY.lemmas}
 
 
+@pytest.mark.slow
 def test_with_one_answer_fewer_the_proof_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def one_fewer(k: Any, s: Any, of: Any) -> Any:
         return len(of.replicas) - minimum_isr(k, s)
