@@ -76,6 +76,7 @@ def _partition(labels: dict[str, str], where: str) -> DescribedPartition:
     isr = _brokers("Isr", labels["Isr"], where) if "Isr" in labels else replicas
     adding, removing = (_brokers(label, labels.get(label, ""), where) for label in ("Adding Replicas", "Removing Replicas"))
     elr = _brokers("Elr", labels.get("Elr", labels.get("ELR", "")), where)
+    last_known = _brokers("LastKnownElr", labels.get("LastKnownElr", ""), where)
     leader = labels.get("Leader", "")
     known = int(leader) if leader.isascii() and leader.isdigit() and len(leader) < 11 else None
     if known is not None and known not in isr:
@@ -84,7 +85,7 @@ def _partition(labels: dict[str, str], where: str) -> DescribedPartition:
             "describe again"
         )
     found = DescribedPartition(
-        number, replicas, adding, isr, elr, labels.get("Leader") not in _NO_LEADER, where, known, removing
+        number, replicas, adding, isr, elr, labels.get("Leader") not in _NO_LEADER, where, known, removing, last_known
     )
     if not found.settled:
         named = quote(labels["Adding Replicas"])

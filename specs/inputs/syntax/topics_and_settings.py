@@ -30,6 +30,7 @@ class DescribedPartition:
     where: str
     leader: int | None = None
     removing: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         named = (
