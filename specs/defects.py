@@ -9,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.resources import files
+from pathlib import Path
 
 from neverlost.model.kraft.mechanisms import BY_NAME, NEWEST, Mechanism, Version, version_text
 
@@ -70,7 +70,7 @@ class Defect:
 
 def _read() -> Iterator[Defect]:
     """Yield the defects of `defects.toml`."""
-    for each in tomllib.loads((files(__package__) / "defects.toml").read_text(encoding="utf-8"))["defect"]:
+    for each in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["defect"]:
         seen = tuple(SeenOnBrokers(*tried) for tried in each.pop("seen", ()))
         yield Defect(**{"report": NOT_REPORTED, **each, "first": tuple(each["first"]), "seen": seen})
 

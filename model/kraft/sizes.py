@@ -303,8 +303,7 @@ def _fetches_unregistered(configuration: Configuration) -> bool:
 
 
 def has_request_copies(configuration: Configuration) -> bool:
-    """Whether a refused request may be handled again, where a question allows it: the leader forgets the request, and its copy
-    names the newest partition epoch."""
+    """Whether the controller may commit a copy of a request that it has refused (only if the question allows that fault)."""
     is_refused = is_on(configuration, "alter-partition") and is_on(configuration, "fenced-replicas-kept-out")
     return is_refused and not is_on(configuration, "refusal-outdates-copies") and _replicas(configuration) > 1
 

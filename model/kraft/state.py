@@ -134,7 +134,7 @@ FROZEN: dict[str, Callable[[Configuration], int]] = {
 
 
 def contradiction(configuration: Configuration) -> str | None:
-    """Return what is wrong with the racks, with the beginning or with what is asked together, if anything."""
+    """Return why these settings cannot be asked about together, if they cannot."""
     racks, replicas = configuration["broker.rack"], configuration["replication.factor"]
     if racks and len(racks) != replicas:
         return f"broker.rack names {len(racks)} racks, but replication.factor is {replicas}: name one per replica"
@@ -239,7 +239,7 @@ def _stalled_fields(size: KraftSizes) -> list[Field]:
 
 
 def _forgotten_fields(size: KraftSizes) -> list[Field]:
-    """The replica that the elected leader asked to add by a request that was refused, while its copy would not be outdated."""
+    """The replica that the elected leader asked to add by a request that it has forgotten, and that is still valid."""
     if not size.copies_requests:
         return []
     return [replica_id("forgotten", size.replica), *([flag("forgotten_names_no_epoch")] if size.fetches_unregistered else [])]

@@ -104,34 +104,28 @@ def _held(role: frozenset[str], stored: int, is_led: bool, has_elr: bool) -> lis
 def _beginning(
     configuration: Configuration, every: list[frozenset[str]], stored: int, held: tuple[tuple[int, int, bool], ...]
 ) -> dict[str, Any]:
-    """Return one state: the records are numbered as they stand in the logs."""
+    """Return one state: the records are numbered as they stand in the logs; a broker that may get a replica later has none."""
     leader = next((number for number, each in enumerate(every) if LEADER in each), NO_REPLICA)
-    is_led, brokers = leader != NO_REPLICA, range(len(every))
-    slots = configuration["bounds.records"] + configuration["faults.producer_retry"]
-    isr = [ISR in each for each in every]
+    room, is_led, records = with_room(configuration), leader != NO_REPLICA, configuration["bounds.records"]
+    slots, spare = records + configuration["faults.producer_retry"], KRAFT.sizes(room)["replica"] - len(every)
+    every, held = [*every, *[frozenset[str]()] * spare], (*held, *[(0, 0, False)] * spare)
+    isr, elr = ({number for number, each in enumerate(every) if word in each} for word in (ISR, ELR))
+    brokers = range(len(every))
     return {
-        "leader": leader,
-        "isr": isr,
-        "elr": [ELR in each for each in every],
-        "last_known_leader": NO_REPLICA,
-        "is_replica": True,
+        **state.started(room, leader, isr, elr),
+        "is_replica": [bool(each) for each in every],
         "is_adding": [ADDING in each for each in every],
         "is_removing": [REMOVING in each for each in every],
         "is_fenced": not is_led,
         "is_running": is_led,
         "stopped_cleanly": [clean for _, _, clean in held],
         "leader_knows": UP_TO_DATE if is_led else ELECTED,
-        "follows": leader,
-        "leader_isr": [[each == leader and member for member in isr] for each in brokers],
-        "fetch_offset": [[stored if each == leader != other and isr[other] else 0 for other in brokers] for each in brokers],
+        "follows": [leader if each else NO_REPLICA for each in every],
+        "fetch_offset": [[stored if each == leader != other and other in isr else 0 for other in brokers] for each in brokers],
         "log_record": [[at + 1 if at < end else 0 for at in range(slots)] for end, _, _ in held],
         "high_watermark": [high for _, high, _ in held],
-        "pending": NO_REPLICA,
-        "stalled_on": NO_REPLICA,
-        "late_sender": NO_REPLICA,
-        "diverging_sender": NO_REPLICA,
         "next_record": stored,
-        "ghost_acked": [at < stored for at in range(configuration["bounds.records"])],
+        "ghost_acked": [at < stored for at in range(records)],
         "ghost_committed": [at + 1 if at < stored else 0 for at in range(slots)],
         **left(configuration, FAULTS),
     }

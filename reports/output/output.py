@@ -14,9 +14,10 @@ from neverlost.reports.wording.provenance import assumed_lines
 from neverlost.specs.errors import InputError, unknown
 
 FORMATS = ("text", "json", "csv", "github", "markdown", "junit", "sarif", "shell")
+"""How an answer is printed: for people, for programs, for spreadsheets, for the pages of a job."""
+
 PROMETHEUS = "prometheus"
 """A format of tables alone."""
-"""How an answer is printed: for people, for programs, for spreadsheets, for the pages of a job."""
 
 
 def verdict_lines(document: Mapping[str, Any]) -> list[str]:

@@ -142,7 +142,8 @@ class Answer:
     def __repr__(self) -> str:
         said = [each for sentences in dict(self.document.get("says") or {}).values() for each in sentences]
         about = said[0] if said else f"{len(self.rows())} rows, which .to_pandas() has"
-        return f"<{type(self).__name__} {str(getattr(self, 'verdict', None)).upper()}: {about}>"
+        verdict = getattr(self, "verdict", None)
+        return f"<{type(self).__name__}{f' {verdict}'.upper() if verdict else ''}: {about}>"
 
     def _repr_html_(self) -> str:
         rows = self.rows()

@@ -227,6 +227,11 @@ def change_settings(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
     )
 
 
+def with_all_in_sync(chosen: Chosen) -> Chosen:
+    """Return a configuration that begins with every replica in the ISR, whatever stands there now."""
+    return change_settings(chosen, {OUTSIDE: "0"}) if chosen.is_standing or chosen.configuration[OUTSIDE] else chosen
+
+
 VERSION, DEFECTS_KEY, OUTSIDE = "kafka.version", "defects", "start.outside_isr"
 CHANGE, OURS = "a change", "the default of neverlost"
 """Where a value comes from that the question itself changes, and one that nobody gives."""

@@ -40,6 +40,12 @@ def test_records_that_are_stored_are_as_if_they_had_been_written() -> None:
     assert behaviour(standing("3.9", "leader,isr", rf=2, kill=1)) <= full
 
 
+def test_a_reassignment_may_still_begin_where_it_stands() -> None:
+    """A broker without a replica may get one; it has none at first."""
+    full = behaviour(system("3.9", rf=2, reassign=1))
+    assert behaviour(standing("3.9", "leader,isr", rf=2, reassign=1)) <= full
+
+
 @pytest.mark.parametrize("version", ["0.11", "2.7", "3.9", "4.1"])
 @pytest.mark.parametrize(
     ("replicas", "fault", "expected"),

@@ -18,14 +18,14 @@ WENT = ("up", "clean", "killed", "power", "disk", "cut", "unknown")
 """How a broker went; `up`: it runs and never went."""
 
 INTACT = ("up", "clean", "killed", "cut")
-"""What leaves all of a log that was appended."""
+"""Ways to go that take nothing from the log."""
 
 ELECT, WAIT, UNKNOWN = "elect", "wait", "unknown"
 
 
 @dataclass(frozen=True)
 class OfflinePartition:
-    """What is seen: the controller's last record, how each broker went, and the files of the replicas that can be elected."""
+    """What is known of the partition: the controller's last record, how each broker went, and the replicas' files."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -54,8 +54,11 @@ class OffsetRange:
 
 @dataclass(frozen=True)
 class Candidate:
-    """What an election of one replica loses: committed offsets at least, acknowledged ones at most (None: none), and to which
-    offset each other replica that is seen truncates.  With a `problem` nothing is known of it."""
+    """What is lost if one replica is elected.
+
+    `at_least` are committed offsets, `at_most` offsets that may have been acknowledged; None where there are none.  `truncates`
+    says at which offset the log of each other replica ends afterwards.  With a `problem` the files cannot be believed.
+    """
 
     broker: int
     at_least: OffsetRange | None
@@ -71,7 +74,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class RescueAdvice:
-    """Whom to elect, for whom to wait, or whose log is missing (`says`), with every candidate."""
+    """What to do.  `says` is to elect the `broker`, to wait for it, or that its log would have to be known."""
 
     says: str
     broker: int | None

@@ -171,8 +171,8 @@ def controller_refuse_isr(k: Primitives, s: View, leader: int, replica: int) -> 
 def controller_alter_isr_late(k: Primitives, s: View, leader: int, replica: int, outcome: int) -> Clauses:
     """A leader sends its request again when the connection breaks; the first copy may be handled after the second.
 
-    A refusal leaves the partition epoch as it is.  So when the replica is eligible again the copy is committed, while the
-    leader has gone back to the ISR without it, and commits records that the replica does not have.
+    A refusal does not change the partition epoch, so the first copy stays valid.  It is committed when the replica is eligible
+    again.  By then the leader has gone back to the ISR without that replica, and may commit records that it does not have.
 
     Source: NodeToControllerChannelManager (retries), ReplicationControlManager.validateAlterPartitionData,
     Partition.handleAlterPartitionError (INELIGIBLE_REPLICA).

@@ -25,7 +25,7 @@ from neverlost.reports.request.inputs import make_labels
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
-from neverlost.specs.configuration.choose import CHANGE, OUTSIDE, Chosen, change_settings, read_given, read_settings
+from neverlost.specs.configuration.choose import CHANGE, Chosen, read_given, read_settings, with_all_in_sync
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import read_matrix
 from neverlost.specs.errors import InputError
@@ -135,8 +135,7 @@ def _in_sync(every: Iterable[Chosen]) -> list[Chosen]:
     for each in every:
         if not all(key in each.model.keys for key in AXES):
             raise InputError(f"model {each.model.name!r} has no {AXES[1]}; use a modern model, or kafka.version=X.Y")
-    is_back = [each.is_standing or not each.configuration[OUTSIDE] for each in every]
-    back = [each if whole else change_settings(each, {OUTSIDE: "0"}) for each, whole in zip(every, is_back, strict=True)]
+    back = [each if each.is_standing else with_all_in_sync(each) for each in every]
     return merge_equal([each for each in back if each.configuration["defects"] == "shipped"] or back)
 
 

@@ -23,7 +23,7 @@ from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
 from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
-from neverlost.specs.configuration.choose import OURS, OUTSIDE, Chosen, change_settings, read_settings, say_what_is_left_out
+from neverlost.specs.configuration.choose import OURS, OUTSIDE, Chosen, read_settings, say_what_is_left_out, with_all_in_sync
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.remedies import topic_of
 from neverlost.specs.properties import properties
@@ -101,7 +101,7 @@ class _StopVerdicts:
         questions = {
             (id(chosen), is_whole, stop): (begins.model, {**begins.configuration, **stop.limits})
             for chosen in every
-            for is_whole, begins in ((False, chosen), (True, change_settings(chosen, {OUTSIDE: "0"})))
+            for is_whole, begins in ((False, chosen), (True, with_all_in_sync(chosen)))
             for stop in stops(min(at_a_time, chosen.configuration["replication.factor"]))
         }
         atlas = shipped()

@@ -76,7 +76,7 @@ def _losers(entries: Entries, out: int) -> int | None:
     """Return how many brokers may lose data at once while so many others are out; None where that is not decided."""
     says = [describe.answer_in(entries, spot)[0] for spot in sorted(entries) if spot.out == out]
     found = (None if each == UNDECIDED else many - 1 for many, each in enumerate(says) if each in (LOST, UNDECIDED))
-    return next(found, len(says) - 1)
+    return next(found, len(says) - 1 if says else None)
 
 
 def _out(entries: Entries) -> int | None:
@@ -86,7 +86,7 @@ def _out(entries: Entries) -> int | None:
     stops = (
         None if each is Verdict.INCONCLUSIVE else out - 1 for out, each in enumerate(verdicts) if each is not Verdict.HOLDS
     )
-    return next(stops, len(rows) - 1)
+    return next(stops, len(rows) - 1 if rows else None)
 
 
 def _labels(labels: Mapping[str, str]) -> str:

@@ -220,7 +220,7 @@ def show_tables(
     """
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import PROMETHEUS
-    from neverlost.reports.questions.tolerance import api, prometheus
+    from neverlost.reports.questions.tolerance import api
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
 
@@ -234,7 +234,12 @@ def show_tables(
     with progress, terminal.shown_once(output.is_read):
         result = api.tolerance(out=output.out, progress=progress, decided=decided, **asked)
         document = {**result.document, **({"nines": bounds_of(result)} if bounds_of else {})}
-    output.deliver(document, bounds_of is None, lines, prometheus.render if output.format == PROMETHEUS else None)
+    if output.format == PROMETHEUS:
+        from neverlost.reports.questions.tolerance import prometheus
+
+        output.deliver(document, bounds_of is None, lines, prometheus.render)
+    else:
+        output.deliver(document, bounds_of is None, lines)
     if output.is_read:
         is_asked = spot is not None or any(asked.get(each) for each in ("topics", "change", "beside", "also"))
         show(console, result, spot, is_asked or len(result.tolerance) == 1)
