@@ -67,7 +67,7 @@ def test_racks_are_not_known_beside_a_reassignment(described: str) -> None:
     assert done.returncode == 20 and f"{MOVES}, and is not part of the question" in done.stderr
 
 
-@pytest.mark.parametrize("described", [LAST, OFFLINE, MOVING], indirect=True)
+@pytest.mark.parametrize("described", [LAST, OFFLINE, pytest.param(MOVING, marks=pytest.mark.slow)], indirect=True)
 def test_a_bundle_about_a_partition_as_it_stands_is_verified(described: str, tmp_path: Path) -> None:
     out = str(tmp_path / "evidence")
     kill = [part.replace("disk_loss", "kill") for part in DISK]
@@ -122,6 +122,7 @@ def test_topics_in_sync_are_answered_beside_one_that_is_not(tmp_path: Path) -> N
     assert (done.returncode, verdicts) == (12, {"orders": "violated", "payments": "holds"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("described", [REMOVING], indirect=True)
 def test_a_restart_is_planned_from_within_a_reassignment(described: str) -> None:
     done = neverlost("roll", "--describe", described, *DESIGNED)
