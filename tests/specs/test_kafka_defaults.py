@@ -113,7 +113,7 @@ def test_every_setting_of_a_configuration_says_where_it_comes_from():
     assert where["bounds.records"] == ("1", "[bounds] of c.toml", "file")
     assert where["faults.fence"] == ("0", "the default of neverlost", "default")
     assert where["mechanism.strict-high-watermark"] == ("true", "Kafka 3.9", "default")
-    assert [each.kind for each in orders.notices] == [NoticeKind.NOT_MODELLED, NoticeKind.NOT_MODELLED]
+    assert [each.kind for each in orders.notices] == [NoticeKind.ASSUMED, NoticeKind.NOT_MODELLED, NoticeKind.NOT_MODELLED]
     assert [each.partition(" (")[0] for each in warnings] == ["topic 'clicks' is offline now", "clicks-1"]
     assert all(
         KEYS[key].parse(each.value, "x") == orders.configuration[key] for key, each in orders.settings.items() if key in KEYS
