@@ -35,13 +35,14 @@ BREAKS = {
     "broker_crash": "killed",
     "broker_crash_lossy": "power",
     "broker_crash_unregistered": "power",
-    "broker_lose_disk": "disk",
+    "broker_lose_disk": "disk-gone",
     "broker_stop_cleanly": "clean",
-    "broker_lose_directory_cleanly": "disk",
-    "controller_fence_live": "cut",
+    "broker_lose_directory_cleanly": "disk-gone",
+    "controller_fence_live": "cut-off",
 }
 """The steps that end a process or cut it off, as an operator names them."""
-WORST = ("up", "cut", "clean", "killed", "power", "disk")
+WORST = ("up", "cut-off", "clean", "killed", "power", "disk-gone")
+MIN_ISR = 2
 LIMITS = ("kill=3", "lossy_crash=2", "clean_stop=1", "fence=1", "isr_shrink=1", "disk_loss=1")
 
 
@@ -57,7 +58,7 @@ class Incident:
 
 
 def prepare(model: str, replicas: int) -> System:
-    given = [f"model={model}", f"replication.factor={replicas}", "min.insync.replicas=2", "acks=all", "bounds.records=3"]
+    given = [f"model={model}", f"replication.factor={replicas}", f"min.insync.replicas={MIN_ISR}", "acks=all", "bounds.records=3"]
     (chosen,) = choose_each(read_settings([*given, *(f"faults.{each}" for each in LIMITS)]))
     return chosen.system
 
@@ -100,7 +101,7 @@ def draw(system: System, source: random.Random) -> Incident:
                         went[each] = "up"
             for each in brokers:
                 high[each] = max(high[each], now["high_watermark"][each])
-                if went[each] == "disk":
+                if went[each] == "disk-gone":
                     high[each] = 0
             if leader == NO_REPLICA and source.random() < 0.4:
                 return Incident(now, went, high, gone)
@@ -120,7 +121,8 @@ def show(incident: Incident, source: random.Random) -> OfflinePartition:
         tuple(each for each in brokers if is_in[each]) for is_in in (state["isr"], state.get("elr", [False] * len(brokers)))
     ]
     last = state.get("last_known_leader", NO_REPLICA)
-    return OfflinePartition(tuple(brokers), *sets, () if last == NO_REPLICA else (last,), went, files)
+    last_known = () if last == NO_REPLICA else (last,)
+    return OfflinePartition(tuple(brokers), *sets, last_known, went, files, min_isr=source.choice((1, MIN_ISR)))
 
 
 def judge(incident: Incident, seen: OfflinePartition, advice: RescueAdvice) -> bool:
