@@ -53,8 +53,17 @@ class OfflinePartition:
 
     def is_intact(self, broker: int) -> bool:
         """Return True if a broker has lost no data, for all that is known."""
+        return self.is_said_intact(broker) and not self.is_cut(broker)
+
+    def is_said_intact(self, broker: int) -> bool:
+        """Return True if a broker lost no data by the way in which it went."""
         went = self.went.get(broker, UNKNOWN)
         return went in INTACT or (self.is_flushed and went == POWER)
+
+    def is_cut(self, broker: int) -> bool:
+        """Return True if a log ends below its own high watermark, so that it has lost data."""
+        log = self.files.get(broker)
+        return log is not None and (log.high_watermark or 0) > log.end
 
 
 @dataclass(frozen=True)
@@ -151,6 +160,9 @@ def _judge(seen: OfflinePartition, usable: Sequence[ReplicaFiles], log: ReplicaF
     broker, problem = log.broker, log.problem
     if broker not in seen.replicas:
         problem = f"broker {broker} has no replica of the partition (its replicas: {', '.join(map(str, seen.replicas))})"
+    if problem is None and seen.is_cut(broker) and seen.is_said_intact(broker):
+        problem = f"its log ends at {log.end}, below its high watermark {log.high_watermark}, so it has lost data; "
+        problem += f"say how (--went {broker}={POWER}), or take its files again"
     if problem is not None:
         return Candidate(broker, None, OffsetRange(0, None), {}, problem)
     common = {each.broker: find_common_end(log, each) for each in usable}
