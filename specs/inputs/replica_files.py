@@ -24,7 +24,7 @@ EPOCHS, HIGH_WATERMARKS, LOG_ENDS = "leader-epoch-checkpoint", "replication-offs
 """Kafka's two files, and one of the second's format that whoever gathers them writes: Kafka keeps no log end."""
 
 DUMP, META, DIRECTORIES, OFFSETS = "dump.txt", "meta.properties", "log-dirs.json", "offsets.txt"
-"""What kafka-dump-log.sh prints of the last segment, Kafka's own file, what kafka-log-dirs.sh and kafka-get-offsets.sh print."""
+"""What kafka-dump-log.sh prints of the last segment, Kafka's file, what kafka-log-dirs.sh and kafka-get-offsets.sh print."""
 
 LARGEST = 2**63
 START = re.compile(r"(?:Log s|S)tarting offset: (\d{1,18})$")

@@ -58,7 +58,13 @@ class Incident:
 
 
 def prepare(model: str, replicas: int) -> System:
-    given = [f"model={model}", f"replication.factor={replicas}", f"min.insync.replicas={MIN_ISR}", "acks=all", "bounds.records=3"]
+    given = [
+        f"model={model}",
+        f"replication.factor={replicas}",
+        f"min.insync.replicas={MIN_ISR}",
+        "acks=all",
+        "bounds.records=3",
+    ]
     (chosen,) = choose_each(read_settings([*given, *(f"faults.{each}" for each in LIMITS)]))
     return chosen.system
 

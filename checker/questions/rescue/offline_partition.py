@@ -44,7 +44,7 @@ class OfflinePartition:
     @property
     def copies(self) -> int:
         """On how many replicas an acknowledged record was, at least."""
-        return self.min_isr if self.acks == "all" else 1
+        return 1 if self.acks in ("0", "1") else self.min_isr
 
     @property
     def members(self) -> tuple[int, ...]:
@@ -86,8 +86,9 @@ class OffsetRange:
 class Candidate:
     """What is lost if one replica is elected.
 
-    `at_least` are committed offsets, `at_most` offsets that may have been acknowledged; None where there are none.  `truncates`
-    says at which offset the log of each other replica ends afterwards.  With a `problem` the files cannot be believed.
+    `at_least` are committed offsets, `at_most` offsets that may have been acknowledged, and consumers `may_have_read` those
+    that may have been committed; None where there are none.  `truncates` says at which offset the log of each other replica
+    ends afterwards.  With a `problem` the files cannot be believed.
     """
 
     broker: int
@@ -95,6 +96,7 @@ class Candidate:
     at_most: OffsetRange | None
     truncates: Mapping[int, int]
     problem: str | None = None
+    may_have_read: OffsetRange | None = None
 
     @property
     def loses_nothing(self) -> bool:
@@ -167,15 +169,15 @@ def _judge(seen: OfflinePartition, usable: Sequence[ReplicaFiles], log: ReplicaF
         return Candidate(broker, None, OffsetRange(0, None), {}, problem)
     common = {each.broker: find_common_end(log, each) for each in usable}
     least, within = _find_least(usable, log, common), _find_members_range(seen, usable, common)
-    most = within if seen.acks == "all" else OffsetRange(0, None)
-    known = [min(common[each.broker], each.high_watermark or 0) for each in usable]
-    most = most.intersect(OffsetRange(max(known), None)).intersect(_find_copies_range(seen, usable, common))
+    known = OffsetRange(max(min(common[each.broker], each.high_watermark or 0) for each in usable), None)
+    read = within.intersect(known)
+    most = (read if seen.acks == "all" else known).intersect(_find_copies_range(seen, usable, common))
     truncates = {other: end for other, end in common.items() if other != broker}
     if least is not None and least.intersect(within) != least:
         said = f"offset {least.first} was committed and broker {broker} lacks it, though"
         why = f"{said} its controller's record and how brokers went say otherwise; look again at --describe and --went"
         return Candidate(broker, least, OffsetRange(least.first, None), truncates, why)
-    return Candidate(broker, least, most if most.size else None, truncates)
+    return Candidate(broker, least, most if most.size else None, truncates, may_have_read=read if read.size else None)
 
 
 def _find_least(usable: Sequence[ReplicaFiles], log: ReplicaFiles, common: Mapping[int, int]) -> OffsetRange | None:
@@ -199,7 +201,7 @@ def _find_members_range(seen: OfflinePartition, usable: Sequence[ReplicaFiles], 
 
 
 def _find_copies_range(seen: OfflinePartition, usable: Sequence[ReplicaFiles], common: Mapping[int, int]) -> OffsetRange:
-    """Return where acknowledged offsets are that a log may lack if one of the copies of each is among the logs that are seen."""
+    """Return where acknowledged offsets are that a log may lack, if a copy of each is in one of the logs that are seen."""
     whole = [each for each in usable if seen.is_intact(each.broker)]
     if len(seen.replicas) - len(whole) >= seen.copies:
         return OffsetRange(0, None)
