@@ -102,7 +102,7 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"       {command}" for command in each["run"])
     for each in document["candidates"]:
         headline, *more = each["sentences"]
-        yield f"If broker {each['broker']} is elected: {headline}"
+        yield headline
         yield from (f"  {one}" for one in more)
     yield from document["rests_on"]
 
@@ -117,7 +117,7 @@ def _pair(offsets: OffsetRange | None) -> list[int | None] | None:
 
 def _offsets(offsets: OffsetRange) -> str:
     if offsets.end is None:
-        return f"every offset from {offsets.first} on"
+        return f"offset {offsets.first} and all later ones"
     last = offsets.end - 1
     return f"offset {last}" if offsets.first == last else f"offsets {offsets.first} to {last}"
 
@@ -174,7 +174,7 @@ def _why(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice) -
 def _hints(subject: RescueSubject, advice: RescueAdvice, least_bad: int | None) -> Iterator[str]:
     if subject.safe_if_copied is not None:
         broker, many = subject.safe_if_copied
-        yield f"Was min.insync.replicas {many} whenever a record was written? Then broker {broker} loses nothing that was acknowledged:"
+        yield f"Was min.insync.replicas always {many}? Then broker {broker} loses nothing that was acknowledged;"
         yield f"ask again with --set min.insync.replicas={many}."
     if advice.says == UNKNOWN and least_bad is not None:
         yield f"Of the logs that are seen, broker {least_bad} loses least."
@@ -183,9 +183,9 @@ def _hints(subject: RescueSubject, advice: RescueAdvice, least_bad: int | None) 
 
 def _candidate(seen: OfflinePartition, each: Candidate) -> Iterator[str]:
     if each.problem is not None:
-        yield f"it cannot be known what is lost, because {each.problem}."
+        yield f"If broker {each.broker} is elected, it cannot be known what is lost: {each.problem}."
         return
-    yield _loss(each)
+    yield f"If broker {each.broker} is elected, {_loss(each)}"
     if each.may_have_read is not None:
         read, first = _offsets(each.may_have_read), each.may_have_read.first
         without = ", without an acknowledgement" if each.loses_nothing else ""
@@ -203,12 +203,16 @@ def _candidate(seen: OfflinePartition, each: Candidate) -> Iterator[str]:
 def _loss(each: Candidate) -> str:
     least, most = each.at_least, each.at_most
     if most is None:
-        read = "" if least is None else f", but {_offsets(least)} are gone, which consumers may have read"
-        return f"it loses nothing that was acknowledged{read}."
-    many = f" ({most.size:.0f})" if most.end is not None else "; no file says where that ends"
-    if least is None:
-        return f"it may lose nothing, and it loses at most {_offsets(most)}{many}."
-    return f"it loses at least {_offsets(least)}, and at most {_offsets(most)}{many}."
+        read = "" if least is None else f", but {_offsets(least)} are, which consumers may have read"
+        return f"nothing that was acknowledged is lost{read}."
+    if least is not None:
+        sure = f"at least {_offsets(least)} {'is' if least.size == 1 else 'are'} lost"
+        if most.end is None:
+            return f"{sure}, and all later ones may be: no file says where they end."
+        return f"{sure}, and at most {_offsets(most)} ({most.size:.0f} records)."
+    if most.end is None:
+        return f"offset {most.first} and all later ones may be lost: no file says where they end."
+    return f"at most {_offsets(most)} {'is' if most.size == 1 else 'are'} lost ({most.size:.0f} records), and perhaps none."
 
 
 @dataclass(frozen=True)
@@ -222,9 +226,18 @@ class RescueStep:
 def _steps(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice) -> Iterator[RescueStep]:
     broker, name = advice.broker, subject.name
     kept = [each for each in seen.replicas if seen.went.get(each) != DISK_GONE]
+    setting = subject.topic.configs.get("unclean.leader.election.enable")
+    if setting is not None and setting.value == "true":
+        off = f"kafka-configs.sh {AT} --alter --entity-type topics --entity-name {subject.topic.name}"
+        yield RescueStep(
+            "Switch off the elections that the controller makes by itself, of any replica that runs.",
+            (f"{off} --add-config unclean.leader.election.enable=false",),
+        )
+    if kept:
+        yield RescueStep(f"Save the folder {name} of {_name(kept)}.", (f"cp -a LOG_DIR/{name} SAFE_PLACE/",))
     if advice.says == UNKNOWN or broker is None:
+        yield RescueStep("Start no stopped broker that has a replica, and elect nobody, until it is known.")
         return
-    yield RescueStep(f"Save the folder {name} of {_name(kept)}.", (f"cp -a LOG_DIR/{name} SAFE_PLACE/",))
     is_member = broker in seen.members
     rivals = [each for each in seen.members if each != broker and each in kept]
     if is_member:
@@ -235,10 +248,9 @@ def _steps(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice)
     yield _let_run(seen, broker)
     if is_member:
         yield RescueStep(f"Wait until the controller elects broker {broker}, which needs no command: it {_role(seen, broker)}.")
-    if seen.elr or seen.last_known_elr:
-        yield RescueStep(
-            f"If broker {broker} does not lead a minute later, as it did not stop cleanly, go on. Else skip to the last step."
-        )
+    if is_member and (seen.elr or seen.last_known_elr):
+        leaves = "a broker that did not stop cleanly leaves the ELR when it starts"
+        yield RescueStep(f"If it leads after a minute, skip to the last step. If it does not, go on: {leaves}.")
     if not is_member or seen.elr or seen.last_known_elr:
         yield from _elect_uncleanly(subject, seen, broker)
     look = f"kafka-topics.sh {AT} --describe --topic {subject.topic.name}"
@@ -256,13 +268,6 @@ def _let_run(seen: OfflinePartition, broker: int) -> RescueStep:
 def _elect_uncleanly(subject: RescueSubject, seen: OfflinePartition, broker: int) -> Iterator[RescueStep]:
     """Yield how to make the controller elect one replica of its choice: it takes the first one that runs, as assigned."""
     topic, number = subject.topic.name, subject.partition.number
-    setting = subject.topic.configs.get("unclean.leader.election.enable")
-    if setting is not None and setting.value == "true":
-        off = f"kafka-configs.sh {AT} --alter --entity-type topics --entity-name {topic}"
-        yield RescueStep(
-            "Switch off the elections that the controller makes by itself.",
-            (f"{off} --add-config unclean.leader.election.enable=false",),
-        )
     order = [broker, *(each for each in seen.replicas if each != broker)]
     is_moved, is_reassigned = order != list(seen.replicas), subject.partition.is_reassigned
     reassign = f"kafka-reassign-partitions.sh {AT} --reassignment-json-file order.json --execute"
@@ -293,6 +298,7 @@ def _premises(seen: OfflinePartition) -> Iterator[str]:
     yield f"This rests on the controller's record ({record}) and on how the brokers went ({ways})."
     if seen.acks == "all":
         yield "It is about records of acks=all. The last leader alone may have what was acknowledged with acks=1: --set acks=1."
+    yield "Producers send again what was not acknowledged: without enable.idempotence=true a record may be there twice."
     if seen.copies > 1:
         always = f"min.insync.replicas was {seen.copies} whenever a record was written"
         yield f"It holds if {always}, and if no reassignment was cancelled since."

@@ -10,11 +10,11 @@ from neverlost.reports.questions.rescue.document import SCHEMA
 
 
 def _rescue(document: Mapping[str, Any]) -> Iterable[Section]:
-    yield Section("What to do", lines=[" ".join((each["says"], *each["run"])) for each in document["do"]])
+    yield Section("What to do", lines=[f"{each['says']} {' && '.join(each['run'])}".strip() for each in document["do"]])
     for each in document["candidates"]:
         kind = "holds" if each["loses_nothing"] else "violated" if each["problem"] is None else "inconclusive"
         headline, *more = each["sentences"]
-        yield Section(f"If broker {each['broker']} is elected", verdict=TableCell(headline, kind), lines=more)
+        yield Section(f"Broker {each['broker']}", verdict=TableCell(headline, kind), lines=more)
     yield Section("What this rests on", lines=document["rests_on"])
 
 
