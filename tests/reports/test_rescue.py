@@ -284,9 +284,7 @@ def test_a_bundle_is_derived_again_and_a_forged_one_is_refused(tmp_path: Path) -
     assert neverlost("verify", str(out)).returncode == 0
     assert "offset 118 and all later ones may be lost" in (out / "report.md").read_text()
     files = verify.open_bundle(str(out))
-    same, forged = (
-        forger.rewritten(files, "result.json", lambda document, broker=broker: {**document, "broker": broker}) for broker in (2, 3)
-    )
+    same, forged = (forger.rewritten(files, "result.json", lambda found, to=to: {**found, "broker": to}) for to in (2, 3))
     assert forger.refused(same) is None
     assert "result.json" in str(forger.refused(forged))
 
