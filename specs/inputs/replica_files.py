@@ -31,7 +31,8 @@ START = re.compile(r"(?:Log s|S)tarting offset: (\d{1,18})$")
 BATCH = re.compile(
     r"baseOffset: (\d{1,18}) lastOffset: (\d{1,18}) .{0,500}?partitionLeaderEpoch: (-?\d{1,10}) .{0,500}?isvalid: (true|false)$"
 )
-OTHER = re.compile(r"Dumping |\||Found \d+ invalid bytes|$")
+OTHER = re.compile(r"Dumping |\||Found \d+ invalid bytes|\[\d{4}-\d\d-\d\d |$")
+"""What else is printed: a file's name, records, the rest of a broken segment, and what the tool logs."""
 
 
 @dataclass(frozen=True)

@@ -166,6 +166,7 @@ def _why(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice) -
         if broker in seen.files:
             yield f"Its files cannot be believed. Gather them again, all in one moment, and give --replica {broker}=FOLDER."
         else:
+            yield f"Two histories fit: broker {broker} has acknowledged records that no log here has, or it has none."
             yield f"Gather its files (neverlost rescue --script) and give --replica {broker}=FOLDER."
         if broker not in seen.went:
             yield f"Say how it went as well: --went {broker}=killed, power, disk-gone, ..."
