@@ -318,7 +318,7 @@ def say_what_is_left_out(chosen: Chosen, after_deposition: bool = True) -> Chose
             "a broker that is down is fenced before its leader finds it too slow "
             "(broker.session.timeout.ms below replica.lag.time.max.ms, and a controller all the time)"
         )
-        notices.append(Notice(NoticeKind.ASSUMED, says, "", f"set {ISR_SHRINK.key}=1", chosen.subjects))
+        notices.append(Notice(NoticeKind.ASSUMED, says, "", f"set {ISR_SHRINK.key}=1"))
     return replace(chosen, notices=tuple(dict.fromkeys((*chosen.notices, *notices))))
 
 
