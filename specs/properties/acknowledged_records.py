@@ -145,6 +145,7 @@ NO_DUPLICATES = Property(
     ),
     violated_by="kraft",
     source="P-DUP; KIP-98",
+    compares=("offset",),
 )
 
 

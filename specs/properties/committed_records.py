@@ -136,6 +136,7 @@ LOG_MATCHING = Property(
     needs=("high_watermark", "log_record"),
     violated_by="truncate-to-hw",
     source="kafka-scenarios P-LOG",
+    compares=("record", "replica"),
 )
 
 
@@ -163,6 +164,7 @@ LOGS_IDENTICAL = Property(
     needs=("is_running", "log_record"),
     violated_by="kraft",
     source="a common claim; true below the high watermark only (log-matching)",
+    compares=("record", "replica"),
 )
 
 
@@ -194,6 +196,7 @@ READ_STABILITY = Property(
     ),
     violated_by="kraft",
     source="P-VIS; ConsistentRead of the published specifications",
+    compares=("record",),
 )
 
 

@@ -39,6 +39,7 @@ ISR_SUPERSET = Property(
     ),
     violated_by="kraft-pending-isr-kept",
     source="P-QSUP, KIP-497; ReplicationQuorumSuperset of the published specifications",
+    compares=("replica",),
 )
 
 
@@ -79,6 +80,7 @@ ISR_MATCHES_LEADER = Property(
     needs=("follows", "high_watermark", "leader_isr", "leader_knows", "log_record"),
     violated_by="kraft",
     source="KIP-101 scenario 2, KIP-279; WeakIsr of the public TLA+ modules, for brokers with memory and restarts",
+    compares=("record", "replica"),
 )
 
 

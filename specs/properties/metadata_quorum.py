@@ -38,6 +38,7 @@ VOTES_ONCE_PER_EPOCH = Property(
     needs=("epoch", "has_vote", "is_running"),
     violated_by="kraft-quorum",
     source="Raft 5.2; KIP-595, Vote",
+    compares=("replica",),
 )
 
 
@@ -65,6 +66,7 @@ ONE_LEADER_PER_EPOCH = Property(
     needs=("epoch", "role"),
     violated_by="kraft-quorum",
     source="NeverTwoLeadersInSameEpoch of KRaft.tla; Raft 5.2, election safety",
+    compares=("replica",),
 )
 
 
@@ -97,6 +99,7 @@ QUORUM_COMMITS_ON_MAJORITY = Property(
     needs=("epoch", "fetch_offset", "has_vote", "high_watermark", "log_record", "role"),
     violated_by="kraft-quorum",
     source="CommittedEntriesReachMajority of KRaft.tla; Raft 5.3",
+    compares=("replica",),
 )
 
 

@@ -96,6 +96,7 @@ ELECTED_HAS_LONGEST_LOG = Property(
     needs=("isr", "is_running", "leader", "leader_knows", "log_record"),
     violated_by="kraft",
     source="a common claim; Kafka elects the first in assignment order, whatever the logs have",
+    compares=("replica",),
 )
 
 
@@ -179,6 +180,7 @@ ONE_CONTROLLER_AT_A_TIME = Property(
     needs=("epoch", "role", "voted_for"),
     violated_by="kraft-quorum",
     source="a common claim; a controller that is cut off leads on until it hears of its successor",
+    compares=("replica",),
 )
 
 
@@ -201,4 +203,5 @@ CONTROLLER_NOT_REPLACED = Property(
     needs=("epoch", "is_running", "leader", "role", "voted_for"),
     violated_by="kraft-quorum",
     source="the opposite of a common claim: another controller takes over",
+    compares=("replica",),
 )

@@ -170,6 +170,7 @@ ONE_PRODUCER_PER_EPOCH = Property(
     needs=("phase", "epoch", "producer_epoch"),
     violated_by="transactions-without epoch-bump-on-init",
     source="Vanlightly/kafka-tlaplus, transactions: no two clients with equal (pid, epoch)",
+    compares=("producer",),
 )
 
 
@@ -186,6 +187,7 @@ ONE_COORDINATOR_PER_EPOCH = Property(
     needs=("coordinator_epoch", "ghost_coordinators"),
     violated_by="transactions-without coordinator-epoch-bump",
     source="TCsHaveDifferentEpochs of Vanlightly/kafka-tlaplus, transactions",
+    compares=("coordinator",),
 )
 
 

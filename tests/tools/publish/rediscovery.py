@@ -63,7 +63,7 @@ def read_plan(path: Path = PLAN) -> Plan:
     """
     document = read_document(path, "rediscovery plan")
     models, asked = document.texts("models"), document.texts("properties")
-    base = document.flat("base") | dict.fromkeys(FIXES, "on")
+    base = dict.fromkeys(FIXES, "on") | document.flat("base")
     parts = [TableReader(each, f"grid {number} of {document.where}") for number, each in enumerate(document.tables("grid"), 1)]
     cells = [cell for part in parts for cell in _cells(part, models, base)]
     fixes = [
