@@ -52,7 +52,7 @@ def _survived(sweep: Sweep, setting: Mapping[str, Any], cells: list[int]) -> dic
         "setting": {key: shown(value) for key, value in setting.items()},
         "survives": [_shown(each) for each in safe],
         "violated_at": {asked.name: [_shown(each) for each in every] for asked, every in fewest.items()},
-        "says": "; ".join(map(str, said)),
+        "says": "; ".join(map(str, said)) or "holds vacuously, which bounds nothing",
     }
 
 
