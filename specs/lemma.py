@@ -27,6 +27,11 @@ class Lemma:
         return k.all_of(*self.conjuncts(k, s))
 
 
+def as_lemma(says: str, why: str, only_for: str | None = None) -> Callable[[Callable[[Any, Any], list[Value]]], Lemma]:
+    """Return what makes a function the lemma of its name, with hyphens."""
+    return lambda conjuncts: Lemma(conjuncts.__name__.replace("_", "-"), says, why, conjuncts, only_for)
+
+
 def each_of(k: Any, s: Any, axis: str, body: Callable[[Any], list[Value]]) -> list[Value]:
     """Conjuncts for each element of an axis: those of one after the other, or one about all where the axis has no bound."""
     if axis in getattr(k, "open_axes", ()):

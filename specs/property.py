@@ -32,3 +32,19 @@ class Property:
     source: str = ""
     kind: str = SAFETY
     compares: tuple[str, ...] = ()
+
+
+def as_property(
+    *,
+    says: str,
+    needs: tuple[str, ...],
+    violated_by: str,
+    failure: str = "",
+    source: str = "",
+    kind: str = SAFETY,
+    compares: tuple[str, ...] = (),
+) -> Callable[[Callable[[Any, Any], Value]], Property]:
+    """Return what makes a condition the property of the function's name, with hyphens."""
+    return lambda condition: Property(
+        condition.__name__.replace("_", "-"), says, condition, needs, violated_by, failure, source, kind, compares
+    )

@@ -24,9 +24,9 @@ from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.sizes import FENCED
 from neverlost.model.kraft.state import ACKS, ELECTED, everyone, minimum_isr, others
 from neverlost.model.limits import can_happen, is_counted
-from neverlost.specs.lemma import Lemma, Theory
+from neverlost.specs.lemma import Theory, as_lemma
 from neverlost.specs.lemmas import unimpaired
-from neverlost.specs.lemmas.kraft_elr import NO_GAPS, is_active
+from neverlost.specs.lemmas.kraft_elr import is_active, no_gaps
 
 NOT_COVERED = ("reassign", "min_isr_change", "unclean_election", "producer_retry", "consumer_crash")
 """The faults that the argument does not cover, beside those that lose data."""
@@ -76,6 +76,11 @@ def within_reach(k: Any, s: Any, leader: int, offset: int) -> Value:
     return k.all_of(leads(s, leader), may_be_own, count(k, [True, *members]) >= minimum_isr(k, s))
 
 
+@as_lemma(
+    "the elected leader is in the ISR and not fenced; it follows nobody before it has applied its leadership, and then "
+    "runs and leads; who is followed leads",
+    "who is elected has answered, and refuses older epochs; a leader that is fenced is replaced",
+)
 def leadership(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
@@ -87,6 +92,10 @@ def leadership(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "no two brokers lead in one epoch, and only the elected leader in the newest",
+    "each election begins an epoch, in which one broker applies its leadership",
+)
 def led_epochs(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
@@ -98,6 +107,10 @@ def led_epochs(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "a log's epochs do not fall, and none is above that of the leader that its replica follows",
+    "a leader appends in its own epoch, and a replica that follows one later has truncated what that one lacks",
+)
 def epochs_of_records(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
@@ -114,6 +127,10 @@ def epochs_of_records(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "a record has one offset and the same records before it in every log; those of one epoch are its leader's",
+    "one broker appends in an epoch; others copy its log in order",
+)
 def one_log_per_epoch(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
@@ -135,6 +152,10 @@ def one_log_per_epoch(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "high watermarks and fetch offsets lie in the log; none that a leader waits for is seen below its high watermark",
+    "a fetch agrees with the leader's log before it counts",
+)
 def offsets_are_in_the_log(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
@@ -146,6 +167,10 @@ def offsets_are_in_the_log(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "a replica that was seen to have a leader's own record has it, while that may count, and follows no older leader",
+    "it truncates only to a later leader's log, which has the record",
+)
 def fetched_is_there(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -160,6 +185,10 @@ def fetched_is_there(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "what an older leader may still acknowledge is in the log of every later leader, and of who has a later record",
+    "one of those who answered at the election has it, and the longest log of a later epoch is no shorter",
+)
 def reach_of_older_leaders(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -172,6 +201,11 @@ def reach_of_older_leaders(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "min.insync.replicas replicas have an acknowledged record, and each later leader has it",
+    "so many had it when it was acknowledged, and none drops what the leader that it follows has",
+    only_for="acked-never-lost",
+)
 def acknowledged_stays(k: Any, s: Any) -> list[Value]:
     def stays(record: int, last: int) -> Value:
         epoch, holds = s.record_epoch[last], [holds_record(k, s, r, last) for r in everyone(s)]
@@ -191,68 +225,16 @@ THEORY = Theory(
     models=("kraft",),
     covers=covers,
     lemmas=(
-        NO_GAPS,
-        Lemma(
-            "leadership",
-            "the elected leader is in the ISR and not fenced; it follows nobody before it has applied its leadership, and then "
-            "runs and leads; who is followed leads",
-            "who is elected has answered, and refuses older epochs; a leader that is fenced is replaced",
-            leadership,
-        ),
-        Lemma(
-            "led-epochs",
-            "no two brokers lead in one epoch, and only the elected leader in the newest",
-            "each election begins an epoch, in which one broker applies its leadership",
-            led_epochs,
-        ),
-        Lemma(
-            "only-leaders-remember",
-            "who does not lead has no ISR, no request in flight and no fetch offsets",
-            "they are in the leader's memory, which a stop and a new leader epoch clear",
-            unimpaired.only_leaders_remember,
-        ),
-        Lemma(
-            "leader-waits-for-isr",
-            "the elected leader waits for every ISR member, and knows the ISR itself while it has the newest partition epoch",
-            "the leader waits for the old and the new ISR while a change is in flight; other changes only remove members",
-            unimpaired.leader_waits_for_isr,
-        ),
-        Lemma(
-            "epochs-of-records",
-            "a log's epochs do not fall, and none is above that of the leader that its replica follows",
-            "a leader appends in its own epoch, and a replica that follows one later has truncated what that one lacks",
-            epochs_of_records,
-        ),
-        Lemma(
-            "one-log-per-epoch",
-            "a record has one offset and the same records before it in every log; those of one epoch are its leader's",
-            "one broker appends in an epoch; others copy its log in order",
-            one_log_per_epoch,
-        ),
-        Lemma(
-            "offsets-are-in-the-log",
-            "high watermarks and fetch offsets lie in the log; none that a leader waits for is seen below its high watermark",
-            "a fetch agrees with the leader's log before it counts",
-            offsets_are_in_the_log,
-        ),
-        Lemma(
-            "fetched-is-there",
-            "a replica that was seen to have a leader's own record has it, while that may count, and follows no older leader",
-            "it truncates only to a later leader's log, which has the record",
-            fetched_is_there,
-        ),
-        Lemma(
-            "reach-of-older-leaders",
-            "what an older leader may still acknowledge is in the log of every later leader, and of who has a later record",
-            "one of those who answered at the election has it, and the longest log of a later epoch is no shorter",
-            reach_of_older_leaders,
-        ),
-        Lemma(
-            "acknowledged-stays",
-            "min.insync.replicas replicas have an acknowledged record, and each later leader has it",
-            "so many had it when it was acknowledged, and none drops what the leader that it follows has",
-            acknowledged_stays,
-            only_for="acked-never-lost",
-        ),
+        no_gaps,
+        leadership,
+        led_epochs,
+        unimpaired.only_leaders_remember,
+        unimpaired.leader_waits_for_isr,
+        epochs_of_records,
+        one_log_per_epoch,
+        offsets_are_in_the_log,
+        fetched_is_there,
+        reach_of_older_leaders,
+        acknowledged_stays,
     ),
 )

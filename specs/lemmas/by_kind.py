@@ -18,7 +18,7 @@ from neverlost.model.kernel import Configuration, Value, count, implies
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.state import everyone
 from neverlost.model.limits import MOST, can_happen, payer, victims
-from neverlost.specs.lemma import Lemma, Theory
+from neverlost.specs.lemma import Theory, as_lemma
 from neverlost.specs.lemmas import unimpaired
 from neverlost.specs.lemmas.kraft_elr import is_active
 from neverlost.specs.lemmas.unimpaired import knows_all
@@ -49,45 +49,40 @@ def is_out(k: Any, s: Any, broker: int) -> Value:
     return k.any_of(k.not_(s.is_running[broker]), s.is_fenced[broker], k.not_(s.isr[broker]), *removed)
 
 
+@as_lemma(
+    "who is down, fenced, out of the ISR or about to leave it is marked by a limited kind of fault",
+    "only a fault takes a broker out, and its mark stays until the broker is unimpaired",
+)
 def who_is_out_was_struck(k: Any, s: Any) -> list[Value]:
     marks = [getattr(s, BY_NAME[each].struck) for each in s.sizes.limits.marked]
     return [implies(k, is_out(k, s, r), k.any_of(False, *[each[r] for each in marks])) for r in everyone(s)]
 
 
+@as_lemma(
+    "of each limited kind, no more brokers are marked than its limit allows at once",
+    "a kind strikes only then, and a broker that loses data too counts as one that lost data",
+)
 def few_were_struck(k: Any, s: Any) -> list[Value]:
     kinds = [BY_NAME[each] for each in s.sizes.limits.marked]
     return [count(k, victims(k, s, each, None, ())) + MOST + 1 <= getattr(s, each.limit) for each in kinds]
 
 
+@as_lemma(
+    "the elected leader, once it applied its leadership, is in the ISR that it knows",
+    "it takes the ISR from the controller, which elects from it, and asks only for others to be removed",
+    only_for="stays-writable",
+)
 def leader_counts_itself(k: Any, s: Any) -> list[Value]:
     return [implies(k, is_active(k, s, r), s.leader_isr[r][r]) for r in everyone(s)]
 
-
-FEW_WERE_STRUCK = Lemma(
-    "few-were-struck",
-    "of each limited kind, no more brokers are marked than its limit allows at once",
-    "a kind strikes only then, and a broker that loses data too counts as one that lost data",
-    few_were_struck,
-)
 
 THEORY = Theory(
     models=unimpaired.THEORY.models,
     covers=covers,
     lemmas=(
-        Lemma(
-            "who-is-out-was-struck",
-            "who is down, fenced, out of the ISR or about to leave it is marked by a limited kind of fault",
-            "only a fault takes a broker out, and its mark stays until the broker is unimpaired",
-            who_is_out_was_struck,
-        ),
-        FEW_WERE_STRUCK,
+        who_is_out_was_struck,
+        few_were_struck,
         *unimpaired.THEORY.lemmas,
-        Lemma(
-            "leader-counts-itself",
-            "the elected leader, once it applied its leadership, is in the ISR that it knows",
-            "it takes the ISR from the controller, which elects from it, and asks only for others to be removed",
-            leader_counts_itself,
-            only_for="stays-writable",
-        ),
+        leader_counts_itself,
     ),
 )

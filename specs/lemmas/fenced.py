@@ -14,7 +14,7 @@ from typing import Any
 
 from neverlost.model.classic.log import same_entry
 from neverlost.model.kernel import NO_REPLICA, Value, at, for_every, for_some, implies
-from neverlost.specs.lemma import Lemma, Theory, each_of
+from neverlost.specs.lemma import Theory, as_lemma, each_of
 
 
 def offsets(s: Any) -> range:
@@ -51,6 +51,10 @@ def is_sent(s: Any, epoch: Value) -> Value:
     return epoch < s.next_leader_epoch
 
 
+@as_lemma(
+    "a high watermark lies in its log, whose records were produced and whose epochs never fall nor exceed the broker's",
+    "a leader appends new records under its own epoch, and a broker's epoch only grows",
+)
 def log_shape(k: Any, s: Any) -> list[Value]:
     def of_replica(r: Any) -> list[Value]:
         found: list[Value] = [s.high_watermark[r] <= s.log_end_offset[r]]
@@ -65,10 +69,15 @@ def log_shape(k: Any, s: Any) -> list[Value]:
     return each_replica(k, s, of_replica)
 
 
+@as_lemma("no broker is in an epoch that the controller has not issued", "a broker adopts the epoch of a request that was sent")
 def epochs_are_issued(k: Any, s: Any) -> list[Value]:
     return each_replica(k, s, lambda r: [s.leader_epoch[r] < s.next_leader_epoch])
 
 
+@as_lemma(
+    "a broker's leader is the one that its epoch's request names",
+    "a request is written once, and a broker takes leader and epoch from the same request",
+)
 def one_leader_per_epoch(k: Any, s: Any) -> list[Value]:
     def of_replica(r: Any) -> list[Value]:
         named = k.all_of(s.leader_epoch[r] >= 0, at(k, s.request_leader, s.leader_epoch[r]) == s.leader[r])
@@ -78,10 +87,18 @@ def one_leader_per_epoch(k: Any, s: Any) -> list[Value]:
     return each_replica(k, s, of_replica)
 
 
+@as_lemma(
+    "no broker follows a leader that has not reached the follower's epoch",
+    "a broker becomes a follower only of a leader that is in the request's epoch",
+)
 def leader_is_first(k: Any, s: Any) -> list[Value]:
     return each_pair(k, s, lambda leader, f: [implies(k, s.leader[f] == leader, s.leader_epoch[leader] >= s.leader_epoch[f])])
 
 
+@as_lemma(
+    "a broker that leads, or is named to lead, is in the ISR that goes with it",
+    "the controller elects from the ISR, and removes a leader only with its leadership; a leader never drops itself",
+)
 def leader_is_in_isr(k: Any, s: Any) -> list[Value]:
     def of_replica(r: Any) -> list[Value]:
         def named(e: Any) -> Value:
@@ -93,6 +110,10 @@ def leader_is_in_isr(k: Any, s: Any) -> list[Value]:
     return each_replica(k, s, of_replica)
 
 
+@as_lemma(
+    "the current leader's ISR is the quorum's; before it applies its leadership, its request's ISR is",
+    "within an epoch only that leader changes the quorum's ISR, and writes its own with it",
+)
 def newest_leader_owns_isr(k: Any, s: Any) -> list[Value]:
     def is_quorums(isr: Any) -> Value:
         return all_replicas(k, s, lambda m: isr[m] == s.quorum_isr[m])
@@ -126,6 +147,10 @@ def _some_beyond(k: Any, s: Any, isr: Any, epoch: Value) -> Value:
     return for_some(k, s, "replica", lambda m: k.all_of(isr[m], s.leader_epoch[m] > epoch))
 
 
+@as_lemma(
+    "an ISR of which no member has gone on to a newer epoch contains every newer ISR",
+    "the controller only shrinks an ISR; only an active leader, which comes from that ISR, extends it",
+)
 def unmoved_isr_contains_later(k: Any, s: Any) -> list[Value]:
     def of_replica(r: Any) -> list[Value]:
         def moved_or_contains(isr: Any, epoch: Value) -> Value:
@@ -141,6 +166,10 @@ def unmoved_isr_contains_later(k: Any, s: Any) -> list[Value]:
     return each_replica(k, s, of_replica)
 
 
+@as_lemma(
+    "a follower in its leader's epoch has a prefix of the leader's log",
+    "it truncates to the last shared entry when it begins to follow, and then copies in order",
+)
 def follower_is_prefix(k: Any, s: Any) -> list[Value]:
     def of_pair(leader: Any, f: Any) -> list[Value]:
         follows = k.all_of(leads(s, leader), s.leader_epoch[f] == s.leader_epoch[leader])
@@ -150,6 +179,10 @@ def follower_is_prefix(k: Any, s: Any) -> list[Value]:
     return each_pair(k, s, of_pair)
 
 
+@as_lemma(
+    "two logs that share an entry share the one before it",
+    "a record is appended once, and copied only onto a prefix of its source",
+)
 def logs_match(k: Any, s: Any) -> list[Value]:
     def of_pair(one: Any, other: Any) -> list[Value]:
         later = [o for o in offsets(s) if o]
@@ -158,6 +191,10 @@ def logs_match(k: Any, s: Any) -> list[Value]:
     return each_pair(k, s, of_pair)
 
 
+@as_lemma(
+    "what a follower knows to be committed of the current epoch's records, its leader knows too",
+    "such records and the watermark above them come from this leader alone",
+)
 def current_epoch_watermark(k: Any, s: Any) -> list[Value]:
     def of_pair(leader: Any, f: Any) -> list[Value]:
         follows = k.all_of(leads(s, leader), s.leader_epoch[f] == s.leader_epoch[leader])
@@ -186,6 +223,11 @@ def _survives_since(k: Any, s: Any, replica: Any, offset: int, since: Value) -> 
     return k.all_of(s.leader_epoch[replica] >= since, safe(s.quorum_isr), for_every(k, s, "epoch", request))
 
 
+@as_lemma(
+    "for every offset below any broker's high watermark there is an epoch, not newer than that broker's, since when "
+    "everyone in the quorum's or a newer request's ISR has its entry and has reached that epoch",
+    "the epoch in which a leader saw its whole ISR, in its own epoch, hold the record",
+)
 def committed_survives(k: Any, s: Any) -> list[Value]:
     def of_replica(r: Any) -> list[Value]:
         def since(o: int) -> Value:
@@ -199,72 +241,16 @@ def committed_survives(k: Any, s: Any) -> list[Value]:
 THEORY = Theory(
     models=("kip-320",),
     lemmas=(
-        Lemma(
-            "log-shape",
-            "a high watermark lies in its log, whose records were produced and whose epochs never fall nor exceed the broker's",
-            "a leader appends new records under its own epoch, and a broker's epoch only grows",
-            log_shape,
-        ),
-        Lemma(
-            "epochs-are-issued",
-            "no broker is in an epoch that the controller has not issued",
-            "a broker adopts the epoch of a request that was sent",
-            epochs_are_issued,
-        ),
-        Lemma(
-            "one-leader-per-epoch",
-            "a broker's leader is the one that its epoch's request names",
-            "a request is written once, and a broker takes leader and epoch from the same request",
-            one_leader_per_epoch,
-        ),
-        Lemma(
-            "leader-is-first",
-            "no broker follows a leader that has not reached the follower's epoch",
-            "a broker becomes a follower only of a leader that is in the request's epoch",
-            leader_is_first,
-        ),
-        Lemma(
-            "leader-is-in-isr",
-            "a broker that leads, or is named to lead, is in the ISR that goes with it",
-            "the controller elects from the ISR, and removes a leader only with its leadership; a leader never drops itself",
-            leader_is_in_isr,
-        ),
-        Lemma(
-            "newest-leader-owns-isr",
-            "the current leader's ISR is the quorum's; before it applies its leadership, its request's ISR is",
-            "within an epoch only that leader changes the quorum's ISR, and writes its own with it",
-            newest_leader_owns_isr,
-        ),
-        Lemma(
-            "unmoved-isr-contains-later",
-            "an ISR of which no member has gone on to a newer epoch contains every newer ISR",
-            "the controller only shrinks an ISR; only an active leader, which comes from that ISR, extends it",
-            unmoved_isr_contains_later,
-        ),
-        Lemma(
-            "follower-is-prefix",
-            "a follower in its leader's epoch has a prefix of the leader's log",
-            "it truncates to the last shared entry when it begins to follow, and then copies in order",
-            follower_is_prefix,
-        ),
-        Lemma(
-            "logs-match",
-            "two logs that share an entry share the one before it",
-            "a record is appended once, and copied only onto a prefix of its source",
-            logs_match,
-        ),
-        Lemma(
-            "current-epoch-watermark",
-            "what a follower knows to be committed of the current epoch's records, its leader knows too",
-            "such records and the watermark above them come from this leader alone",
-            current_epoch_watermark,
-        ),
-        Lemma(
-            "committed-survives",
-            "for every offset below any broker's high watermark there is an epoch, not newer than that broker's, since when "
-            "everyone in the quorum's or a newer request's ISR has its entry and has reached that epoch",
-            "the epoch in which a leader saw its whole ISR, in its own epoch, hold the record",
-            committed_survives,
-        ),
+        log_shape,
+        epochs_are_issued,
+        one_leader_per_epoch,
+        leader_is_first,
+        leader_is_in_isr,
+        newest_leader_owns_isr,
+        unmoved_isr_contains_later,
+        follower_is_prefix,
+        logs_match,
+        current_epoch_watermark,
+        committed_survives,
     ),
 )

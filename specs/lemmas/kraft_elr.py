@@ -19,7 +19,7 @@ from neverlost.model.kraft.broker.log import EMPTY, log_end, offsets
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE, everyone, is_isr_big_enough, minimum_isr, others
 from neverlost.model.limits import is_counted
-from neverlost.specs.lemma import Lemma, Theory
+from neverlost.specs.lemma import Theory, as_lemma
 
 STOPS = tuple(each for each in FAULTS if each.stops and each.impairs == BROKER)
 """The faults that stop one broker each."""
@@ -74,6 +74,10 @@ def is_committed(s: Any, offset: int) -> Value:
     return s.ghost_committed[offset] != EMPTY
 
 
+@as_lemma(
+    "neither a log nor what is committed has a gap",
+    "records are appended at the end and truncated from the end; a watermark passes every record on its way",
+)
 def no_gaps(k: Any, s: Any) -> list[Value]:
     later = [o for o in offsets(s) if o]
     return [implies(k, s.log_record[r][o] != EMPTY, s.log_record[r][o - 1] != EMPTY) for r in everyone(s) for o in later] + [
@@ -81,6 +85,10 @@ def no_gaps(k: Any, s: Any) -> list[Value]:
     ]
 
 
+@as_lemma(
+    "who runs is registered and has no clean-shutdown file; an ISR member is registered and not in the ELR",
+    "fencing removes a broker from the ISR; a broker that is down is fenced before it registers again",
+)
 def registration(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
@@ -90,6 +98,10 @@ def registration(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "the elected leader is in the ISR; once it applied its leadership it runs and leads, and none follows another",
+    "without a living leader that is fenced or moved away, leadership changes only while its holder is down",
+)
 def one_leader(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
@@ -101,6 +113,10 @@ def one_leader(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "who does not lead has no request in flight and no fetch offsets",
+    "they are in the leader's memory, which a stop and a new leader epoch clear",
+)
 def only_leaders_remember(k: Any, s: Any) -> list[Value]:
     return [
         implies(
@@ -112,6 +128,11 @@ def only_leaders_remember(k: Any, s: Any) -> list[Value]:
     ]
 
 
+@as_lemma(
+    "the leader's maximal ISR contains the ISR, and the ELR too while the leader may commit",
+    "the leader waits for the old and the new ISR while a change is in flight, and while the ISR that it knows is full "
+    "the ELR holds only what has left that ISR since",
+)
 def leader_waits_for_quorum(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -128,19 +149,29 @@ def leader_waits_for_quorum(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma("the ELR is empty while the ISR has min.insync.replicas members", "the controller clears it whenever the ISR is full")
 def elr_below_minimum(k: Any, s: Any) -> list[Value]:
     return [implies(k, is_isr_big_enough(k, s, list(s.isr)), k.not_(s.elr[r])) for r in everyone(s)]
 
 
+@as_lemma("no more brokers are down than have stopped so far", "each stop costs one of the fault budget")
 def stops_are_counted(k: Any, s: Any) -> list[Value]:
     return [count(k, [k.not_(s.is_running[r]) for r in everyone(s)]) <= stops(s)]
 
 
+@as_lemma(
+    "of ISR and ELR, at least min.insync.replicas less the stops so far are running",
+    "who leaves the ISR below the minimum enters the ELR; who restarts unclean and leaves the ELR has been counted",
+)
 def quorum_survives(k: Any, s: Any) -> list[Value]:
     alive = count(k, [k.all_of(in_quorum(k, s, r), s.is_running[r]) for r in everyone(s)])
     return [alive + stops(s) >= minimum_isr(k, s)]
 
 
+@as_lemma(
+    "every member of ISR and ELR that has its log has every committed record",
+    "a commit waits for all of them, and each that joins has reached what is committed",
+)
 def quorum_is_complete(k: Any, s: Any) -> list[Value]:
     return [
         implies(
@@ -153,6 +184,10 @@ def quorum_is_complete(k: Any, s: Any) -> list[Value]:
     ]
 
 
+@as_lemma(
+    "what is below any broker's high watermark is committed and in that log",
+    "a follower takes a watermark with the records below it, and loses it when it stops",
+)
 def watermark_is_committed(k: Any, s: Any) -> list[Value]:
     return [
         implies(k, s.high_watermark[r] > o, k.all_of(is_committed(s, o), s.log_record[r][o] == s.ghost_committed[o]))
@@ -161,6 +196,10 @@ def watermark_is_committed(k: Any, s: Any) -> list[Value]:
     ]
 
 
+@as_lemma(
+    "what is committed ends below the leader's high watermark or its epoch's start offset",
+    "a new leader has every committed record in its log, whose end is its epoch's start",
+)
 def leader_knows_how_far(k: Any, s: Any) -> list[Value]:
     return [
         implies(
@@ -183,6 +222,10 @@ def is_trusted(k: Any, s: Any, leader: int, member: int) -> Value:
     return k.all_of(has_its_log(k, s, member), k.any_of(in_quorum(k, s, member), is_asked(k, s, leader, member)))
 
 
+@as_lemma(
+    "as far as its fetches show, a member of the maximal ISR that has not lost any of its log agrees with the leader",
+    "a member follows only this leader and truncates to what both logs share",
+)
 def fetches_still_true(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -197,6 +240,10 @@ def fetches_still_true(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "a replica that the controller may still admit has reached the high watermark and the leader epoch's start",
+    "the leader asks for it only then, and waits for it from then on",
+)
 def joining_has_caught_up(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -207,6 +254,11 @@ def joining_has_caught_up(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "with acks=all, what is acknowledged to the producer is committed",
+    "the leader answers when its high watermark passes the record",
+    only_for="acked-never-lost",
+)
 def acknowledged_is_committed(k: Any, s: Any) -> list[Value]:
     return [
         implies(
@@ -218,101 +270,23 @@ def acknowledged_is_committed(k: Any, s: Any) -> list[Value]:
     ]
 
 
-NO_GAPS = Lemma(
-    "no-gaps",
-    "neither a log nor what is committed has a gap",
-    "records are appended at the end and truncated from the end; a watermark passes every record on its way",
-    no_gaps,
-)
-
-WATERMARK_IS_COMMITTED = Lemma(
-    "watermark-is-committed",
-    "what is below any broker's high watermark is committed and in that log",
-    "a follower takes a watermark with the records below it, and loses it when it stops",
-    watermark_is_committed,
-)
-
-ACKNOWLEDGED_IS_COMMITTED = Lemma(
-    "acknowledged-is-committed",
-    "with acks=all, what is acknowledged to the producer is committed",
-    "the leader answers when its high watermark passes the record",
-    acknowledged_is_committed,
-    only_for="acked-never-lost",
-)
-
 THEORY = Theory(
     models=("kraft-elr",),
     covers=covers,
     lemmas=(
-        NO_GAPS,
-        Lemma(
-            "registration",
-            "who runs is registered and has no clean-shutdown file; an ISR member is registered and not in the ELR",
-            "fencing removes a broker from the ISR; a broker that is down is fenced before it registers again",
-            registration,
-        ),
-        Lemma(
-            "one-leader",
-            "the elected leader is in the ISR; once it applied its leadership it runs and leads, and none follows another",
-            "without a living leader that is fenced or moved away, leadership changes only while its holder is down",
-            one_leader,
-        ),
-        Lemma(
-            "only-leaders-remember",
-            "who does not lead has no request in flight and no fetch offsets",
-            "they are in the leader's memory, which a stop and a new leader epoch clear",
-            only_leaders_remember,
-        ),
-        Lemma(
-            "elr-below-minimum",
-            "the ELR is empty while the ISR has min.insync.replicas members",
-            "the controller clears it whenever the ISR is full",
-            elr_below_minimum,
-        ),
-        Lemma(
-            "stops-are-counted",
-            "no more brokers are down than have stopped so far",
-            "each stop costs one of the fault budget",
-            stops_are_counted,
-        ),
-        Lemma(
-            "leader-waits-for-quorum",
-            "the leader's maximal ISR contains the ISR, and the ELR too while the leader may commit",
-            "the leader waits for the old and the new ISR while a change is in flight, and while the ISR that it knows is full "
-            "the ELR holds only what has left that ISR since",
-            leader_waits_for_quorum,
-        ),
-        Lemma(
-            "quorum-survives",
-            "of ISR and ELR, at least min.insync.replicas less the stops so far are running",
-            "who leaves the ISR below the minimum enters the ELR; who restarts unclean and leaves the ELR has been counted",
-            quorum_survives,
-        ),
-        Lemma(
-            "quorum-is-complete",
-            "every member of ISR and ELR that has its log has every committed record",
-            "a commit waits for all of them, and each that joins has reached what is committed",
-            quorum_is_complete,
-        ),
-        WATERMARK_IS_COMMITTED,
-        Lemma(
-            "leader-knows-how-far",
-            "what is committed ends below the leader's high watermark or its epoch's start offset",
-            "a new leader has every committed record in its log, whose end is its epoch's start",
-            leader_knows_how_far,
-        ),
-        Lemma(
-            "fetches-still-true",
-            "as far as its fetches show, a member of the maximal ISR that has not lost any of its log agrees with the leader",
-            "a member follows only this leader and truncates to what both logs share",
-            fetches_still_true,
-        ),
-        Lemma(
-            "joining-has-caught-up",
-            "a replica that the controller may still admit has reached the high watermark and the leader epoch's start",
-            "the leader asks for it only then, and waits for it from then on",
-            joining_has_caught_up,
-        ),
-        ACKNOWLEDGED_IS_COMMITTED,
+        no_gaps,
+        registration,
+        one_leader,
+        only_leaders_remember,
+        elr_below_minimum,
+        stops_are_counted,
+        leader_waits_for_quorum,
+        quorum_survives,
+        quorum_is_complete,
+        watermark_is_committed,
+        leader_knows_how_far,
+        fetches_still_true,
+        joining_has_caught_up,
+        acknowledged_is_committed,
     ),
 )

@@ -18,8 +18,8 @@ from neverlost.model.kraft.broker.leader import leads
 from neverlost.model.kraft.broker.log import EMPTY, epoch_of, log_end, offsets
 from neverlost.model.kraft.state import BEHIND, UP_TO_DATE, everyone, others
 from neverlost.model.majority.protocol import majority
-from neverlost.specs.lemma import Lemma, Theory
-from neverlost.specs.lemmas.kraft_elr import ACKNOWLEDGED_IS_COMMITTED, NO_GAPS, WATERMARK_IS_COMMITTED, is_committed
+from neverlost.specs.lemma import Theory, as_lemma
+from neverlost.specs.lemmas.kraft_elr import acknowledged_is_committed, is_committed, no_gaps, watermark_is_committed
 
 LOSES = ("disk_loss", "data_loss")
 """The faults after which a voter forgets what it was counted for."""
@@ -54,6 +54,10 @@ def within_reach(k: Any, s: Any, leader: int, offset: int) -> Value:
     return k.all_of(leads(s, leader), own, count(k, [True, *with_it]) >= majority(s))
 
 
+@as_lemma(
+    "a term has one leader, and who follows is in its leader's term; the current leader leads in the newest term",
+    "a majority votes for one candidate in a new term, and a leader that stops or follows takes its followers with it",
+)
 def leaders(k: Any, s: Any) -> list[Value]:
     found: list[Value] = [s.leader != NO_REPLICA, s.leader_knows != BEHIND]
     for r in everyone(s):
@@ -67,6 +71,10 @@ def leaders(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "terms along a log do not fall, and none is beyond the broker's own",
+    "a leader appends with its own term, and a follower copies from a leader of its term",
+)
 def log_shape(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
@@ -79,6 +87,10 @@ def log_shape(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "two logs that share an entry share all before it, and entries of one term are the same in all logs",
+    "a fetch counts only where the logs agree, and one leader writes the entries of a term",
+)
 def logs_match(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for one in everyone(s):
@@ -94,6 +106,10 @@ def logs_match(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "an entry of a leader's own term is in the leader's log",
+    "no other broker appends with that term, and a leader truncates nothing",
+)
 def one_leader_writes_a_term(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -104,6 +120,11 @@ def one_leader_writes_a_term(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "as far as its fetches show, a follower agrees with the leader until it is in a later term, and has even then what "
+    "the leader may still commit",
+    "a follower truncates to what it shares with its leader, and a later leader has what may still be committed",
+)
 def fetches_still_true(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -118,6 +139,10 @@ def fetches_still_true(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "what a leader may still commit is in the log of each later leader, and in each log with an entry of a later term",
+    "every majority of voters has one on whose log the leader counts, and no voter's log is better than the winner's",
+)
 def reach_of_leaders(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -131,10 +156,18 @@ def reach_of_leaders(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "a majority has every committed record",
+    "a commit waits for a majority, and none of them follows a leader that lacks a record",
+)
 def majority_is_complete(k: Any, s: Any) -> list[Value]:
     return [count(k, [is_complete(k, s, r) for r in everyone(s)]) >= majority(s)]
 
 
+@as_lemma(
+    "who leads since the last commit, or has an entry of a later term, has every committed record",
+    "a leader of a later term was elected with a vote of the majority that has them",
+)
 def newer_logs_are_complete(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for last in offsets(s):
@@ -150,57 +183,16 @@ THEORY = Theory(
     models=("majority",),
     covers=covers,
     lemmas=(
-        NO_GAPS,
-        Lemma(
-            "leaders",
-            "a term has one leader, and who follows is in its leader's term; the current leader leads in the newest term",
-            "a majority votes for one candidate in a new term, and a leader that stops or follows takes its followers with it",
-            leaders,
-        ),
-        Lemma(
-            "log-shape",
-            "terms along a log do not fall, and none is beyond the broker's own",
-            "a leader appends with its own term, and a follower copies from a leader of its term",
-            log_shape,
-        ),
-        Lemma(
-            "logs-match",
-            "two logs that share an entry share all before it, and entries of one term are the same in all logs",
-            "a fetch counts only where the logs agree, and one leader writes the entries of a term",
-            logs_match,
-        ),
-        Lemma(
-            "one-leader-writes-a-term",
-            "an entry of a leader's own term is in the leader's log",
-            "no other broker appends with that term, and a leader truncates nothing",
-            one_leader_writes_a_term,
-        ),
-        Lemma(
-            "fetches-still-true",
-            "as far as its fetches show, a follower agrees with the leader until it is in a later term, and has even then what "
-            "the leader may still commit",
-            "a follower truncates to what it shares with its leader, and a later leader has what may still be committed",
-            fetches_still_true,
-        ),
-        Lemma(
-            "reach-of-leaders",
-            "what a leader may still commit is in the log of each later leader, and in each log with an entry of a later term",
-            "every majority of voters has one on whose log the leader counts, and no voter's log is better than the winner's",
-            reach_of_leaders,
-        ),
-        Lemma(
-            "majority-is-complete",
-            "a majority has every committed record",
-            "a commit waits for a majority, and none of them follows a leader that lacks a record",
-            majority_is_complete,
-        ),
-        Lemma(
-            "newer-logs-are-complete",
-            "who leads since the last commit, or has an entry of a later term, has every committed record",
-            "a leader of a later term was elected with a vote of the majority that has them",
-            newer_logs_are_complete,
-        ),
-        WATERMARK_IS_COMMITTED,
-        ACKNOWLEDGED_IS_COMMITTED,
+        no_gaps,
+        leaders,
+        log_shape,
+        logs_match,
+        one_leader_writes_a_term,
+        fetches_still_true,
+        reach_of_leaders,
+        majority_is_complete,
+        newer_logs_are_complete,
+        watermark_is_committed,
+        acknowledged_is_committed,
     ),
 )

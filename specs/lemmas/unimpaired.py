@@ -22,8 +22,8 @@ from neverlost.model.kraft.broker.log import EMPTY, log_end, offsets
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.state import UP_TO_DATE, everyone, others
 from neverlost.model.limits import AT_ONCE, NO_LIMIT
-from neverlost.specs.lemma import Lemma, Theory
-from neverlost.specs.lemmas.kraft_elr import ACKNOWLEDGED_IS_COMMITTED, NO_GAPS, WATERMARK_IS_COMMITTED, is_active, is_committed
+from neverlost.specs.lemma import Theory, as_lemma
+from neverlost.specs.lemmas.kraft_elr import acknowledged_is_committed, is_active, is_committed, no_gaps, watermark_is_committed
 
 NEEDED = (
     "partition-epoch-check",
@@ -86,6 +86,10 @@ def within_reach(k: Any, s: Any, leader: int, offset: int) -> Value:
     )
 
 
+@as_lemma(
+    "an ISR member is not fenced; who has a clean-shutdown file is down and fenced",
+    "fencing removes a broker from the ISR, and a fenced one is not admitted; a controlled shutdown ends with both",
+)
 def registration(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
@@ -95,6 +99,10 @@ def registration(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "some broker runs, is in the ISR, and is not about to be removed by a request that the controller would commit",
+    "a fault strikes only while at most RF-1 are impaired afterwards, and nothing else takes a broker out of the ISR",
+)
 def one_member_stays(k: Any, s: Any) -> list[Value]:
     """Return a removal counts only while the controller would commit it: a leader that is elected again forgets its request."""
     found = []
@@ -104,6 +112,10 @@ def one_member_stays(k: Any, s: Any) -> list[Value]:
     return [k.any_of(*found)]
 
 
+@as_lemma(
+    "there is an elected leader, in the ISR; once it applied its leadership it runs and leads; who is followed leads",
+    "while an ISR member is left an election finds one; who stops leading leaves its followers without a leader",
+)
 def one_leader(k: Any, s: Any) -> list[Value]:
     found: list[Value] = [s.leader != NO_REPLICA]
     for r in everyone(s):
@@ -115,6 +127,10 @@ def one_leader(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "who does not lead has no ISR, no request in flight and no fetch offsets",
+    "they are in the leader's memory, which a stop and a new leader epoch clear",
+)
 def only_leaders_remember(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
@@ -123,6 +139,10 @@ def only_leaders_remember(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "the elected leader waits for every ISR member, and knows the ISR itself while it has the newest partition epoch",
+    "the leader waits for the old and the new ISR while a change is in flight; other changes only remove members",
+)
 def leader_waits_for_isr(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -138,6 +158,11 @@ def is_joining(k: Any, s: Any, leader: int, member: int) -> Value:
     return k.all_of(asked, s.is_running[member], k.not_(s.request_outdated))
 
 
+@as_lemma(
+    "as far as its fetches show, an ISR member, or one about to join, agrees with the elected leader; a follower of "
+    "another leader has not been seen beyond the high watermark",
+    "a replica follows only this leader and truncates to what both logs share",
+)
 def fetches_still_true(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -153,6 +178,10 @@ def fetches_still_true(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "a replica that the controller may still admit follows the leader, up to the high watermark and the epoch's start",
+    "the leader asks for it only then, and waits for it from then on",
+)
 def joining_has_caught_up(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -163,6 +192,10 @@ def joining_has_caught_up(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "every ISR member that runs has every committed record",
+    "a commit waits for all of them, and each that joins has reached what is committed",
+)
 def members_are_complete(k: Any, s: Any) -> list[Value]:
     return [
         implies(k, k.all_of(is_sound(k, s, r), is_committed(s, o)), s.log_record[r][o] == s.ghost_committed[o])
@@ -171,6 +204,10 @@ def members_are_complete(k: Any, s: Any) -> list[Value]:
     ]
 
 
+@as_lemma(
+    "what a stale leader may still commit is in the log of each ISR member that runs, unless that one follows it still",
+    "it waits for every ISR member of its time, and who becomes leader, or joins one, no longer follows it",
+)
 def reach_of_stale_leaders(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -185,6 +222,10 @@ def reach_of_stale_leaders(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "what is committed, or may be by a stale leader, ends below the leader's high watermark or its epoch's start",
+    "a new leader has all of that in its log, whose end is its epoch's start",
+)
 def leader_knows_how_far(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
@@ -197,6 +238,10 @@ def leader_knows_how_far(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "where an ISR member follows a stale leader, that one's log has what is committed and what others may commit",
+    "the member has not followed a later leader, so no later one has committed without it",
+)
 def members_follow_complete_logs(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -215,75 +260,19 @@ THEORY = Theory(
     models=("kraft", "kraft-elr"),
     covers=covers,
     lemmas=(
-        NO_GAPS,
-        Lemma(
-            "registration",
-            "an ISR member is not fenced; who has a clean-shutdown file is down and fenced",
-            "fencing removes a broker from the ISR, and a fenced one is not admitted; a controlled shutdown ends with both",
-            registration,
-        ),
-        Lemma(
-            "one-member-stays",
-            "some broker runs, is in the ISR, and is not about to be removed by a request that the controller would commit",
-            "a fault strikes only while at most RF-1 are impaired afterwards, and nothing else takes a broker out of the ISR",
-            one_member_stays,
-        ),
-        Lemma(
-            "one-leader",
-            "there is an elected leader, in the ISR; once it applied its leadership it runs and leads; who is followed leads",
-            "while an ISR member is left an election finds one; who stops leading leaves its followers without a leader",
-            one_leader,
-        ),
-        Lemma(
-            "only-leaders-remember",
-            "who does not lead has no ISR, no request in flight and no fetch offsets",
-            "they are in the leader's memory, which a stop and a new leader epoch clear",
-            only_leaders_remember,
-        ),
-        Lemma(
-            "leader-waits-for-isr",
-            "the elected leader waits for every ISR member, and knows the ISR itself while it has the newest partition epoch",
-            "the leader waits for the old and the new ISR while a change is in flight; other changes only remove members",
-            leader_waits_for_isr,
-        ),
-        Lemma(
-            "fetches-still-true",
-            "as far as its fetches show, an ISR member, or one about to join, agrees with the elected leader; a follower of "
-            "another leader has not been seen beyond the high watermark",
-            "a replica follows only this leader and truncates to what both logs share",
-            fetches_still_true,
-        ),
-        Lemma(
-            "joining-has-caught-up",
-            "a replica that the controller may still admit follows the leader, up to the high watermark and the epoch's start",
-            "the leader asks for it only then, and waits for it from then on",
-            joining_has_caught_up,
-        ),
-        Lemma(
-            "members-are-complete",
-            "every ISR member that runs has every committed record",
-            "a commit waits for all of them, and each that joins has reached what is committed",
-            members_are_complete,
-        ),
-        WATERMARK_IS_COMMITTED,
-        Lemma(
-            "reach-of-stale-leaders",
-            "what a stale leader may still commit is in the log of each ISR member that runs, unless that one follows it still",
-            "it waits for every ISR member of its time, and who becomes leader, or joins one, no longer follows it",
-            reach_of_stale_leaders,
-        ),
-        Lemma(
-            "leader-knows-how-far",
-            "what is committed, or may be by a stale leader, ends below the leader's high watermark or its epoch's start",
-            "a new leader has all of that in its log, whose end is its epoch's start",
-            leader_knows_how_far,
-        ),
-        Lemma(
-            "members-follow-complete-logs",
-            "where an ISR member follows a stale leader, that one's log has what is committed and what others may commit",
-            "the member has not followed a later leader, so no later one has committed without it",
-            members_follow_complete_logs,
-        ),
-        ACKNOWLEDGED_IS_COMMITTED,
+        no_gaps,
+        registration,
+        one_member_stays,
+        one_leader,
+        only_leaders_remember,
+        leader_waits_for_isr,
+        fetches_still_true,
+        joining_has_caught_up,
+        members_are_complete,
+        watermark_is_committed,
+        reach_of_stale_leaders,
+        leader_knows_how_far,
+        members_follow_complete_logs,
+        acknowledged_is_committed,
     ),
 )

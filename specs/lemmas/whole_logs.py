@@ -21,11 +21,11 @@ from neverlost.model.kraft.broker.log import EMPTY, log_end, offsets
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.state import everyone, is_isr_big_enough, minimum_isr, others
 from neverlost.model.limits import can_happen, is_counted, payer
-from neverlost.specs.lemma import Lemma, Theory
+from neverlost.specs.lemma import Theory, as_lemma
 from neverlost.specs.lemmas import kraft_elr, unimpaired
-from neverlost.specs.lemmas.by_kind import FEW_WERE_STRUCK, at_once
-from neverlost.specs.lemmas.kraft_elr import ACKNOWLEDGED_IS_COMMITTED, NO_GAPS, WATERMARK_IS_COMMITTED, is_active, is_committed
-from neverlost.specs.lemmas.unimpaired import is_stale, knows_all, only_leaders_remember
+from neverlost.specs.lemmas.by_kind import at_once, few_were_struck
+from neverlost.specs.lemmas.kraft_elr import acknowledged_is_committed, is_active, is_committed, no_gaps, watermark_is_committed
+from neverlost.specs.lemmas.unimpaired import is_stale, knows_all
 
 
 def covers(configuration: Configuration) -> bool:
@@ -84,6 +84,11 @@ def is_joining(k: Any, s: Any, leader: int, member: int) -> Value:
     return k.all_of(asked, is_whole(k, s, member), k.not_(s.request_outdated))
 
 
+@as_lemma(
+    "a fenced ISR member is the only one, and there is no leader; with ELR none is fenced, or in the ELR too, and who "
+    "has a clean-shutdown file is down and fenced",
+    "fencing removes a broker from the ISR, without ELR unless it is the last; a controlled shutdown ends with both",
+)
 def registration(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
@@ -96,6 +101,11 @@ def registration(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "with ELR, who is down without a clean-shutdown file has lost data, and those that have, with the sound members, "
+    "are min.insync.replicas at least; without ELR the ISR is not empty",
+    "who leaves the ISR below the minimum enters the ELR, which only who has lost data leaves while it is needed",
+)
 def quorum_survives(k: Any, s: Any) -> list[Value]:
     if not s.sizes.elr:
         return [k.any_of(*s.isr)]
@@ -104,23 +114,40 @@ def quorum_survives(k: Any, s: Any) -> list[Value]:
     return [*marked, count(k, [k.any_of(is_sound(k, s, r), lost[r]) for r in everyone(s)]) >= minimum_isr(k, s)]
 
 
+@as_lemma(
+    "the ELR is empty while the ISR has min.insync.replicas members; where that is one it has one member at most",
+    "the controller clears it whenever the ISR is full, and an election from it makes an ISR of one",
+)
 def elr_below_minimum(k: Any, s: Any) -> list[Value]:
     if not s.sizes.elr:
         return []
-    return [*kraft_elr.elr_below_minimum(k, s), k.any_of(minimum_isr(k, s) > 1, count(k, list(s.elr)) <= 1)]
+    return [*kraft_elr.elr_below_minimum.conjuncts(k, s), k.any_of(minimum_isr(k, s) > 1, count(k, list(s.elr)) <= 1)]
 
 
+@as_lemma(
+    "the elected leader is in the ISR; once it applied its leadership it runs and leads; who is followed leads",
+    "an election takes members of the quorum only; who stops leading leaves its followers without a leader",
+)
 def one_leader(k: Any, s: Any) -> list[Value]:
-    _there_is_one, *found = unimpaired.one_leader(k, s)
+    _there_is_one, *found = unimpaired.one_leader.conjuncts(k, s)
     return found
 
 
+@as_lemma(
+    "the elected leader waits for every ISR member, and for the ELR too while it may commit",
+    "the ELR holds only what has left the ISR since that was full",
+)
 def leader_waits_for_quorum(k: Any, s: Any) -> list[Value]:
     if not s.sizes.elr:
-        return unimpaired.leader_waits_for_isr(k, s)
-    return kraft_elr.leader_waits_for_quorum(k, s)
+        return unimpaired.leader_waits_for_isr.conjuncts(k, s)
+    return kraft_elr.leader_waits_for_quorum.conjuncts(k, s)
 
 
+@as_lemma(
+    "as far as its fetches show, a sound member, or one about to join, agrees with the elected leader; a follower of "
+    "another leader has not been seen beyond the high watermark",
+    "a replica follows only this leader and truncates to what both logs share",
+)
 def fetches_still_true(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -136,6 +163,11 @@ def fetches_still_true(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "a replica that the controller may still admit has reached the high watermark and the epoch's start, and follows "
+    "the leader while it runs",
+    "the leader asks for it only then, and waits for it from then on",
+)
 def joining_has_caught_up(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -147,6 +179,10 @@ def joining_has_caught_up(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "every sound member has every committed record",
+    "a commit waits for all of them, and each that joins has reached what is committed",
+)
 def quorum_is_complete(k: Any, s: Any) -> list[Value]:
     return [
         implies(k, k.all_of(is_sound(k, s, r), is_committed(s, o)), s.log_record[r][o] == s.ghost_committed[o])
@@ -155,6 +191,10 @@ def quorum_is_complete(k: Any, s: Any) -> list[Value]:
     ]
 
 
+@as_lemma(
+    "what a stale leader may still commit is in the log of each sound member, unless that one follows it still",
+    "it waits for every member of its time, and who becomes leader, or joins one, no longer follows it",
+)
 def reach_of_stale_leaders(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -169,6 +209,10 @@ def reach_of_stale_leaders(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "what is committed, or may be by a stale leader, ends below the leader's high watermark or its epoch's start",
+    "a new leader has all of that in its log, whose end is its epoch's start",
+)
 def leader_knows_how_far(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
@@ -179,6 +223,10 @@ def leader_knows_how_far(k: Any, s: Any) -> list[Value]:
     return found
 
 
+@as_lemma(
+    "where a sound member follows a stale leader, that one's log has what is committed and what others may commit",
+    "the member has not followed a later leader, so no later one has committed without it",
+)
 def members_follow_complete_logs(k: Any, s: Any) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
@@ -196,85 +244,21 @@ THEORY = Theory(
     models=("kraft", "kraft-elr"),
     covers=covers,
     lemmas=(
-        NO_GAPS,
-        Lemma(
-            "registration",
-            "a fenced ISR member is the only one, and there is no leader; with ELR none is fenced, or in the ELR too, and who "
-            "has a clean-shutdown file is down and fenced",
-            "fencing removes a broker from the ISR, without ELR unless it is the last; a controlled shutdown ends with both",
-            registration,
-        ),
-        FEW_WERE_STRUCK,
-        Lemma(
-            "quorum-survives",
-            "with ELR, who is down without a clean-shutdown file has lost data, and those that have, with the sound members, "
-            "are min.insync.replicas at least; without ELR the ISR is not empty",
-            "who leaves the ISR below the minimum enters the ELR, which only who has lost data leaves while it is needed",
-            quorum_survives,
-        ),
-        Lemma(
-            "elr-below-minimum",
-            "the ELR is empty while the ISR has min.insync.replicas members; where that is one it has one member at most",
-            "the controller clears it whenever the ISR is full, and an election from it makes an ISR of one",
-            elr_below_minimum,
-        ),
-        Lemma(
-            "one-leader",
-            "the elected leader is in the ISR; once it applied its leadership it runs and leads; who is followed leads",
-            "an election takes members of the quorum only; who stops leading leaves its followers without a leader",
-            one_leader,
-        ),
-        Lemma(
-            "only-leaders-remember",
-            "who does not lead has no ISR, no request in flight and no fetch offsets",
-            "they are in the leader's memory, which a stop and a new leader epoch clear",
-            only_leaders_remember,
-        ),
-        Lemma(
-            "leader-waits-for-quorum",
-            "the elected leader waits for every ISR member, and for the ELR too while it may commit",
-            "the ELR holds only what has left the ISR since that was full",
-            leader_waits_for_quorum,
-        ),
-        Lemma(
-            "fetches-still-true",
-            "as far as its fetches show, a sound member, or one about to join, agrees with the elected leader; a follower of "
-            "another leader has not been seen beyond the high watermark",
-            "a replica follows only this leader and truncates to what both logs share",
-            fetches_still_true,
-        ),
-        Lemma(
-            "joining-has-caught-up",
-            "a replica that the controller may still admit has reached the high watermark and the epoch's start, and follows "
-            "the leader while it runs",
-            "the leader asks for it only then, and waits for it from then on",
-            joining_has_caught_up,
-        ),
-        Lemma(
-            "quorum-is-complete",
-            "every sound member has every committed record",
-            "a commit waits for all of them, and each that joins has reached what is committed",
-            quorum_is_complete,
-        ),
-        WATERMARK_IS_COMMITTED,
-        Lemma(
-            "reach-of-stale-leaders",
-            "what a stale leader may still commit is in the log of each sound member, unless that one follows it still",
-            "it waits for every member of its time, and who becomes leader, or joins one, no longer follows it",
-            reach_of_stale_leaders,
-        ),
-        Lemma(
-            "leader-knows-how-far",
-            "what is committed, or may be by a stale leader, ends below the leader's high watermark or its epoch's start",
-            "a new leader has all of that in its log, whose end is its epoch's start",
-            leader_knows_how_far,
-        ),
-        Lemma(
-            "members-follow-complete-logs",
-            "where a sound member follows a stale leader, that one's log has what is committed and what others may commit",
-            "the member has not followed a later leader, so no later one has committed without it",
-            members_follow_complete_logs,
-        ),
-        ACKNOWLEDGED_IS_COMMITTED,
+        no_gaps,
+        registration,
+        few_were_struck,
+        quorum_survives,
+        elr_below_minimum,
+        one_leader,
+        unimpaired.only_leaders_remember,
+        leader_waits_for_quorum,
+        fetches_still_true,
+        joining_has_caught_up,
+        quorum_is_complete,
+        watermark_is_committed,
+        reach_of_stale_leaders,
+        leader_knows_how_far,
+        members_follow_complete_logs,
+        acknowledged_is_committed,
     ),
 )

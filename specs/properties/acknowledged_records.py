@@ -7,9 +7,16 @@ from typing import Any
 from neverlost.model.kernel import Value, count, implies
 from neverlost.model.kraft.broker.log import holds_record, offsets
 from neverlost.model.kraft.state import ELECTED, everyone, minimum_isr
-from neverlost.specs.property import Property
+from neverlost.specs.property import as_property
 
 
+@as_property(
+    says="the current leader, once it has applied its leadership, has every acknowledged record",
+    failure="loses acknowledged records",
+    needs=("ghost_acked", "leader_knows", "log_record"),
+    violated_by="kraft",
+    source="kafka-scenarios P-ACK",
+)
 def acked_never_lost(k: Any, s: Any) -> Value:
     """Once the current leader has applied its leadership, its log holds every acknowledged record."""
     return k.all_of(
@@ -25,17 +32,13 @@ def acked_never_lost(k: Any, s: Any) -> Value:
     )
 
 
-ACKED_NEVER_LOST = Property(
-    name="acked-never-lost",
-    says="the current leader, once it has applied its leadership, has every acknowledged record",
-    failure="loses acknowledged records",
-    condition=acked_never_lost,
-    needs=("ghost_acked", "leader_knows", "log_record"),
+@as_property(
+    says="every acknowledged record is in the log of at least one replica, running or not",
+    failure="loses acknowledged records on every disk",
+    needs=("ghost_acked", "log_record"),
     violated_by="kraft",
-    source="kafka-scenarios P-ACK",
+    source="P-GLOBAL; NoCommittedRecordLostGlobally of the published specifications",
 )
-
-
 def no_global_loss(k: Any, s: Any) -> Value:
     """Dead brokers count: their disks may come back."""
     return k.all_of(
@@ -46,20 +49,13 @@ def no_global_loss(k: Any, s: Any) -> Value:
     )
 
 
-NO_GLOBAL_LOSS = Property(
-    name="no-global-loss",
-    says="every acknowledged record is in the log of at least one replica, running or not",
-    failure="loses acknowledged records on every disk",
-    condition=no_global_loss,
-    needs=(
-        "ghost_acked",
-        "log_record",
-    ),
+@as_property(
+    says="every acknowledged record is in the logs of min.insync.replicas replicas, running or not",
+    failure="has acknowledged records on too few disks",
+    needs=("ghost_acked", "log_record", "min_isr"),
     violated_by="kraft",
-    source="P-GLOBAL; NoCommittedRecordLostGlobally of the published specifications",
+    source="P-DUR; holds with acks=all until a copy is destroyed or a reassignment drops it",
 )
-
-
 def acked_on_min_isr(k: Any, s: Any) -> Value:
     """Disks of dead brokers count, and the minimum is at most the number of replicas.
 
@@ -77,17 +73,13 @@ def acked_on_min_isr(k: Any, s: Any) -> Value:
     )
 
 
-ACKED_ON_MIN_ISR = Property(
-    name="acked-on-min-isr",
-    says="every acknowledged record is in the logs of min.insync.replicas replicas, running or not",
-    failure="has acknowledged records on too few disks",
-    condition=acked_on_min_isr,
-    needs=("ghost_acked", "log_record", "min_isr"),
+@as_property(
+    says="every acknowledged record is below the current leader's high watermark",
+    failure="hides acknowledged records from readers",
+    needs=("ghost_acked", "high_watermark", "leader_knows", "log_record"),
     violated_by="kraft",
-    source="P-DUR; holds with acks=all until a copy is destroyed or a reassignment drops it",
+    source="read your own write (scenario acks-minisr-acked-invisible); holds with acks=all as long as leadership stays",
 )
-
-
 def acked_visible(k: Any, s: Any) -> Value:
     """Read your own write: each acknowledged record is below the current leader's high watermark."""
     return k.all_of(
@@ -108,17 +100,14 @@ def acked_visible(k: Any, s: Any) -> Value:
     )
 
 
-ACKED_VISIBLE = Property(
-    name="acked-visible",
-    says="every acknowledged record is below the current leader's high watermark",
-    failure="hides acknowledged records from readers",
-    condition=acked_visible,
-    needs=("ghost_acked", "high_watermark", "leader_knows", "log_record"),
+@as_property(
+    says="the log of the current leader, once it has applied its leadership, has no record twice",
+    failure="writes a record twice",
+    needs=("leader_knows", "log_record"),
     violated_by="kraft",
-    source="read your own write (scenario acks-minisr-acked-invisible); holds with acks=all as long as leadership stays",
+    source="P-DUP; KIP-98",
+    compares=("offset",),
 )
-
-
 def no_duplicates(k: Any, s: Any) -> Value:
     """Return a record that the producer sent again is appended once."""
     return k.all_of(
@@ -134,37 +123,28 @@ def no_duplicates(k: Any, s: Any) -> Value:
     )
 
 
-NO_DUPLICATES = Property(
-    name="no-duplicates",
-    says="the log of the current leader, once it has applied its leadership, has no record twice",
-    failure="writes a record twice",
-    condition=no_duplicates,
-    needs=(
-        "leader_knows",
-        "log_record",
-    ),
-    violated_by="kraft",
-    source="P-DUP; KIP-98",
-    compares=("offset",),
-)
+_never_lost, _once_each = acked_never_lost.condition, no_duplicates.condition
 
 
-def exactly_once(k: Any, s: Any) -> Value:
-    """Return what an acknowledgement promises with idempotence: the record is there, once."""
-    return k.all_of(acked_never_lost(k, s), no_duplicates(k, s))
-
-
-EXACTLY_ONCE = Property(
-    name="exactly-once",
+@as_property(
     says="the current leader, once it has applied its leadership, has every acknowledged record, and no record twice",
     failure="loses acknowledged records or writes a record twice",
-    condition=exactly_once,
     needs=("ghost_acked", "leader_knows", "log_record"),
     violated_by="kraft",
     source="P-ACK and P-DUP; KIP-98",
 )
+def exactly_once(k: Any, s: Any) -> Value:
+    """Return what an acknowledgement promises with idempotence: the record is there, once."""
+    return k.all_of(_never_lost(k, s), _once_each(k, s))
 
 
+@as_property(
+    says="every record below the committed offset of the consumer has been processed, or is in its hands",
+    failure="skips a record",
+    needs=("consumer_committed", "consumer_holds_record", "ghost_processed"),
+    violated_by="kraft",
+    source="P-PROC",
+)
 def at_least_once(k: Any, s: Any) -> Value:
     """Otherwise a consumer that continues after a crash skips a record for good."""
     return k.all_of(
@@ -179,32 +159,13 @@ def at_least_once(k: Any, s: Any) -> Value:
     )
 
 
-AT_LEAST_ONCE = Property(
-    name="at-least-once",
-    says="every record below the committed offset of the consumer has been processed, or is in its hands",
-    failure="skips a record",
-    condition=at_least_once,
-    needs=(
-        "consumer_committed",
-        "consumer_holds_record",
-        "ghost_processed",
-    ),
-    violated_by="kraft",
-    source="P-PROC",
-)
-
-
-def at_most_once(k: Any, s: Any) -> Value:
-    """Two stands for more than once."""
-    return k.all_of(*[s.ghost_processed[offset] <= 1 for offset in offsets(s)])
-
-
-AT_MOST_ONCE = Property(
-    name="at-most-once",
+@as_property(
     says="no record is processed more than once",
     failure="processes a record twice",
-    condition=at_most_once,
     needs=("ghost_processed",),
     violated_by="kraft",
     source="P-PROC",
 )
+def at_most_once(k: Any, s: Any) -> Value:
+    """Two stands for more than once."""
+    return k.all_of(*[s.ghost_processed[offset] <= 1 for offset in offsets(s)])

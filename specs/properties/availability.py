@@ -7,30 +7,30 @@ from typing import Any
 from neverlost.model.kernel import NO_REPLICA, Value, implies
 from neverlost.model.kraft.broker.availability import is_settled, is_writable
 from neverlost.model.kraft.state import everyone
-from neverlost.specs.property import AVAILABILITY, RECOVERY, Property
+from neverlost.specs.property import AVAILABILITY, RECOVERY, as_property
 
 
+@as_property(
+    says="in every state in which nothing is left to detect or to learn, the leader accepts the producer writes",
+    failure="stops accepting writes",
+    needs=("is_fenced", "leader_isr", "leader_knows"),
+    violated_by="kraft",
+    source="P-WAV",
+    kind=AVAILABILITY,
+)
 def stays_writable(k: Any, s: Any) -> Value:
     """While a failure is being detected or a leader is applying its leadership no Kafka accepts writes; that is not counted."""
     return implies(k, is_settled(k, s), is_writable(k, s))
 
 
-STAYS_WRITABLE = Property(
-    name="stays-writable",
-    says="in every state in which nothing is left to detect or to learn, the leader accepts the producer writes",
-    failure="stops accepting writes",
-    condition=stays_writable,
-    needs=(
-        "is_fenced",
-        "leader_isr",
-        "leader_knows",
-    ),
-    violated_by="kraft",
-    source="P-WAV",
-    kind=AVAILABILITY,
+@as_property(
+    says="from every reachable state, without a further fault, the leader can come to accept the producer's writes again",
+    failure="cannot accept writes again",
+    needs=("is_fenced", "leader_isr", "leader_knows"),
+    violated_by="kraft-elr",
+    source="P-RAV; a partition without a leader that only an operator can give it one",
+    kind=RECOVERY,
 )
-
-
 def recovers_writable(k: Any, s: Any) -> Value:
     """Dead brokers may start again at any time and what is fenced may be unfenced: neither takes a budget.
 
@@ -39,31 +39,15 @@ def recovers_writable(k: Any, s: Any) -> Value:
     return is_writable(k, s)
 
 
-RECOVERS_WRITABLE = Property(
-    name="recovers-writable",
-    says="from every reachable state, without a further fault, the leader can come to accept the producer's writes again",
-    failure="cannot accept writes again",
-    condition=recovers_writable,
-    needs=("is_fenced", "leader_isr", "leader_knows"),
-    violated_by="kraft-elr",
-    source="P-RAV; a partition without a leader that only an operator can give it one",
-    kind=RECOVERY,
-)
-
-
-def led_when_all_run(k: Any, s: Any) -> Value:
-    """Electing is part of the step that unfences the last broker, so no state in between is counted."""
-    back = k.all_of(*[k.all_of(s.is_running[each], k.not_(s.is_fenced[each])) for each in everyone(s)])
-    return implies(k, back, s.leader != NO_REPLICA)
-
-
-LED_WHEN_ALL_RUN = Property(
-    name="led-when-all-run",
+@as_property(
     says="when every broker runs and is registered, the partition has a leader",
     failure="stays without a leader",
-    condition=led_when_all_run,
     needs=("is_fenced", "is_running", "leader"),
     violated_by="kraft-elr",
     source="P-RAV for brokers that are back; ClearElrRecord empties what could be elected",
     kind=AVAILABILITY,
 )
+def led_when_all_run(k: Any, s: Any) -> Value:
+    """Electing is part of the step that unfences the last broker, so no state in between is counted."""
+    back = k.all_of(*[k.all_of(s.is_running[each], k.not_(s.is_fenced[each])) for each in everyone(s)])
+    return implies(k, back, s.leader != NO_REPLICA)

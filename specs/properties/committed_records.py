@@ -9,9 +9,16 @@ from neverlost.model.kernel import Value, implies
 from neverlost.model.kraft.broker.leader import leads
 from neverlost.model.kraft.broker.log import EMPTY, offsets
 from neverlost.model.kraft.state import ELECTED, everyone
-from neverlost.specs.property import Property
+from neverlost.specs.property import as_property
 
 
+@as_property(
+    says="a record that was below the high watermark of the leader of its time is in the log of every later leader",
+    failure="loses committed records",
+    needs=("ghost_committed", "leader_knows", "log_record"),
+    violated_by="kraft",
+    source="kafka-scenarios P-VIS",
+)
 def committed_never_lost(k: Any, s: Any) -> Value:
     """Once the current leader has applied its leadership, its log holds every committed record at its offset."""
     return k.all_of(
@@ -27,17 +34,12 @@ def committed_never_lost(k: Any, s: Any) -> Value:
     )
 
 
-COMMITTED_NEVER_LOST = Property(
-    name="committed-never-lost",
-    says="a record that was below the high watermark of the leader of its time is in the log of every later leader",
-    failure="loses committed records",
-    condition=committed_never_lost,
-    needs=("ghost_committed", "leader_knows", "log_record"),
+@as_property(
+    says="the elected leader, if it is running, has every committed record at its offset",
+    needs=("ghost_committed", "is_running", "leader", "log_record"),
     violated_by="kraft",
-    source="kafka-scenarios P-VIS",
+    source="LeaderCompleteness of the published specifications",
 )
-
-
 def leader_completeness(k: Any, s: Any) -> Value:
     """Stronger than committed-never-lost: it does not wait until the leader has applied its leadership."""
     return k.all_of(
@@ -53,21 +55,12 @@ def leader_completeness(k: Any, s: Any) -> Value:
     )
 
 
-LEADER_COMPLETENESS = Property(
-    name="leader-completeness",
-    says="the elected leader, if it is running, has every committed record at its offset",
-    condition=leader_completeness,
-    needs=(
-        "ghost_committed",
-        "is_running",
-        "leader",
-        "log_record",
-    ),
+@as_property(
+    says="every electable replica that is running and registered has every committed record at its offset",
+    needs=("ghost_committed", "is_fenced", "isr", "log_record"),
     violated_by="kraft",
-    source="LeaderCompleteness of the published specifications",
+    source="P-CAND; LeaderCandidateCompleteness of the published specifications",
 )
-
-
 def candidate_completeness(k: Any, s: Any) -> Value:
     """Electable: a replica in the ISR, or in the ELR while the ISR is empty."""
 
@@ -95,21 +88,14 @@ def candidate_completeness(k: Any, s: Any) -> Value:
     )
 
 
-CANDIDATE_COMPLETENESS = Property(
-    name="candidate-completeness",
-    says="every electable replica that is running and registered has every committed record at its offset",
-    condition=candidate_completeness,
-    needs=(
-        "ghost_committed",
-        "is_fenced",
-        "isr",
-        "log_record",
-    ),
-    violated_by="kraft",
-    source="P-CAND; LeaderCandidateCompleteness of the published specifications",
+@as_property(
+    says="two replicas agree at every offset below both high watermarks",
+    failure="lets logs differ below the high watermark",
+    needs=("high_watermark", "log_record"),
+    violated_by="truncate-to-hw",
+    source="kafka-scenarios P-LOG",
+    compares=("record", "replica"),
 )
-
-
 def log_matching(k: Any, s: Any) -> Value:
     """Source: kafka-scenarios P-LOG."""
     everyone = range(s.sizes.replica)
@@ -128,18 +114,13 @@ def log_matching(k: Any, s: Any) -> Value:
     )
 
 
-LOG_MATCHING = Property(
-    name="log-matching",
-    says="two replicas agree at every offset below both high watermarks",
-    failure="lets logs differ below the high watermark",
-    condition=log_matching,
-    needs=("high_watermark", "log_record"),
-    violated_by="truncate-to-hw",
-    source="kafka-scenarios P-LOG",
+@as_property(
+    says="two replicas never have different records at one offset, not even above the high watermark",
+    needs=("is_running", "log_record"),
+    violated_by="kraft",
+    source="a common claim; true below the high watermark only (log-matching)",
     compares=("record", "replica"),
 )
-
-
 def logs_identical(k: Any, s: Any) -> Value:
     """Logs may differ in length only."""
     return k.all_of(
@@ -157,17 +138,14 @@ def logs_identical(k: Any, s: Any) -> Value:
     )
 
 
-LOGS_IDENTICAL = Property(
-    name="logs-identical",
-    says="two replicas never have different records at one offset, not even above the high watermark",
-    condition=logs_identical,
-    needs=("is_running", "log_record"),
+@as_property(
+    says="a consumer that reads an offset again, from any broker that believes it is leader, gets the same record",
+    failure="shows readers another record at the same offset",
+    needs=("follows", "ghost_committed", "high_watermark", "log_record"),
     violated_by="kraft",
-    source="a common claim; true below the high watermark only (log-matching)",
-    compares=("record", "replica"),
+    source="P-VIS; ConsistentRead of the published specifications",
+    compares=("record",),
 )
-
-
 def read_stability(k: Any, s: Any) -> Value:
     """Below the high watermark every leader serves what was served first at that offset."""
     return k.all_of(
@@ -183,23 +161,12 @@ def read_stability(k: Any, s: Any) -> Value:
     )
 
 
-READ_STABILITY = Property(
-    name="read-stability",
-    says="a consumer that reads an offset again, from any broker that believes it is leader, gets the same record",
-    failure="shows readers another record at the same offset",
-    condition=read_stability,
-    needs=(
-        "follows",
-        "ghost_committed",
-        "high_watermark",
-        "log_record",
-    ),
+@as_property(
+    says="the current leader, once it has applied its leadership, has no lower high watermark than an earlier leader has shown",
+    needs=("ghost_committed", "high_watermark", "leader_knows"),
     violated_by="kraft",
-    source="P-VIS; ConsistentRead of the published specifications",
-    compares=("record",),
+    source="P-LHW, KIP-207: known not to hold at a new leader; ListOffsets waits for it since 2.2",
 )
-
-
 def hw_monotonic(k: Any, s: Any) -> Value:
     """Return a new leader starts with the high watermark that it had as a follower."""
     return k.all_of(
@@ -215,45 +182,23 @@ def hw_monotonic(k: Any, s: Any) -> Value:
     )
 
 
-HW_MONOTONIC = Property(
-    name="hw-monotonic",
-    says="the current leader, once it has applied its leadership, has no lower high watermark than an earlier leader has shown",
-    condition=hw_monotonic,
-    needs=(
-        "ghost_committed",
-        "high_watermark",
-        "leader_knows",
-    ),
-    violated_by="kraft",
-    source="P-LHW, KIP-207: known not to hold at a new leader; ListOffsets waits for it since 2.2",
+@as_property(
+    says="every member of the quorum's ISR has any presumed leader's log up to its high watermark",
+    needs=("leader", "high_watermark", "quorum_isr", "log_end_offset", "log_record", "log_epoch"),
+    violated_by="truncate-to-hw",
+    source="KafkaReplication.tla StrongIsr",
 )
-
-
 def strong_isr(k: Any, s: Any) -> Value:
     """Source: KafkaReplication.tla, StrongIsr."""
     return members_have_committed_log(k, s, lambda leader, member: s.quorum_isr[member])
 
 
-STRONG_ISR = Property(
-    name="strong-isr",
-    says="every member of the quorum's ISR has any presumed leader's log up to its high watermark",
-    condition=strong_isr,
-    needs=("leader", "high_watermark", "quorum_isr", "log_end_offset", "log_record", "log_epoch"),
-    violated_by="truncate-to-hw",
-    source="KafkaReplication.tla StrongIsr",
-)
-
-
-def weak_isr(k: Any, s: Any) -> Value:
-    """Source: KafkaReplication.tla, WeakIsr."""
-    return members_have_committed_log(k, s, lambda leader, member: s.isr[leader][member])
-
-
-WEAK_ISR = Property(
-    name="weak-isr",
+@as_property(
     says="every member of a presumed leader's ISR has the leader's log up to its high watermark",
-    condition=weak_isr,
     needs=("leader", "high_watermark", "isr", "log_end_offset", "log_record", "log_epoch"),
     violated_by="truncate-to-hw",
     source="KafkaReplication.tla WeakIsr",
 )
+def weak_isr(k: Any, s: Any) -> Value:
+    """Source: KafkaReplication.tla, WeakIsr."""
+    return members_have_committed_log(k, s, lambda leader, member: s.isr[leader][member])

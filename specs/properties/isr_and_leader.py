@@ -8,9 +8,16 @@ from neverlost.model.kernel import NO_REPLICA, Value, count, implies
 from neverlost.model.kraft.broker.high_watermark import is_waited_for
 from neverlost.model.kraft.broker.leader import is_answered, leads
 from neverlost.model.kraft.state import ELECTED, UP_TO_DATE, everyone, minimum_isr
-from neverlost.specs.property import Property
+from neverlost.specs.property import as_property
 
 
+@as_property(
+    says="the maximal ISR of the current leader contains the ISR that the controller elects from",
+    needs=("isr", "leader_isr", "leader_knows", "pending"),
+    violated_by="kraft-pending-isr-kept",
+    source="P-QSUP, KIP-497; ReplicationQuorumSuperset of the published specifications",
+    compares=("replica",),
+)
 def isr_superset(k: Any, s: Any) -> Value:
     """Else a record could be committed that an electable replica does not have."""
     return k.all_of(
@@ -27,28 +34,19 @@ def isr_superset(k: Any, s: Any) -> Value:
     )
 
 
-ISR_SUPERSET = Property(
-    name="isr-superset",
-    says="the maximal ISR of the current leader contains the ISR that the controller elects from",
-    condition=isr_superset,
-    needs=(
-        "isr",
-        "leader_isr",
-        "leader_knows",
-        "pending",
-    ),
-    violated_by="kraft-pending-isr-kept",
-    source="P-QSUP, KIP-497; ReplicationQuorumSuperset of the published specifications",
-    compares=("replica",),
-)
-
-
 def knows_newest_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
     """Return True if a follower is in the leader's epoch; where fetches are fenced, being answered says so."""
     answered = is_answered(k, s, follower, leader)
     return answered if s.sizes.fenced_fetch else k.all_of(answered, k.not_(s.is_stale[follower]))
 
 
+@as_property(
+    says="a member of the current leader's ISR that follows it agrees with it at every offset below both high watermarks",
+    needs=("follows", "high_watermark", "leader_isr", "leader_knows", "log_record"),
+    violated_by="kraft",
+    source="KIP-101 scenario 2, KIP-279; WeakIsr of the public TLA+ modules, for brokers with memory and restarts",
+    compares=("record", "replica"),
+)
 def isr_matches_leader(k: Any, s: Any) -> Value:
     """Unlike log-matching it does not count brokers that do not yet know the current leader and have yet to truncate."""
     return k.all_of(
@@ -73,32 +71,23 @@ def isr_matches_leader(k: Any, s: Any) -> Value:
     )
 
 
-ISR_MATCHES_LEADER = Property(
-    name="isr-matches-leader",
-    says="a member of the current leader's ISR that follows it agrees with it at every offset below both high watermarks",
-    condition=isr_matches_leader,
-    needs=("follows", "high_watermark", "leader_isr", "leader_knows", "log_record"),
+@as_property(
+    says="the ISR has at least min.insync.replicas members",
+    needs=("isr", "min_isr"),
     violated_by="kraft",
-    source="KIP-101 scenario 2, KIP-279; WeakIsr of the public TLA+ modules, for brokers with memory and restarts",
-    compares=("record", "replica"),
+    source="a common claim; min.insync.replicas bounds which writes are accepted and, since 3.7, the high watermark",
 )
-
-
 def isr_at_least_minimum(k: Any, s: Any) -> Value:
     """Return the setting bounds what is accepted, not the ISR."""
     return count(k, list(s.isr)) >= s.min_isr
 
 
-ISR_AT_LEAST_MINIMUM = Property(
-    name="isr-at-least-minimum",
-    says="the ISR has at least min.insync.replicas members",
-    condition=isr_at_least_minimum,
-    needs=("isr", "min_isr"),
-    violated_by="kraft",
-    source="a common claim; min.insync.replicas bounds which writes are accepted and, since 3.7, the high watermark",
+@as_property(
+    says="with ISR and ELR empty the controller remembers min.insync.replicas replicas to recover from",
+    needs=("elr", "isr", "last_known_leader"),
+    violated_by="kraft-elr",
+    source="KIP-966; MinIsrRecoveryQuorum of Vanlightly kip-966 specification",
 )
-
-
 def min_isr_recovery_quorum(k: Any, s: Any) -> Value:
     """Kafka remembers one, the last known leader, so this holds with min.insync.replicas=1 only."""
     empty = k.not_(k.any_of(*s.isr, *s.elr))
@@ -106,20 +95,12 @@ def min_isr_recovery_quorum(k: Any, s: Any) -> Value:
     return implies(k, empty, remembered >= minimum_isr(k, s))
 
 
-MIN_ISR_RECOVERY_QUORUM = Property(
-    name="min-isr-recovery-quorum",
-    says="with ISR and ELR empty the controller remembers min.insync.replicas replicas to recover from",
-    condition=min_isr_recovery_quorum,
-    needs=(
-        "elr",
-        "isr",
-        "last_known_leader",
-    ),
-    violated_by="kraft-elr",
-    source="KIP-966; MinIsrRecoveryQuorum of Vanlightly kip-966 specification",
+@as_property(
+    says="brokers in one leader epoch agree on one leader, and that one leads",
+    needs=("follows", "leader_knows"),
+    violated_by="kraft-broker_follow-leadership is applied",
+    source="KIP-101; LeaderAndIsr requests carry one leader for each leader epoch",
 )
-
-
 def single_leader_per_epoch(k: Any, s: Any) -> Value:
     """Return the current leader that has applied its leadership leads, and no broker leads in an epoch of another.
 
@@ -138,13 +119,3 @@ def single_leader_per_epoch(k: Any, s: Any) -> Value:
             for leader in everyone(s)
         ],
     )
-
-
-SINGLE_LEADER_PER_EPOCH = Property(
-    name="single-leader-per-epoch",
-    says="brokers in one leader epoch agree on one leader, and that one leads",
-    condition=single_leader_per_epoch,
-    needs=("follows", "leader_knows"),
-    violated_by="kraft-broker_follow-leadership is applied",
-    source="KIP-101; LeaderAndIsr requests carry one leader for each leader epoch",
-)

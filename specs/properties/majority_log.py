@@ -6,55 +6,43 @@ from typing import Any
 
 from neverlost.model.kernel import Value, implies
 from neverlost.model.majority.availability import is_led, is_settled, is_writable
-from neverlost.specs.property import AVAILABILITY, RECOVERY, Property
+from neverlost.specs.property import AVAILABILITY, RECOVERY, as_property
 
 
-def quorum_stays_writable(k: Any, s: Any) -> Value:
-    """An election that is possible and has not happened yet is not counted."""
-    return implies(k, is_settled(k, s), is_writable(k, s))
-
-
-QUORUM_STAYS_WRITABLE = Property(
-    name="quorum-stays-writable",
+@as_property(
     says="whenever its brokers have reacted to what happened, a majority log accepts writes",
     failure="stops accepting writes",
-    condition=quorum_stays_writable,
     needs=("follows", "leader_knows", "newest_term"),
     violated_by="majority",
     source="Raft 5.4.3; P-WAV for an ISR",
     kind=AVAILABILITY,
 )
+def quorum_stays_writable(k: Any, s: Any) -> Value:
+    """An election that is possible and has not happened yet is not counted."""
+    return implies(k, is_settled(k, s), is_writable(k, s))
 
 
-def quorum_stays_readable(k: Any, s: Any) -> Value:
-    """Return a leader without a majority goes on answering reads of what is committed; once it stops, none takes its place."""
-    return implies(k, is_settled(k, s), is_led(k, s))
-
-
-QUORUM_STAYS_READABLE = Property(
-    name="quorum-stays-readable",
+@as_property(
     says="whenever its brokers have reacted to what happened, a majority log has a leader that answers reads",
     failure="stops answering reads",
-    condition=quorum_stays_readable,
     needs=("follows", "leader_knows", "newest_term"),
     violated_by="majority",
     source="Raft 8; consumers read from the leader, which asks no other",
     kind=AVAILABILITY,
 )
+def quorum_stays_readable(k: Any, s: Any) -> Value:
+    """Return a leader without a majority goes on answering reads of what is committed; once it stops, none takes its place."""
+    return implies(k, is_settled(k, s), is_led(k, s))
 
 
-def quorum_recovers_writable(k: Any, s: Any) -> Value:
-    """Dead brokers may start again at any time: that takes no budget."""
-    return is_writable(k, s)
-
-
-QUORUM_RECOVERS_WRITABLE = Property(
-    name="quorum-recovers-writable",
+@as_property(
     says="from every reachable state, without a further fault, a majority log can come to accept writes again",
     failure="cannot accept writes again",
-    condition=quorum_recovers_writable,
     needs=("follows", "leader_knows", "newest_term"),
     violated_by="majority",
     source="Raft 5.4.3; P-RAV for an ISR",
     kind=RECOVERY,
 )
+def quorum_recovers_writable(k: Any, s: Any) -> Value:
+    """Dead brokers may start again at any time: that takes no budget."""
+    return is_writable(k, s)

@@ -10,9 +10,17 @@ from neverlost.model.quorum.log import holds_readable
 from neverlost.model.quorum.membership import is_majority
 from neverlost.model.quorum.partition import copies, leader_by
 from neverlost.model.quorum.roles import is_leader
-from neverlost.specs.property import Property
+from neverlost.specs.property import as_property
 
 
+@as_property(
+    says="no voter's vote is counted by two candidates of one epoch",
+    failure="counts a vote twice",
+    needs=("epoch", "has_vote", "is_running"),
+    violated_by="kraft-quorum",
+    source="Raft 5.2; KIP-595, Vote",
+    compares=("replica",),
+)
 def votes_once_per_epoch(k: Any, s: Any) -> Value:
     """A voter that has lost its directory does not know that it has voted: without directory ids it may vote again."""
     voters = range(s.sizes.replica)
@@ -30,18 +38,14 @@ def votes_once_per_epoch(k: Any, s: Any) -> Value:
     )
 
 
-VOTES_ONCE_PER_EPOCH = Property(
-    name="votes-once-per-epoch",
-    says="no voter's vote is counted by two candidates of one epoch",
-    failure="counts a vote twice",
-    condition=votes_once_per_epoch,
-    needs=("epoch", "has_vote", "is_running"),
+@as_property(
+    says="no two voters of a quorum lead in one epoch",
+    failure="has two leaders in one epoch",
+    needs=("epoch", "role"),
     violated_by="kraft-quorum",
-    source="Raft 5.2; KIP-595, Vote",
+    source="NeverTwoLeadersInSameEpoch of KRaft.tla; Raft 5.2, election safety",
     compares=("replica",),
 )
-
-
 def one_leader_per_epoch(k: Any, s: Any) -> Value:
     """Source: NeverTwoLeadersInSameEpoch of KRaft.tla."""
     voters = range(s.sizes.replica)
@@ -58,18 +62,14 @@ def one_leader_per_epoch(k: Any, s: Any) -> Value:
     )
 
 
-ONE_LEADER_PER_EPOCH = Property(
-    name="one-leader-per-epoch",
-    says="no two voters of a quorum lead in one epoch",
-    failure="has two leaders in one epoch",
-    condition=one_leader_per_epoch,
-    needs=("epoch", "role"),
+@as_property(
+    says="whatever a leader of the newest epoch has committed is on a majority of its voters",
+    failure="commits what no majority has",
+    needs=("epoch", "fetch_offset", "has_vote", "high_watermark", "log_record", "role"),
     violated_by="kraft-quorum",
-    source="NeverTwoLeadersInSameEpoch of KRaft.tla; Raft 5.2, election safety",
+    source="CommittedEntriesReachMajority of KRaft.tla; Raft 5.3",
     compares=("replica",),
 )
-
-
 def quorum_commits_on_majority(k: Any, s: Any) -> Value:
     """Voters that stand still count; what a lost directory took with it is missing here before any leader lacks it."""
     voters = range(s.sizes.replica)
@@ -91,18 +91,13 @@ def quorum_commits_on_majority(k: Any, s: Any) -> Value:
     )
 
 
-QUORUM_COMMITS_ON_MAJORITY = Property(
-    name="quorum-commits-on-majority",
-    says="whatever a leader of the newest epoch has committed is on a majority of its voters",
-    failure="commits what no majority has",
-    condition=quorum_commits_on_majority,
-    needs=("epoch", "fetch_offset", "has_vote", "high_watermark", "log_record", "role"),
+@as_property(
+    says="no leader of the newest epoch lacks an acknowledged record of the quorum's log",
+    failure="loses acknowledged metadata",
+    needs=("epoch", "ghost_acked", "log_record", "role"),
     violated_by="kraft-quorum",
-    source="CommittedEntriesReachMajority of KRaft.tla; Raft 5.3",
-    compares=("replica",),
+    source="LeaderHasAllAckedValues of KRaft.tla and PullRaft.tla; Raft 5.4, leader completeness",
 )
-
-
 def quorum_keeps_acked(k: Any, s: Any) -> Value:
     """A leader is of the newest epoch when no voter, running or not, knows of a newer one."""
     voters = range(s.sizes.replica)
@@ -119,30 +114,15 @@ def quorum_keeps_acked(k: Any, s: Any) -> Value:
     )
 
 
-QUORUM_KEEPS_ACKED = Property(
-    name="quorum-keeps-acked",
-    says="no leader of the newest epoch lacks an acknowledged record of the quorum's log",
-    failure="loses acknowledged metadata",
-    condition=quorum_keeps_acked,
-    needs=("epoch", "ghost_acked", "log_record", "role"),
-    violated_by="kraft-quorum",
-    source="LeaderHasAllAckedValues of KRaft.tla and PullRaft.tla; Raft 5.4, leader completeness",
+@as_property(
+    says="the leader of which brokers have learned has the acknowledged record, whatever became of the metadata",
+    failure="loses acknowledged data by losing metadata",
+    needs=("decided_isr", "has_data", "learned"),
+    violated_by="kraft-composed",
+    source="the one controller that the partition models rely on",
 )
-
-
 def data_outlives_metadata(k: Any, s: Any) -> Value:
     """Return a leader without an acknowledged record makes all other copies truncate it."""
     return k.all_of(
         *[implies(k, k.all_of(s.ghost_data_acked, leader_by(k, s, s.learned, copy)), s.has_data[copy]) for copy in copies(s)]
     )
-
-
-DATA_OUTLIVES_METADATA = Property(
-    name="data-outlives-metadata",
-    says="the leader of which brokers have learned has the acknowledged record, whatever became of the metadata",
-    failure="loses acknowledged data by losing metadata",
-    condition=data_outlives_metadata,
-    needs=("decided_isr", "has_data", "learned"),
-    violated_by="kraft-composed",
-    source="the one controller that the partition models rely on",
-)

@@ -12,22 +12,18 @@ from neverlost.model.kraft.controller.leader_election import Electorate, electab
 from neverlost.model.kraft.controller.partition_change import assignment_of, unfenced
 from neverlost.model.kraft.state import ELECTED, everyone, is_isr_big_enough, others
 from neverlost.model.quorum.roles import is_leader
-from neverlost.specs.property import AVAILABILITY, Property
+from neverlost.specs.property import AVAILABILITY, as_property
 
 
-def leader_is_in_isr(k: Any, s: Any) -> Value:
-    """Also while the leader is down and nobody has noticed."""
-    return k.all_of(*[implies(k, s.leader == each, s.isr[each]) for each in everyone(s)])
-
-
-LEADER_IN_ISR = Property(
-    name="leader-in-isr",
+@as_property(
     says="the leader that the controller names is in the ISR",
-    condition=leader_is_in_isr,
     needs=("is_fenced", "isr", "leader"),
     violated_by="kraft-controller_fence_dead-the leader stays",
     source="a common claim; by construction: a leader from outside the ISR is alone in it from then on",
 )
+def leader_in_isr(k: Any, s: Any) -> Value:
+    """Also while the leader is down and nobody has noticed."""
+    return k.all_of(*[implies(k, s.leader == each, s.isr[each]) for each in everyone(s)])
 
 
 def who_is_electable(k: Any, s: Any) -> list[Value]:
@@ -37,22 +33,24 @@ def who_is_electable(k: Any, s: Any) -> list[Value]:
     return electable(k, s, Electorate(list(s.isr), elr, active, assignment_of(s).replicas, True, s.unclean_election))
 
 
-def only_isr_is_electable(k: Any, s: Any) -> Value:
-    """Nothing about logs: who may be elected, not who should be."""
-    return k.all_of(*[implies(k, may, s.isr[each]) for each, may in enumerate(who_is_electable(k, s))])
-
-
-ONLY_ISR_ELECTABLE = Property(
-    name="only-isr-electable",
+@as_property(
     says="whoever an election could elect now is in the ISR: the elected leader was eligible",
-    condition=only_isr_is_electable,
     needs=("is_fenced", "is_running", "isr", "leader_knows", "unclean_election"),
     violated_by="kraft-elr",
     source="a common claim; not with unclean election, nor with the ELR and the last known leader (KIP-966)",
 )
+def only_isr_electable(k: Any, s: Any) -> Value:
+    """Nothing about logs: who may be elected, not who should be."""
+    return k.all_of(*[implies(k, may, s.isr[each]) for each, may in enumerate(who_is_electable(k, s))])
 
 
-def isr_is_electable(k: Any, s: Any) -> Value:
+@as_property(
+    says="every member of the ISR that runs and is not fenced could be elected now",
+    needs=("is_fenced", "is_running", "isr", "leader_knows", "unclean_election"),
+    violated_by="kraft-complete_reassignment",
+    source="a common claim; by construction: the controller asks for nothing but membership, whatever the logs have",
+)
+def isr_electable(k: Any, s: Any) -> Value:
     """A member that is down or fenced is none that can lead."""
     return k.all_of(
         *[
@@ -62,16 +60,13 @@ def isr_is_electable(k: Any, s: Any) -> Value:
     )
 
 
-ISR_ELECTABLE = Property(
-    name="isr-electable",
-    says="every member of the ISR that runs and is not fenced could be elected now",
-    condition=isr_is_electable,
-    needs=("is_fenced", "is_running", "isr", "leader_knows", "unclean_election"),
-    violated_by="kraft-complete_reassignment",
-    source="a common claim; by construction: the controller asks for nothing but membership, whatever the logs have",
+@as_property(
+    says="no running member of the ISR has a longer log than a leader that was just elected",
+    needs=("isr", "is_running", "leader", "leader_knows", "log_record"),
+    violated_by="kraft",
+    source="a common claim; Kafka elects the first in assignment order, whatever the logs have",
+    compares=("replica",),
 )
-
-
 def elected_has_longest_log(k: Any, s: Any) -> Value:
     """Until the elected leader has applied its leadership; ask it with faults that end the old leader's process."""
     return k.all_of(
@@ -89,17 +84,12 @@ def elected_has_longest_log(k: Any, s: Any) -> Value:
     )
 
 
-ELECTED_HAS_LONGEST_LOG = Property(
-    name="elected-has-longest-log",
-    says="no running member of the ISR has a longer log than a leader that was just elected",
-    condition=elected_has_longest_log,
-    needs=("isr", "is_running", "leader", "leader_knows", "log_record"),
+@as_property(
+    says="a leader that accepts writes knows of an ISR of min.insync.replicas members",
+    needs=("follows", "leader_isr"),
     violated_by="kraft",
-    source="a common claim; Kafka elects the first in assignment order, whatever the logs have",
-    compares=("replica",),
+    source="a common claim; with acks=all: acks 0 and 1 are never refused",
 )
-
-
 def accepts_at_minimum_isr(k: Any, s: Any) -> Value:
     """By the ISR that the leader knows, which is all that it can go by."""
     return k.all_of(
@@ -114,16 +104,13 @@ def accepts_at_minimum_isr(k: Any, s: Any) -> Value:
     )
 
 
-ACCEPTS_AT_MINIMUM_ISR = Property(
-    name="accepts-at-minimum-isr",
-    says="a leader that accepts writes knows of an ISR of min.insync.replicas members",
-    condition=accepts_at_minimum_isr,
-    needs=("follows", "leader_isr"),
+@as_property(
+    says="every member of the ISR has every acknowledged record",
+    failure="has acknowledged records that a member of the ISR lacks",
+    needs=("ghost_acked", "is_fenced", "isr", "leader", "log_record"),
     violated_by="kraft",
-    source="a common claim; with acks=all: acks 0 and 1 are never refused",
+    source="a common claim about acks=all; with acks=all it holds until a leader counts copies that are gone",
 )
-
-
 def acked_on_whole_isr(k: Any, s: Any) -> Value:
     """Ask it without faults that lose data: those destroy copies by definition."""
     return k.all_of(
@@ -137,35 +124,27 @@ def acked_on_whole_isr(k: Any, s: Any) -> Value:
     )
 
 
-ACKED_ON_WHOLE_ISR = Property(
-    name="acked-on-whole-isr",
-    says="every member of the ISR has every acknowledged record",
-    failure="has acknowledged records that a member of the ISR lacks",
-    condition=acked_on_whole_isr,
-    needs=("ghost_acked", "is_fenced", "isr", "leader", "log_record"),
+@as_property(
+    says="in every state in which nothing is left to detect or to learn, a leader runs that serves consumers",
+    failure="stops serving consumers",
+    needs=("is_fenced", "leader_knows"),
     violated_by="kraft",
-    source="a common claim about acks=all; with acks=all it holds until a leader counts copies that are gone",
+    source="a common claim; consumers fetch from leaders in the models",
+    kind=AVAILABILITY,
 )
-
-
 def stays_readable(k: Any, s: Any) -> Value:
     """While a failure is being detected no Kafka answers reads either; that is not counted."""
     serves = [k.all_of(s.leader == each, s.leader_knows != ELECTED, s.is_running[each]) for each in everyone(s)]
     return implies(k, is_settled(k, s), k.any_of(*serves))
 
 
-STAYS_READABLE = Property(
-    name="stays-readable",
-    says="in every state in which nothing is left to detect or to learn, a leader runs that serves consumers",
-    failure="stops serving consumers",
-    condition=stays_readable,
-    needs=("is_fenced", "leader_knows"),
-    violated_by="kraft",
-    source="a common claim; consumers fetch from leaders in the models",
-    kind=AVAILABILITY,
+@as_property(
+    says="no two voters of a quorum lead at once, not even in different epochs",
+    needs=("epoch", "role", "voted_for"),
+    violated_by="kraft-quorum",
+    source="a common claim; a controller that is cut off leads on until it hears of its successor",
+    compares=("replica",),
 )
-
-
 def one_controller_at_a_time(k: Any, s: Any) -> Value:
     """Two voters may lead in two epochs: the older one commits nothing more."""
     voters = range(s.sizes.replica)
@@ -173,18 +152,14 @@ def one_controller_at_a_time(k: Any, s: Any) -> Value:
     return k.not_(k.any_of(False, *both))
 
 
-ONE_CONTROLLER_AT_A_TIME = Property(
-    name="one-controller-at-a-time",
-    says="no two voters of a quorum lead at once, not even in different epochs",
-    condition=one_controller_at_a_time,
-    needs=("epoch", "role", "voted_for"),
+@as_property(
+    says="no voter leads in a later epoch while one that has led is down",
+    needs=("epoch", "is_running", "leader", "role", "voted_for"),
     violated_by="kraft-quorum",
-    source="a common claim; a controller that is cut off leads on until it hears of its successor",
+    source="the opposite of a common claim: another controller takes over",
     compares=("replica",),
 )
-
-
-def controller_is_not_replaced(k: Any, s: Any) -> Value:
+def controller_not_replaced(k: Any, s: Any) -> Value:
     """What breaks it is a fail-over: the counterexample is the sentence's witness."""
     voters = range(s.sizes.replica)
     taken = [
@@ -194,14 +169,3 @@ def controller_is_not_replaced(k: Any, s: Any) -> Value:
         if one != other
     ]
     return k.not_(k.any_of(False, *taken))
-
-
-CONTROLLER_NOT_REPLACED = Property(
-    name="controller-not-replaced",
-    says="no voter leads in a later epoch while one that has led is down",
-    condition=controller_is_not_replaced,
-    needs=("epoch", "is_running", "leader", "role", "voted_for"),
-    violated_by="kraft-quorum",
-    source="the opposite of a common claim: another controller takes over",
-    compares=("replica",),
-)

@@ -19,9 +19,16 @@ from neverlost.model.transactions.state import (
     partitions,
 )
 from neverlost.model.transactions.visible import effects_seen, has_effect, is_seen_somewhere, is_there, is_visible
-from neverlost.specs.property import RECOVERY, Property
+from neverlost.specs.property import RECOVERY, as_property
 
 
+@as_property(
+    says="where one record of a transaction can be read, each of its records can be, or will be when its marker comes",
+    failure="shows a part of a transaction",
+    needs=("undecided", "committed", "reads_uncommitted"),
+    violated_by="transactions-3.5",
+    source="KIP-98, atomicity across partitions",
+)
 def atomic_visibility(k: Any, s: Any) -> Value:
     """Markers reach partitions one by one, so a record that is undecided counts: it will be seen with its marker."""
     return k.all_of(
@@ -35,17 +42,13 @@ def atomic_visibility(k: Any, s: Any) -> Value:
     )
 
 
-ATOMIC_VISIBILITY = Property(
-    name="atomic-visibility",
-    says="where one record of a transaction can be read, each of its records can be, or will be when its marker comes",
-    failure="shows a part of a transaction",
-    condition=atomic_visibility,
-    needs=("undecided", "committed", "reads_uncommitted"),
+@as_property(
+    says="a record that can be read is of a transaction whose producer has asked to commit it",
+    failure="shows records of a transaction that was aborted or is still open",
+    needs=("asked", "ghost_answered", "committed"),
     violated_by="transactions-3.5",
-    source="KIP-98, atomicity across partitions",
+    source="KIP-98, read_committed",
 )
-
-
 def no_commit_after_abort(k: Any, s: Any) -> Value:
     """By what the application asked for and was answered, not by what the coordinator believes to have decided."""
     return k.all_of(
@@ -57,33 +60,25 @@ def no_commit_after_abort(k: Any, s: Any) -> Value:
     )
 
 
-NO_COMMIT_AFTER_ABORT = Property(
-    name="no-commit-after-abort",
-    says="a record that can be read is of a transaction whose producer has asked to commit it",
-    failure="shows records of a transaction that was aborted or is still open",
-    condition=no_commit_after_abort,
-    needs=("asked", "ghost_answered", "committed"),
+@as_property(
+    says="the result of an input record can be read at most once in each output partition",
+    failure="shows the result of an input record twice",
+    needs=("input", "committed", "reads_uncommitted"),
     violated_by="transactions-3.5",
-    source="KIP-98, read_committed",
+    source="KIP-98, KIP-129: exactly once",
 )
-
-
 def no_duplicate_effect(k: Any, s: Any) -> Value:
     """Per input record and output partition, over all transactions that have processed it."""
     return k.all_of(*[effects_seen(k, s, number, each) <= 1 for number in attempts(s) for each in outputs(s)])
 
 
-NO_DUPLICATE_EFFECT = Property(
-    name="no-duplicate-effect",
-    says="the result of an input record can be read at most once in each output partition",
-    failure="shows the result of an input record twice",
-    condition=no_duplicate_effect,
-    needs=("input", "committed", "reads_uncommitted"),
-    violated_by="transactions-3.5",
-    source="KIP-98, KIP-129: exactly once",
+@as_property(
+    says="every result of a transaction that was confirmed to its producer can be read, or will be when its marker comes",
+    failure="loses results of a committed transaction",
+    needs=("ghost_answered", "committed", "undecided"),
+    violated_by="transactions-4.1",
+    source="KIP-98; EndTxn is answered after the decision is in __transaction_state",
 )
-
-
 def no_lost_effect(k: Any, s: Any) -> Value:
     """commitTransaction returns when the decision is logged: the markers may still be under way."""
     return k.all_of(
@@ -95,17 +90,13 @@ def no_lost_effect(k: Any, s: Any) -> Value:
     )
 
 
-NO_LOST_EFFECT = Property(
-    name="no-lost-effect",
-    says="every result of a transaction that was confirmed to its producer can be read, or will be when its marker comes",
-    failure="loses results of a committed transaction",
-    condition=no_lost_effect,
-    needs=("ghost_answered", "committed", "undecided"),
+@as_property(
+    says="for every input record below the group's committed offset each output has its result, visible or about to be",
+    failure="skips an input record",
+    needs=("group_offset", "input", "committed"),
     violated_by="transactions-4.1",
-    source="KIP-98; EndTxn is answered after the decision is in __transaction_state",
+    source="KIP-98, sendOffsetsToTransaction",
 )
-
-
 def offsets_never_ahead(k: Any, s: Any) -> Value:
     """Else the next producer would skip it."""
     return k.all_of(
@@ -117,17 +108,13 @@ def offsets_never_ahead(k: Any, s: Any) -> Value:
     )
 
 
-OFFSETS_NEVER_AHEAD = Property(
-    name="offsets-never-ahead",
-    says="for every input record below the group's committed offset each output has its result, visible or about to be",
-    failure="skips an input record",
-    condition=offsets_never_ahead,
+@as_property(
+    says="where no offset commit is undecided, the group's offset is past every input record whose result can be read",
+    failure="would process an input record again",
     needs=("group_offset", "input", "committed"),
     violated_by="transactions-4.1",
-    source="KIP-98, sendOffsetsToTransaction",
+    source="KIP-98, sendOffsetsToTransaction; KIP-447",
 )
-
-
 def offsets_never_behind(k: Any, s: Any) -> Value:
     """Else the next producer would process it again.  No producer reads it while a commit is undecided (KIP-447)."""
     is_stable = k.not_(is_open(k, s, s.sizes.offsets))
@@ -136,17 +123,14 @@ def offsets_never_behind(k: Any, s: Any) -> Value:
     )
 
 
-OFFSETS_NEVER_BEHIND = Property(
-    name="offsets-never-behind",
-    says="where no offset commit is undecided, the group's offset is past every input record whose result can be read",
-    failure="would process an input record again",
-    condition=offsets_never_behind,
-    needs=("group_offset", "input", "committed"),
-    violated_by="transactions-4.1",
-    source="KIP-98, sendOffsetsToTransaction; KIP-447",
+@as_property(
+    says="no two producers that are alive have the same producer id and epoch",
+    failure="gives two producers one epoch",
+    needs=("phase", "epoch", "producer_epoch"),
+    violated_by="transactions-without epoch-bump-on-init",
+    source="Vanlightly/kafka-tlaplus, transactions: no two clients with equal (pid, epoch)",
+    compares=("producer",),
 )
-
-
 def one_producer_per_epoch(k: Any, s: Any) -> Value:
     """The epoch is what fencing rests on.  A producer has one from the answer to InitProducerId until it closes."""
 
@@ -162,48 +146,28 @@ def one_producer_per_epoch(k: Any, s: Any) -> Value:
     )
 
 
-ONE_PRODUCER_PER_EPOCH = Property(
-    name="one-producer-per-epoch",
-    says="no two producers that are alive have the same producer id and epoch",
-    failure="gives two producers one epoch",
-    condition=one_producer_per_epoch,
-    needs=("phase", "epoch", "producer_epoch"),
-    violated_by="transactions-without epoch-bump-on-init",
-    source="Vanlightly/kafka-tlaplus, transactions: no two clients with equal (pid, epoch)",
-    compares=("producer",),
-)
-
-
-def one_coordinator_per_epoch(k: Any, s: Any) -> Value:
-    """By the epoch a partition distinguishes a marker of a coordinator that was replaced."""
-    return s.coordinator_epoch == s.ghost_coordinators
-
-
-ONE_COORDINATOR_PER_EPOCH = Property(
-    name="one-coordinator-per-epoch",
+@as_property(
     says="every coordinator of a transactional.id has an epoch of its own",
     failure="gives two coordinators one epoch",
-    condition=one_coordinator_per_epoch,
     needs=("coordinator_epoch", "ghost_coordinators"),
     violated_by="transactions-without coordinator-epoch-bump",
     source="TCsHaveDifferentEpochs of Vanlightly/kafka-tlaplus, transactions",
     compares=("coordinator",),
 )
+def one_coordinator_per_epoch(k: Any, s: Any) -> Value:
+    """By the epoch a partition distinguishes a marker of a coordinator that was replaced."""
+    return s.coordinator_epoch == s.ghost_coordinators
 
 
-def no_hanging_transaction(k: Any, s: Any) -> Value:
-    """Producers may be dead, so the coordinator's time-out has to be able to end what is open; that is no fault."""
-    return k.all_of(is_idle(k, s), k.not_(k.any_of(*[is_open(k, s, each) for each in partitions(s)])))
-
-
-NO_HANGING_TRANSACTION = Property(
-    name="no-hanging-transaction",
+@as_property(
     says="from every reachable state, without a further fault, every record can come to be decided, so that "
     "read_committed consumers go on",
     failure="leaves a transaction open for ever, where read_committed consumers stop",
-    condition=no_hanging_transaction,
     needs=("undecided", "transaction_state", "needs_marker"),
     violated_by="transactions-3.5",
     source="KAFKA-14402, KAFKA-19999; KIP-890",
     kind=RECOVERY,
 )
+def no_hanging_transaction(k: Any, s: Any) -> Value:
+    """Producers may be dead, so the coordinator's time-out has to be able to end what is open; that is no fault."""
+    return k.all_of(is_idle(k, s), k.not_(k.any_of(*[is_open(k, s, each) for each in partitions(s)])))

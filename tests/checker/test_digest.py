@@ -118,7 +118,7 @@ def appended(file: str, text: str) -> Mutant:
     return change
 
 
-SIZES, MECHANISMS = "model/kraft/sizes.py", "model/kraft/mechanisms.py"
+SIZES, MECHANISMS = "model/kraft/sizes.py", "model/kraft/mechanisms.toml"
 
 KEEPING: dict[str, Mutant] = {
     "a comment": written("model/kernel.py", "    total: Value = 0\n", "    # how many\n    total: Value = 0  # so far\n"),
@@ -135,8 +135,8 @@ KEEPING: dict[str, Mutant] = {
     "a moved function": moved_function,
     "the version that brought a mechanism": written(
         MECHANISMS,
-        '"reassignment-completes-when-added",\n        (4, 3)',
-        '"reassignment-completes-when-added",\n        (4, 1)',
+        "[reassignment-completes-when-added]\nsince = [4, 3]",
+        "[reassignment-completes-when-added]\nsince = [4, 1]",
     ),
     "a function that nothing uses": appended("model/kraft/broker/leader.py", "\n\ndef unused() -> int:\n    return 1\n"),
 }

@@ -101,9 +101,9 @@ def test_a_version_is_one_file(copy: Copy) -> None:
 
 def test_a_mechanism_is_its_declaration_and_its_clause(copy: Copy) -> None:
     copy.change(
-        "model/kraft/mechanisms.py",
-        "MECHANISMS: tuple[Mechanism, ...] = (\n",
-        "MECHANISMS: tuple[Mechanism, ...] = (\n    Mechanism('toy-rule', (0, 8), 'a toy', 'the operator moves no leader'),\n",
+        "model/kraft/mechanisms.toml",
+        "[partition-epoch-check]\n",
+        '[toy-rule]\nsince = [0, 8]\nsource = "a toy"\nsays = "the operator moves no leader"\n\n[partition-epoch-check]\n',
     )
     copy.change(
         "model/kraft/controller/operator.py",
