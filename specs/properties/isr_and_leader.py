@@ -23,9 +23,7 @@ def isr_superset(k: Any, s: Any) -> Value:
     return k.all_of(
         *[
             implies(
-                k,
-                k.all_of(s.leader == leader, s.leader_knows != ELECTED, s.isr[replica]),
-                is_waited_for(k, s, leader, replica),
+                k, k.all_of(s.leader == leader, s.leader_knows != ELECTED, s.isr[replica]), is_waited_for(k, s, leader, replica)
             )
             for leader in everyone(s)
             for replica in everyone(s)

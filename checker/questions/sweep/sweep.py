@@ -16,16 +16,7 @@ from typing import Any
 
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.host import interrupts
-from neverlost.checker.engine.outcome import (
-    Behaviour,
-    Counts,
-    Outcome,
-    Verdict,
-    breaks,
-    find_same_steps,
-    follow_steps,
-    worst,
-)
+from neverlost.checker.engine.outcome import Behaviour, Counts, Outcome, Verdict, breaks, find_same_steps, follow_steps, worst
 from neverlost.checker.engine.search.options import Options, Reporter, SearchLimits
 from neverlost.checker.questions.coverage import (
     Coverage,

@@ -42,12 +42,7 @@ OF_TABLES = (*RECORDS, *WRITES)
 """What one table shows together; any other property has a table of its own."""
 
 
-OFFLINE, REFUSES, LAST, BEHIND = (
-    "offline",
-    "refuses writes",
-    "hangs by its last replica",
-    "has a replica outside the ISR",
-)
+OFFLINE, REFUSES, LAST, BEHIND = ("offline", "refuses writes", "hangs by its last replica", "has a replica outside the ISR")
 """How a described partition stands that is not as it should be, the worst first."""
 
 
