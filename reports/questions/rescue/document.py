@@ -297,6 +297,7 @@ def _premises(seen: OfflinePartition) -> Iterator[str]:
     record = ", ".join(f"{word} {_list(each)}" for word, each in sets.items() if each) or "an empty ISR and ELR"
     ways = ", ".join(f"{each} {seen.went.get(each, UNKNOWN)}" for each in seen.replicas)
     yield f"This rests on the controller's record ({record}) and on how the brokers went ({ways})."
+    yield "It counts on Kafka as designed. A bug of your version may have left less: neverlost tolerance names those that it has."
     if seen.acks == "all":
         yield "It is about records of acks=all. The last leader alone may have what was acknowledged with acks=1: --set acks=1."
     yield "Producers send again what was not acknowledged: without enable.idempotence=true a record may be there twice."
