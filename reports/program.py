@@ -15,6 +15,7 @@ COMMANDS = (
     "tolerance",
     "atlas",
     "roll",
+    "rescue",
     "nines",
     "state",
     "explore",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from neverlost.reports.questions.nines.api import NinesResult, nines
     from neverlost.reports.questions.prove.api import ProofResult, prove
     from neverlost.reports.questions.replay.api import Replay, replay
+    from neverlost.reports.questions.rescue.api import RescueResult, rescue
     from neverlost.reports.questions.roll.api import RollResult, roll
     from neverlost.reports.questions.sweep.api import SweepResult, sweep
     from neverlost.reports.questions.tolerance.api import ToleranceResult, tolerance
@@ -38,6 +39,7 @@ __all__ = [
     "ProofResult",
     "PropertyVerdict",
     "Replay",
+    "RescueResult",
     "Result",
     "RollResult",
     "States",
@@ -52,6 +54,7 @@ __all__ = [
     "observe",
     "prove",
     "replay",
+    "rescue",
     "roll",
     "running_cluster",
     "sweep",
@@ -70,6 +73,7 @@ HOMES = {
     "neverlost.reports.questions.prove.api": ("ProofResult", "prove"),
     "neverlost.reports.results.results": ("Answer", "PropertyVerdict", "Result", "States", "Trace"),
     "neverlost.specs.errors": ("InputError",),
+    "neverlost.reports.questions.rescue.api": ("RescueResult", "rescue"),
     "neverlost.reports.questions.roll.api": ("RollResult", "roll"),
     "neverlost.reports.questions.sweep.api": ("SweepResult", "sweep"),
     "neverlost.reports.questions.tolerance.api": ("ToleranceResult", "tolerance"),

@@ -44,6 +44,7 @@ SPELLED = {
     "properties": "property",
     "keep_going": "continue",
     "topics": "topic",
+    "replicas": "replica",
     "beside": "with",
     "rates_files": "rates",
 }
@@ -94,6 +95,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
         "again",
     ),
     "roll": ("settings", "files", "kafka_version", "at_a_time"),
+    "rescue": ("settings", "files", "topic", "partition", "replicas", "went"),
     "plan": ("file", "settings"),
     "nines": ("settings", "config", "matrix", "files", "kafka_version", "topics", "rates_files", "improve", "compare", "again"),
 }
@@ -303,7 +305,7 @@ def _fits(name: str, value: Any) -> bool:
         return isinstance(value, dict) and all(each in FILES and _fits(each, value[each]) for each in value)
     if name in ("settings", "also", "change") and isinstance(value, dict):
         return True
-    if name in ("settings", "properties", "topics", "free", "without", "also", "change", "beside", "waive"):
+    if name in ("settings", "properties", "topics", "free", "without", "also", "change", "beside", "waive", "replicas", "went"):
         return _is_texts(value)
     return isinstance(value, str) or (name in PATHS and _is_texts(value))
 

@@ -7,13 +7,14 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-OPERATORS = ("tolerance", "check", "roll", "nines", "explain", "verify")
+OPERATORS = ("tolerance", "check", "roll", "rescue", "nines", "explain", "verify")
 """The commands that an operator needs."""
 
 GROUPS = {
     "Your cluster": (
         *("bootstrap_server", "command_config", "describe", "configs", "server_properties", "controller_properties"),
         *("producer_properties", "consumer_properties", "applications", "kafka_version", "topic", "matrix", "plan", "config"),
+        *("folder", "partition", "replicas", "went", "script"),
     ),
     "The question": (
         *("settings", "properties", "also", "beside", "change", "waive", "at_least", "at_a_time", "rates", "improve", "advise"),
@@ -37,6 +38,10 @@ EXAMPLES = {
         "neverlost check --set kafka.version=3.9 --set faults.isr_shrink=2 --set faults.lossy_crash=1 --set bounds.records=1",
     ),
     "roll": ("neverlost roll --describe topics.txt --kafka-version 3.9 --set acks=all --at-a-time 2",),
+    "rescue": (
+        "neverlost rescue --script > gather.sh",
+        "neverlost rescue rescue --went 1=power --went 2=up --went 3=up",
+    ),
     "nines": ("neverlost nines --set kafka.version=3.9 --set min.insync.replicas=2 --set broker.rack=a,b,c --improve",),
 }
 

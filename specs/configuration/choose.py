@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
-from neverlost.model.faults import REQUEST_COPY
+from neverlost.model.faults import FAULTS, ISR_SHRINK, REQUEST_COPY
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.kraft.mechanisms import BY_NAME, NEWEST, mechanisms_of, model_of, parsed, version_text
 from neverlost.model.kraft.sizes import (
@@ -245,7 +245,8 @@ def choose_each(given: Given) -> list[Chosen]:
     version = elr_is_open_in(given)
     if version is None:
         return [choose(given)]
-    return [replace(choose(given, offered={ELR: each}), notices=(ELR_IS_OPEN,)) for each in open_elr(version)]
+    found = [choose(given, offered={ELR: each}) for each in open_elr(version)]
+    return [replace(each, notices=(ELR_IS_OPEN, *each.notices)) for each in found]
 
 
 def choose_one(given: Given) -> Chosen:
@@ -293,16 +294,33 @@ def _complete(model: Model, given: Given, offered: Mapping[str, Setting], subjec
     if configuration.get(DEFECTS_KEY) == "fixed":
         mended = (key for key in FIXES if key not in given and key not in read)
         settings |= {key: Setting("true", f"{DEFECTS_KEY}=fixed", Origin.DEFAULT) for key in mended}
-    found = Chosen(model, configuration, subjects, settings=settings)
-    is_shown = ACKNOWLEDGED_BY_OFFSET in configuration and is_deposed_alive(configuration)
-    return say_what_is_left_out(found) if is_shown else found
+    return say_what_is_left_out(Chosen(model, configuration, subjects, settings=settings), after_deposition=False)
 
 
-def say_what_is_left_out(chosen: Chosen) -> Chosen:
-    """Return a choice with a notice of each known defect that the question has too few records, or no fault, to show."""
+def say_what_is_left_out(chosen: Chosen, after_deposition: bool = True) -> Chosen:
+    """Return a choice with a notice of each known defect that the question has too few records, or no fault, to show.
+
+    What only a leader shows that is deposed and runs on is said where the faults allow one, or `after_deposition` is meant.
+    """
     asked = chosen.configuration
     if ACKNOWLEDGED_BY_OFFSET not in asked:
         return chosen
+    notices = _list_unshown(chosen) if after_deposition or is_deposed_alive(asked) else []
+    if (
+        asked[DEFECTS_KEY] != "fixed"
+        and any(can_happen(asked, each) for each in FAULTS if each.stops)
+        and not can_happen(asked, ISR_SHRINK)
+    ):
+        says = (
+            "a broker that is down is fenced before its leader finds it too slow "
+            "(broker.session.timeout.ms below replica.lag.time.max.ms, and a controller all the time)"
+        )
+        notices.append(Notice(NoticeKind.ASSUMED, says, "", f"set {ISR_SHRINK.key}=1"))
+    return replace(chosen, notices=tuple(dict.fromkeys((*chosen.notices, *notices))))
+
+
+def _list_unshown(chosen: Chosen) -> list[Notice]:
+    asked = chosen.configuration
     needs = (
         (has_stalled_requests, RECORDS_OF_STALLED_REQUESTS, "no produce request is answered by its offset alone"),
         (has_late_bytes, RECORDS_OF_LATE_BYTES, "no late fetch response brings records of another leader epoch"),
@@ -315,7 +333,7 @@ def say_what_is_left_out(chosen: Chosen) -> Chosen:
     if has_request_copies(asked) and not can_happen(asked, REQUEST_COPY):
         says = "the controller handles no copy of an AlterPartition request that it has refused"
         notices.append(Notice(NoticeKind.ASSUMED, says, "", f"set {REQUEST_COPY.key}=any", chosen.subjects))
-    return replace(chosen, notices=tuple(dict.fromkeys((*chosen.notices, *notices))))
+    return notices
 
 
 ACKNOWLEDGED_BY_OFFSET = BY_NAME["acknowledged-in-epoch-of-append"].key

@@ -5,17 +5,18 @@ Kafka's own names where Kafka has one.  In TOML they sit in tables; with `--set`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from neverlost.model.any_number import AnyNumber
 from neverlost.model.faults import FAULTS
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.kraft.mechanisms import PREFIX
-from neverlost.model.limits import AT_ONCE, MOST, NO_LIMIT, parsed
+from neverlost.model.limits import AT_ONCE, MOST, parsed
 from neverlost.model.transactions.state import FAULTS as TRANSACTION_FAULTS
-from neverlost.model.transactions.store import RESULTS, TRANSACTION
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, listed, unknown
 
@@ -83,105 +84,20 @@ class Key:
         return "a comma separated list of names"
 
 
-def _number(name: str, table: str, default: int, low: int, high: int, says: str) -> Key:
-    return Key(name, table, "number", default, says, low, high)
+def _read_keys() -> Iterator[Key]:
+    """Yield the keys of `keys.toml`, and the limits of faults before the first entry that speaks of what they belong to."""
+    for name, each in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
+        if name == AT_ONCE:
+            yield from (Key(fault.key, "faults", "limit", 0, f"how many times {fault.says}", 0, MOST) for fault in FAULTS)
+        if name == "bounds.producers":
+            for fault, says in TRANSACTION_FAULTS.items():
+                yield Key(f"faults.{fault}", "faults", "number", 0, f"how many times {says}", 0, MOST)
+        default = () if each["kind"] == "names" else each.pop("default")
+        choices = {choice: choice for choice in each.pop("choices", ())} | each.pop("spellings", {})
+        yield Key(name, **{**each, "default": default}, spellings=choices or None)
 
 
-def _flag(name: str, table: str, default: bool, says: str) -> Key:
-    return Key(name, table, "flag", default, says)
-
-
-def _choice(name: str, table: str, default: str, says: str, *choices: str, **aliases: str) -> Key:
-    return Key(name, table, "choice", default, says, spellings={each: each for each in choices} | aliases)
-
-
-KEYS: dict[str, Key] = {
-    each.name: each
-    for each in (
-        _number("replication.factor", "topic", 3, 1, 7, "replicas of the partition"),
-        _number("quorum.voters", "cluster", 3, 1, 5, "controllers that vote (their number in controller.quorum.voters)"),
-        _number("quorum.observers", "cluster", 0, 0, 3, "controllers that do not vote at first and may be added"),
-        _number("min.insync.replicas", "topic", 1, 1, 7, "ISR size below which acks=all writes are refused"),
-        Key(
-            "acks",
-            "producer",
-            "choice",
-            "all",
-            "when the producer is answered",
-            spellings={
-                "0": "0",
-                "1": "1",
-                "all": "all",
-                "-1": "all",
-                "min.insync.replicas": "min.insync.replicas",
-                "-2": "min.insync.replicas",
-            },
-        ),
-        _flag("unclean.leader.election.enable", "topic", False, "a replica outside the ISR may be elected"),
-        _flag("eligible.leader.replicas", "cluster", False, "eligible leader replicas (KIP-966)"),
-        _choice(
-            "election.policy",
-            "cluster",
-            "any",
-            "which eligible replica the controller picks; proposed: by its log; fenced: of enough that refuse older epochs",
-            "any",
-            "preferred",
-            "longest-log",
-            "fenced-longest-log",
-        ),
-        _choice(
-            "flush.messages",
-            "topic",
-            "default",
-            "1: every record is on disk before it is acknowledged; a power loss loses nothing then",
-            "1",
-            "default",
-        ),
-        _flag("enable.idempotence", "producer", True, "the broker removes duplicates of retries"),
-        _choice(
-            "consumer.commit",
-            "consumer",
-            "after-processing",
-            "when the consumer commits its offset",
-            "after-processing",
-            "before-processing",
-        ),
-        _choice("defects", "cluster", "shipped", "whether the known defects of the version are in", "shipped", "fixed"),
-        Key("broker.rack", "cluster", "names", (), "one rack per replica, such as a,a,b"),
-        *[Key(each.key, "faults", "limit", 0, f"how many times {each.says}", 0, MOST) for each in FAULTS],
-        _number(AT_ONCE, "faults", NO_LIMIT, NO_LIMIT, MOST, "how many brokers may be impaired at once (0: no limit)"),
-        _number("start.outside_isr", "start", 0, 0, 6, "replicas outside the ISR when the search begins, which may come back"),
-        Key(
-            "start.replicas", "start", "names", (), "how each replica stands when the search begins: leader, isr, elr, out, ..."
-        ),
-        _number("start.stored", "start", 0, 0, 9, "acknowledged records at most that are stored when the search begins"),
-        _choice(
-            "transaction.version", "cluster", "2", "2: every transaction ends with a new producer epoch (KIP-890)", "1", "2"
-        ),
-        _choice(
-            "isolation.level",
-            "consumer",
-            "read_committed",
-            "which records consumers of the results read",
-            "read_committed",
-            "read_uncommitted",
-        ),
-        _choice("results", "consumer", TRANSACTION, "where the application writes its results and its offset", *RESULTS),
-        *[
-            _number(f"faults.{name}", "faults", 0, 0, MOST, f"how many times {says}")
-            for name, says in TRANSACTION_FAULTS.items()
-        ],
-        _number(
-            "bounds.producers", "bounds", 2, 1, 4, "producers with one transactional.id, each started after the one before"
-        ),
-        _number("bounds.partitions", "bounds", 2, 1, 3, "partitions that a transaction writes results to"),
-        _number("bounds.transactions", "bounds", 2, 1, 4, "transactions that may be begun"),
-        _number("bounds.records", "bounds", 2, 1, 9, "records that may be produced"),
-        _number("bounds.voter_changes", "bounds", 0, 0, 4, "voters of the controller quorum that may be added or removed"),
-        _number("bounds.log_size", "bounds", 0, 1, 12, "slots of a log (default: bounds.records)"),
-        _number("bounds.max_leader_epoch", "bounds", 2, 0, 30, "highest leader epoch"),
-    )
-}
+KEYS = {each.name: each for each in _read_keys()}
 """Every key; `bounds.log_size` has no default of its own."""
 
 GROWING = tuple(each.key for each in FAULTS if not each.is_structural)
@@ -194,7 +110,7 @@ def key_of(name: str, where: str, available: tuple[str, ...] | None = None) -> K
     Errors: `InputError` for a name that does not exist, or that the model does not read.
     """
     if name.startswith(MECHANISM) and (available is None or name in available):
-        return _flag(name, "mechanism", True, "one mechanism of the modern model")
+        return Key(name, "mechanism", "flag", True, "one mechanism of the modern model")
     if available is not None and name not in available:
         if name in KEYS:
             raise InputError(f"{name} in {where} is not read by this model; {listed(available, before='it reads: ')}")

@@ -1,21 +1,38 @@
 """What a broker keeps of one replica in its files: the leader epochs of its log, its high watermark and its log end.
 
-Source: CheckpointFile.java, LeaderEpochCheckpointFile.java, OffsetCheckpointFile.java (a version, how many entries, entries).
+A folder a broker: Kafka's two checkpoints, its `meta.properties`, and what its tools print of the log's last segment, of
+its directories, and of offsets that were committed once.
+
+Source: CheckpointFile.java, LeaderEpochCheckpointFile.java, OffsetCheckpointFile.java (a version, how many entries, entries);
+DumpLogSegments.scala, LogDirsCommand.java, GetOffsetShell.java.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from neverlost.specs.configuration.input import is_there
 from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.syntax.text import lines_of, read_text
+from neverlost.specs.strict_json import parse_json
 
 EPOCHS, HIGH_WATERMARKS, LOG_ENDS = "leader-epoch-checkpoint", "replication-offset-checkpoint", "log-end-offset"
 """Kafka's two files, and one of the second's format that whoever gathers them writes: Kafka keeps no log end."""
 
+DUMP, META, DIRECTORIES, OFFSETS = "dump.txt", "meta.properties", "log-dirs.json", "offsets.txt"
+"""What kafka-dump-log.sh prints of the last segment, Kafka's file, what kafka-log-dirs.sh and kafka-get-offsets.sh print."""
+
 LARGEST = 2**63
+START = re.compile(r"(?:Log s|S)tarting offset: (\d{1,18})$")
+BATCH = re.compile(
+    r"baseOffset: (\d{1,18}) lastOffset: (\d{1,18}) .{0,500}?partitionLeaderEpoch: (-?\d{1,10}) .{0,500}?isvalid: (true|false)$"
+)
+OTHER = re.compile(r"Dumping |\||Found \d+ invalid bytes|\[\d{4}-\d\d-\d\d |$")
+"""What else is printed: a file's name, records, the rest of a broken segment, and what the tool logs."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +55,83 @@ def read_replica(broker: int, directory: str, topic: str, partition: int) -> Rep
     folder = Path(directory)
     entries = _entries(folder / EPOCHS, 2)
     epochs = tuple((_number(epoch, where), _number(start, where)) for (epoch, start), where in entries)
-    end = _offset(folder / LOG_ENDS, topic, partition)
-    if end is None:
+    batches, end = _read_dump(folder / DUMP) if is_there(folder / DUMP) else ([], None)
+    stated = _offset(folder / LOG_ENDS, topic, partition) if end is None or is_there(folder / LOG_ENDS) else end
+    if stated is None:
         raise InputError(f"{str(folder / LOG_ENDS)!r} has no {topic} {partition}; add it, in the format of Kafka's checkpoints")
-    high = _offset(folder / HIGH_WATERMARKS, topic, partition)
-    return ReplicaFiles(broker, epochs, end, high, _contradiction(str(folder / EPOCHS), epochs, end))
+    high = _offset(folder / HIGH_WATERMARKS, topic, partition) if is_there(folder / HIGH_WATERMARKS) else None
+    high = max((each for each in (high, _committed(folder / OFFSETS, topic, partition)) if each is not None), default=None)
+    problem = (
+        _other_broker(folder / META, broker)
+        or _missing_directory(folder / DIRECTORIES, broker, f"{topic}-{partition}")
+        or _contradiction(str(folder / EPOCHS), epochs, stated)
+        or _lie(str(folder / EPOCHS), epochs, batches)
+    )
+    if end not in (None, stated):
+        problem = f"{folder / LOG_ENDS} says {stated}, and {folder / DUMP} ends at {end}; take the files of one moment"
+    return ReplicaFiles(broker, epochs, stated, high, problem)
+
+
+def _read_dump(file: Path) -> tuple[list[tuple[int, int, int]], int]:
+    """Return the base offset, the last offset and the leader epoch of each valid batch, and where the log ends."""
+    batches, end = list[tuple[int, int, int]](), None
+    for at, line in enumerate(lines_of(read_text(str(file), "--replica")), 1):
+        if (start := START.match(line)) is not None:
+            end = int(start[1]) if end is None else end
+        elif (batch := BATCH.match(line)) is not None and end is not None and int(batch[1]) >= end:
+            if batch[4] == "false":
+                break
+            batches.append((int(batch[1]), int(batch[2]), int(batch[3])))
+            end = int(batch[2]) + 1
+        elif not OTHER.match(line):
+            said = "does not follow the line before" if batch is not None else "is not what kafka-dump-log.sh --files prints"
+            raise InputError(f"{str(file)!r} line {at} {said}: {quote(line)}; dump the log's last segment again")
+    if end is None:
+        raise InputError(f"{str(file)!r} has no line 'Log starting offset: N'; dump the log's last segment again")
+    return batches, end
+
+
+def _lie(file: str, epochs: tuple[tuple[int, int], ...], batches: list[tuple[int, int, int]]) -> str | None:
+    for base, _, epoch in batches:
+        known = max((each for each, start in epochs if start <= base), default=-1)
+        if known != epoch >= 0:
+            return f"{file} says epoch {known} at offset {base}, and the log has epoch {epoch} there; take both again"
+    return None
+
+
+def _other_broker(file: Path, broker: int) -> str | None:
+    lines = lines_of(read_text(str(file), "--replica")) if is_there(file) else []
+    named = [each.partition("=")[2].strip() for each in lines if each.split("=")[0].strip() in ("node.id", "broker.id")]
+    return None if named in ([], [str(broker)]) else f"{file} is of broker {named[0]}; give the folder of broker {broker}"
+
+
+def _missing_directory(file: Path, broker: int, name: str) -> str | None:
+    """Return what kafka-log-dirs.sh says against a replica: a directory that failed, or none with the partition."""
+    if not is_there(file):
+        return None
+    (text, *_), shown = [*_json_lines(file), ""], repr(str(file))
+    try:
+        (directories,) = [each["logDirs"] for each in parse_json(text, shown)["brokers"] if each["broker"] == broker] or ([],)
+        kept = [each for one in directories for each in one["partitions"] if each["partition"] == name and not each["isFuture"]]
+        failed = [f"{one['logDir']} has {one['error']}" for one in directories if one["error"]]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InputError(f"{shown} is not what kafka-log-dirs.sh --describe prints; run it again, or remove the file") from None
+    if kept or not directories:
+        return None
+    return f"{file} shows no directory {name} on broker {broker}{''.join(f', and {each}' for each in failed)}"
+
+
+def _json_lines(file: Path) -> Iterator[str]:
+    return (each for each in lines_of(read_text(str(file), "--replica")) if each.startswith("{"))
+
+
+def _committed(file: Path, topic: str, partition: int) -> int | None:
+    """Return what kafka-get-offsets.sh printed: an offset up to which all was committed; None where it printed none."""
+    for at, line in enumerate(lines_of(read_text(str(file), "--replica")) if is_there(file) else [], 1):
+        name, _, rest = line.partition(f":{partition}:")
+        if name == topic and rest:
+            return _number(rest.strip(), f"{file} line {at}")
+    return None
 
 
 def _contradiction(file: str, epochs: tuple[tuple[int, int], ...], end: int) -> str | None:

@@ -35,13 +35,14 @@ BREAKS = {
     "broker_crash": "killed",
     "broker_crash_lossy": "power",
     "broker_crash_unregistered": "power",
-    "broker_lose_disk": "disk",
+    "broker_lose_disk": "disk-gone",
     "broker_stop_cleanly": "clean",
-    "broker_lose_directory_cleanly": "disk",
-    "controller_fence_live": "cut",
+    "broker_lose_directory_cleanly": "disk-gone",
+    "controller_fence_live": "cut-off",
 }
 """The steps that end a process or cut it off, as an operator names them."""
-WORST = ("up", "cut", "clean", "killed", "power", "disk")
+WORST = ("up", "cut-off", "clean", "killed", "power", "disk-gone")
+MIN_ISR = 2
 LIMITS = ("kill=3", "lossy_crash=2", "clean_stop=1", "fence=1", "isr_shrink=1", "disk_loss=1")
 
 
@@ -57,7 +58,13 @@ class Incident:
 
 
 def prepare(model: str, replicas: int) -> System:
-    given = [f"model={model}", f"replication.factor={replicas}", "min.insync.replicas=2", "acks=all", "bounds.records=3"]
+    given = [
+        f"model={model}",
+        f"replication.factor={replicas}",
+        f"min.insync.replicas={MIN_ISR}",
+        "acks=all",
+        "bounds.records=3",
+    ]
     (chosen,) = choose_each(read_settings([*given, *(f"faults.{each}" for each in LIMITS)]))
     return chosen.system
 
@@ -100,7 +107,7 @@ def draw(system: System, source: random.Random) -> Incident:
                         went[each] = "up"
             for each in brokers:
                 high[each] = max(high[each], now["high_watermark"][each])
-                if went[each] == "disk":
+                if went[each] == "disk-gone":
                     high[each] = 0
             if leader == NO_REPLICA and source.random() < 0.4:
                 return Incident(now, went, high, gone)
@@ -120,7 +127,8 @@ def show(incident: Incident, source: random.Random) -> OfflinePartition:
         tuple(each for each in brokers if is_in[each]) for is_in in (state["isr"], state.get("elr", [False] * len(brokers)))
     ]
     last = state.get("last_known_leader", NO_REPLICA)
-    return OfflinePartition(tuple(brokers), *sets, () if last == NO_REPLICA else (last,), went, files)
+    last_known = () if last == NO_REPLICA else (last,)
+    return OfflinePartition(tuple(brokers), *sets, last_known, went, files, min_isr=source.choice((1, MIN_ISR)))
 
 
 def judge(incident: Incident, seen: OfflinePartition, advice: RescueAdvice) -> bool:
@@ -199,7 +207,8 @@ def test_a_killed_last_member_is_waited_for_and_elected_once_its_log_is_seen() -
 
 @pytest.mark.parametrize("went", ["power", "unknown"])
 def test_a_last_member_that_may_have_lost_data_is_never_said_to_lose_nothing(went: str) -> None:
-    unseen, seen = advise(offline({1: went, 2: "up"}, BEHIND)), advise(offline({1: went, 2: "up"}, BEHIND, ALONE))
+    ways = {1: went, 2: "up", 3: "disk-gone"}
+    unseen, seen = advise(offline(ways, BEHIND)), advise(offline(ways, BEHIND, ALONE))
     assert (unseen.says, unseen.broker) == (UNKNOWN, 1)
     assert (seen.says, seen.broker) == (ELECT, 1)
     assert not any(each.loses_nothing for each in (*unseen.candidates, *seen.candidates))
@@ -215,7 +224,7 @@ def test_a_contradiction_is_named_and_never_loses_nothing() -> None:
     lies = advise(offline({1: "killed"}, short, stranger))
     assert lies.says == UNKNOWN
     says = [each.problem or "" for each in lies.candidates]
-    assert says[0].startswith("offset 100 was committed and broker 1 lacks it") and says[1].startswith(
+    assert says[0].startswith("its log ends at 100, below its high watermark 118") and says[1].startswith(
         "broker 9 has no replica"
     )
 

@@ -35,8 +35,8 @@ def test_private_words_are_no_names() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}: {name}; say {instead}"
         for path, text in SOURCES.items()
-        for words, instead in PRIVATE.items()
         for name in names(text)
+        for words, instead in PRIVATE.items()
         if re.fullmatch(words, name)
     ]
     assert not wrong, "\n" + "\n".join(wrong)

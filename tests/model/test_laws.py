@@ -244,7 +244,7 @@ def test_one_end_for_a_racks_logs_fails() -> None:
 LAW_B = [*DRAWINGS, "transactions", "transactions-3.9"]
 
 
-@pytest.mark.parametrize("model", LAW_B)
+@pytest.mark.parametrize("model", [*DRAWINGS, *(pytest.param(each, marks=pytest.mark.slow) for each in LAW_B[len(DRAWINGS) :])])
 def test_what_is_violated_stays_violated_in_no_more_steps(model: str) -> None:
     found = examine(model, pairs=8, most_states=4_000, seed=0)
     assert not found.wrong and found.violated

@@ -99,6 +99,7 @@ def test_a_bundle_verifies_on_another_checkout(checked: Path, swept: Path, tmp_p
         shutil.rmtree(elsewhere)
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_sampled_named_and_never_called_verified(swept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = opened(swept)
     question = BundleQuestion.of(files)

@@ -598,7 +598,9 @@ OPEN_TABLES: dict[str, list[Callable[[dict[str, Any]], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", OPEN_TABLES)
+@pytest.mark.parametrize(
+    "kind", ["nines", *(pytest.param(each, marks=pytest.mark.slow) for each in OPEN_TABLES if each != "nines")]
+)
 def test_of_a_table_that_is_not_decided_here_only_the_verdicts_are_taken_as_stated(kind: str, place: Path) -> None:
     (place / "topics.txt").write_text("".join(forger.DESCRIBED.splitlines(keepends=True)[:2]))
     asked: Any = {"files": {"describe": str(place / "topics.txt")}, "kafka_version": "3.9", "out": place / f"open-{kind}"}

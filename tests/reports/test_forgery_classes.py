@@ -211,6 +211,7 @@ def test_a_bundle_is_replaced_and_nothing_else_is_removed(tmp_path: Path) -> Non
     assert [each.name for each in (tmp_path / "bundle").iterdir()] == ["notes.txt"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TABLES)
 def test_a_full_check_decides_again_what_was_looked_up(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An installation whose answers say that nothing is lost verifies what it made, but not with --full."""

@@ -27,6 +27,7 @@ from neverlost.reports.page.render import report_data, write_reports
 from neverlost.reports.questions.sweep.api import counterexamples
 from neverlost.specs.configuration.matrix import Matrix, read_matrix
 from neverlost.specs.errors import InputError
+from neverlost.specs.properties import properties
 from tests.checker.search.test_sweep import found
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -250,7 +251,7 @@ def test_sarif_points_at_the_model_s_action_and_at_the_property(saved: tuple[dic
     for each in run["results"]:
         assert rules[each["ruleIndex"]]["id"] == each["ruleId"] and each["message"]["text"]
         (location,), (related,) = each["locations"], each["relatedLocations"]
-        assert "def acked_never_lost" in source_line(related)
+        assert source_line(related) == "@as_property(" and related["message"]["text"] == properties()["acked-never-lost"].says
         (flow,) = each["codeFlows"][0]["threadFlows"]
         assert all(re.match(r"@action|def ", source_line(step["location"])) for step in flow["locations"])
         uri = location["physicalLocation"]["artifactLocation"]["uri"]

@@ -2,7 +2,8 @@
 
 With acks=all a record is acknowledged once every member of the ISR has it, and who leaves the ISR for the ELR keeps that:
 a member of the controller's last ISR or ELR that lost no data has every acknowledged record, and so has the last known leader.
-A record is known by its offset and leader epoch; below a high watermark all is committed.  No more is taken for known.
+As many replicas have it as the ISR had to have, so it is in one of the logs that are seen and whole if fewer are missing; with
+acks=1 that is one.  A record is known by its offset and leader epoch; below a high watermark all is committed.
 
 Source: Partition.scala (maybeIncrementLeaderHW), KIP-966, KIP-101; `tests/checker/test_rescue.py` holds it to reachable states.
 """
@@ -14,18 +15,21 @@ from dataclasses import dataclass
 
 from neverlost.specs.inputs.replica_files import ReplicaFiles
 
-WENT = ("up", "clean", "killed", "power", "disk", "cut", "unknown")
-"""How a broker went; `up`: it runs and never went."""
-
-INTACT = ("up", "clean", "killed", "cut")
-"""Ways to go that take nothing from the log."""
-
 ELECT, WAIT, UNKNOWN = "elect", "wait", "unknown"
+
+POWER, DISK_GONE = "power", "disk-gone"
+INTACT = ("up", "clean", "killed", "cut-off")
+"""Ways to go that take nothing from the log; `up`: it runs and never went."""
+
+WENT = (*INTACT, POWER, DISK_GONE, UNKNOWN)
+"""How a broker went, since it was in the ISR for the last time."""
 
 
 @dataclass(frozen=True)
 class OfflinePartition:
-    """What is known of the partition: the controller's last record, how each broker went, and the replicas' files."""
+    """What is known of the partition: the controller's last record, how each broker went, and the replicas' files.
+
+    `min_isr` is what min.insync.replicas was while the records were written; `is_flushed` says that each was on disk first."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -33,6 +37,14 @@ class OfflinePartition:
     last_known_elr: tuple[int, ...]
     went: Mapping[int, str]
     files: Mapping[int, ReplicaFiles]
+    acks: str = "all"
+    min_isr: int = 1
+    is_flushed: bool = False
+
+    @property
+    def copies(self) -> int:
+        """On how many replicas an acknowledged record was, at least."""
+        return 1 if self.acks in ("0", "1") else self.min_isr
 
     @property
     def members(self) -> tuple[int, ...]:
@@ -41,7 +53,17 @@ class OfflinePartition:
 
     def is_intact(self, broker: int) -> bool:
         """Return True if a broker has lost no data, for all that is known."""
-        return self.went.get(broker, "unknown") in INTACT
+        return self.is_said_intact(broker) and not self.is_cut(broker)
+
+    def is_said_intact(self, broker: int) -> bool:
+        """Return True if a broker lost no data by the way in which it went."""
+        went = self.went.get(broker, UNKNOWN)
+        return went in INTACT or (self.is_flushed and went == POWER)
+
+    def is_cut(self, broker: int) -> bool:
+        """Return True if a log ends below its own high watermark, so that it has lost data."""
+        log = self.files.get(broker)
+        return log is not None and (log.high_watermark or 0) > log.end
 
 
 @dataclass(frozen=True)
@@ -51,13 +73,22 @@ class OffsetRange:
     first: int
     end: int | None
 
+    @property
+    def size(self) -> float:
+        return float("inf") if self.end is None else max(0, self.end - self.first)
+
+    def intersect(self, other: OffsetRange) -> OffsetRange:
+        ends = [each.end for each in (self, other) if each.end is not None]
+        return OffsetRange(max(self.first, other.first), min(ends, default=None))
+
 
 @dataclass(frozen=True)
 class Candidate:
     """What is lost if one replica is elected.
 
-    `at_least` are committed offsets, `at_most` offsets that may have been acknowledged; None where there are none.  `truncates`
-    says at which offset the log of each other replica ends afterwards.  With a `problem` the files cannot be believed.
+    `at_least` are committed offsets, `at_most` offsets that may have been acknowledged, and consumers `may_have_read` those
+    that may have been committed; None where there are none.  `truncates` says at which offset the log of each other replica
+    ends afterwards.  With a `problem` the files cannot be believed.
     """
 
     broker: int
@@ -65,6 +96,7 @@ class Candidate:
     at_most: OffsetRange | None
     truncates: Mapping[int, int]
     problem: str | None = None
+    may_have_read: OffsetRange | None = None
 
     @property
     def loses_nothing(self) -> bool:
@@ -100,49 +132,52 @@ def advise(seen: OfflinePartition) -> RescueAdvice:
     """Return what to do."""
     usable = [each for each in seen.files.values() if each.problem is None and each.broker in seen.replicas]
     candidates = tuple(_judge(seen, usable, each) for each in seen.files.values())
-    order = [*seen.members, *seen.replicas]
+    order = list(dict.fromkeys((*seen.members, *seen.replicas)))
     safe = [each.broker for each in candidates if each.loses_nothing]
     if safe:
         return RescueAdvice(ELECT, min(safe, key=order.index), candidates)
-    known = {each.broker for each in candidates if each.problem is None}
-    missing = [each for each in seen.members or seen.replicas if each not in known and seen.went.get(each) != "disk"]
-    whole = [each for each in missing if each not in seen.files and seen.members and seen.is_intact(each)]
-    if whole:
+    known = {each.broker: each for each in candidates if each.problem is None}
+    missing = [each for each in order if each not in known and seen.went.get(each) != DISK_GONE]
+    whole = [each for each in missing if each not in seen.files and each in seen.members and seen.is_intact(each)]
+    if whole and seen.acks == "all":
         return RescueAdvice(WAIT, whole[0], candidates)
     if missing or not known:
         return RescueAdvice(UNKNOWN, missing[0] if missing else None, candidates)
-    ends = {each.broker: (each.epochs[-1][0] if each.epochs else -1, each.end) for each in usable}
-    best = min(
-        (each for each in candidates if each.problem is None), key=lambda each: (_size(each), *_negative(ends[each.broker]))
-    )
-    return RescueAdvice(ELECT, best.broker, candidates)
+    return RescueAdvice(ELECT, find_least_bad(seen, candidates), candidates)
 
 
-def _negative(end: tuple[int, int]) -> tuple[int, int]:
-    return -end[0], -end[1]
+def find_least_bad(seen: OfflinePartition, candidates: Sequence[Candidate]) -> int | None:
+    """Return the candidate that loses least, of equal ones that with the newest epoch and the longest log; None without one."""
 
+    def cost(each: Candidate) -> tuple[float, ...]:
+        log = seen.files[each.broker]
+        lost = [0 if one is None else one.size for one in (each.at_most, each.at_least)]
+        return *lost, -(log.epochs[-1][0] if log.epochs else -1), -log.end
 
-def _size(each: Candidate) -> float:
-    if each.at_most is None:
-        return 0
-    return float("inf") if each.at_most.end is None else each.at_most.end - each.at_most.first
+    best = min((each for each in candidates if each.problem is None), key=cost, default=None)
+    return None if best is None else best.broker
 
 
 def _judge(seen: OfflinePartition, usable: Sequence[ReplicaFiles], log: ReplicaFiles) -> Candidate:
     broker, problem = log.broker, log.problem
     if broker not in seen.replicas:
         problem = f"broker {broker} has no replica of the partition (its replicas: {', '.join(map(str, seen.replicas))})"
+    if problem is None and seen.is_cut(broker) and seen.is_said_intact(broker):
+        problem = f"its log ends at {log.end}, below its high watermark {log.high_watermark}, so it has lost data; "
+        problem += f"say how (--went {broker}={POWER}), or take its files again"
     if problem is not None:
         return Candidate(broker, None, OffsetRange(0, None), {}, problem)
     common = {each.broker: find_common_end(log, each) for each in usable}
-    least = _find_least(usable, log, common)
-    most = _find_most(seen, usable, log, common)
+    least, within = _find_least(usable, log, common), _find_members_range(seen, usable, common)
+    known = OffsetRange(max(min(common[each.broker], each.high_watermark or 0) for each in usable), None)
+    read = within.intersect(known)
+    most = (read if seen.acks == "all" else known).intersect(_find_copies_range(seen, usable, common))
     truncates = {other: end for other, end in common.items() if other != broker}
-    if least is not None and (most is None or (most.end is not None and least.end is not None and least.end > most.end)):
+    if least is not None and least.intersect(within) != least:
         said = f"offset {least.first} was committed and broker {broker} lacks it, though"
         why = f"{said} its controller's record and how brokers went say otherwise; look again at --describe and --went"
         return Candidate(broker, least, OffsetRange(least.first, None), truncates, why)
-    return Candidate(broker, least, most, truncates)
+    return Candidate(broker, least, most if most.size else None, truncates, may_have_read=read if read.size else None)
 
 
 def _find_least(usable: Sequence[ReplicaFiles], log: ReplicaFiles, common: Mapping[int, int]) -> OffsetRange | None:
@@ -152,18 +187,23 @@ def _find_least(usable: Sequence[ReplicaFiles], log: ReplicaFiles, common: Mappi
         high = each.high_watermark or 0
         found.append(OffsetRange(common[each.broker], min(high, each.end)))
         found.append(OffsetRange(log.end, high))
-    best = max(found, key=lambda each: (each.end or 0) - each.first)
-    return best if (best.end or 0) > best.first else None
+    best = max(found, key=lambda each: each.size)
+    return best if best.size else None
 
 
-def _find_most(
-    seen: OfflinePartition, usable: Sequence[ReplicaFiles], log: ReplicaFiles, common: Mapping[int, int]
-) -> OffsetRange | None:
-    """Return the offsets that may have been acknowledged and that a log may lack."""
+def _find_members_range(seen: OfflinePartition, usable: Sequence[ReplicaFiles], common: Mapping[int, int]) -> OffsetRange:
+    """Return where committed offsets are that a log may lack: those that all members have which lost nothing and are seen."""
     members = [each for each in usable if each.broker in seen.members and seen.is_intact(each.broker)]
-    if members:
-        ranges = [OffsetRange(common[each.broker], each.end) for each in members]
-        best = min(ranges, key=lambda each: (each.end or 0) - each.first)
-        return best if (best.end or 0) > best.first else None
-    shared = [min(common[each.broker], each.high_watermark or 0) for each in usable]
-    return OffsetRange(max(shared), None)
+    if not members:
+        return OffsetRange(0, None)
+    shared = min(find_common_end(one, other) for one in members for other in members)
+    return OffsetRange(max(common[each.broker] for each in members), shared)
+
+
+def _find_copies_range(seen: OfflinePartition, usable: Sequence[ReplicaFiles], common: Mapping[int, int]) -> OffsetRange:
+    """Return where acknowledged offsets are that a log may lack, if a copy of each is in one of the logs that are seen."""
+    whole = [each for each in usable if seen.is_intact(each.broker)]
+    if len(seen.replicas) - len(whole) >= seen.copies:
+        return OffsetRange(0, None)
+    more = [OffsetRange(common[each.broker], each.end) for each in whole if each.end > common[each.broker]]
+    return OffsetRange(min((each.first for each in more), default=0), max((each.end or 0 for each in more), default=0))

@@ -70,7 +70,7 @@ def derive(question: BundleQuestion, seconds: float | None = None) -> Derived:
         arguments["symmetry"] = question.arguments.get("symmetry")
     if question.command == "roll":
         arguments.setdefault("files", {})
-    if seconds is not None:
+    if seconds is not None and question.command != "rescue":
         arguments["time_limit"] = seconds
     place = scratch.Folder("verify")
     with warnings.catch_warnings(), known(question.contents):
@@ -114,6 +114,10 @@ def _function_of(command: str) -> Callable[..., Any]:
         from neverlost.reports.questions.roll.api import roll
 
         return roll
+    if command == "rescue":
+        from neverlost.reports.questions.rescue.api import rescue
+
+        return rescue
     if command == "plan":
         from neverlost.reports.questions.roll.plan_api import plan
 

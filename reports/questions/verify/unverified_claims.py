@@ -51,6 +51,8 @@ def complete(files: Contents, own: Derived, seed: int | None, seconds: float) ->
     Errors: `InputError` for statements that contradict what was derived, and for violations that cannot be re-executed."""
     derived, stated = own.document(RESULT), _result(files)
     try:
+        if own.question.command == "rescue":
+            return derived, []  # nothing of it is searched, so nothing is open
         if "matrix" in derived:
             return _complete_sweep(derived, stated, files, own, seed, seconds)
         if own.question.command in undecided.MAIN:

@@ -33,7 +33,7 @@ def is_open(found: Proof) -> list[str]:
 @pytest.mark.parametrize(
     "given",
     [
-        {"leader_move": "any"},
+        pytest.param({"leader_move": "any"}, marks=pytest.mark.slow),
         pytest.param(ANY, marks=pytest.mark.slow),
         pytest.param({**ANY, "records": 2}, marks=pytest.mark.slow),
     ],

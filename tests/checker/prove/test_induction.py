@@ -104,8 +104,8 @@ def test_the_proof_fails_without_any_one_lemma(name: str) -> None:
 
 
 MUTANTS = [
-    (3, 2, EXPANSION),
-    (3, 2, ("leader_expand_isr", "in the leader's epoch")),
+    pytest.param((3, 2, EXPANSION), marks=pytest.mark.slow),
+    pytest.param((3, 2, ("leader_expand_isr", "in the leader's epoch")), marks=pytest.mark.slow),
     (2, 2, ("leader_advance_high_watermark", "ISR has the record")),
     (2, 2, ("leader_advance_high_watermark", "ISR is in the leader's epoch")),
 ]
@@ -162,6 +162,7 @@ def test_another_solver_confirms_every_obligation(written: tuple[Path, Proof]) -
     assert manifest["solver"].startswith("z3 ") and manifest["seed"] == found.seed
 
 
+@pytest.mark.slow
 def test_a_tampered_obligation_is_refuted(tmp_path: Path) -> None:
     found = proof(2)
     obligations.write(tmp_path, found.texts, found.about)

@@ -54,10 +54,10 @@ def compared(model: str, rf: int, min_isr: int, records: int) -> int:
 @pytest.mark.parametrize(
     ("model", "rf", "min_isr", "records", "proved"),
     [
-        ("kraft-elr", 2, 2, 1, 10),
         *[
             pytest.param(*each, marks=pytest.mark.slow)
             for each in [
+                ("kraft-elr", 2, 2, 1, 10),
                 ("kraft-elr", 2, 1, 2, 8),
                 ("kraft", 2, 2, 2, 6),
                 ("kraft", 3, 2, 1, 12),

@@ -68,7 +68,7 @@ ROWS: dict[str, tuple[Any, dict[str, Any]]] = {
 
 
 @pytest.mark.usefixtures("session")
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", ["holds", *(pytest.param(each, marks=pytest.mark.slow) for each in ROWS if each != "holds")])
 def test_spark_equals_memory(row: str) -> None:
     make, options = ROWS[row]
     system = make()
@@ -134,6 +134,7 @@ def test_a_master_that_cannot_be_reached_is_an_error_before_the_first_level(mast
     assert not said
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("session")
 def test_levels_may_change_hands(tmp_path: Path) -> None:
     """Narrow levels on the driver, wide ones on Spark, a cut, and a resumption with another number of partitions."""

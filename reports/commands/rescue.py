@@ -1,0 +1,95 @@
+"""`neverlost rescue`: a partition without a leader."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from neverlost.reports.command_line import options
+from neverlost.reports.command_line.help import GroupedCommand
+from neverlost.specs.errors import InputError
+
+
+def register(app: typer.Typer) -> None:
+    says = "A partition is offline: whom to elect, for whom to wait, and which offsets are lost at least and at most."
+    app.command("rescue", cls=GroupedCommand, help=says)(rescue)
+
+
+def rescue(
+    folder: Annotated[
+        str | None,
+        typer.Argument(metavar="[FOLDER]", help="what --script gathered: broker-1, broker-2, ...", show_default=False),
+    ] = None,
+    describe: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="what kafka-topics.sh --describe prints now (default: the newest of FOLDER)"),
+    ] = None,
+    topic: Annotated[
+        str | None, typer.Option(metavar="NAME", help="the topic, where several partitions have no leader")
+    ] = None,
+    partition: Annotated[int | None, typer.Option(metavar="N", help="the partition, likewise")] = None,
+    replicas: Annotated[
+        list[str] | None, typer.Option("--replica", metavar="BROKER=FOLDER", help="the files of one replica (repeatable)")
+    ] = None,
+    went: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="BROKER=HOW",
+            help="up, clean, killed, power, disk-gone, cut-off or unknown, since it was in the ISR (repeatable)",
+        ),
+    ] = None,
+    settings: options.Settings = None,
+    script: Annotated[bool, typer.Option("--script", help="print a script that gathers the files on a broker")] = False,
+    out: options.OutDirectory = None,
+    json: options.JsonTarget = None,
+    quiet: options.Quiet = False,
+) -> int:
+    """Run `neverlost rescue` and return the exit status: 0 where waiting or an election loses nothing that was acknowledged, 12
+    where every election may, 20 where it cannot be known."""
+    from neverlost.reports.output import exit_status
+
+    if script:
+        from neverlost.reports.questions.rescue import document
+
+        sent = Path(document.__file__).with_name("gather.sh").read_text(encoding="utf-8")
+        typer.echo(sent, nl=False)
+        return exit_status.HOLDS
+    from neverlost.checker.engine.host.visible import visible
+    from neverlost.checker.questions.rescue.offline_partition import UNKNOWN
+    from neverlost.reports.output.output import Output
+    from neverlost.reports.questions.rescue import api
+    from neverlost.reports.questions.rescue.document import lines, verdict
+
+    output = Output(json, out, quiet)
+    gathered, shown = _find_gathered(folder) if folder is not None else ([], None)
+    described = describe or shown
+    found = api.rescue(
+        settings,
+        files={"describe": [described] if described else []},
+        topic=topic,
+        partition=partition,
+        replicas=[*gathered, *(replicas or [])],
+        went=went or [],
+        out=out,
+    )
+    output.deliver(found.document, is_saved=True, lines=verdict)
+    if output.is_read:
+        for line in lines(found.document):
+            typer.echo(visible(line))
+    output.end(found.document)
+    if found.says == UNKNOWN:
+        return exit_status.INCONCLUSIVE
+    return exit_status.HOLDS if found.loses_nothing else exit_status.VIOLATED
+
+
+def _find_gathered(folder: str) -> tuple[list[str], str | None]:
+    """Return the replicas' folders as `--replica` takes them, and the newest description among them."""
+    every = sorted(each for each in Path(folder).glob("broker-*") if each.is_dir())
+    if not every:
+        raise InputError(f"no folder broker-N in {folder!r}: gather them with the script that neverlost rescue --script prints")
+    shown = sorted(
+        (each / "describe.txt" for each in every if (each / "describe.txt").is_file()), key=lambda each: each.stat().st_mtime
+    )
+    return [f"{each.name.removeprefix('broker-')}={each}" for each in every], str(shown[-1]) if shown else None

@@ -1,0 +1,1 @@
+"""A partition without a leader: the question's function, its document and its sentences."""

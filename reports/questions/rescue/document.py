@@ -1,0 +1,308 @@
+"""What `rescue` says of a partition without a leader: a document whose sentences are what people read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import neverlost
+from neverlost.checker.questions.rescue.offline_partition import (
+    DISK_GONE,
+    ELECT,
+    POWER,
+    UNKNOWN,
+    WAIT,
+    Candidate,
+    OfflinePartition,
+    OffsetRange,
+    RescueAdvice,
+    find_least_bad,
+)
+from neverlost.specs.inputs.syntax.topics_and_settings import DescribedPartition, Topic
+
+SCHEMA = "neverlost.rescue/1"
+AT = "--bootstrap-server HOST:PORT"
+WENT = {
+    "up": "runs",
+    "clean": "was shut down cleanly",
+    "killed": "was killed, which takes nothing from its log",
+    "cut-off": "was cut off, which takes nothing from its log",
+    POWER: "lost power, which may take the end of its log",
+    DISK_GONE: "lost its disk",
+    UNKNOWN: "went in an unknown way, so it may have lost power",
+}
+
+
+@dataclass(frozen=True)
+class RescueSubject:
+    """The partition as it is described, what is assumed, and who would lose nothing if min.insync.replicas had been higher."""
+
+    topic: Topic
+    partition: DescribedPartition
+    assumed: Mapping[str, str]
+    safe_if_copied: tuple[int, int] | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.topic.name}-{self.partition.number}"
+
+    @property
+    def options(self) -> str:
+        return f"--topic {self.topic.name} --partition {self.partition.number}"
+
+
+def make_document(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice) -> dict[str, Any]:
+    """Return the result document: what to do, why, what each election loses, and what that rests on."""
+    least_bad = find_least_bad(seen, advice.candidates)
+    best = advice.broker if advice.says == ELECT else least_bad
+    ordered = sorted(advice.candidates, key=lambda each: (each.broker != best, each.problem is not None))
+    return {
+        "schema": SCHEMA,
+        "version": neverlost.__version__,
+        "partition": subject.name,
+        "replicas": list(seen.replicas),
+        "isr": list(seen.isr),
+        "elr": list(seen.elr),
+        "last_known_elr": list(seen.last_known_elr),
+        "went": {str(each): seen.went.get(each, UNKNOWN) for each in seen.replicas},
+        "says": advice.says,
+        "broker": advice.broker,
+        "loses_nothing": advice.says == WAIT or any(each.loses_nothing for each in advice.candidates),
+        "headline": _headline(seen, advice),
+        "why": [*_why(subject, seen, advice), *_hints(subject, advice, least_bad)],
+        "do": [{"says": each.says, "run": list(each.run)} for each in _steps(subject, seen, advice)],
+        "candidates": [
+            {
+                "broker": each.broker,
+                "loses_nothing": each.loses_nothing,
+                "at_least": _pair(each.at_least),
+                "at_most": _pair(each.at_most),
+                "may_have_read": _pair(each.may_have_read),
+                "problem": each.problem,
+                "truncates": {str(broker): end for broker, end in each.truncates.items()},
+                "sentences": list(_candidate(seen, each)),
+            }
+            for each in ordered
+        ],
+        "rests_on": list(_premises(seen)),
+        "assumed": dict(subject.assumed),
+    }
+
+
+def lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what people read, the answer first."""
+    yield f"{document['partition']} has no leader. {document['headline']}"
+    yield from (f"  {each}" for each in document["why"])
+    if document["do"]:
+        yield "Do this:"
+    for number, each in enumerate(document["do"], 1):
+        yield f"  {number}. {each['says']}"
+        yield from (f"       {command}" for command in each["run"])
+    for each in document["candidates"]:
+        headline, *more = each["sentences"]
+        yield headline
+        yield from (f"  {one}" for one in more)
+    yield from document["rests_on"]
+
+
+def verdict(document: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{document['partition']}: {document['headline']}"
+
+
+def _pair(offsets: OffsetRange | None) -> list[int | None] | None:
+    return None if offsets is None else [offsets.first, offsets.end]
+
+
+def _offsets(offsets: OffsetRange) -> str:
+    if offsets.end is None:
+        return f"offset {offsets.first} and all later ones"
+    last = offsets.end - 1
+    return f"offset {last}" if offsets.first == last else f"offsets {offsets.first} to {last}"
+
+
+def _list(brokers: Iterable[int]) -> str:
+    *first, last = map(str, brokers)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _name(brokers: Sequence[int]) -> str:
+    return f"broker{'s' * (len(brokers) > 1)} {_list(brokers)}"
+
+
+def _headline(seen: OfflinePartition, advice: RescueAdvice) -> str:
+    broker, acked = advice.broker, "nothing that was acknowledged"
+    if advice.says == WAIT:
+        return f"Wait for broker {broker}: its log has every acknowledged record."
+    if advice.says == UNKNOWN:
+        if broker is None:
+            return "It cannot be known whom to elect: no log is left to look at."
+        return f"It cannot be known whom to elect without the log of broker {broker}."
+    (chosen,) = (each for each in advice.candidates if each.broker == broker)
+    loses = (
+        f"it loses {acked}" if chosen.at_most is None else f"it may lose {_offsets(chosen.at_most)}, and no other loses less"
+    )
+    return f"Elect broker {broker}: {loses}."
+
+
+def _role(seen: OfflinePartition, broker: int) -> str:
+    if broker in seen.isr:
+        return "is in the last ISR"
+    if broker in seen.elr:
+        return "is in the ELR"
+    return "is the last known leader" if broker in seen.members else "is not in the last ISR"
+
+
+def _how(seen: OfflinePartition, broker: int) -> str:
+    return WENT[seen.went.get(broker, UNKNOWN)]
+
+
+def _why(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice) -> Iterator[str]:
+    broker = advice.broker
+    if broker is not None:
+        yield f"Broker {broker} {_role(seen, broker)} and {_how(seen, broker)}."
+    if advice.says == UNKNOWN and broker is not None:
+        if broker in seen.files:
+            yield f"Its files cannot be believed. Gather them again, all in one moment, and give --replica {broker}=FOLDER."
+        else:
+            yield f"Two histories fit: broker {broker} has acknowledged records that no log here has, or it has none."
+            yield f"Gather its files (neverlost rescue --script) and give --replica {broker}=FOLDER."
+        if broker not in seen.went:
+            yield f"Say how it went as well: --went {broker}=killed, power, disk-gone, ..."
+
+
+def _hints(subject: RescueSubject, advice: RescueAdvice, least_bad: int | None) -> Iterator[str]:
+    if subject.safe_if_copied is not None:
+        broker, many = subject.safe_if_copied
+        yield f"Was min.insync.replicas always {many}? Then broker {broker} loses nothing that was acknowledged;"
+        yield f"ask again with --set min.insync.replicas={many}."
+    if advice.says == UNKNOWN and least_bad is not None:
+        yield f"Of the logs that are seen, broker {least_bad} loses least."
+        yield f"If broker {advice.broker} never comes back, ask again with --went {advice.broker}={DISK_GONE}."
+
+
+def _candidate(seen: OfflinePartition, each: Candidate) -> Iterator[str]:
+    if each.problem is not None:
+        yield f"If broker {each.broker} is elected, it cannot be known what is lost: {each.problem}."
+        return
+    yield f"If broker {each.broker} is elected, {_loss(each)}"
+    if each.may_have_read is not None:
+        read, first = _offsets(each.may_have_read), each.may_have_read.first
+        without = ", without an acknowledgement" if each.loses_nothing else ""
+        yield f"Consumers may have read {read}{without}. They go back to offset {first}, or skip what is written there anew."
+    for broker, end in each.truncates.items():
+        lost = OffsetRange(end, seen.files[broker].end)
+        if lost.size:
+            yield f"When broker {broker} comes back, it drops its {_offsets(lost)}."
+    unseen = [one for one in seen.replicas if one not in seen.files and seen.went.get(one) != DISK_GONE]
+    if unseen and not each.loses_nothing:
+        comes = "comes back, it drops" if len(unseen) == 1 else "come back, they drop"
+        yield f"When {_name(unseen)} {comes} what broker {each.broker} does not have."
+
+
+def _loss(each: Candidate) -> str:
+    least, most = each.at_least, each.at_most
+    if most is None:
+        read = "" if least is None else f", but {_offsets(least)} are, which consumers may have read"
+        return f"nothing that was acknowledged is lost{read}."
+    if least is not None:
+        sure = f"at least {_offsets(least)} {'is' if least.size == 1 else 'are'} lost"
+        if most.end is None:
+            return f"{sure}, and all later ones may be: no file says where they end."
+        return f"{sure}, and at most {_offsets(most)} ({most.size:.0f} records)."
+    if most.end is None:
+        return f"offset {most.first} and all later ones may be lost: no file says where they end."
+    return f"at most {_offsets(most)} {'is' if most.size == 1 else 'are'} lost ({most.size:.0f} records), and perhaps none."
+
+
+@dataclass(frozen=True)
+class RescueStep:
+    """What to do, and the commands that do it."""
+
+    says: str
+    run: tuple[str, ...] = ()
+
+
+def _steps(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice) -> Iterator[RescueStep]:
+    broker, name = advice.broker, subject.name
+    kept = [each for each in seen.replicas if seen.went.get(each) != DISK_GONE]
+    setting = subject.topic.configs.get("unclean.leader.election.enable")
+    if setting is not None and setting.value == "true":
+        off = f"kafka-configs.sh {AT} --alter --entity-type topics --entity-name {subject.topic.name}"
+        yield RescueStep(
+            "Switch off the elections that the controller makes by itself, of any replica that runs.",
+            (f"{off} --add-config unclean.leader.election.enable=false",),
+        )
+    if kept:
+        yield RescueStep(f"Save the folder {name} of {_name(kept)}.", (f"cp -a LOG_DIR/{name} SAFE_PLACE/",))
+    if advice.says == UNKNOWN or broker is None:
+        yield RescueStep("Start no stopped broker that has a replica, and elect nobody, until it is known.")
+        return
+    is_member = broker in seen.members
+    rivals = [each for each in seen.members if each != broker and each in kept]
+    if is_member:
+        rivals = [each for each in rivals if not seen.is_intact(each)]
+    if rivals:
+        them = "them" if len(rivals) > 1 else "it"
+        yield RescueStep(f"Keep {_name(rivals)} stopped until broker {broker} leads, for the controller would elect {them}.")
+    yield _let_run(seen, broker)
+    if is_member:
+        yield RescueStep(f"Wait until the controller elects broker {broker}, which needs no command: it {_role(seen, broker)}.")
+    if is_member and (seen.elr or seen.last_known_elr):
+        leaves = "a broker that did not stop cleanly leaves the ELR when it starts"
+        yield RescueStep(f"If it leads after a minute, skip to the last step. If it does not, go on: {leaves}.")
+    if not is_member or seen.elr or seen.last_known_elr:
+        yield from _elect_uncleanly(subject, seen, broker)
+    look = f"kafka-topics.sh {AT} --describe --topic {subject.topic.name}"
+    yield RescueStep(
+        f"See that broker {broker} leads. Then start the other brokers that are stopped, one after the other.", (look,)
+    )
+
+
+def _let_run(seen: OfflinePartition, broker: int) -> RescueStep:
+    if seen.went.get(broker, UNKNOWN) in ("up", "cut-off"):
+        return RescueStep(f"See that broker {broker} runs and is connected with the controller: its log says if it is fenced.")
+    return RescueStep(f"Start broker {broker}.")
+
+
+def _elect_uncleanly(subject: RescueSubject, seen: OfflinePartition, broker: int) -> Iterator[RescueStep]:
+    """Yield how to make the controller elect one replica of its choice: it takes the first one that runs, as assigned."""
+    topic, number = subject.topic.name, subject.partition.number
+    order = [broker, *(each for each in seen.replicas if each != broker)]
+    is_moved, is_reassigned = order != list(seen.replicas), subject.partition.is_reassigned
+    reassign = f"kafka-reassign-partitions.sh {AT} --reassignment-json-file order.json --execute"
+    if is_moved and is_reassigned:
+        ahead = seen.replicas[: seen.replicas.index(broker)]
+        says = f"Stop {_name(ahead)}: the controller takes the first replica that runs, and a reassignment is under way."
+        yield RescueStep(says)
+    elif is_moved:
+        says = f"Put broker {broker} first, because the controller takes the first replica that runs."
+        yield RescueStep(says, (f"echo '{_assignment(topic, number, order)}' > order.json", reassign))
+    elect = f"kafka-leader-election.sh {AT} --election-type UNCLEAN {subject.options}"
+    yield RescueStep("Elect it.", (elect,))
+    if is_moved and not is_reassigned:
+        before = _assignment(topic, number, list(seen.replicas))
+        yield RescueStep("Put the replicas back in their order.", (f"echo '{before}' > order.json", reassign))
+
+
+def _assignment(topic: str, number: int, replicas: list[int]) -> str:
+    placed = {"version": 1, "partitions": [{"topic": topic, "partition": number, "replicas": replicas}]}
+    return json.dumps(placed, separators=(",", ":"))
+
+
+def _premises(seen: OfflinePartition) -> Iterator[str]:
+    """Yield what the answer rests on, as sentences."""
+    sets = {"ISR": seen.isr, "ELR": seen.elr, "last known leader": seen.last_known_elr}
+    record = ", ".join(f"{word} {_list(each)}" for word, each in sets.items() if each) or "an empty ISR and ELR"
+    ways = ", ".join(f"{each} {seen.went.get(each, UNKNOWN)}" for each in seen.replicas)
+    yield f"This rests on the controller's record ({record}) and on how the brokers went ({ways})."
+    yield "It counts on Kafka as designed. A bug of your version may have left less: neverlost tolerance names those that it has."
+    if seen.acks == "all":
+        yield "It is about records of acks=all. The last leader alone may have what was acknowledged with acks=1: --set acks=1."
+    yield "Producers send again what was not acknowledged: without enable.idempotence=true a record may be there twice."
+    if seen.copies > 1:
+        always = f"min.insync.replicas was {seen.copies} whenever a record was written"
+        yield f"It holds if {always}, and if no reassignment was cancelled since."
+    if seen.is_flushed:
+        yield "It holds if flush.messages was 1 whenever a record was written."
