@@ -18,7 +18,8 @@ class Property:
 
     Of the kind `RECOVERY` it need not hold everywhere, but it must be possible everywhere that it holds again, by steps
     that are no faults.  `needs` are the fields it reads: a model without them does not define the property.  `violated_by`
-    names a model (or mutant, as `model-clause`) that breaks it; a property that nothing breaks is no check.
+    names a model (or mutant, as `model-clause`) that breaks it; a property that nothing breaks is no check.  Where there is
+    only one of what it `compares` two of, it holds for want of a second one.
     `failure` is what then happens, as an operator says it ("stops accepting writes").
     """
 
@@ -30,6 +31,7 @@ class Property:
     failure: str = ""
     source: str = ""
     kind: str = SAFETY
+    compares: tuple[str, ...] = ()
 
 
 def as_property(
@@ -40,8 +42,9 @@ def as_property(
     failure: str = "",
     source: str = "",
     kind: str = SAFETY,
+    compares: tuple[str, ...] = (),
 ) -> Callable[[Callable[[Any, Any], Value]], Property]:
     """Return what makes a condition the property of the function's name, with hyphens."""
     return lambda condition: Property(
-        condition.__name__.replace("_", "-"), says, condition, needs, violated_by, failure, source, kind
+        condition.__name__.replace("_", "-"), says, condition, needs, violated_by, failure, source, kind, compares
     )

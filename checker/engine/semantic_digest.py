@@ -36,7 +36,8 @@ TEXTS = frozenset({"says", "one", "many", "words", "help", "summary", "source", 
 """Attributes of declarations that only people read."""
 
 IGNORED_ATTRIBUTES = (
-    frozenset({"portrait", "guarantees", "contradiction", "can_be_left_out", "violated_by", "since", "until"}) | TEXTS
+    frozenset({"portrait", "guarantees", "contradiction", "can_be_left_out", "violated_by", "compares", "since", "until"})
+    | TEXTS
 )
 """Attributes that decide neither a reachable state nor what is asked of it: pictures, what is asked when nothing is said, which
 steps a quick search leaves out, which version has a mechanism (a configuration names every one), and which configurations are

@@ -101,10 +101,11 @@ def cause(cell: Cell) -> str:
 
 
 def list_unstruck(cell: Cell, entry: Mapping[str, Any]) -> list[str]:
-    """Return the allowed faults that never struck though a property holds; what holds then says nothing about them."""
+    """Return the allowed faults that never struck though a property holds, and what it has only one of; what holds then says
+    nothing about them."""
     if entry["verdict"] != "holds":
         return []
-    return list(entry.get("never") or (cell.get("never") or {}).get("faults", ()))
+    return list(dict.fromkeys((*(cell.get("never") or {}).get("faults", ()), *entry.get("never", ()))))
 
 
 def brief_settings(cell: Cell) -> str:

@@ -49,7 +49,7 @@ class Boundary:
         self.rows = [{key: each.coordinates.get(key) for key in matrix.varying} for each in matrix.cells]
         self.every = values_of(self.rows)
         verdicts = [decisions[place].verdict for decisions in sweep.decisions]
-        self.vacuous = [n for n, each in enumerate(verdicts) if each is Verdict.HOLDS and sweep.unstruck(n)]
+        self.vacuous = [n for n, each in enumerate(verdicts) if each is Verdict.HOLDS and sweep.unstruck(n, place)]
         self.verdicts = [Verdict.INCONCLUSIVE if n in self.vacuous else each for n, each in enumerate(verdicts)]
         self.numbers = {tuple(row.values()): number for number, row in enumerate(self.rows)}
         self.orders = {key: self._order(key) for key in matrix.varying}

@@ -31,7 +31,7 @@ def describe_tolerance(matrix: Matrix, sweep: Sweep) -> list[dict[str, Any]]:
 
 def _survived(sweep: Sweep, setting: Mapping[str, Any], cells: list[int]) -> dict[str, Any]:
     budgets = {n: sorted_faults({k: v for k, v in sweep.cells[n][1].items() if k.startswith(PREFIX)}) for n in cells}
-    safe = _edge([budgets[n] for n in cells if sweep.verdict(n) is Verdict.HOLDS and not sweep.unstruck(n)], largest=True)
+    safe = _edge([budgets[n] for n in cells if sweep.verdict(n) is Verdict.HOLDS and not sweep.is_vacuous(n)], largest=True)
     broken: dict[Property, list[Budget]] = {}
     open_ones: list[Budget] = []
     at_once: dict[Budget, int] = {}
@@ -52,7 +52,7 @@ def _survived(sweep: Sweep, setting: Mapping[str, Any], cells: list[int]) -> dic
         "setting": {key: shown(value) for key, value in setting.items()},
         "survives": [_shown(each) for each in safe],
         "violated_at": {asked.name: [_shown(each) for each in every] for asked, every in fewest.items()},
-        "says": "; ".join(map(str, said)),
+        "says": "; ".join(map(str, said)) or "holds vacuously, which bounds nothing",
     }
 
 

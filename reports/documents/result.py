@@ -7,8 +7,8 @@ from typing import Any
 
 import neverlost
 from neverlost.checker.engine.digest import model_digest
-from neverlost.checker.engine.outcome import Counts, Finding, JobsDone, Outcome, worst
-from neverlost.checker.questions.coverage import cover
+from neverlost.checker.engine.outcome import Counts, Finding, JobsDone, Outcome, Verdict, worst
+from neverlost.checker.questions.coverage import cover, list_single
 from neverlost.checker.questions.question_id import question_id
 from neverlost.model.kernel import Configuration, Model
 from neverlost.specs.configuration.keys import shown
@@ -43,6 +43,8 @@ def cell_fields(outcome: Outcome, number: int) -> dict[str, Any]:
 
 def _property(outcome: Outcome, finding: Finding) -> dict[str, Any]:
     found: dict[str, Any] = {"name": finding.property.name, "verdict": str(finding.verdict)}
+    if finding.verdict is Verdict.HOLDS and (never := list_single(outcome.system, finding.property)):
+        found["never"] = list(never)
     if finding.trace is not None:
         found |= {"steps": len(finding.trace.steps), "faults": finding.trace.faults(outcome.system), "trace": None}
         if finding.property.kind == RECOVERY:

@@ -41,10 +41,10 @@ def cell_document(matrix: Matrix, sweep: Sweep, number: int, traces: Mapping[tup
         found["kafka.version"] = release
     if matrix.cells[number].notices:
         found["notices"] = [each.document() for each in matrix.cells[number].notices]
-    for each in decisions:
+    for place, each in enumerate(decisions):
         entry: dict[str, Any] = {"name": each.property.name, "verdict": str(each.verdict), "how": each.how}
-        if each.verdict is Verdict.HOLDS and sweep.unstruck(number):
-            entry["never"] = list(sweep.unstruck(number))
+        if each.verdict is Verdict.HOLDS and (never := sweep.unstruck(number, place)):
+            entry["never"] = list(never)
         if each.source is not None:
             entry["from"] = question_id(*sweep.cells[each.source], [one.property.name for one in decisions])
         if each.trace is not None:

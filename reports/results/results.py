@@ -141,8 +141,9 @@ class Answer:
 
     def __repr__(self) -> str:
         said = [each for sentences in dict(self.document.get("says") or {}).values() for each in sentences]
-        about = said[0] if said else f"{len(self.rows())} rows, which .to_pandas() has"
-        verdict = getattr(self, "verdict", None)
+        more = f" And {len(said) - 1} more sentences in .document['says']." if len(said) > 1 else ""
+        about = said[0] + more if said else f"{len(self.rows())} rows, which .to_pandas() has"
+        verdict = "" if said else getattr(self, "verdict", None)  # a table says where it holds and where it does not
         return f"<{type(self).__name__}{f' {verdict}'.upper() if verdict else ''}: {about}>"
 
     def _repr_html_(self) -> str:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from neverlost.checker.engine.host.visible import visible
 from neverlost.checker.engine.outcome import Behaviour, Outcome, Verdict
-from neverlost.checker.questions.coverage import Coverage, cover, list_possible_actions
+from neverlost.checker.questions.coverage import Coverage, cover, list_possible_actions, list_single
 from neverlost.model.kernel import Configuration
 from neverlost.model.system import System
 from neverlost.reports.request.inputs import KafkaFilesWarning
@@ -85,6 +85,8 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen
         if finding.trace is not None:
             line.append(f" ({pluralize(len(finding.trace.steps), 'step')})", "dim")
         out.print(line)
+        if finding.verdict is Verdict.HOLDS and (never := list_single(outcome.system, finding.property)):
+            out.print(Text(f"VACUOUS: {finding.property.name}: {say_never(never)}", "bold yellow"))
         if finding.trace is not None and finding.property.kind == RECOVERY:
             show_trap(out, outcome.system, finding.trace)
     if outcome.findings and is_without_faults(configuration):

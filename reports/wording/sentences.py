@@ -43,6 +43,7 @@ TEMPLATES = {
     "breaks": "{failure} {at}",
     "undecided": "undecided {at}",
     "never struck": "this says nothing about {faults}: allowed, but never happened",
+    "never a second": "it compares two {things}, and there is one",
 }
 """The text of each kind of sentence."""
 
@@ -56,7 +57,7 @@ EVENTS = {each.name: (each.one, each.many) for each in faults.FAULTS} | {
 
 IMPAIRING = frozenset(each.name for each in faults.FAULTS if each.impairs == faults.BROKER)
 ORDER = {name: place for place, name in enumerate(EVENTS)}
-PREFIX = "faults."
+PREFIX, SECOND = "faults.", "second_"
 
 Budget = tuple[tuple[str, int | AnyNumber], ...]
 """Faults with how often each may happen (`at_once`: how many brokers they may impair together); others are left out."""
@@ -116,9 +117,12 @@ def what_happened(name: str, counts: Mapping[str, int]) -> str:
 
 
 def say_never(names: Sequence[str]) -> str:
-    """Return of which allowed faults a verdict says nothing, since they never struck; nothing if there are none."""
-    many = [EVENTS.get(each, (each, each))[1] for each in names]
-    return TEMPLATES["never struck"].format(faults=" and ".join(many)) if names else ""
+    """Return of which allowed faults a verdict says nothing, since they never struck, and that there is one of what it compares
+    two of; nothing if there are none."""
+    single = [f"{each.removeprefix(SECOND)}s" for each in names if each.startswith(SECOND)]
+    many = [EVENTS.get(each, (each, each))[1] for each in names if not each.startswith(SECOND)]
+    said = [TEMPLATES["never struck"].format(faults=" and ".join(many))] if many else []
+    return "; ".join(said + ([TEMPLATES["never a second"].format(things=single[0])] if single else []))
 
 
 def say_survived(
@@ -160,7 +164,7 @@ def _after(counts: Budget, at_once: int | None) -> str:
 def say_left_out(cells: int) -> str:
     """Return how many cells a rule leaves out."""
     are = "is" if cells == 1 else "are"
-    return f"{pluralize(cells, 'cell')} in which an allowed fault never struck {are} left out"
+    return f"{pluralize(cells, 'cell')} in which it holds vacuously {are} left out"
 
 
 def sorted_faults(counts: Mapping[str, int | AnyNumber]) -> Budget:

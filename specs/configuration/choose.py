@@ -166,10 +166,7 @@ def read_given(config: PathLike[str] | str | None, settings: Mapping[str, Any] |
 
 
 def choose(
-    given: Given,
-    model_name: str | None = None,
-    subjects: tuple[str, ...] = (),
-    offered: Mapping[str, Setting] | None = None,
+    given: Given, model_name: str | None = None, subjects: tuple[str, ...] = (), offered: Mapping[str, Setting] | None = None
 ) -> Chosen:
     """Return the model that the keys name, with everything else defaulted.
 

@@ -35,10 +35,7 @@ def acked_never_lost(k: Any, s: Any) -> Value:
 @as_property(
     says="every acknowledged record is in the log of at least one replica, running or not",
     failure="loses acknowledged records on every disk",
-    needs=(
-        "ghost_acked",
-        "log_record",
-    ),
+    needs=("ghost_acked", "log_record"),
     violated_by="kraft",
     source="P-GLOBAL; NoCommittedRecordLostGlobally of the published specifications",
 )
@@ -106,12 +103,10 @@ def acked_visible(k: Any, s: Any) -> Value:
 @as_property(
     says="the log of the current leader, once it has applied its leadership, has no record twice",
     failure="writes a record twice",
-    needs=(
-        "leader_knows",
-        "log_record",
-    ),
+    needs=("leader_knows", "log_record"),
     violated_by="kraft",
     source="P-DUP; KIP-98",
+    compares=("offset",),
 )
 def no_duplicates(k: Any, s: Any) -> Value:
     """Return a record that the producer sent again is appended once."""
@@ -146,11 +141,7 @@ def exactly_once(k: Any, s: Any) -> Value:
 @as_property(
     says="every record below the committed offset of the consumer has been processed, or is in its hands",
     failure="skips a record",
-    needs=(
-        "consumer_committed",
-        "consumer_holds_record",
-        "ghost_processed",
-    ),
+    needs=("consumer_committed", "consumer_holds_record", "ghost_processed"),
     violated_by="kraft",
     source="P-PROC",
 )

@@ -13,11 +13,7 @@ from neverlost.specs.property import AVAILABILITY, RECOVERY, as_property
 @as_property(
     says="in every state in which nothing is left to detect or to learn, the leader accepts the producer writes",
     failure="stops accepting writes",
-    needs=(
-        "is_fenced",
-        "leader_isr",
-        "leader_knows",
-    ),
+    needs=("is_fenced", "leader_isr", "leader_knows"),
     violated_by="kraft",
     source="P-WAV",
     kind=AVAILABILITY,

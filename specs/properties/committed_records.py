@@ -36,12 +36,7 @@ def committed_never_lost(k: Any, s: Any) -> Value:
 
 @as_property(
     says="the elected leader, if it is running, has every committed record at its offset",
-    needs=(
-        "ghost_committed",
-        "is_running",
-        "leader",
-        "log_record",
-    ),
+    needs=("ghost_committed", "is_running", "leader", "log_record"),
     violated_by="kraft",
     source="LeaderCompleteness of the published specifications",
 )
@@ -62,12 +57,7 @@ def leader_completeness(k: Any, s: Any) -> Value:
 
 @as_property(
     says="every electable replica that is running and registered has every committed record at its offset",
-    needs=(
-        "ghost_committed",
-        "is_fenced",
-        "isr",
-        "log_record",
-    ),
+    needs=("ghost_committed", "is_fenced", "isr", "log_record"),
     violated_by="kraft",
     source="P-CAND; LeaderCandidateCompleteness of the published specifications",
 )
@@ -104,6 +94,7 @@ def candidate_completeness(k: Any, s: Any) -> Value:
     needs=("high_watermark", "log_record"),
     violated_by="truncate-to-hw",
     source="kafka-scenarios P-LOG",
+    compares=("record", "replica"),
 )
 def log_matching(k: Any, s: Any) -> Value:
     """Source: kafka-scenarios P-LOG."""
@@ -128,6 +119,7 @@ def log_matching(k: Any, s: Any) -> Value:
     needs=("is_running", "log_record"),
     violated_by="kraft",
     source="a common claim; true below the high watermark only (log-matching)",
+    compares=("record", "replica"),
 )
 def logs_identical(k: Any, s: Any) -> Value:
     """Logs may differ in length only."""
@@ -149,14 +141,10 @@ def logs_identical(k: Any, s: Any) -> Value:
 @as_property(
     says="a consumer that reads an offset again, from any broker that believes it is leader, gets the same record",
     failure="shows readers another record at the same offset",
-    needs=(
-        "follows",
-        "ghost_committed",
-        "high_watermark",
-        "log_record",
-    ),
+    needs=("follows", "ghost_committed", "high_watermark", "log_record"),
     violated_by="kraft",
     source="P-VIS; ConsistentRead of the published specifications",
+    compares=("record",),
 )
 def read_stability(k: Any, s: Any) -> Value:
     """Below the high watermark every leader serves what was served first at that offset."""
@@ -175,11 +163,7 @@ def read_stability(k: Any, s: Any) -> Value:
 
 @as_property(
     says="the current leader, once it has applied its leadership, has no lower high watermark than an earlier leader has shown",
-    needs=(
-        "ghost_committed",
-        "high_watermark",
-        "leader_knows",
-    ),
+    needs=("ghost_committed", "high_watermark", "leader_knows"),
     violated_by="kraft",
     source="P-LHW, KIP-207: known not to hold at a new leader; ListOffsets waits for it since 2.2",
 )

@@ -13,23 +13,17 @@ from neverlost.specs.property import as_property
 
 @as_property(
     says="the maximal ISR of the current leader contains the ISR that the controller elects from",
-    needs=(
-        "isr",
-        "leader_isr",
-        "leader_knows",
-        "pending",
-    ),
+    needs=("isr", "leader_isr", "leader_knows", "pending"),
     violated_by="kraft-pending-isr-kept",
     source="P-QSUP, KIP-497; ReplicationQuorumSuperset of the published specifications",
+    compares=("replica",),
 )
 def isr_superset(k: Any, s: Any) -> Value:
     """Else a record could be committed that an electable replica does not have."""
     return k.all_of(
         *[
             implies(
-                k,
-                k.all_of(s.leader == leader, s.leader_knows != ELECTED, s.isr[replica]),
-                is_waited_for(k, s, leader, replica),
+                k, k.all_of(s.leader == leader, s.leader_knows != ELECTED, s.isr[replica]), is_waited_for(k, s, leader, replica)
             )
             for leader in everyone(s)
             for replica in everyone(s)
@@ -49,6 +43,7 @@ def knows_newest_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
     needs=("follows", "high_watermark", "leader_isr", "leader_knows", "log_record"),
     violated_by="kraft",
     source="KIP-101 scenario 2, KIP-279; WeakIsr of the public TLA+ modules, for brokers with memory and restarts",
+    compares=("record", "replica"),
 )
 def isr_matches_leader(k: Any, s: Any) -> Value:
     """Unlike log-matching it does not count brokers that do not yet know the current leader and have yet to truncate."""
@@ -87,11 +82,7 @@ def isr_at_least_minimum(k: Any, s: Any) -> Value:
 
 @as_property(
     says="with ISR and ELR empty the controller remembers min.insync.replicas replicas to recover from",
-    needs=(
-        "elr",
-        "isr",
-        "last_known_leader",
-    ),
+    needs=("elr", "isr", "last_known_leader"),
     violated_by="kraft-elr",
     source="KIP-966; MinIsrRecoveryQuorum of Vanlightly kip-966 specification",
 )

@@ -19,6 +19,7 @@ from neverlost.specs.property import as_property
     needs=("epoch", "has_vote", "is_running"),
     violated_by="kraft-quorum",
     source="Raft 5.2; KIP-595, Vote",
+    compares=("replica",),
 )
 def votes_once_per_epoch(k: Any, s: Any) -> Value:
     """A voter that has lost its directory does not know that it has voted: without directory ids it may vote again."""
@@ -43,6 +44,7 @@ def votes_once_per_epoch(k: Any, s: Any) -> Value:
     needs=("epoch", "role"),
     violated_by="kraft-quorum",
     source="NeverTwoLeadersInSameEpoch of KRaft.tla; Raft 5.2, election safety",
+    compares=("replica",),
 )
 def one_leader_per_epoch(k: Any, s: Any) -> Value:
     """Source: NeverTwoLeadersInSameEpoch of KRaft.tla."""
@@ -66,6 +68,7 @@ def one_leader_per_epoch(k: Any, s: Any) -> Value:
     needs=("epoch", "fetch_offset", "has_vote", "high_watermark", "log_record", "role"),
     violated_by="kraft-quorum",
     source="CommittedEntriesReachMajority of KRaft.tla; Raft 5.3",
+    compares=("replica",),
 )
 def quorum_commits_on_majority(k: Any, s: Any) -> Value:
     """Voters that stand still count; what a lost directory took with it is missing here before any leader lacks it."""

@@ -65,6 +65,7 @@ def isr_electable(k: Any, s: Any) -> Value:
     needs=("isr", "is_running", "leader", "leader_knows", "log_record"),
     violated_by="kraft",
     source="a common claim; Kafka elects the first in assignment order, whatever the logs have",
+    compares=("replica",),
 )
 def elected_has_longest_log(k: Any, s: Any) -> Value:
     """Until the elected leader has applied its leadership; ask it with faults that end the old leader's process."""
@@ -142,6 +143,7 @@ def stays_readable(k: Any, s: Any) -> Value:
     needs=("epoch", "role", "voted_for"),
     violated_by="kraft-quorum",
     source="a common claim; a controller that is cut off leads on until it hears of its successor",
+    compares=("replica",),
 )
 def one_controller_at_a_time(k: Any, s: Any) -> Value:
     """Two voters may lead in two epochs: the older one commits nothing more."""
@@ -155,6 +157,7 @@ def one_controller_at_a_time(k: Any, s: Any) -> Value:
     needs=("epoch", "is_running", "leader", "role", "voted_for"),
     violated_by="kraft-quorum",
     source="the opposite of a common claim: another controller takes over",
+    compares=("replica",),
 )
 def controller_not_replaced(k: Any, s: Any) -> Value:
     """What breaks it is a fail-over: the counterexample is the sentence's witness."""

@@ -129,6 +129,7 @@ def offsets_never_behind(k: Any, s: Any) -> Value:
     needs=("phase", "epoch", "producer_epoch"),
     violated_by="transactions-without epoch-bump-on-init",
     source="Vanlightly/kafka-tlaplus, transactions: no two clients with equal (pid, epoch)",
+    compares=("producer",),
 )
 def one_producer_per_epoch(k: Any, s: Any) -> Value:
     """The epoch is what fencing rests on.  A producer has one from the answer to InitProducerId until it closes."""
@@ -151,6 +152,7 @@ def one_producer_per_epoch(k: Any, s: Any) -> Value:
     needs=("coordinator_epoch", "ghost_coordinators"),
     violated_by="transactions-without coordinator-epoch-bump",
     source="TCsHaveDifferentEpochs of Vanlightly/kafka-tlaplus, transactions",
+    compares=("coordinator",),
 )
 def one_coordinator_per_epoch(k: Any, s: Any) -> Value:
     """By the epoch a partition distinguishes a marker of a coordinator that was replaced."""

@@ -152,7 +152,7 @@ def test_a_fault_is_its_declaration_and_its_action(copy: Copy, tmp_path: Path) -
     assert "1 burns down" in plan and "kafka-storage.sh format" in plan
     (tmp_path / "toy.toml").write_text(
         'model = "kraft"\n"replication.factor" = 1\n"bounds.records" = 1\n"faults.fire" = "0..1"\n'
-        'properties = ["log-matching"]\n'
+        'properties = ["single-leader-per-epoch"]\n'
     )
     assert "survives any 1 fire" in copy.run("sweep", "toy.toml")
     asked = ("--set", "model=kraft", "--set", "replication.factor=1", "--set", "defects=fixed", "--also", "fire=any", *acked)

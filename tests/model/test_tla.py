@@ -119,6 +119,15 @@ def test_the_counts_are_those_that_tlc_counted(row: dict[str, Any]) -> None:
     assert (states.distinct, states.depth, states.left) == (row["distinct"], row["depth"], 0)
 
 
+def test_the_guide_shows_the_recorded_counts() -> None:
+    page = (program.ROOT / "reports/guide/tlc.md").read_text()
+    shown = [line.split(" | ") for line in page.splitlines() if line.startswith("| `")]
+    counts = [
+        (model.strip("| `"), *map(int, (each.rstrip(" |").replace(",", "") for each in rest))) for model, _, *rest in shown
+    ]
+    assert counts == [(row["model"], row["distinct"], row["depth"], row["seconds"]) for row in tlc.rows()]
+
+
 def test_at_least_twenty_instances_of_all_kinds_are_counted() -> None:
     recorded = tlc.rows()
     assert len(recorded) >= 20

@@ -25,7 +25,7 @@ from neverlost.reports.documents.boundary import Boundary
 from neverlost.reports.output import gate
 from neverlost.reports.page.render import report_data, write_reports
 from neverlost.reports.questions.sweep.api import counterexamples
-from neverlost.specs.configuration.matrix import Matrix
+from neverlost.specs.configuration.matrix import Matrix, read_matrix
 from neverlost.specs.errors import InputError
 from neverlost.specs.properties import properties
 from tests.checker.search.test_sweep import found
@@ -108,6 +108,25 @@ def test_one_flipped_cell_refutes_the_rule(result: tuple[Matrix, Sweep, dict[str
         other = [mark != (number == flipped) for number, mark in enumerate(marks)]
         assert not prove(rule.terms, boundary.rows, other)
     assert not prove([*rule.terms, (Atom("acks", "=", "all"),)], boundary.rows, marks)
+
+
+def test_a_rule_about_a_key_that_some_cells_do_not_have_is_proved() -> None:
+    rows = [{"start.outside_isr": value} for value in (0, 2, None)]
+    assert prove([(Atom("start.outside_isr", "!=", 2),)], rows, [True, False, True])
+    assert not prove([(Atom("start.outside_isr", "!=", 2),)], rows, [True, False, False])
+
+
+def test_beside_a_majority_min_isr_is_seen_for_what_it_is_for() -> None:
+    """Two followers out of the ISR from the start: with min ISR 1 a record is accepted that one broker has, with 2 none is."""
+    matrix = read_matrix("isr-vs-majority")
+    assert "no Kafka" in matrix.says
+    wanted = {"model": "kraft", "start.outside_isr": 2, "faults.lossy_crash": 1, "faults.crash": 0}
+    found = {
+        each.coordinates["min.insync.replicas"]: neverlost.check(each.configuration, properties=["acked-never-lost"]).verdict
+        for each in matrix.cells
+        if wanted.items() <= each.coordinates.items()
+    }
+    assert found == {1: "violated", 2: "holds"}
 
 
 def test_edges_and_siblings(result: tuple[Matrix, Sweep, dict[str, Any]]) -> None:

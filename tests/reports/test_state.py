@@ -153,6 +153,24 @@ def test_a_search_begins_in_the_state(tmp_path: Path) -> None:
     assert [each["verdict"] for each in calm["explored"]["properties"]] == ["holds"]
 
 
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (128, "leader 1, ISR 1, 2"),
+        (129, "m10 at offset 10, on 1, 2:"),
+        (130, "m8 at offset 8, on 1, 2, 3:"),
+        (131, "m8 at offset 8, on 1, 2, 3: committed, readable, acknowledged"),
+        (132, "m10 at offset 10, on 1, 2: committed, readable, acknowledged"),
+        (133, "m11 at offset 11, on 1: not committed, not readable, not acknowledged"),
+    ],
+)
+def test_each_line_of_the_lecture_s_quiz_has_its_own_on_the_screen(tmp_path: Path, line: int, says: str) -> None:
+    """Lines 128 to 130 are the figure: the leader, a follower in sync up to 10, a lagging one up to 8; 131 to 133 ask."""
+    (tmp_path / "state.toml").write_text(QUIZ)
+    shown = neverlost("state", str(tmp_path / "state.toml"), *SETTINGS)
+    assert shown.returncode == 0 and any(each.strip().startswith(says) for each in shown.stdout.splitlines()), line
+
+
 def test_the_screen_names_records_and_offsets_as_the_figure_does(tmp_path: Path) -> None:
     file = tmp_path / "state.toml"
     file.write_text(QUIZ)

@@ -7,8 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.questions.necessity.examined_model import Budget, _planned, examine
-from neverlost.checker.questions.necessity.necessity import Need, clause_variants, clauses_of, judged, profiles
+from neverlost.checker.questions.necessity.necessity import (
+    Need,
+    clause_variants,
+    clauses_of,
+    find_used_clauses,
+    judged,
+    profiles,
+    without,
+)
 from neverlost.model.kernel import BOUND
 from neverlost.reports.commands.necessity import SECONDS_EACH
 from neverlost.reports.terminal.progress import PartsProgress
@@ -52,6 +61,16 @@ def test_a_limit_leaves_a_part_undecided() -> None:
     (variant,) = [each for each in clause_variants(kept) if each.name == "leader_shrink_isr: not caught up"]
     (judgement,) = judged(kept, [variant], 1, seconds_each=0.01)
     assert judgement.need is Need.UNDECIDED
+
+
+def test_a_clause_that_never_holds_a_step_back_alone_changes_nothing() -> None:
+    """Each clause is switched off, and the same states are searched for again: where one is not used there are as many."""
+    system = classic("kip-320", 2, 1, 1, 2)
+    used = find_used_clauses(system)
+    unused = [pair for pair in clauses_of(system) if pair not in used]
+    assert ("leader_write", "presumes leadership") in used and len(unused) >= 3
+    whole = explore(system).counts.distinct
+    assert [explore(without(system, *pair)).counts.distinct for pair in unused] == [whole] * len(unused)
 
 
 def test_clauses_that_only_bound_the_exploration_are_left_out() -> None:

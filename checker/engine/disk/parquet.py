@@ -142,10 +142,7 @@ def _make_table(system: System, configurations: Configurations, states: Packed, 
     import pyarrow as pa
 
     length = states.shape[1]
-    columns = {
-        "depth": np.full(length, depth, np.int16),
-        "configuration": configurations.of(states).astype(np.int16),
-    }
+    columns = {"depth": np.full(length, depth, np.int16), "configuration": configurations.of(states).astype(np.int16)}
     batch = Batch(system, states)
     for number, slot in enumerate(system.slots):
         dtype = np.bool_ if slot.field.kind == "flag" else np.int8

@@ -9,7 +9,7 @@ from typing import Any
 
 from neverlost.checker.engine.host.processes import INTERRUPTED
 from neverlost.checker.engine.outcome import Verdict
-from neverlost.checker.questions.coverage import list_never_struck
+from neverlost.checker.questions.coverage import list_never_struck, list_single
 from neverlost.checker.questions.search_questions import ExecutionTarget, SearchAnswer, SearchQuestion, answers
 from neverlost.model.kernel import Value
 from neverlost.model.system import bind
@@ -47,7 +47,9 @@ class CaseResult:
             return []
         system = self.question.system
         fired = {each.name for each in system.model.actions} - {*self.answer.unfired}
-        never = [f"no {each}" for each in list_never_struck(system, fired)]
+        never = [
+            f"no {each}" for each in (*list_never_struck(system, fired), *list_single(system, self.question.properties[0]))
+        ]
         return never + ([] if self.answer.is_premise_true else [premise_of(self.question.properties[0])])
 
     @property

@@ -22,6 +22,7 @@ from neverlost.specs.cases.necessity_plan import NecessityPlan, find_plan
 from neverlost.specs.configuration import choose as configuration
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.configuration.keys import configuration as complete
+from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError
 from neverlost.specs.properties import choose_properties, guarantees
 from neverlost.specs.property import Property
@@ -110,9 +111,11 @@ def _properties(system: System, plan: NecessityPlan | None) -> list[Property]:
 
 
 def _planned(plan: NecessityPlan) -> list[tuple[str, System]]:
+    """Return the profiles as Kafka is designed: a known defect would break what a part is to keep."""
     model, found = models()[plan.model], []
+    fixed = {key: ("on", "defects=fixed") for key in FIXES if key in model.keys}
     for name, keys in plan.profiles:
-        given = {key: (value, f"profile {name!r} of {plan.model}.toml") for key, value in keys.items()}
+        given = fixed | {key: (value, f"profile {name!r} of {plan.model}.toml") for key, value in keys.items()}
         found.append((name, bind(model, complete(model, given))))
     return found
 

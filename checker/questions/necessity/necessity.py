@@ -11,12 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+import numpy as np
+
 from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.host import scratch
 from neverlost.checker.engine.host.processes import Send, run
 from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.storage.levels import Store
 from neverlost.checker.questions.search_questions import SearchAnswer, SearchQuestion, answered, options_for
+from neverlost.model.interpreters.columns import Batch, Columns, ColumnsView, Packed
 from neverlost.model.interpreters.ints import Ints, IntsView
-from neverlost.model.kernel import BOUND
+from neverlost.model.kernel import BOUND, Value
 from neverlost.model.system import System
 from neverlost.specs.property import Property
 
@@ -113,6 +118,28 @@ def _keeps(send: Send, system: System, asked: tuple[Property, ...], seconds: flo
     return {each.property.name for each in outcome.findings if each.verdict is Verdict.HOLDS}, outcome.counts.distinct
 
 
+def find_used_clauses(system: System, seconds: float | None = None) -> frozenset[tuple[str, str]]:
+    """Return the clauses that are the only ones of a step that do not hold in some reachable state.  Without another one the
+    same steps are possible, so nothing changes."""
+    with scratch.hold_folder("profile") as place:
+        explore(system, (), replace(options_for(system, seconds), state_dir=place))
+        store = Store.attach(place)
+        states = (block for level in store.levels() if level.rows for block in store.level(level.depth))
+        return frozenset(pair for each in states for pair in _find_used(system, each))
+
+
+def _find_used(system: System, states: Packed) -> Iterator[tuple[str, str]]:
+    """Yield the clauses that in one of the states are the only ones of a step that do not hold."""
+    batch = Batch(system, states)
+    for step in system.steps:
+        holds: dict[str, Value] = {}
+        for clause, value in step.run(Columns, ColumnsView(batch)):
+            holds[clause] = Columns.all_of(holds.get(clause, True), value)
+        fails = {name: np.broadcast_to(np.logical_not(value), len(batch)) for name, value in holds.items()}
+        is_alone = sum(each.astype(np.int8) for each in fails.values()) == 1
+        yield from ((step.action.name, name) for name, each in fails.items() if np.any(each & is_alone))
+
+
 def _is_defined(system: System, asked: Property) -> bool:
     return all(name in system.places for name in asked.needs)
 
@@ -173,10 +200,11 @@ def _need(answer: SearchAnswer, distinct: int) -> Need:
 def clause_variants(kept: Sequence[Profile]) -> Iterator[Variant]:
     """Yield every clause of any profile, each with the profiles that have it."""
     owners: dict[tuple[str, str], list[int]] = {}
+    used = [find_used_clauses(each.question.system) for each in kept]
     for number, profile in enumerate(kept):
         for pair in clauses_of(profile.question.system):
             owners.setdefault(pair, []).append(number)
     for (action, clause), numbers in owners.items():
-        questions = [(each, kept[each].question) for each in numbers if kept[each].question.properties]
+        questions = [(n, kept[n].question) for n in numbers if kept[n].question.properties and (action, clause) in used[n]]
         off = tuple((each, SearchQuestion(without(one.system, action, clause), one.properties)) for each, one in questions)
         yield Variant("clause", f"{action}: {clause}", off)

@@ -233,7 +233,7 @@ def prove(terms: Sequence[Sequence[Atom]], rows: Sequence[Row], marks: Sequence[
 
     def term_of(key: str, value: Any) -> int:
         is_number = isinstance(value, int) and not isinstance(value, bool)
-        return int(value) if is_number else codes[key].get(value, -1)
+        return int(value) if is_number else -1 - codes[key].get(value, len(rows))
 
     def atom_of(atom: Atom) -> Any:
         left = variables[atom.key]

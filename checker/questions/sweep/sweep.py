@@ -16,21 +16,13 @@ from typing import Any
 
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.host import interrupts
-from neverlost.checker.engine.outcome import (
-    Behaviour,
-    Counts,
-    Outcome,
-    Verdict,
-    breaks,
-    find_same_steps,
-    follow_steps,
-    worst,
-)
+from neverlost.checker.engine.outcome import Behaviour, Counts, Outcome, Verdict, breaks, find_same_steps, follow_steps, worst
 from neverlost.checker.engine.search.options import Options, Reporter, SearchLimits
 from neverlost.checker.questions.coverage import (
     Coverage,
     cover,
     list_allowed_faults,
+    list_single,
     list_unstruck,
     list_unused_actions,
     look_for_strikes,
@@ -87,9 +79,14 @@ class Sweep:
     seconds: float
     coverage: tuple[Coverage, ...]
 
-    def unstruck(self, cell: int) -> tuple[str, ...]:
-        """Return the faults that a cell allows and that never struck: what holds there says nothing about them."""
-        return self.coverage[cell].faults
+    def unstruck(self, cell: int, place: int) -> tuple[str, ...]:
+        """Return the faults that a cell allows and that never struck, and what its property has only one of: what holds there
+        says nothing about them."""
+        return self.coverage[cell].faults + list_single(self.systems[cell], self.decisions[cell][place].property)
+
+    def is_vacuous(self, cell: int) -> bool:
+        """Whether any of what holds in a cell says nothing about what is allowed there."""
+        return any(self.unstruck(cell, place) for place in range(len(self.decisions[cell])))
 
     @property
     def is_interrupted(self) -> bool:

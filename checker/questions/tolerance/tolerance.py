@@ -15,7 +15,7 @@ from typing import Any
 from neverlost.checker.engine.host import interrupts
 from neverlost.checker.engine.outcome import Behaviour, Verdict
 from neverlost.checker.engine.search.options import Options, Reporter
-from neverlost.checker.questions.coverage import look_for_strikes
+from neverlost.checker.questions.coverage import list_single, look_for_strikes
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, spots_of
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import System, bind
@@ -111,9 +111,15 @@ def decided(
     for number, (model, configuration) in enumerate(cells):
         found = known(model, configuration, properties) if known is not None else None
         if found is not None:
-            unstruck = look_for_strikes(bind(model, configuration)).faults
+            unstruck = look_for_strikes(system := bind(model, configuration)).faults
             entries[number] = tuple(
-                CellVerdict(each, verdict, steps, ATLAS, unstruck=unstruck if verdict is Verdict.HOLDS else ())
+                CellVerdict(
+                    each,
+                    verdict,
+                    steps,
+                    ATLAS,
+                    unstruck=unstruck + list_single(system, each) if verdict is Verdict.HOLDS else (),
+                )
                 for each, (verdict, steps) in zip(properties, found, strict=True)
             )
     left = [number for number in range(len(cells)) if number not in entries]
@@ -133,8 +139,8 @@ def decided(
                     SEARCH,
                     each.trace,
                     sweep.is_interrupted,
-                    sweep.unstruck(place) if each.verdict is Verdict.HOLDS else (),
+                    sweep.unstruck(place, at) if each.verdict is Verdict.HOLDS else (),
                 )
-                for each in decisions
+                for at, each in enumerate(decisions)
             )
     return [entries[number] for number in range(len(cells))]

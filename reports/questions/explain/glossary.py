@@ -87,16 +87,7 @@ def find_word(name: str) -> Word:
 def _keys() -> list[Word]:
     special = {each.key for each in FAULTS}
     return [
-        Word(
-            key.name,
-            "key",
-            key.says,
-            (
-                ("values", key.allowed),
-                *_defaults(key),
-                ("try", _try_key(key.name, _value(key))),
-            ),
-        )
+        Word(key.name, "key", key.says, (("values", key.allowed), *_defaults(key), ("try", _try_key(key.name, _value(key)))))
         for key in KEYS.values()
         if key.name not in special
     ] + [

@@ -50,7 +50,7 @@ def induction_document(proofs: Sequence[Proof]) -> dict[str, Any]:
     )
     document = result.document(merged)
     for each, entry in zip(proofs, document["properties"], strict=True):
-        never = cover_proof(each).faults
+        never = (*cover_proof(each).faults, *entry.get("never", ()))
         entry |= {"never": list(never)} if never else {}
     return (
         document

@@ -16,13 +16,7 @@ BROKERS = "The brokers one at a time: what a stop does now."
 def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
     """Yield the one section of the page: a row for each broker, those that may be stopped first."""
     head = ["broker", "stopped now"]
-    rows = [
-        [
-            TableCell(broker),
-            _stop(each["now"], "may be stopped"),
-        ]
-        for broker, each in document["brokers"].items()
-    ]
+    rows = [[TableCell(broker), _stop(each["now"], "may be stopped")] for broker, each in document["brokers"].items()]
     cell = {"settings": document["sources"], "notices": document["notices"]}
     yield Section(
         "Brokers",

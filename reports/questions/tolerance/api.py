@@ -32,14 +32,7 @@ from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
 from neverlost.specs.configuration import keys
-from neverlost.specs.configuration.choose import (
-    OURS,
-    Chosen,
-    change_settings,
-    read_given,
-    read_settings,
-    say_what_is_left_out,
-)
+from neverlost.specs.configuration.choose import OURS, Chosen, change_settings, read_given, read_settings, say_what_is_left_out
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.inputs import remedies

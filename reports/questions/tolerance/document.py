@@ -42,12 +42,7 @@ OF_TABLES = (*RECORDS, *WRITES)
 """What one table shows together; any other property has a table of its own."""
 
 
-OFFLINE, REFUSES, LAST, BEHIND = (
-    "offline",
-    "refuses writes",
-    "hangs by its last replica",
-    "has a replica outside the ISR",
-)
+OFFLINE, REFUSES, LAST, BEHIND = ("offline", "refuses writes", "hangs by its last replica", "has a replica outside the ISR")
 """How a described partition stands that is not as it should be, the worst first."""
 
 
@@ -261,8 +256,10 @@ def _say_unstruck(found: Tolerance) -> list[str]:
     for spot, row in sorted(found.entries.items()):
         if never := tuple(dict.fromkeys(name for each in row for name in each.unstruck)):
             cells.setdefault(never, []).append(spot)
-    lines = (("; with ".join(map(in_words, spots)), never) for never, spots in cells.items())
-    return [f"VACUOUS with {where}: {say_never(never)}." for where, never in lines]
+    where = [
+        "; with ".join(map(in_words, spots)) if len(spots) < len(found.entries) else "any fault" for spots in cells.values()
+    ]
+    return [f"VACUOUS with {spots}: {say_never(never)}." for spots, never in zip(where, cells, strict=True)]
 
 
 def minimal(says: Mapping[FaultBudget, Any], wanted: Collection[Any]) -> list[FaultBudget]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations_with_replacement, product
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement, groupby, product
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +63,7 @@ def read_plan(path: Path = PLAN) -> Plan:
     """
     document = read_document(path, "rediscovery plan")
     models, asked = document.texts("models"), document.texts("properties")
-    base = document.flat("base") | dict.fromkeys(FIXES, "on")
+    base = dict.fromkeys(FIXES, "on") | document.flat("base")
     parts = [TableReader(each, f"grid {number} of {document.where}") for number, each in enumerate(document.tables("grid"), 1)]
     cells = [cell for part in parts for cell in _cells(part, models, base)]
     fixes = [
@@ -123,16 +123,28 @@ def variant_of(fix: Fix, plan: Plan, kept: Sequence[Profile]) -> Variant:
 
 
 def rediscovered(plan: Plan, workers: int | None) -> list[tuple[Fix, VariantVerdict | None]]:
-    """Each fix with what switching it off does; None for one that the models cannot show yet."""
-    asked = [each for each in plan.fixes if each.off]
-    kept = profiles([(str(number), system_of(keys)) for number, keys in enumerate(plan.grid)], standard(plan), workers)
-    _note(f"{len(kept)} configurations with every fix explored")
-    variants = [variant_of(each, plan, kept) for each in asked]
-    found = judged(
-        kept, variants, workers, seconds_each=SECONDS_EACH, notify=lambda each: _note(f"{each.variant.name}: {each.need}")
-    )
-    by_id = {each.id: judgement for each, judgement in zip(asked, found, strict=True)}
-    return [(each, by_id.get(each.id)) for each in plan.fixes]
+    """Each fix with what switching it off does; None for one that the models cannot show yet.  What is found with few faults is
+    not looked for with more."""
+    found: dict[str, VariantVerdict] = {}
+    before = 0
+    for faults, cells in groupby(plan.grid, _faults):
+        part = replace(plan, grid=tuple(cells))
+        left = [each for each in plan.fixes if each.off and not is_found(found.get(each.id))]
+        if left:
+            kept = profiles([(str(number), system_of(keys)) for number, keys in enumerate(part.grid)], standard(plan), workers)
+            _note(f"{len(kept)} configurations with {faults} faults and every fix explored")
+            variants = [variant_of(each, part, kept) for each in left]
+            for fix, each in zip(left, judged(kept, variants, workers, seconds_each=SECONDS_EACH), strict=True):
+                known = found.get(fix.id)
+                if known is None or RANK.index(each.need) < RANK.index(known.need):
+                    found[fix.id] = replace(each, profile=None if each.profile is None else before + each.profile)
+                _note(f"{fix.id}: {each.need}")
+        before += len(part.grid)
+    return [(each, found.get(each.id)) for each in plan.fixes]
+
+
+RANK = (Need.NEEDED, Need.STRUCTURAL, Need.UNDECIDED, Need.UNNEEDED, Need.IDLE)
+"""What several configurations say together is the first of these that one of them says."""
 
 
 def _note(text: str) -> None:
