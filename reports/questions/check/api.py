@@ -184,7 +184,10 @@ def _find_remedies(
 
     def decide(chosen: Chosen, asked: Sequence[Property]) -> Outcome:
         known = lookup.outcome(chosen.system, asked)
-        return known if known is not None else explored(chosen.system, asked, short.options(), progress, request.engine)
+        if known is not None:
+            return known
+        alike = chosen.model.symmetric(chosen.configuration) is not False  # then orbits say the same, sooner
+        return explored(chosen.system, asked, replace(short, symmetry=alike).options(), progress, request.engine)
 
     def decide_all(several: Sequence[Chosen], asked: Sequence[Property]) -> Sequence[Sequence[CellVerdict]]:
         cells = [(each.model, each.configuration) for each in several]
@@ -209,7 +212,7 @@ def _find_remedies(
     found: dict[int, Remedy] = {}
     for number in broken:
         asked = choose_properties(every[number].model, properties)
-        remedy = advisor.remedy(every[number], asked, len({topic for each in every for topic in each.subjects}) <= 1)
+        remedy = advisor.remedy(every[number], asked, outcomes[number], len({topic for each in every for topic in each.subjects}) <= 1)
         if interrupts.have_come():  # nothing was tried to its end
             break
         found[number] = remedy
