@@ -81,7 +81,11 @@ class Remedy:
             names = [each.property.name for each in self.outcome.findings]
             found["id"] = question_id(self.chosen.model, self.chosen.configuration, names)
             is_known = self.outcome.engine == lookup.ENGINE
-            found |= {"source": lookup.ENGINE} if is_known else {"distinct": self.outcome.orbit_states or self.outcome.counts.distinct}
+            found |= (
+                {"source": lookup.ENGINE}
+                if is_known
+                else {"distinct": self.outcome.orbit_states or self.outcome.counts.distinct}
+            )
         return found
 
     @property
@@ -102,7 +106,8 @@ class Advisor:
     def __init__(self, decide: Decide, decide_all: DecideAll, table: FindTable) -> None:
         self._decide, self._decide_all, self._table = decide, decide_all, table
         self._known: dict[Key, Outcome | None] = {}
-        self._tried: dict[Key, Outcome | None] = {}
+        self._tried: dict[Key, bool] = {}
+        """Whether a change was left undecided, by what was changed."""
         self._broken: list[tuple[System, Property, Behaviour]] = []
 
     def remedy(self, chosen: Chosen, asked: Sequence[Property], found: Outcome, is_one: bool = True) -> Remedy:
@@ -124,8 +129,7 @@ class Advisor:
         if only_as_designed and chosen.configuration.get(remedies.FIXED) == "shipped":
             fixed = ((each, {**each, remedies.FIXED: "fixed"}) for each in plain)
             mended = next(((each, *held) for each, both in fixed if (held := self._mends(chosen, both, asked))), None)
-        tried = len(self._tried)
-        undecided = sum(each is not None and each.reason is not None for each in self._tried.values())
+        tried, undecided = len(self._tried), sum(self._tried.values())
         if mended is None:
             return Remedy(tried, holds_as_designed=designed, defects=defects, undecided=undecided)
         changes, new, outcome = mended
@@ -187,10 +191,14 @@ class Advisor:
 
     def _as_designed(self, chosen: Chosen, asked: Sequence[Property]) -> tuple[bool, tuple[Defect, ...]]:
         """Decide the configuration with every known defect mended, and list the defects that suffice if mended alone."""
-        if not remedies.defects_in(chosen) or self._holds(chosen, {remedies.FIXED: "fixed"}, asked) is None:
+        if not remedies.defects_in(chosen) or (held := self._holds(chosen, {remedies.FIXED: "fixed"}, asked)) is None:
             return False, ()
-        alone = ((each, change_settings(chosen, {each.mechanism.key: "on"})) for each in remedies.defects_in(chosen))
-        return True, tuple(each for each, mended in alone if self._holds_in(mended, asked))
+        enough = []
+        for each in remedies.defects_in(chosen):
+            found = self._outcome(change_settings(chosen, {each.mechanism.key: "on"}), asked)
+            enough += [each] if _verdict(found) is Verdict.HOLDS else []
+            self._tried[_key(held[0])] |= _verdict(found) is Verdict.INCONCLUSIVE
+        return True, tuple(enough)
 
     def _holds(self, chosen: Chosen, changes: Changes, asked: Sequence[Property]) -> tuple[Chosen, Outcome] | None:
         """Return the changed configuration with its outcome if everything holds in it, else None."""
@@ -198,12 +206,9 @@ class Advisor:
             new = change_settings(chosen, changes)
         except InputError:
             return None
-        outcome = self._tried[_key(new)] = self._outcome(new, asked)
-        return (new, outcome) if outcome is not None and _holds(outcome) else None
-
-    def _holds_in(self, chosen: Chosen, asked: Sequence[Property]) -> bool:
-        outcome = self._outcome(chosen, asked)
-        return outcome is not None and _holds(outcome)
+        outcome = self._outcome(new, asked)
+        self._tried[_key(new)] = _verdict(outcome) is Verdict.INCONCLUSIVE
+        return (new, outcome) if outcome is not None and _verdict(outcome) is Verdict.HOLDS else None
 
     def _outcome(self, chosen: Chosen, asked: Sequence[Property]) -> Outcome | None:
         """Decide a configuration once; None where a known counterexample breaks it too."""
@@ -226,8 +231,8 @@ def _key(chosen: Chosen) -> Key:
     return chosen.model.name, tuple(chosen.configuration.items())
 
 
-def _holds(outcome: Outcome) -> bool:
-    return worst((each.verdict for each in outcome.findings), outcome.reason) is Verdict.HOLDS
+def _verdict(outcome: Outcome | None) -> Verdict:
+    return Verdict.VIOLATED if outcome is None else worst((each.verdict for each in outcome.findings), outcome.reason)
 
 
 def _count_struck(kinds: Sequence[Fault], configuration: Configuration) -> int:

@@ -96,7 +96,11 @@ class NinesBounds:
         from neverlost.checker.engine.engines.explore import explore
 
         (found,) = explore(
-            bind(chosen.model, configuration), asked, self.request.options(), self.progress, self.request.engine
+            bind(chosen.model, configuration),
+            asked,
+            replace(self.request, orbits=True).options(),
+            self.progress,
+            self.request.engine,
         ).findings
         return found.verdict, len(found.trace.steps) if found.trace is not None else None
 
