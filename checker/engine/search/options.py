@@ -82,7 +82,8 @@ class Options:
 
     A search stops after the level of the first violation.  `every_configuration` goes on until each
     configuration has a verdict on each property, and no longer expands those that have; `keep_going` explores everything.
-    With `orbits` it uses symmetry where replicas are alike and no levels are kept.  Without `machine_code` the columns interpreter does everything, as it does where there is no compiler.
+    With `orbits` it uses symmetry where replicas are alike and no levels are kept.
+    Without `machine_code` the columns interpreter does everything, as it does where there is no compiler.
     """
 
     limits: SearchLimits = field(default_factory=SearchLimits)
