@@ -99,13 +99,13 @@ def look_for_strikes(system: System, most: int = MOST_STATES) -> Coverage:
     """Look for states in which the allowed faults may strike, by the fewest steps.  What was not seen among the first `most`
     states is `open`; among all states there are, it never strikes."""
     wanted = list_allowed_faults(system.configurations[0])
-    states = dict.fromkeys(state for _, state in system.initial_states())
+    harmless_too = replace(system, disabled=system.disabled | HARMLESS)
+    states = dict.fromkeys(state for _, state in harmless_too.initial_states())
     waiting = deque(states)
     while wanted and waiting and len(states) <= most:
         state = waiting.popleft()
         kinds = frozenset().union(*wanted.values())
-        steps = (each for each in system.steps if each.action.fault in kinds)
-        seen = _find_kinds(replace(system, disabled=system.disabled | HARMLESS), state, steps)
+        seen = _find_kinds(harmless_too, state, (each for each in harmless_too.steps if each.action.fault in kinds))
         wanted = {name: kinds for name, kinds in wanted.items() if not kinds & seen}
         if wanted:
             new = [after for _, after in ints.successors(system, state) if after not in states]

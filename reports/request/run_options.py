@@ -36,6 +36,8 @@ class RunOptions:
     spark_conf: Sequence[str] | None = None
     seconds_each: float | None = None
     """The most that one search may take, within the time of all."""
+    orbits: bool = False
+    """Whether a search whose replicas are alike uses that: the same verdicts and steps, sooner."""
     started: float = field(default_factory=time.monotonic, repr=False, compare=False)
     """When the time of all began, by `time.monotonic()`."""
 
@@ -78,6 +80,7 @@ class RunOptions:
             limits=SearchLimits(seconds, self.memory_bytes, until=until),
             workers=self.workers,
             symmetry=bool(self.symmetry),
+            orbits=self.orbits,
             keep_going=self.keep_going,
             state_dir=self.state_dir,
             resume=self.resume,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from neverlost.checker.engine.host import interrupts, locks, scratch
@@ -41,6 +42,8 @@ def explore(
     Errors: `InputError` for a state directory that cannot be used; `EngineError` where engines disagree with ints.
     """
     asked = options or Options()
+    if asked.orbits and asked.state_dir is None and all(system.model.symmetric(each) for each in system.configurations):
+        asked = replace(asked, symmetry=True)
     try:
         if not interrupts.have_come():
             with interrupts.interrupt_at_once():

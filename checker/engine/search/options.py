@@ -82,6 +82,7 @@ class Options:
 
     A search stops after the level of the first violation.  `every_configuration` goes on until each
     configuration has a verdict on each property, and no longer expands those that have; `keep_going` explores everything.
+    With `orbits` it uses symmetry where replicas are alike and no levels are kept.
     Without `machine_code` the columns interpreter does everything, as it does where there is no compiler.
     """
 
@@ -89,6 +90,7 @@ class Options:
     workers: int | None = None
     machine_code: bool = True
     symmetry: bool = False
+    orbits: bool = False
     keep_going: bool = False
     every_configuration: bool = False
     state_dir: Path | str | None = None

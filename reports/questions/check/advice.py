@@ -1,7 +1,8 @@
 """Advice for a violated configuration: the smallest change of its settings with which everything that was asked holds.  Every
 change is decided as the configuration itself was or, where bugs of the release lose whatever is set, as Kafka is designed; a
 change that could not be decided is not advised, and for several topics none that flushes every record.  Nor is one that
-leaves a loss beside the asked faults: any number of them, of as many brokers, and one broker out (as Kafka is designed)."""
+leaves a loss beside the asked faults: any number of them, of as many brokers, and one broker out (as Kafka is designed).
+A counterexample that is at hand is run again first: where it breaks the changed configuration too, nothing is searched."""
 
 from __future__ import annotations
 
@@ -9,15 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from neverlost.checker.engine.outcome import Outcome, Verdict, worst
+from neverlost.checker.engine.outcome import Behaviour, Outcome, Verdict, worst
 from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.coverage import cover
 from neverlost.checker.questions.question_id import question_id
+from neverlost.checker.questions.sweep.sweep import again
 from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict, Tolerance
 from neverlost.model.faults import BROKER, FAULTS, Fault
 from neverlost.model.kernel import Configuration
-from neverlost.model.system import bind
+from neverlost.model.system import System, bind
 from neverlost.reports.questions.tolerance import document as describe_tables
 from neverlost.reports.wording.sentences import RECORDS
 from neverlost.specs.configuration.choose import Chosen, change_settings
@@ -79,7 +81,11 @@ class Remedy:
             names = [each.property.name for each in self.outcome.findings]
             found["id"] = question_id(self.chosen.model, self.chosen.configuration, names)
             is_known = self.outcome.engine == lookup.ENGINE
-            found |= {"source": lookup.ENGINE} if is_known else {"distinct": self.outcome.counts.distinct}
+            found |= (
+                {"source": lookup.ENGINE}
+                if is_known
+                else {"distinct": self.outcome.orbit_states or self.outcome.counts.distinct}
+            )
         return found
 
     @property
@@ -99,32 +105,34 @@ class Advisor:
 
     def __init__(self, decide: Decide, decide_all: DecideAll, table: FindTable) -> None:
         self._decide, self._decide_all, self._table = decide, decide_all, table
-        self._known: dict[Key, Outcome] = {}
-        self._tried: dict[Key, Outcome] = {}
+        self._known: dict[Key, Outcome | None] = {}
+        self._tried: dict[Key, bool] = {}
+        """Whether a change was left undecided, by what was changed."""
+        self._broken: list[tuple[System, Property, Behaviour]] = []
 
-    def remedy(self, chosen: Chosen, asked: Sequence[Property], is_one: bool = True) -> Remedy:
-        """Find the smallest change that mends a configuration, and whether a known defect is what loses records. Where all
+    def remedy(self, chosen: Chosen, asked: Sequence[Property], found: Outcome, is_one: bool = True) -> Remedy:
+        """Find the smallest change that mends a configuration, of which `found` is known, and whether a known defect is what
+        loses records. Where all
         settings at their safest together do not help, only upgrades are tried further; where none does, what helps as
         designed.  Unless it `is_one` topic, none that flushes every record."""
         self._tried.clear()
+        self._note_broken(found)
         names = [each.name for each in asked]
         possible = [each for each in remedies.candidates(chosen, names) if remedies.is_possible(chosen, each)]
         todo = [each for each in possible if is_one or remedies.FLUSH not in each][:MOST_TRIED]
         plain = [each for each in todo if not remedies.is_upgrade(each)]
         if len(plain) > 1 and self._holds(chosen, remedies.strongest(plain), asked) is None:
             todo = [each for each in todo if remedies.is_upgrade(each)]
-        found = next(((changes, *held) for changes in todo if (held := self._mends(chosen, changes, asked))), None)
+        mended = next(((changes, *held) for changes in todo if (held := self._mends(chosen, changes, asked))), None)
         designed, defects = self._as_designed(chosen, asked)
-        only_as_designed = found is None and not designed and bool(remedies.defects_in(chosen))
+        only_as_designed = mended is None and not designed and bool(remedies.defects_in(chosen))
         if only_as_designed and chosen.configuration.get(remedies.FIXED) == "shipped":
-            mended = ((each, {**each, remedies.FIXED: "fixed"}) for each in plain)
-            found = next(
-                ((each, *held) for each, and_mended in mended if (held := self._mends(chosen, and_mended, asked))), None
-            )
-        tried, undecided = len(self._tried), sum(each.reason is not None for each in self._tried.values())
-        if found is None:
+            fixed = ((each, {**each, remedies.FIXED: "fixed"}) for each in plain)
+            mended = next(((each, *held) for each, both in fixed if (held := self._mends(chosen, both, asked))), None)
+        tried, undecided = len(self._tried), sum(self._tried.values())
+        if mended is None:
             return Remedy(tried, holds_as_designed=designed, defects=defects, undecided=undecided)
-        changes, new, outcome = found
+        changes, new, outcome = mended
         gains, drawbacks = self._weigh(chosen, changes)
         commands = tuple(remedies.commands(chosen, changes))
         request = remedies.request(changes, chosen.configuration)
@@ -183,13 +191,14 @@ class Advisor:
 
     def _as_designed(self, chosen: Chosen, asked: Sequence[Property]) -> tuple[bool, tuple[Defect, ...]]:
         """Decide the configuration with every known defect mended, and list the defects that suffice if mended alone."""
-        if not remedies.defects_in(chosen) or self._holds(chosen, {remedies.FIXED: "fixed"}, asked) is None:
+        if not remedies.defects_in(chosen) or (held := self._holds(chosen, {remedies.FIXED: "fixed"}, asked)) is None:
             return False, ()
-        every = remedies.defects_in(chosen)
-        found = self._decide_all([change_settings(chosen, {each.mechanism.key: "on"}) for each in every], asked)
-        return True, tuple(
-            each for each, entries in zip(every, found, strict=True) if all(entry.verdict is Verdict.HOLDS for entry in entries)
-        )
+        enough = []
+        for each in remedies.defects_in(chosen):
+            found = self._outcome(change_settings(chosen, {each.mechanism.key: "on"}), asked)
+            enough += [each] if _verdict(found) is Verdict.HOLDS else []
+            self._tried[_key(held[0])] |= _verdict(found) is Verdict.INCONCLUSIVE
+        return True, tuple(enough)
 
     def _holds(self, chosen: Chosen, changes: Changes, asked: Sequence[Property]) -> tuple[Chosen, Outcome] | None:
         """Return the changed configuration with its outcome if everything holds in it, else None."""
@@ -197,12 +206,33 @@ class Advisor:
             new = change_settings(chosen, changes)
         except InputError:
             return None
-        key = new.model.name, tuple(new.configuration.items())
-        if key not in self._known:
-            self._known[key] = self._decide(new, asked)
-        outcome = self._tried[key] = self._known[key]
-        verdict = worst((each.verdict for each in outcome.findings), outcome.reason)
-        return (new, outcome) if verdict is Verdict.HOLDS else None
+        outcome = self._outcome(new, asked)
+        self._tried[_key(new)] = _verdict(outcome) is Verdict.INCONCLUSIVE
+        return (new, outcome) if outcome is not None and _verdict(outcome) is Verdict.HOLDS else None
+
+    def _outcome(self, chosen: Chosen, asked: Sequence[Property]) -> Outcome | None:
+        """Decide a configuration once; None where a known counterexample breaks it too."""
+        if (key := _key(chosen)) not in self._known:
+            self._known[key] = None if self._is_broken(chosen, asked) else self._decide(chosen, asked)
+            self._note_broken(self._known[key])
+        return self._known[key]
+
+    def _is_broken(self, chosen: Chosen, asked: Sequence[Property]) -> bool:
+        """Whether a known counterexample, run again step by step, breaks what is asked in a configuration as well."""
+        known = ((system, trace, broken) for system, broken, trace in self._broken if broken in asked)
+        return any(again(system, trace, chosen.system, broken) is not None for system, trace, broken in known)
+
+    def _note_broken(self, outcome: Outcome | None) -> None:
+        found = () if outcome is None else outcome.findings
+        self._broken += [(outcome.system, each.property, each.trace) for each in found if outcome and each.trace is not None]
+
+
+def _key(chosen: Chosen) -> Key:
+    return chosen.model.name, tuple(chosen.configuration.items())
+
+
+def _verdict(outcome: Outcome | None) -> Verdict:
+    return Verdict.VIOLATED if outcome is None else worst((each.verdict for each in outcome.findings), outcome.reason)
 
 
 def _count_struck(kinds: Sequence[Fault], configuration: Configuration) -> int:

@@ -33,6 +33,9 @@ from neverlost.specs.properties import choose_properties, require_fields
 from neverlost.specs.property import Property
 from neverlost.specs.setting import assumed, sources
 
+LARGE = 4
+"""Replicas from which one configuration of several is searched by symmetry."""
+
 Path = str | PathLike[str]
 Decided = Callable[[Chosen, Outcome], None]
 
@@ -152,7 +155,8 @@ def _decide_all(
     found: dict[int, Outcome] = {}
     for number in sorted(range(len(every)), key=lambda number: (number not in known, _size(every[number]))):
         chosen = every[number]
-        outcome = known[number] if number in known else search_states(chosen.system, asked[number], request, progress)
+        how = replace(request, orbits=len(every) > 1 and _size(chosen) >= LARGE and not agree)
+        outcome = known[number] if number in known else search_states(chosen.system, asked[number], how, progress)
         found[number] = outcome.undecided(chosen.left_out)
         if decided is not None:
             decided(chosen, found[number])
@@ -180,11 +184,13 @@ def _find_remedies(
     progress: Reporter | None,
 ) -> dict[int, Remedy]:
     """Find the remedies of the violated configurations, by number."""
-    short = replace(request, seconds_each=SECONDS_EACH, state_dir=None, resume=False)
+    short = replace(request, seconds_each=SECONDS_EACH, state_dir=None, resume=False, orbits=True)
 
     def decide(chosen: Chosen, asked: Sequence[Property]) -> Outcome:
         known = lookup.outcome(chosen.system, asked)
-        return known if known is not None else explored(chosen.system, asked, short.options(), progress, request.engine)
+        if known is not None:
+            return known
+        return explored(chosen.system, asked, short.options(), progress, request.engine)
 
     def decide_all(several: Sequence[Chosen], asked: Sequence[Property]) -> Sequence[Sequence[CellVerdict]]:
         cells = [(each.model, each.configuration) for each in several]
@@ -209,7 +215,9 @@ def _find_remedies(
     found: dict[int, Remedy] = {}
     for number in broken:
         asked = choose_properties(every[number].model, properties)
-        remedy = advisor.remedy(every[number], asked, len({topic for each in every for topic in each.subjects}) <= 1)
+        remedy = advisor.remedy(
+            every[number], asked, outcomes[number], len({topic for each in every for topic in each.subjects}) <= 1
+        )
         if interrupts.have_come():  # nothing was tried to its end
             break
         found[number] = remedy

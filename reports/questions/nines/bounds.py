@@ -3,13 +3,14 @@ bounds that follow from rates."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from neverlost.checker.engine.outcome import Behaviour, Verdict
-from neverlost.checker.engine.search.options import Reporter
+from neverlost.checker.engine.search.options import Options, Reporter
 from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.atlas.index import Atlas
 from neverlost.checker.questions.nines import bounds, regions
@@ -33,6 +34,10 @@ from neverlost.specs.property import Property
 ACKED = "acked-never-lost"
 
 
+REGION_SECONDS = 20.0
+"""How long all searches for regions of more than `MOST_REPLICAS` may take, unless --time-limit says."""
+
+
 @dataclass
 class NinesBounds:
     """Finds the region of a configuration and bounds its loss; answers that the atlas has are not searched for."""
@@ -43,6 +48,7 @@ class NinesBounds:
     atlas: Atlas | None
 
     def __post_init__(self) -> None:
+        self._until: float | None = None
         self._tables = Tables(None, self.request, self.progress, self.atlas)
 
     def of(self, chosen: Chosen) -> ConfigurationNines:
@@ -96,9 +102,17 @@ class NinesBounds:
         from neverlost.checker.engine.engines.explore import explore
 
         (found,) = explore(
-            bind(chosen.model, configuration), asked, self.request.options(), self.progress, self.request.engine
+            bind(chosen.model, configuration), asked, self._options(chosen), self.progress, self.request.engine
         ).findings
         return found.verdict, len(found.trace.steps) if found.trace is not None else None
+
+    def _options(self, chosen: Chosen) -> Options:
+        """Return the options of the next search; regions of many replicas have a short time together unless it is given."""
+        options = replace(self.request, orbits=True).options()
+        if self.request.time_limit is not None or chosen.configuration["replication.factor"] <= MOST_REPLICAS:
+            return options
+        self._until = self._until or time.monotonic() + REGION_SECONDS
+        return replace(options, limits=replace(options.limits, seconds=REGION_SECONDS, until=self._until))
 
 
 MOST_REPLICAS = 3

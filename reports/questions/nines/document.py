@@ -258,7 +258,10 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
 
 def _unbounded(found: Mapping[str, Any]) -> str:
     if found["verdict"] == str(Verdict.INCONCLUSIVE):
-        return "Not decided, so nothing is bounded: too little is known of what this configuration survives."
+        return (
+            "Not decided, so nothing is bounded: too little is known of what this configuration survives. --time-limit SECONDS"
+            " searches longer."
+        )
     return (
         "No bound: a record can be lost while no broker is impaired, so it does not depend on how often they are. See neverlost"
         " tolerance."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from os import PathLike
 from typing import Any, TypedDict, Unpack
@@ -106,7 +106,8 @@ class _StopVerdicts:
         }
         atlas = shipped()
         known = None if atlas is None else lambda *one: lookup.answers(atlas, *one)
-        found = decided(list(questions.values()), asked, request.options(), request.engine, progress, known)
+        options = replace(request, orbits=True).options()
+        found = decided(list(questions.values()), asked, options, request.engine, progress, known)
         self._words = {
             key: UNDECIDED
             if any(each.unstruck for each in entries)  # a stop that never happens is not known to be safe

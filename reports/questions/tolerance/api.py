@@ -267,7 +267,7 @@ class Tables:
     def __post_init__(self) -> None:
         self._short: dict[bool, SearchLimits] = {}
         self._made: dict[str, Tolerance] = {}
-        self._options = self.request.options()
+        self._options = replace(self.request, orbits=True).options()
 
     def of(self, chosen: Chosen, more: Mapping[str, Any], known_only: bool = False) -> Tolerance | None:
         """Return the table of a configuration; None if `known_only` and it would need a search."""
