@@ -30,10 +30,9 @@ def main() -> NoReturn:
     import warnings
 
     gc.set_threshold(GARBAGE)
-    from neverlost.checker.engine.host import interrupts, own_process
+    from neverlost.checker.engine.host import interrupts
     from neverlost.reports.output import exit_status
 
-    own_process.is_program = sys.argv[1:2] != ["verify"]
     if sys.stdout is None:
         sys.exit(
             _print_error(
@@ -49,8 +48,6 @@ def main() -> NoReturn:
     _handle_interrupts(interrupts.end_command)
     status = _run_command()
     _handle_interrupts(signal.SIG_IGN)  # what was said stands
-    if digest := sys.modules.get("neverlost.checker.engine.digest"):
-        digest.keep_digests()
     if interrupts.have_come():
         signal.setitimer(signal.ITIMER_REAL, 0)
         status = exit_status.INCONCLUSIVE

@@ -106,15 +106,13 @@ class Advisor:
     def __init__(self, decide: Decide, decide_all: DecideAll, table: FindTable) -> None:
         self._decide, self._decide_all, self._table = decide, decide_all, table
         self._known: dict[Key, Outcome | None] = {}
-        self._tried: dict[Key, bool] = {}
-        """Whether a change was left undecided, by what was changed."""
+        self._tried: dict[Key, bool] = {}  # whether a change was left undecided, by what was changed
         self._broken: list[tuple[System, Property, Behaviour]] = []
 
     def remedy(self, chosen: Chosen, asked: Sequence[Property], found: Outcome, is_one: bool = True) -> Remedy:
         """Find the smallest change that mends a configuration, of which `found` is known, and whether a known defect is what
-        loses records. Where all
-        settings at their safest together do not help, only upgrades are tried further; where none does, what helps as
-        designed.  Unless it `is_one` topic, none that flushes every record."""
+        loses records.  Where all settings at their safest together do not help, only upgrades are tried further; where none
+        does, what helps as designed.  Unless it `is_one` topic, none that flushes every record."""
         self._tried.clear()
         self._note_broken(found)
         names = [each.name for each in asked]
