@@ -9,7 +9,7 @@ from typing import Any
 
 from neverlost.checker.questions.rescue.offline_partition import WENT, OfflinePartition, RescueAdvice, advise
 from neverlost.reports.bundle.keep import writes_bundle
-from neverlost.reports.questions.rescue.document import RescueSubject, make_document
+from neverlost.reports.questions.rescue.document import RescueSubject, lines, make_document
 from neverlost.reports.questions.rescue.page import REPORT
 from neverlost.reports.request.keywords import Settings
 from neverlost.reports.results.results import Answer
@@ -34,6 +34,9 @@ class RescueResult(Answer):
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         return self.candidates
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {next(lines(self.document))}>"
 
 
 @writes_bundle(REPORT)

@@ -141,9 +141,12 @@ def _headline(seen: OfflinePartition, advice: RescueAdvice) -> str:
         return f"It cannot be known whom to elect without the log of broker {broker}."
     (chosen,) = (each for each in advice.candidates if each.broker == broker)
     loses = (
-        f"it loses {acked}" if chosen.at_most is None else f"it may lose {_offsets(chosen.at_most)}, and no other loses less"
+        f"it loses {acked}"
+        if chosen.at_most is None
+        else f"it may lose {_offsets(chosen.at_most)}, and no other replica is known to lose less"
     )
-    return f"Elect broker {broker}: {loses}."
+    elect = "Let" if broker in seen.members and not (seen.elr or seen.last_known_elr) else "Elect"
+    return f"{elect} broker {broker}{' lead' if elect == 'Let' else ''}: {loses}."
 
 
 def _role(seen: OfflinePartition, broker: int) -> str:
@@ -166,7 +169,7 @@ def _why(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice) -
         if broker in seen.files:
             yield f"Its files cannot be believed. Gather them again, all in one moment, and give --replica {broker}=FOLDER."
         else:
-            yield f"Two histories fit: broker {broker} has acknowledged records that no log here has, or it has none."
+            yield f"Two histories fit: broker {broker} has acknowledged records that no other log has, or it has none such."
             yield f"Gather its files (neverlost rescue --script) and give --replica {broker}=FOLDER."
         if broker not in seen.went:
             yield f"Say how it went as well: --went {broker}=killed, power, disk-gone, ..."
@@ -175,11 +178,11 @@ def _why(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice) -
 def _hints(subject: RescueSubject, advice: RescueAdvice, least_bad: int | None) -> Iterator[str]:
     if subject.safe_if_copied is not None:
         broker, many = subject.safe_if_copied
-        yield f"Was min.insync.replicas always {many}? Then broker {broker} loses nothing that was acknowledged;"
-        yield f"ask again with --set min.insync.replicas={many}."
+        yield f"If min.insync.replicas was always {many}, broker {broker} loses nothing that was acknowledged."
+        yield f"Ask again with --set min.insync.replicas={many} if you know that it was."
     if advice.says == UNKNOWN and least_bad is not None:
-        yield f"Of the logs that are seen, broker {least_bad} loses least."
         yield f"If broker {advice.broker} never comes back, ask again with --went {advice.broker}={DISK_GONE}."
+        yield f"Broker {least_bad} is the one that loses least then."
 
 
 def _candidate(seen: OfflinePartition, each: Candidate) -> Iterator[str]:
@@ -190,15 +193,16 @@ def _candidate(seen: OfflinePartition, each: Candidate) -> Iterator[str]:
     if each.may_have_read is not None:
         read, first = _offsets(each.may_have_read), each.may_have_read.first
         without = ", without an acknowledgement" if each.loses_nothing else ""
-        yield f"Consumers may have read {read}{without}. They go back to offset {first}, or skip what is written there anew."
+        yield f"Consumers may have read {read}{without}. Such a consumer reads from offset {first} again,"
+        yield "or never sees what is written there anew: its auto.offset.reset and its committed offset decide."
     for broker, end in each.truncates.items():
         lost = OffsetRange(end, seen.files[broker].end)
         if lost.size:
-            yield f"When broker {broker} comes back, it drops its {_offsets(lost)}."
+            yield f"When broker {broker} follows the new leader, it drops its {_offsets(lost)}."
     unseen = [one for one in seen.replicas if one not in seen.files and seen.went.get(one) != DISK_GONE]
     if unseen and not each.loses_nothing:
-        comes = "comes back, it drops" if len(unseen) == 1 else "come back, they drop"
-        yield f"When {_name(unseen)} {comes} what broker {each.broker} does not have."
+        follows, drop = ("follows", "it drops") if len(unseen) == 1 else ("follow", "they drop")
+        yield f"When {_name(unseen)} {follows} the new leader, {drop} what broker {each.broker} does not have."
 
 
 def _loss(each: Candidate) -> str:
@@ -209,10 +213,10 @@ def _loss(each: Candidate) -> str:
     if least is not None:
         sure = f"at least {_offsets(least)} {'is' if least.size == 1 else 'are'} lost"
         if most.end is None:
-            return f"{sure}, and all later ones may be: no file says where they end."
+            return f"{sure}, and all later ones may be: no log that was seen shows how many there are."
         return f"{sure}, and at most {_offsets(most)} ({most.size:.0f} records)."
     if most.end is None:
-        return f"offset {most.first} and all later ones may be lost: no file says where they end."
+        return f"offset {most.first} and all later ones may be lost: no log that was seen shows how many there are."
     return f"at most {_offsets(most)} {'is' if most.size == 1 else 'are'} lost ({most.size:.0f} records), and perhaps none."
 
 
@@ -237,7 +241,7 @@ def _steps(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice)
     if kept:
         yield RescueStep(f"Save the folder {name} of {_name(kept)}.", (f"cp -a LOG_DIR/{name} SAFE_PLACE/",))
     if advice.says == UNKNOWN or broker is None:
-        yield RescueStep("Start no stopped broker that has a replica, and elect nobody, until it is known.")
+        yield RescueStep("Leave every stopped broker stopped, and elect nobody, until this command has an answer.")
         return
     is_member = broker in seen.members
     rivals = [each for each in seen.members if each != broker and each in kept]
@@ -256,13 +260,13 @@ def _steps(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice)
         yield from _elect_uncleanly(subject, seen, broker)
     look = f"kafka-topics.sh {AT} --describe --topic {subject.topic.name}"
     yield RescueStep(
-        f"See that broker {broker} leads. Then start the other brokers that are stopped, one after the other.", (look,)
+        f"See that broker {broker} leads. Only then start brokers that are stopped, also one with a new, empty disk.", (look,)
     )
 
 
 def _let_run(seen: OfflinePartition, broker: int) -> RescueStep:
     if seen.went.get(broker, UNKNOWN) in ("up", "cut-off"):
-        return RescueStep(f"See that broker {broker} runs and is connected with the controller: its log says if it is fenced.")
+        return RescueStep(f"See that broker {broker} runs and reaches the controller: its server.log says if it is fenced.")
     return RescueStep(f"Start broker {broker}.")
 
 
@@ -277,13 +281,14 @@ def _elect_uncleanly(subject: RescueSubject, seen: OfflinePartition, broker: int
         says = f"Stop {_name(ahead)}: the controller takes the first replica that runs, and a reassignment is under way."
         yield RescueStep(says)
     elif is_moved:
-        says = f"Put broker {broker} first, because the controller takes the first replica that runs."
+        says = f"Write broker {broker} first in the assignment, because the controller takes the first replica that runs."
         yield RescueStep(says, (f"echo '{_assignment(topic, number, order)}' > order.json", reassign))
     elect = f"kafka-leader-election.sh {AT} --election-type UNCLEAN {subject.options}"
-    yield RescueStep("Elect it.", (elect,))
+    look = f"kafka-topics.sh {AT} --describe --topic {topic}"
+    yield RescueStep(f"Elect it, and see that broker {broker} leads.", (elect, look))
     if is_moved and not is_reassigned:
         before = _assignment(topic, number, list(seen.replicas))
-        yield RescueStep("Put the replicas back in their order.", (f"echo '{before}' > order.json", reassign))
+        yield RescueStep("Write the replicas in their old order again.", (f"echo '{before}' > order.json", reassign))
 
 
 def _assignment(topic: str, number: int, replicas: list[int]) -> str:
@@ -297,9 +302,9 @@ def _premises(seen: OfflinePartition) -> Iterator[str]:
     record = ", ".join(f"{word} {_list(each)}" for word, each in sets.items() if each) or "an empty ISR and ELR"
     ways = ", ".join(f"{each} {seen.went.get(each, UNKNOWN)}" for each in seen.replicas)
     yield f"This rests on the controller's record ({record}) and on how the brokers went ({ways})."
-    yield "It counts on Kafka as designed. A bug of your version may have left less: neverlost tolerance names its bugs."
+    yield "It counts on Kafka as designed. A bug of your Kafka version may lose more: neverlost tolerance names its bugs."
     if seen.acks == "all":
-        yield "It is about records of acks=all. The last leader alone may have what was acknowledged with acks=1: --set acks=1."
+        yield "It is about acks=all. With acks=1 an acknowledged record may be on the last leader only: ask with --set acks=1."
     yield "Producers send again what was not acknowledged: without enable.idempotence=true a record may be there twice."
     if seen.copies > 1:
         always = f"min.insync.replicas was {seen.copies} whenever a record was written"
