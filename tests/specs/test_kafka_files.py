@@ -582,6 +582,14 @@ ERRORS = [
         HEAD.format("").replace("Factor: 3", "Factor: 5") + LINE.format(0, "1,2,3", 1),
         "topic 't' has ReplicationFactor 5 in f line 1, and 3 replicas in f line 2; describe again",
     ),
+    *(
+        (
+            "describe",
+            HEAD.format("") + LINE.format(0, "1,2,3", "1,2,3").partition(cut)[0],
+            "f line 2 is cut off in the middle: it has no brokers after Isr; describe again",
+        )
+        for cut in ("\tIsr:", "r: 1,2,3\n", " 1,2,3\n")
+    ),
     (
         "describe",
         HEAD.format("") + LINE.format(0, "1,2,3", "2,3"),

@@ -73,12 +73,14 @@ def _partition(labels: dict[str, str], where: str) -> DescribedPartition:
     replicas = _brokers("Replicas", labels.get("Replicas", ""), where)
     if not replicas:
         raise InputError(f"bad value {quote(labels.get('Replicas', ''))} for Replicas in {where}: use broker ids such as 1,2,3")
-    isr = _brokers("Isr", labels["Isr"], where) if "Isr" in labels else replicas
+    isr = _brokers("Isr", labels.get("Isr", ""), where)
     adding, removing = (_brokers(label, labels.get(label, ""), where) for label in ("Adding Replicas", "Removing Replicas"))
     elr = _brokers("Elr", labels.get("Elr", labels.get("ELR", "")), where)
     last_known = _brokers("LastKnownElr", labels.get("LastKnownElr", ""), where)
     leader = labels.get("Leader", "")
     known = int(leader) if leader.isascii() and leader.isdigit() and len(leader) < 11 else None
+    if "Isr" not in labels or (known is not None and not isr):
+        raise InputError(f"{where} is cut off in the middle: it has no brokers after Isr; describe again")
     if known is not None and known not in isr:
         raise InputError(
             f"broker {known} leads in {where} and is not in the ISR there ({quote(labels['Isr'])}), which Kafka never does; "
