@@ -170,7 +170,8 @@ class Sweeper:
         for first, *_ in self._twins():
             system, configuration = self.systems[first], self.cells[first][1]
             spent = budgets(configuration, self.growing)
-            found.setdefault((sum(spent), spent, kind(system), bounds_of(system)), []).append(first)
+            begins = tuple(value for key, value in configuration.items() if key.startswith("start."))
+            found.setdefault((sum(spent), spent, kind(system), bounds_of(system), begins), []).append(first)
         return [found[key] for key in sorted(found, key=lambda each: (each[0], each[1], found[each][0]))]
 
     def _share(self, first: int, others: Sequence[int]) -> None:
