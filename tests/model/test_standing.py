@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from neverlost.checker.engine.search.options import Options
+from neverlost.checker.questions.sweep.sweep import Sweeper
 from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
-from neverlost.specs.configuration.keys import configuration
+from neverlost.specs.configuration.keys import GROWING, configuration
 from neverlost.specs.errors import InputError
+from neverlost.specs.properties import properties
 from tests.model.test_kraft import behaviour
 from tests.support.modern import explored, named, system
 
@@ -81,3 +84,13 @@ def test_an_eligible_replica_has_what_is_stored(elr: str, expected: str) -> None
 def test_a_beginning_that_contradicts_itself_is_refused(replicas: str, given: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
         standing("3.9", replicas, given.pop("start.stored", 1), **given)
+
+
+def test_partitions_that_begin_differently_are_searched_apart() -> None:
+    """One search tells its configurations apart by what is frozen, and how a partition stands is not."""
+    given = {"start.outside_isr": 1, "rf": 2, "disk_loss": 1, "defects": "fixed"}
+    bound = [standing("3.9", "leader,out", stored, **given) for stored in (0, 1)]
+    cells = [(each.model, each.configurations[0]) for each in bound]
+    found = Sweeper(cells, [properties()[ACKED]], Options(workers=1), GROWING).run()
+    alone = [explored(each, ACKED).findings[0].verdict for each in bound]
+    assert [entry.verdict for (entry,) in found.decisions] == alone and len(found.searches) == 2
