@@ -6,10 +6,10 @@ version that brought it; `until` is the first version without it; `since=None` m
 
 from __future__ import annotations
 
+import pkgutil
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 Version = tuple[int, int]
@@ -52,9 +52,9 @@ class Mechanism:
         return self.name.replace("-", "_")
 
 
-def read_mechanisms(file: str) -> tuple[Mechanism, ...]:
-    """Return the mechanisms of the `mechanisms.toml` beside a module's file, in its order."""
-    entries = tomllib.loads(Path(file).with_suffix(".toml").read_text(encoding="utf-8"))
+def read_mechanisms(module: str) -> tuple[Mechanism, ...]:
+    """Return the mechanisms of the `mechanisms.toml` beside a module, also in the archive of an executor, in its order."""
+    entries = tomllib.loads((pkgutil.get_data(module, "mechanisms.toml") or b"").decode())
     return tuple(
         Mechanism(
             name,
@@ -72,7 +72,7 @@ def _read_version(entry: Mapping[str, Any], key: str) -> Version | None:
     return (entry[key][0], entry[key][1]) if key in entry else None
 
 
-MECHANISMS = read_mechanisms(__file__)
+MECHANISMS = read_mechanisms(__name__)
 """Every mechanism, in the order of the versions."""
 
 BY_NAME = {each.name: each for each in MECHANISMS}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from neverlost.model.kraft.mechanisms import read_mechanisms
 
-*QUORUM_MECHANISMS, LEARN_COMMITTED = read_mechanisms(__file__)
+*QUORUM_MECHANISMS, LEARN_COMMITTED = read_mechanisms(__name__)
 """Those of the quorum, in the order of the keys, and the one that only `kraft-composed` has."""
 
 _BY_NAME = {each.name: each for each in QUORUM_MECHANISMS}

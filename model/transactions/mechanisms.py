@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from neverlost.model.kraft.mechanisms import NEWEST, Version, read_mechanisms
 
-MECHANISMS = read_mechanisms(__file__)
+MECHANISMS = read_mechanisms(__name__)
 """Every mechanism, in the order of the versions."""
 
 VERSION_2: Version = (4, 0)
