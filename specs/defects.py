@@ -6,12 +6,11 @@ switches all of these mechanisms on and leaves the version's features as they ar
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from neverlost.model.kraft.mechanisms import BY_NAME, NEWEST, Mechanism, Version, version_text
+from neverlost.model.toml_beside import read_toml_beside
 
 NOT_REPORTED = "not reported"
 
@@ -70,7 +69,7 @@ class Defect:
 
 def _read() -> Iterator[Defect]:
     """Yield the defects of `defects.toml`."""
-    for each in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["defect"]:
+    for each in read_toml_beside(__name__)["defect"]:
         seen = tuple(SeenOnBrokers(*tried) for tried in each.pop("seen", ()))
         yield Defect(**{"report": NOT_REPORTED, **each, "first": tuple(each["first"]), "seen": seen})
 

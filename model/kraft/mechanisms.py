@@ -6,11 +6,11 @@ version that brought it; `until` is the first version without it; `since=None` m
 
 from __future__ import annotations
 
-import pkgutil
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from neverlost.model.toml_beside import read_toml_beside
 
 Version = tuple[int, int]
 
@@ -53,8 +53,7 @@ class Mechanism:
 
 
 def read_mechanisms(module: str) -> tuple[Mechanism, ...]:
-    """Return the mechanisms of the `mechanisms.toml` beside a module, also in the archive of an executor, in its order."""
-    entries = tomllib.loads((pkgutil.get_data(module, "mechanisms.toml") or b"").decode())
+    """Return the mechanisms of the `mechanisms.toml` beside a module, in its order."""
     return tuple(
         Mechanism(
             name,
@@ -64,7 +63,7 @@ def read_mechanisms(module: str) -> tuple[Mechanism, ...]:
             "is_structural" in each,
             _read_version(each, "until"),
         )
-        for name, each in entries.items()
+        for name, each in read_toml_beside(module).items()
     )
 
 

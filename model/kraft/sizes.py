@@ -303,7 +303,7 @@ def _fetches_unregistered(configuration: Configuration) -> bool:
 
 
 def has_request_copies(configuration: Configuration) -> bool:
-    """Whether the controller may commit a copy of a request that it has refused (only if the question allows that fault)."""
+    """Return True if the controller may commit a copy of a request that it has refused, if the question allows that."""
     is_refused = is_on(configuration, "alter-partition") and is_on(configuration, "fenced-replicas-kept-out")
     return is_refused and not is_on(configuration, "refusal-outdates-copies") and _replicas(configuration) > 1
 

@@ -5,10 +5,8 @@ Kafka's own names where Kafka has one.  In TOML they sit in tables; with `--set`
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from neverlost.model.any_number import AnyNumber
@@ -16,6 +14,7 @@ from neverlost.model.faults import FAULTS
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.kraft.mechanisms import PREFIX
 from neverlost.model.limits import AT_ONCE, MOST, parsed
+from neverlost.model.toml_beside import read_toml_beside
 from neverlost.model.transactions.state import FAULTS as TRANSACTION_FAULTS
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, listed, unknown
@@ -86,7 +85,7 @@ class Key:
 
 def _read_keys() -> Iterator[Key]:
     """Yield the keys of `keys.toml`, and the limits of faults before the first entry that speaks of what they belong to."""
-    for name, each in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
+    for name, each in read_toml_beside(__name__).items():
         if name == AT_ONCE:
             yield from (Key(fault.key, "faults", "limit", 0, f"how many times {fault.says}", 0, MOST) for fault in FAULTS)
         if name == "bounds.producers":

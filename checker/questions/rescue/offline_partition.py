@@ -27,9 +27,11 @@ WENT = (*INTACT, POWER, DISK_GONE, UNKNOWN)
 
 @dataclass(frozen=True)
 class OfflinePartition:
-    """What is known of the partition: the controller's last record, how each broker went, and the replicas' files.
+    """What the operator knows: the controller's last record, how each broker went, and the files of the replicas.
 
-    `min_isr` is what min.insync.replicas was while the records were written; `is_flushed` says that each was on disk first."""
+    `min_isr` is what min.insync.replicas was while the records were written.  With `is_flushed` each record was on disk
+    before it was acknowledged.
+    """
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -84,7 +86,7 @@ class OffsetRange:
 
 @dataclass(frozen=True)
 class Candidate:
-    """What is lost if one replica is elected.
+    """What the election of one replica loses.
 
     `at_least` are committed offsets, `at_most` offsets that may have been acknowledged, and consumers `may_have_read` those
     that may have been committed; None where there are none.  `truncates` says at which offset the log of each other replica
@@ -106,7 +108,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class RescueAdvice:
-    """What to do.  `says` is to elect the `broker`, to wait for it, or that its log would have to be known."""
+    """What to do: elect the `broker`, wait for it, or read its log first, as `says` tells."""
 
     says: str
     broker: int | None

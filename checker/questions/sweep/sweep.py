@@ -85,7 +85,7 @@ class Sweep:
         return self.coverage[cell].faults + list_single(self.systems[cell], self.decisions[cell][place].property)
 
     def is_vacuous(self, cell: int) -> bool:
-        """Whether any of what holds in a cell says nothing about what is allowed there."""
+        """Return True if some property that holds in a cell was not put to the test there."""
         return any(self.unstruck(cell, place) for place in range(len(self.decisions[cell])))
 
     @property

@@ -39,7 +39,7 @@ SECONDS_EACH = 30.0
 Key = tuple[str, tuple[tuple[str, Any], ...]]
 FindTable = Callable[[Chosen], Tolerance | None]
 Decide = Callable[[Chosen, Sequence[Property]], Outcome]
-DecideAll = Callable[[Sequence[Chosen], Sequence[Property]], Sequence[Sequence[CellVerdict]]]
+DecideCell = Callable[[Chosen, Sequence[Property]], Sequence[CellVerdict]]
 
 
 @dataclass(frozen=True)
@@ -100,11 +100,11 @@ class Remedy:
 
 
 class Advisor:
-    """Finds remedies with `decide`, which decides one configuration, and `decide_all`, which decides several at once; each
-    configuration is decided once."""
+    """Finds remedies with `decide`, which decides what was asked of a configuration, once for each, and with `decide_cell`,
+    which decides a configuration as a cell of a table."""
 
-    def __init__(self, decide: Decide, decide_all: DecideAll, table: FindTable) -> None:
-        self._decide, self._decide_all, self._table = decide, decide_all, table
+    def __init__(self, decide: Decide, decide_cell: DecideCell, table: FindTable) -> None:
+        self._decide, self._decide_cell, self._table = decide, decide_cell, table
         self._known: dict[Key, Outcome | None] = {}
         self._tried: dict[Key, bool] = {}  # whether a change was left undecided, by what was changed
         self._broken: list[tuple[System, Property, Behaviour]] = []
@@ -168,14 +168,12 @@ class Advisor:
 
     def _keeps_records(self, chosen: Chosen) -> bool:
         try:
-            configuration = chosen.configuration
-            if chosen.model.contradiction(configuration) is not None:
+            if chosen.model.contradiction(chosen.configuration) is not None:
                 return False
-            asked = [properties()[name] for name in list_defined(bind(chosen.model, configuration), RECORDS)]
-            (found,) = self._decide_all([replace(chosen, configuration=configuration)], asked)
+            asked = [properties()[name] for name in list_defined(bind(chosen.model, chosen.configuration), RECORDS)]
+            return all(each.verdict is Verdict.HOLDS for each in self._decide_cell(chosen, asked))
         except InputError:
             return False
-        return all(each.verdict is Verdict.HOLDS for each in found)
 
     def _weigh(self, chosen: Chosen, changes: Changes) -> tuple[str, tuple[str, ...]]:
         """Return what a change gains and costs: by the tables of before and after where both are known, else its drawbacks."""

@@ -188,15 +188,13 @@ def _find_remedies(
 
     def decide(chosen: Chosen, asked: Sequence[Property]) -> Outcome:
         known = lookup.outcome(chosen.system, asked)
-        if known is not None:
-            return known
-        return explored(chosen.system, asked, short.options(), progress, request.engine)
+        return known if known is not None else explored(chosen.system, asked, short.options(), progress, request.engine)
 
-    def decide_all(several: Sequence[Chosen], asked: Sequence[Property]) -> Sequence[Sequence[CellVerdict]]:
-        cells = [(each.model, each.configuration) for each in several]
+    def decide_cell(chosen: Chosen, asked: Sequence[Property]) -> Sequence[CellVerdict]:
         atlas = shipped()
         known = None if atlas is None else lambda *one: lookup.answers(atlas, *one)
-        return tolerance.decided(cells, asked, short.options(), request.engine, progress, known)
+        cells = [(chosen.model, chosen.configuration)]
+        return tolerance.decided(cells, asked, short.options(), request.engine, progress, known)[0]
 
     def find_table(chosen: Chosen) -> Tolerance | None:
         calm = {name: "0" for name, value in chosen.configuration.items() if name.startswith("faults.") and value}
@@ -206,7 +204,7 @@ def _find_remedies(
         except InputError:
             return None
 
-    advisor = Advisor(decide, decide_all, find_table)
+    advisor = Advisor(decide, decide_cell, find_table)
     broken = [
         number
         for number, each in enumerate(outcomes)

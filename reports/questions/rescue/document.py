@@ -258,10 +258,12 @@ def _steps(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice)
         yield RescueStep(f"If it leads after a minute, skip to the last step. If it does not, go on: {leaves}.")
     if not is_member or seen.elr or seen.last_known_elr:
         yield from _elect_uncleanly(subject, seen, broker)
-    look = f"kafka-topics.sh {AT} --describe --topic {subject.topic.name}"
-    yield RescueStep(
-        f"See that broker {broker} leads. Only then start brokers that are stopped, also one with a new, empty disk.", (look,)
-    )
+    says = f"See that broker {broker} leads. Only then start brokers that are stopped, also one with a new, empty disk."
+    yield RescueStep(says, (_look_at(subject),))
+
+
+def _look_at(subject: RescueSubject) -> str:
+    return f"kafka-topics.sh {AT} --describe --topic {subject.topic.name}"
 
 
 def _let_run(seen: OfflinePartition, broker: int) -> RescueStep:
@@ -284,8 +286,7 @@ def _elect_uncleanly(subject: RescueSubject, seen: OfflinePartition, broker: int
         says = f"Write broker {broker} first in the assignment, because the controller takes the first replica that runs."
         yield RescueStep(says, (f"echo '{_assignment(topic, number, order)}' > order.json", reassign))
     elect = f"kafka-leader-election.sh {AT} --election-type UNCLEAN {subject.options}"
-    look = f"kafka-topics.sh {AT} --describe --topic {topic}"
-    yield RescueStep(f"Elect it, and see that broker {broker} leads.", (elect, look))
+    yield RescueStep(f"Elect it, and see that broker {broker} leads.", (elect, _look_at(subject)))
     if is_moved and not is_reassigned:
         before = _assignment(topic, number, list(seen.replicas))
         yield RescueStep("Write the replicas in their old order again.", (f"echo '{before}' > order.json", reassign))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
 
+from neverlost.model.toml_beside import read_toml_beside
 from neverlost.specs.errors import InputError, quote
 from neverlost.specs.setting import Setting, Settings
 
@@ -36,7 +35,7 @@ DECISIVE: dict[str, tuple[str, ...]] = {
 @cache
 def names() -> Mapping[str, frozenset[str]]:
     """Return the known keys of `producer`, `consumer`, `broker`, `topic`, `librdkafka-producer` and `librdkafka-consumer`."""
-    document = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    document = read_toml_beside(__name__)
     return {kind: frozenset(found) for kind, found in document.items()}
 
 

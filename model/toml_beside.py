@@ -1,0 +1,19 @@
+"""Data of a module that lies beside it."""
+
+from __future__ import annotations
+
+import pkgutil
+import tomllib
+from typing import Any
+
+
+def read_toml_beside(module: str) -> dict[str, Any]:
+    """Return the TOML file that has a module's name and lies beside it, in the archive of a Spark executor too.
+
+    Errors: `OSError` where it cannot be read.
+    """
+    name = f"{module.rpartition('.')[2]}.toml"
+    content = pkgutil.get_data(module, name)
+    if content is None:
+        raise FileNotFoundError(f"no {name} beside {module}")
+    return tomllib.loads(content.decode())
