@@ -16,10 +16,11 @@ DERIVED = "Nothing in this report was measured: all of it follows from question.
 
 @dataclass(frozen=True)
 class TableCell:
-    """A text and its colour."""
+    """A text and its colour; `opens` is what it shows when it is opened."""
 
     says: str
     kind: str = ""
+    opens: str = ""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict
 from neverlost.reports.documents.answers import brief_settings
@@ -37,7 +38,9 @@ def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
             (listed(topics) + name.removeprefix(", ".join(topics))) if topics else name,
             brief_settings(about) + (f", Kafka {release}" if release else ""),
             names=topics,
-            tables=[one for each, key in variants.items() for one in _variant_tables(each, rows, document["says"][key])],
+            tables=[
+                one for each, key in variants.items() for one in _variant_tables(each, rows, document["says"][key], topics)
+            ],
             change=advice.get("says", ""),
             commands=advice.get("commands", ()),
             notices=provenance.notices(cell),
@@ -82,32 +85,39 @@ def is_about_records(document: Mapping[str, Any]) -> bool:
     return any(each["property"] in describe.OF_TABLES for rows in document["tolerance"].values() for each in rows)
 
 
-def _variant_tables(variant: str, rows: Sequence[Mapping[str, Any]], says: Sequence[str]) -> Iterable[Table]:
+def _variant_tables(
+    variant: str, rows: Sequence[Mapping[str, Any]], says: Sequence[str], topics: Sequence[str]
+) -> Iterable[Table]:
     """Yield the tables of a variant; the sentences about all of them are written below the last."""
     every = _aspects(rows, variant)
     for name, found in every.items():
         about = f"{variant}, {name}: {properties()[name].says}" if name else variant
-        yield _variant_table(about, found, says if name == list(every)[-1] else ())
+        yield _variant_table(about, found, says if name == list(every)[-1] else (), topics)
 
 
-def _variant_table(name: str, found: Mapping[FaultBudget, Sequence[CellVerdict]], says: Sequence[str]) -> Table:
+def _variant_table(
+    name: str, found: Mapping[FaultBudget, Sequence[CellVerdict]], says: Sequence[str], topics: Sequence[str]
+) -> Table:
     most = max(spot.losing for spot in found)
     return Table(
         name,
         ["lose data", *(f"{out} out" for out in range(most + 1))],
         [
-            [TableCell(str(losing)), *(_spot(found, FaultBudget(losing, out)) for out in range(most + 1))]
+            [TableCell(str(losing)), *(_spot(found, FaultBudget(losing, out), topics) for out in range(most + 1))]
             for losing in range(most + 1)
         ],
         says,
     )
 
 
-def _spot(found: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget) -> TableCell:
+def _spot(found: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget, topics: Sequence[str]) -> TableCell:
     if spot not in found:
         return TableCell("-")
     says = describe.answer_in(found, spot)[0]
-    return TableCell(says, KINDS[says])
+    steps = [each.steps for each in found[spot] if each.verdict is Verdict.VIOLATED and each.steps is not None]
+    topic = f"--topic {topics[0]} " if topics else ""
+    again = f"{min(steps)} steps; the same command with {topic}--show {spot.losing},{spot.out} prints them" if steps else ""
+    return TableCell(says, KINDS[says], again)
 
 
 def _answer(document: Mapping[str, Any]) -> Sequence[str]:
