@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict
 from neverlost.reports.documents.answers import brief_settings
@@ -14,7 +13,9 @@ from neverlost.reports.page.tables import Section, Table, TableCell, TableReport
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.tolerance.overview import DESIGNED, SHIPPED, Overview, entries_of, overview
 from neverlost.reports.wording import provenance
-from neverlost.reports.wording.table_words import KINDS
+from neverlost.reports.wording.merged_rows import pluralize
+from neverlost.reports.wording.table_words import KINDS, UNDECIDED
+from neverlost.specs.inputs.remedies import topic_of
 from neverlost.specs.properties import properties
 
 SPOTS = "A row: so many brokers lose data at once. A column: while so many others are slow, cut off or stopped."
@@ -113,11 +114,12 @@ def _variant_table(
 def _spot(found: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget, topics: Sequence[str]) -> TableCell:
     if spot not in found:
         return TableCell("-")
-    says = describe.answer_in(found, spot)[0]
-    steps = [each.steps for each in found[spot] if each.verdict is Verdict.VIOLATED and each.steps is not None]
-    topic = f"--topic {topics[0]} " if topics else ""
-    again = f"{min(steps)} steps; the same command with {topic}--show {spot.losing},{spot.out} prints them" if steps else ""
-    return TableCell(says, KINDS[says], again)
+    says, steps = describe.answer_in(found, spot)
+    if steps is None or says == UNDECIDED:
+        return TableCell(says, KINDS[says])
+    topic = f"--topic {topic_of(topics[0])} " if topics else ""
+    show = f"the same command with {topic}--show {spot.losing},{spot.out} prints them"
+    return TableCell(says, KINDS[says], f"{pluralize(steps, 'step')}; {show}")
 
 
 def _answer(document: Mapping[str, Any]) -> Sequence[str]:
