@@ -193,8 +193,9 @@ def _candidate(seen: OfflinePartition, each: Candidate) -> Iterator[str]:
     if each.may_have_read is not None:
         read, first = _offsets(each.may_have_read), each.may_have_read.first
         without = ", without an acknowledgement" if each.loses_nothing else ""
-        yield f"Consumers may have read {read}{without}. Such a consumer reads from offset {first} again,"
-        yield "or never sees what is written there anew: its auto.offset.reset and its committed offset decide."
+        yield f"Consumers may have read {read}{without}."
+        yield f"Such a consumer reads from offset {first} again, or misses what is written there anew."
+        yield "Its committed offset and its auto.offset.reset decide which."
     for broker, end in each.truncates.items():
         lost = OffsetRange(end, seen.files[broker].end)
         if lost.size:
