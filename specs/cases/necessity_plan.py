@@ -18,12 +18,21 @@ from neverlost.specs.errors import InputError
 
 @dataclass(frozen=True)
 class NecessityPlan:
-    """Profiles (name and keys) of a model, the properties to keep beyond its guarantees, and explanations by part."""
+    """Profiles (name and keys) of a model, the properties to keep beyond its guarantees, and explanations by part.
+
+    An explanation may be of every clause of an action (`ACTION: *`), or of a clause in every action (`*: CLAUSE`).
+    """
 
     model: str
     profiles: tuple[tuple[str, Mapping[str, Any]], ...]
     properties: tuple[str, ...]
     explained: Mapping[str, str]
+
+
+def explain_part(explained: Mapping[str, str], part: str) -> str | None:
+    """Return why a part is kept: what is said of it alone, else of its action, else of its clause; None if nothing is."""
+    action, _, clause = part.partition(": ")
+    return next((explained[each] for each in (part, f"{action}: *", f"*: {clause}") if each in explained), None)
 
 
 def read_plan(path: Path) -> NecessityPlan:

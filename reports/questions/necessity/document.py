@@ -29,7 +29,7 @@ def detail(found: Examined, judgement: VariantVerdict) -> str:
         return f"the step makes no sense without it: {answer.problem}"
     if judgement.need is Need.UNDECIDED and answer is not None:
         return str(answer.problem)
-    return found.explained.get(judgement.variant.name, "")
+    return found.explain(judgement) or ""
 
 
 def summary(found: Examined) -> str:
@@ -103,7 +103,7 @@ def _part(found: Examined, judgement: VariantVerdict) -> dict[str, Any]:
         "faults": answer.trace.faults(question.system) if has_trace and answer and answer.trace and question else {},
         "distinct": answer.distinct if answer is not None else None,
         "problem": answer.problem if answer is not None else None,
-        "explained": found.explained.get(judgement.variant.name),
+        "explained": found.explain(judgement),
     }
 
 
