@@ -86,25 +86,23 @@ class Quorum:
         return jvm.new(name, *values)
 
     def usual(self, type_name: str) -> Any:
-        """Return a value of a type that does not matter here."""
-        short = type_name.removeprefix(jvm.PACKAGE)
-        if short == "common.utils.LogContext":
-            return jvm.kafka_class(short)()
-        if short == "common.utils.Time":
+        """Return a value of a type that does not matter here, told by its last word: classes move between packages."""
+        kind = type_name.rpartition(".")[2]
+        if kind == "LogContext":
+            return jvm.java_class(type_name)()
+        if kind == "Time":
             return self.time
-        if short == "common.feature.SupportedVersionRange":
+        if kind == "SupportedVersionRange":
             return jvm.new(type_name, 0, 1)
-        if short == "common.memory.MemoryPool":
-            return jvm.kafka_class(short).NONE
-        if short == "common.compress.Compression":
-            return jvm.kafka_class(short).NONE
-        if short == "common.utils.BufferSupplier":
-            return jvm.kafka_class(short).NO_CACHING
-        if short == "raft.Endpoints":
+        if kind in ("MemoryPool", "Compression"):
+            return jvm.java_class(type_name).NONE
+        if kind == "BufferSupplier":
+            return jvm.java_class(type_name).NO_CACHING
+        if kind == "Endpoints":
             return self.endpoints
-        if type_name == "java.util.Random":
+        if kind == "Random":
             return jvm.java_class(type_name)(1)
-        if type_name == "long":
+        if kind == "long":
             return 0
         return jvm.proxy(type_name, {}) if jvm.java_class(type_name).class_.isInterface() else None
 
