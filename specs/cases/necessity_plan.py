@@ -5,7 +5,7 @@ One TOML file for each model in `specs/necessity/`: `[[profile]]` tables, cheape
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -28,11 +28,11 @@ class NecessityPlan:
     properties: tuple[str, ...]
     explained: Mapping[str, str]
 
-
-def explain_part(explained: Mapping[str, str], part: str) -> str | None:
-    """Return why a part is kept: what is said of it alone, else of its action, else of its clause; None if nothing is."""
-    action, _, clause = part.partition(": ")
-    return next((explained[each] for each in (part, f"{action}: *", f"*: {clause}") if each in explained), None)
+    def explain(self, parts: Iterable[str]) -> dict[str, str]:
+        """Return what is said of each part alone, else of its action, else of its clause."""
+        words = ((part, *part.partition(": ")[::2]) for part in parts)
+        named = [(part, (f"*: {clause}", f"{action}: *", part)) for part, action, clause in words]
+        return {part: self.explained[each] for part, names in named for each in names if each in self.explained}
 
 
 def read_plan(path: Path) -> NecessityPlan:

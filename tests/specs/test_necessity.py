@@ -21,7 +21,7 @@ from neverlost.checker.questions.necessity.necessity import (
 from neverlost.model.kernel import BOUND
 from neverlost.reports.commands.necessity import SECONDS_EACH
 from neverlost.reports.terminal.progress import PartsProgress
-from neverlost.specs.cases.necessity_plan import explain_part, find_plan, read_plan
+from neverlost.specs.cases.necessity_plan import NecessityPlan, find_plan, read_plan
 from neverlost.specs.errors import InputError
 from neverlost.specs.properties import properties
 from tests.support.program import neverlost
@@ -91,12 +91,16 @@ def test_a_plan_names_parts_that_exist_and_keeps_its_properties(model: str) -> N
 
 
 def test_what_is_said_of_a_part_comes_before_what_is_said_of_its_action_and_of_its_clause() -> None:
-    said = {"*: electable": "clause", "step: *": "action", "step: electable": "part"}
-    assert explain_part(said, "step: electable") == "part"
-    assert explain_part(said, "step: requested") == "action"
-    assert explain_part(said, "other: electable") == "clause"
-    assert explain_part(said, "other: requested") is None
-    assert explain_part({"mechanism.fenced-fetch": "mechanism"}, "mechanism.fenced-fetch") == "mechanism"
+    said = {"*: electable": "clause", "step: *": "action", "step: electable": "part", "mechanism.fenced-fetch": "mechanism"}
+    found = NecessityPlan("kraft", (), (), said).explain(
+        ["step: electable", "step: requested", "other: electable", "other: requested", "mechanism.fenced-fetch"]
+    )
+    assert found == {
+        "step: electable": "part",
+        "step: requested": "action",
+        "other: electable": "clause",
+        "mechanism.fenced-fetch": "mechanism",
+    }
 
 
 def test_a_malformed_plan_is_one_clear_line(tmp_path: Path) -> None:

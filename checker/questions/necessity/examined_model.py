@@ -18,7 +18,7 @@ from neverlost.checker.questions.necessity.necessity import (
 )
 from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
-from neverlost.specs.cases.necessity_plan import NecessityPlan, explain_part, find_plan
+from neverlost.specs.cases.necessity_plan import NecessityPlan, find_plan
 from neverlost.specs.configuration import choose as configuration
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.configuration.keys import configuration as complete
@@ -39,13 +39,9 @@ class Examined:
     is_planned: bool
     seconds: float
 
-    def explain(self, judgement: VariantVerdict) -> str | None:
-        """Return the reason for a part that is written down."""
-        return explain_part(self.explained, judgement.variant.name)
-
     def is_explained(self, judgement: VariantVerdict) -> bool:
         """Return True if a part is needed, or a reason for it is written down."""
-        return judgement.need in (Need.NEEDED, Need.STRUCTURAL, Need.UNDECIDED) or bool(self.explain(judgement))
+        return judgement.need in (Need.NEEDED, Need.STRUCTURAL, Need.UNDECIDED) or judgement.variant.name in self.explained
 
 
 class NecessityProgress(Protocol):
@@ -103,7 +99,7 @@ def examine(
         chosen.model.name,
         tuple(kept),
         tuple(found),
-        dict(plan.explained) if plan is not None else {},
+        plan.explain(each.name for each in variants) if plan is not None else {},
         is_planned,
         time.monotonic() - started,
     )

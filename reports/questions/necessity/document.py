@@ -29,7 +29,7 @@ def detail(found: Examined, judgement: VariantVerdict) -> str:
         return f"the step makes no sense without it: {answer.problem}"
     if judgement.need is Need.UNDECIDED and answer is not None:
         return str(answer.problem)
-    return found.explain(judgement) or ""
+    return found.explained.get(judgement.variant.name, "")
 
 
 def summary(found: Examined) -> str:
@@ -103,7 +103,7 @@ def _part(found: Examined, judgement: VariantVerdict) -> dict[str, Any]:
         "faults": answer.trace.faults(question.system) if has_trace and answer and answer.trace and question else {},
         "distinct": answer.distinct if answer is not None else None,
         "problem": answer.problem if answer is not None else None,
-        "explained": found.explain(judgement),
+        "explained": found.explained.get(judgement.variant.name),
     }
 
 
@@ -113,8 +113,6 @@ def markdown(found: Examined, command: str) -> str:
         "",
         f"Made by `{command} --out reports/published` (neverlost {neverlost.__version__}, {os.cpu_count()} cores).",
         "",
-    ]
-    lines += [
         "Every guard clause and every mechanism was switched off, one at a time, and everything else explored exhaustively",
         "within the profiles below. *needed*: a property breaks, in the fewest steps possible in that profile. *structural*:",
         "the step makes no sense without it. *not needed*: other states are reachable and every property still holds. *changes",
@@ -130,9 +128,8 @@ def markdown(found: Examined, command: str) -> str:
         "",
         "| part | without it | counterexample or reason |",
         "| --- | --- | --- |",
+        *[f"| {each.variant.name} | {each.need} | {detail(found, each) or '**not explained**'} |" for each in found.judgements],
     ]
-    for each in found.judgements:
-        lines.append(f"| {each.variant.name} | {each.need} | {detail(found, each) or '**not explained**'} |")
     return "\n".join(lines) + "\n"
 
 

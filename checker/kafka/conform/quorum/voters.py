@@ -88,22 +88,15 @@ class Quorum:
     def usual(self, type_name: str) -> Any:
         """Return a value of a type that does not matter here, told by its last word: classes move between packages."""
         kind = type_name.rpartition(".")[2]
-        if kind == "LogContext":
-            return jvm.java_class(type_name)()
-        if kind == "Time":
-            return self.time
-        if kind == "SupportedVersionRange":
-            return jvm.new(type_name, 0, 1)
-        if kind in ("MemoryPool", "Compression"):
-            return jvm.java_class(type_name).NONE
-        if kind == "BufferSupplier":
-            return jvm.java_class(type_name).NO_CACHING
-        if kind == "Endpoints":
-            return self.endpoints
-        if kind == "Random":
-            return jvm.java_class(type_name)(1)
-        if kind == "long":
-            return 0
+        constants = {"MemoryPool": "NONE", "Compression": "NONE", "BufferSupplier": "NO_CACHING"}
+        made: dict[str, tuple[int, ...]] = {"LogContext": (), "SupportedVersionRange": (0, 1), "Random": (1,)}
+        known = {"Time": self.time, "Endpoints": self.endpoints, "long": 0}
+        if kind in constants:
+            return getattr(jvm.java_class(type_name), constants[kind])
+        if kind in made:
+            return jvm.new(type_name, *made[kind])
+        if kind in known:
+            return known[kind]
         return jvm.proxy(type_name, {}) if jvm.java_class(type_name).class_.isInterface() else None
 
     def state_of(self, voter: Voter, end: tuple[int, int]) -> Any:
