@@ -1,0 +1,476 @@
+"""The states and events of a whole BrokerGroup: what can happen next, and what comes of it.
+
+An event is done by Kafka's own classes the first time that it meets what it reads: the brokers that it runs on, the messages
+that it takes, the controller's newest image.  They are put back into the group, the event happens, and what it has changed is
+read; from then on that is remembered.  That an event reads nothing else is shown by paths that are walked on a second group
+from the beginning, each of which must lead to the state that was found.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from neverlost.checker.kafka.conform.exploration.saved_process import (
+    Key,
+    ProcessSaver,
+    RestoreError,
+    SavedProcess,
+    request_key,
+    segment_of,
+)
+from neverlost.checker.kafka.conform.java.jvm import field_of
+from neverlost.checker.kafka.conform.java.partition import AlterPartitionRequest
+from neverlost.checker.kafka.conform.java.replication_control_manager import Controller, PartitionState
+from neverlost.checker.kafka.conform.walk.broker_group import (
+    AlterMessage,
+    BrokerGroup,
+    PartitionImage,
+    ProduceRequest,
+)
+from neverlost.checker.kafka.conform.walk.random_walk import Arguments, Drawn, WalkEvent, take_event
+from neverlost.checker.kafka.conform.walk.replica_fetcher import MANY, FetchMessage
+from neverlost.checker.kafka.conform.walk.walks import Steps
+
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How far an exploration goes: brokers, and how often each event may happen that is not brought about by another one.
+    `acks_one`: how many of the records have acks=1."""
+
+    brokers: int = 2
+    min_isr: int = 1
+    records: int = 1
+    acks_one: int = 0
+    moves: int = 1
+    kills: int = 1
+    lags: int = 0
+    stalls: int = 0
+    fences: int = 0
+    losses: int = 0
+    copies: int = 0
+    skips_known_epoch: bool = False
+
+    def group(self) -> BrokerGroup:
+        """Return a new group of so many brokers."""
+        return BrokerGroup(self.min_isr, range(1, self.brokers + 1), self.skips_known_epoch)
+
+
+LIMITED = {
+    "produce acks=1": "acks_one",
+    "produce, then stall": "stalls",
+    "move leader": "moves",
+    "kill": "kills",
+    "lag": "lags",
+    "fence": "fences",
+    "lose": "losses",
+    "alter again": "copies",
+}
+"""The bound of each event that has one."""
+
+
+class GroupState(NamedTuple):
+    """A state: brokers, images and messages by the numbers that they have in an ExploredGroup.
+
+    `images` are those that some broker has still to replay, and the one before; `left` says how many are left for each broker,
+    -1 if it is down; `replicas` is the order of assignment; `spent` counts the events that are limited, by LIMITED.
+    """
+
+    processes: tuple[int, ...]
+    images: tuple[int, ...]
+    left: tuple[int, ...]
+    replicas: tuple[int, ...]
+    fetches: tuple[int, ...]
+    alters: tuple[int, ...]
+    produced: tuple[tuple[int, int, int, bool], ...]
+    acked: frozenset[int]
+    records: int
+    spent: tuple[int, ...]
+
+
+class Numbered(Generic[Item]):
+    """Things that are alike in their key, each with a number."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Hashable, int] = {}
+        self.items: list[Item] = []
+        self.keys: list[Hashable] = []
+
+    def number(self, key: Hashable, item: Item) -> int:
+        found = self.numbers.setdefault(key, len(self.items))
+        if found == len(self.items):
+            self.items.append(item)
+            self.keys.append(key)
+        return found
+
+    def __getitem__(self, number: int) -> Item:
+        return self.items[number]
+
+
+class Needs(NamedTuple):
+    """What an event reads and changes: brokers, the senders of AlterPartition, the followers and leaders of fetches, and whether the
+    controller, a broker's metadata, or the count of records."""
+
+    brokers: Arguments = ()
+    alters: Arguments = ()
+    pairs: tuple[Arguments, ...] = ()
+    controller: bool = False
+    metadata: bool = False
+    records: bool = False
+
+
+class Outcome(NamedTuple):
+    """What an event has changed of what it reads; `images` are new ones, and `left` that of the broker in Needs if it changed."""
+
+    processes: tuple[int, ...]
+    fetches: tuple[int, ...]
+    alters: tuple[int, ...]
+    produced: tuple[tuple[int, int, int, bool], ...]
+    acked: frozenset[int]
+    records: int
+    images: tuple[int, ...]
+    replicas: tuple[int, ...]
+    left: int | None
+
+
+class ExploredGroup:
+    """A group of brokers whose states are saved, restored, and told apart."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self.bounds, self.group = bounds, bounds.group()
+        self.saver = ProcessSaver(self.group)
+        self.processes, self.images = Numbered[SavedProcess](), Numbered[PartitionImage]()
+        self.fetches, self.alters = Numbered[FetchMessage](), Numbered[AlterMessage]()
+        self.outcomes: dict[Hashable, Outcome] = {}
+        self.controllers: dict[tuple[tuple[int, int], ...], Controller] = {}
+        self.group.begin()
+        self.first = self.read((0,) * len(LIMITED))
+
+    def close(self) -> None:
+        self.group.close()
+
+    # reading the group
+
+    def read(self, spent: tuple[int, ...]) -> GroupState:
+        """Return the state in which the group is now."""
+        group = self.group
+        processes = tuple(self._process_number(me) for me in group.brokers)
+        count = len(group.images)
+        left = tuple(-1 if each.broker is None else count - each.replayed for each in group.processes.values())
+        images = tuple(self.images.number(each, each) for each in group.images)
+        order = group.controller.read().replicas
+        fetches, alters = self._fetch_numbers(), self._alter_numbers()
+        produced = _requests(group)
+        state = GroupState(processes, images, left, order, fetches, alters, produced, group.acked, group.records, spent)
+        return _trimmed(state)
+
+    def _process_number(self, me: int) -> int:
+        saved = self.saver.save(me)
+        return self.processes.number((me, saved.key), saved)
+
+    def _fetch_numbers(self) -> tuple[int, ...]:
+        found = [(pair, self.fetches.number(_fetch_key(each), replace(each))) for pair, each in self.group.fetches.items()]
+        return tuple(number for _, number in sorted(found))
+
+    def _alter_numbers(self) -> tuple[int, ...]:
+        by_leader = sorted(self.group.alters, key=lambda each: each.leader)
+        return tuple(self.alters.number(_alter_key(each), replace(each)) for each in by_leader)
+
+    def whole_key(self, state: GroupState) -> Key:
+        """Return what a state is, without numbers: the same for every group."""
+        numbered = (self.processes, state.processes), (self.images, state.images), (self.fetches, state.fetches)
+        found = [tuple(table.keys[each] for each in numbers) for table, numbers in (*numbered, (self.alters, state.alters))]
+        return (*found, state.left, state.replicas, state.produced, state.acked, state.records, state.spent)
+
+    # what can happen
+
+    def events(self, state: GroupState) -> Iterator[Drawn]:
+        """Yield what can happen next."""
+        bounds, newest = self.bounds, self.images[state.images[-1]]
+        may = {name: getattr(bounds, bound) > spent for (name, bound), spent in zip(LIMITED.items(), state.spent, strict=True)}
+        fetches = [self.fetches[each] for each in state.fetches]
+        pairs = {(each.follower, each.leader) for each in fetches}
+        for me, number in enumerate(state.processes, start=1):
+            process = self.processes[number]
+            is_fenced = me in newest.fenced
+            if not process.serves and not is_fenced:
+                yield "expire", (me,)
+            if not process.is_up:
+                if is_fenced or me not in newest.isr:
+                    yield "start", (me,)
+                continue
+            if not process.serves and is_fenced:
+                yield "register", (me,)
+            if may["kill"]:
+                yield "kill", (me,)
+            if process.serves and is_fenced:
+                yield "heartbeat", (me,)
+            elif process.serves and may["fence"]:
+                yield "fence", (me,)
+            if state.left[me - 1]:
+                yield "metadata", (me,)
+            if process.serves and process.leads is not None:
+                yield from self._events_of_leader(me, process, state, may)
+            if process.fetches_from is not None and (me, process.fetches_from) not in pairs:
+                yield "send", (me, MANY)
+        yield from self._message_events(state, fetches, may)
+        if may["move leader"] and newest.leader in self.group.brokers:
+            for to in newest.isr:
+                if to != newest.leader and to not in newest.fenced:
+                    yield "move leader", (to,)
+
+    def _events_of_leader(self, me: int, process: SavedProcess, state: GroupState, may: dict[str, bool]) -> Iterator[Drawn]:
+        if state.records < self.bounds.records:
+            yield "produce", (me,)
+            for name in ("produce acks=1", "produce, then stall"):
+                if may[name]:
+                    yield name, (me,)
+        if may["lag"] and process.slow == 1:
+            yield "lag", (me,)
+
+    def _message_events(self, state: GroupState, fetches: list[FetchMessage], may: dict[str, bool]) -> Iterator[Drawn]:
+        for fetch in fetches:
+            pair = fetch.follower, fetch.leader
+            if may["lose"]:
+                yield "lose", pair
+            if fetch.response is not None:
+                yield "deliver", pair
+            elif self.processes[state.processes[fetch.leader - 1]].serves:
+                yield "answer", pair
+        seen = Counter[int]()
+        for number in state.alters:
+            alter = self.alters[number]
+            arguments = alter.leader, seen[alter.leader]
+            seen[alter.leader] += 1
+            yield ("alter" if alter.answer is None else "alter answered"), arguments
+            if may["alter again"] and not alter.is_abandoned:
+                yield "alter again", arguments
+        for _, broker, _, is_stalled in state.produced:
+            if is_stalled:
+                yield "thread goes on", (broker,)
+
+    # what comes of it
+
+    def walk(self, path: Iterable[Drawn]) -> Steps:
+        """Take the events of a path from the beginning, and nothing from memory; return each event with what is seen after it."""
+        group = self.group
+        group.end()
+        group.begin()
+        for me in group.brokers:
+            self.saver.save(me)
+        steps = [(WalkEvent("begin"), group.view())]
+        for name, arguments in path:
+            if name == "kill":
+                self.saver.save(*arguments)
+            if name.startswith("alter"):
+                leader, number = arguments
+                arguments = leader, [at for at, each in enumerate(group.alters) if each.leader == leader][number]
+            steps.append((take_event(group, name, arguments), group.view()))
+        return steps
+
+    def broken(self, state: GroupState) -> str | None:
+        """Return the property that a state breaks, if it breaks one."""
+        processes = [self.processes[each] for each in state.processes]
+        newest = self.images[state.images[-1]]
+        leader = processes[newest.leader - 1] if newest.leader in self.group.brokers else None
+        if leader is not None and leader.serves and leader.leads == newest.leader_epoch:
+            if not state.acked <= {record for record, _ in leader.log}:
+                return "acked-never-lost"
+        up = [each for each in processes if each.is_up]
+        for one, other in combinations(up, 2):
+            committed = min(one.committed, other.committed)
+            if one.log[:committed] != other.log[:committed]:
+                return "log-matching"
+            if one.leads is not None and one.leads == other.leads:
+                return "single-leader-per-epoch"
+        return None
+
+    def take(self, state: GroupState, event: Drawn) -> GroupState:
+        """Return the state after an event."""
+        name, arguments = event
+        needs = self._needs(state, event)
+        fetches = tuple(each for each in state.fetches if self._pair(each) in needs.pairs)
+        alters = tuple(each for each in state.alters if self.alters[each].leader in (*needs.brokers, *needs.alters))
+        produced = tuple(each for each in state.produced if each[1] in needs.brokers)
+        images: tuple[int, ...] = ()
+        if needs.controller:
+            images = state.images[-1:]
+        elif needs.metadata:
+            images = state.images[-state.left[arguments[0] - 1] - 1 :]
+        read = GroupState(
+            tuple(state.processes[each - 1] for each in needs.brokers),
+            *(images, (), state.replicas if needs.controller else ()),
+            *(fetches, alters, produced, frozenset(), state.records if needs.records else 0, ()),
+        )
+        found = self.outcomes.get((event, read))
+        if found is None:
+            found = self.outcomes[event, read] = self._happen(event, needs, read)
+        processes, left = list(state.processes), list(state.left)
+        for me, number in zip(needs.brokers, found.processes, strict=True):
+            processes[me - 1] = number
+        for at, count in enumerate(left):
+            left[at] = count + len(found.images) if count >= 0 else -1
+        if found.left is not None:
+            left[needs.brokers[0] - 1] = found.left
+        spent = state.spent
+        if name in LIMITED:
+            at = tuple(LIMITED).index(name)
+            spent = (*spent[:at], spent[at] + 1, *spent[at + 1 :])
+        after = GroupState(
+            tuple(processes),
+            state.images + found.images,
+            tuple(left),
+            found.replicas or state.replicas,
+            self._merged(state.fetches, fetches, found.fetches, self._pair),
+            self._merged(state.alters, alters, found.alters, lambda each: self.alters[each].leader),
+            tuple(sorted({*state.produced} - {*produced} | {*found.produced})),
+            state.acked | found.acked,
+            state.records + found.records,
+            spent,
+        )
+        return _trimmed(after)
+
+    def _pair(self, fetch: int) -> Arguments:
+        found = self.fetches[fetch]
+        return found.follower, found.leader
+
+    def _merged(
+        self, before: tuple[int, ...], taken: tuple[int, ...], after: tuple[int, ...], order: Callable[[int], Any]
+    ) -> tuple[int, ...]:
+        """Return all messages after some of them were taken and others, or none, have come for them."""
+        if taken == after:
+            return before
+        return tuple(sorted([*[each for each in before if each not in taken], *after], key=order))
+
+    def _needs(self, state: GroupState, event: Drawn) -> Needs:
+        name, arguments = event
+        me = arguments[:1]
+        if name == "send":
+            leader = self.processes[state.processes[me[0] - 1]].fetches_from
+            assert leader is not None
+            return Needs(me, pairs=((me[0], leader),))
+        if name in ("answer", "deliver", "lose"):
+            brokers = {"answer": arguments[1:], "deliver": arguments}.get(name, ())
+            return Needs(brokers, pairs=(arguments,))
+        if name == "kill":
+            others = self.group.brokers
+            return Needs(me, pairs=tuple(pair for each in others for pair in ((me[0], each), (each, me[0]))))
+        if name in ("alter", "alter again"):
+            return Needs(alters=me, controller=name == "alter")
+        if name in ("move leader", "expire", "fence", "heartbeat"):
+            return Needs(controller=True)
+        is_start = name in ("start", "register")
+        return Needs(me, controller=is_start, metadata=name == "metadata", records=name.startswith("produce"))
+
+    def _happen(self, event: Drawn, needs: Needs, read: GroupState) -> Outcome:
+        """Let Kafka's classes do an event for the first time with what it reads."""
+        group, (name, _) = self.group, event
+        for me, number in zip(needs.brokers, read.processes, strict=True):
+            self.saver.restore(me, self.processes[number])
+        group.images = [self.images[each] for each in read.images] or group.images[-1:]
+        if needs.controller:
+            self._restore_controller(group.images[-1], read.replicas)
+        if needs.metadata:
+            group.processes[needs.brokers[0]].replayed = 1
+        group.fetches = {self._pair(each): self._restored_fetch(self.fetches[each], needs) for each in read.fetches}
+        group.alters = [self._restored_alter(self.alters[each], needs) for each in read.alters]
+        group.produced = [ProduceRequest(*each) for each in read.produced]
+        group.records, group.acked = read.records, frozenset()
+        before = len(group.images)
+        take_event(group, *event)
+        if needs.controller:
+            self.controllers[_epochs_of(group.controller)] = group.controller
+        left = None
+        if needs.metadata or name == "start":
+            left = len(group.images) - group.processes[needs.brokers[0]].replayed
+        elif name == "kill":
+            left = -1
+        return Outcome(
+            tuple(self._process_number(me) for me in needs.brokers),
+            *(self._fetch_numbers(), self._alter_numbers(), _requests(group), group.acked, group.records - read.records),
+            tuple(self.images.number(each, each) for each in group.images[before:]),
+            group.controller.read().replicas if needs.controller else (),
+            left,
+        )
+
+    def _restored_fetch(self, saved: FetchMessage, needs: Needs) -> FetchMessage:
+        """Return a message; its slice is one of the leader's file as it is open now."""
+        records = None if saved.response is None else saved.response.records()
+        if records is not None and saved.leader in needs.brokers and _slice_bounds(records) is not None:
+            file = segment_of(self.group.broker(saved.leader).log).log()
+            for name in ("file", "channel"):
+                field = field_of(str(records.getClass().getName()), name)
+                field.set(records, field.get(file))
+        return replace(saved)
+
+    def _restored_alter(self, saved: AlterMessage, needs: Needs) -> AlterMessage:
+        """Return a message; its answer completes the future for which the leader waits now."""
+        is_awaited = saved.leader in needs.brokers and not saved.is_abandoned
+        waiting = self.group.broker(saved.leader).sent if is_awaited else None
+        return replace(saved, request=waiting or saved.request)
+
+    def _restore_controller(self, image: PartitionImage, replicas: tuple[int, ...]) -> None:
+        group = self.group
+        group.controller = self.controllers.pop(image.epochs, None) or self._controller(image)
+        state = PartitionState(
+            replicas, image.isr, (), (), image.leader, (), (), image.leader_epoch, image.partition_epoch
+        )
+        group.controller.end_sessions()
+        group.controller.install(state, image.fenced)
+
+    def _controller(self, image: PartitionImage) -> Controller:
+        """Return a controller with which the brokers have registered as often as with the one of the image."""
+        found = Controller(self.group.brokers, min_isr=self.bounds.min_isr)
+        late = sorted((epoch, me) for me, epoch in image.epochs if epoch > found.epochs[me])
+        for epoch, me in late:
+            found.offset = epoch - 1
+            found.register(me, clean=False)
+            found.heartbeat(me)
+        if _epochs_of(found) != image.epochs:
+            raise RestoreError(f"brokers registered again have epochs {found.epochs}, not {dict(image.epochs)}")
+        return found
+
+
+def _epochs_of(controller: Controller) -> tuple[tuple[int, int], ...]:
+    return tuple(sorted(controller.epochs.items()))
+
+
+def _requests(group: BrokerGroup) -> tuple[tuple[int, int, int, bool], ...]:
+    return tuple(sorted((each.record, each.broker, each.offset, each.is_stalled) for each in group.produced))
+
+
+def _trimmed(state: GroupState) -> GroupState:
+    """Leave out the images that every broker has replayed, but for the last of them."""
+    kept = max(state.left) + 1
+    return state if len(state.images) <= max(kept, 1) else state._replace(images=state.images[-max(kept, 1) :])
+
+
+def _slice_bounds(records: Any) -> tuple[int, int] | None:
+    """Return where a slice of a segment's file begins, and its size; None for records that are in memory."""
+    if "FileRecords" not in str(records.getClass().getName()):
+        return None
+    return int(field_of(str(records.getClass().getName()), "start").get(records)), int(records.sizeInBytes())
+
+
+def _fetch_key(message: FetchMessage) -> Key:
+    data, response = message.data, message.response
+    asked = (int(data.fetchOffset), str(data.currentLeaderEpoch), str(data.lastFetchedEpoch), int(data.maxBytes))
+    given: Key | None = None
+    if response is not None:
+        records, diverging = response.records(), response.divergingEpoch()
+        given = (
+            *(int(response.errorCode()), int(response.highWatermark()), int(diverging.epoch()), int(diverging.endOffset())),
+            None if records is None else (_slice_bounds(records), int(records.sizeInBytes())),
+        )
+    return (message.follower, message.leader, message.epoch, asked, given)
+
+
+def _alter_key(message: AlterMessage) -> Key:
+    request = request_key(message.request)
+    return (message.leader, request, tuple(sorted(message.epochs.items())), message.answer, message.is_abandoned)
