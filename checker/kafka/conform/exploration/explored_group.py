@@ -9,7 +9,7 @@ from the beginning, each of which must lead to the state that was found.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -79,7 +79,8 @@ class GroupState(NamedTuple):
     """A state: brokers, images and messages by the numbers that they have in an ExploredGroup.
 
     `images` are those that some broker has still to replay, and the one before; `left` says how many are left for each broker,
-    -1 if it is down; `replicas` is the order of assignment; `spent` counts the events that are limited, by LIMITED.
+    -1 if it is down; `replicas` is the order of assignment; `committed` are the records that were below the high watermark of a
+    leader, so that a consumer may have read them; `spent` counts the events that are limited, by LIMITED.
     """
 
     processes: tuple[int, ...]
@@ -92,6 +93,7 @@ class GroupState(NamedTuple):
     acked: frozenset[int]
     records: int
     spent: tuple[int, ...]
+    committed: frozenset[int] = frozenset()
 
 
 class Numbered(Generic[Item]):
@@ -157,8 +159,8 @@ class ExploredGroup:
 
     # reading the group
 
-    def read(self, spent: tuple[int, ...]) -> GroupState:
-        """Return the state in which the group is now."""
+    def read(self, spent: tuple[int, ...], committed: frozenset[int] = frozenset()) -> GroupState:
+        """Return the state in which the group is now, after so many events and records that could be read."""
         group = self.group
         processes = tuple(self._process_number(me) for me in group.brokers)
         count = len(group.images)
@@ -167,8 +169,10 @@ class ExploredGroup:
         order = group.controller.read().replicas
         fetches, alters = self._fetch_numbers(), self._alter_numbers()
         produced = _requests(group)
-        state = GroupState(processes, images, left, order, fetches, alters, produced, group.acked, group.records, spent)
-        return _trimmed(state)
+        acked, records = group.acked, group.records
+        return _trimmed(
+            GroupState(processes, images, left, order, fetches, alters, produced, acked, records, spent, committed)
+        )
 
     def _process_number(self, me: int) -> int:
         saved = self.saver.save(me)
@@ -186,7 +190,7 @@ class ExploredGroup:
         """Return what a state is, without numbers: the same for every group."""
         numbered = (self.processes, state.processes), (self.images, state.images), (self.fetches, state.fetches)
         found = [tuple(table.keys[each] for each in numbers) for table, numbers in (*numbered, (self.alters, state.alters))]
-        return (*found, state.left, state.replicas, state.produced, state.acked, state.records, state.spent)
+        return (*found, state.left, state.replicas, state.produced, state.acked, state.records, state.spent, state.committed)
 
     # what can happen
 
@@ -257,8 +261,16 @@ class ExploredGroup:
 
     # what comes of it
 
-    def walk(self, path: Iterable[Drawn]) -> Steps:
-        """Take the events of a path from the beginning, and nothing from memory; return each event with what is seen after it."""
+    def retrace(self, path: Sequence[Drawn]) -> GroupState:
+        """Return the state to which a path leads from the beginning, with nothing from memory."""
+        views = [view for _, view in self.walk(path)]
+        leading = [each for view in views for each in view.brokers if each.state == "leads"]
+        committed = frozenset(record for each in leading for record, _ in each.log[: each.high_watermark])
+        names = [name for name, _ in path]
+        return self.read(tuple(names.count(each) for each in LIMITED), committed)
+
+    def walk(self, path: Sequence[Drawn]) -> Steps:
+        """Take the events of a path from the beginning; return each event with what is seen after it."""
         group = self.group
         group.end()
         group.begin()
@@ -280,12 +292,15 @@ class ExploredGroup:
         newest = self.images[state.images[-1]]
         leader = processes[newest.leader - 1] if newest.leader in self.group.brokers else None
         if leader is not None and leader.serves and leader.leads == newest.leader_epoch:
-            if not state.acked <= {record for record, _ in leader.log}:
+            has = {record for record, _ in leader.log}
+            if not state.acked <= has:
                 return "acked-never-lost"
+            if not state.committed <= has:
+                return "committed-never-lost"
         up = [each for each in processes if each.is_up]
         for one, other in combinations(up, 2):
-            committed = min(one.committed, other.committed)
-            if one.log[:committed] != other.log[:committed]:
+            end = min(one.high_watermark, other.high_watermark)
+            if one.log[:end] != other.log[:end]:
                 return "log-matching"
             if one.leads is not None and one.leads == other.leads:
                 return "single-leader-per-epoch"
@@ -333,6 +348,7 @@ class ExploredGroup:
             state.acked | found.acked,
             state.records + found.records,
             spent,
+            state.committed.union(*(self.processes[each].committed for each in found.processes)),
         )
         return _trimmed(after)
 

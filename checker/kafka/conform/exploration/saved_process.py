@@ -14,6 +14,7 @@ Source: Partition, UnifiedLog, LeaderEpochFileCache, AbstractFetcherThread, Repl
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from neverlost.checker.kafka.conform.java.jvm import call, field_of, integer, java_class, new
@@ -44,19 +45,25 @@ class SavedProcess:
     known: tuple[dict[int, int], frozenset[int], int] = ({}, frozenset(), -1)
     """The broker epochs and the fenced brokers of its metadata, and its own broker epoch."""
     fields: tuple[Any, ...] = ()
-    high_watermark: Any = None
+    high_watermark: int = 0
+    mark: Any = None
+    """The high watermark as Kafka has it."""
     remote: tuple[tuple[int, Any], ...] = ()
     fetch: Any = None
     sent: AlterPartitionRequest | None = None
     last_sent: AlterPartitionRequest | None = None
     now: int = 0
-    committed: int = 0
-    """The high watermark as a number."""
     leads: int | None = None
     """The leader epoch in which it leads."""
     partition_epoch: int = -1
     slow: int = 0
     """How many members of the ISR are not at its log end, if it leads."""
+
+    @cached_property
+    def committed(self) -> frozenset[int]:
+        """The records that a consumer may read here, if it leads."""
+        readable = self.log[: self.high_watermark] if self.serves and self.leads is not None else ()
+        return frozenset(record for record, _ in readable)
 
     @property
     def serves(self) -> bool:
@@ -165,13 +172,13 @@ class ProcessSaver:
             tuple(getattr(process, each) for each in PROCESS),
             (dict(broker.epochs), frozenset(broker.fenced), broker.own_epoch),
             fields,
+            seen.high_watermark,
             _high_watermark(log).get(log),
             remote,
             fetch,
             broker.sent,
             broker.last_sent,
             now,
-            seen.high_watermark,
             leads,
             seen.partition_epoch,
             slow,
@@ -238,7 +245,7 @@ class ProcessSaver:
             _state_of(broker.replica(follower)).set(state)
         for each, value in zip(broker.fields, saved.fields, strict=True):
             each.set(partition, value)
-        _high_watermark(broker.log).set(broker.log, saved.high_watermark)
+        _high_watermark(broker.log).set(broker.log, saved.mark)
         if saved.fetch is not None and saved.process[3] is not None:
             _fetch_states(process, saved.process[3]).updateAndMoveToEnd(broker.topic_partition, saved.fetch)
         broker.sent, broker.last_sent = None, saved.last_sent

@@ -1,0 +1,235 @@
+"""Explores Kafka's own brokers and controller breadth first, in one process; what was found can be kept in a file and gone on
+from.
+
+A few states of each level are reached by their whole path again, on a second group of brokers: each must be the one that was
+found.  The file has for each state its parent and the event between them; who goes on takes these events again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from neverlost.checker.engine.host.processes import INTERRUPTED, TIMEOUT
+from neverlost.checker.engine.host.whole_files import write_text
+from neverlost.checker.kafka.conform.exploration.explored_group import LIMITED, Bounds, ExploredGroup
+from neverlost.checker.kafka.conform.exploration.saved_process import RestoreError
+from neverlost.checker.kafka.conform.java import jvm
+from neverlost.checker.kafka.conform.java.kafka import Kafka
+from neverlost.checker.kafka.conform.walk.explain_walk import WalkExplainer
+from neverlost.checker.kafka.conform.walk.random_walk import Drawn
+from neverlost.checker.kafka.conform.walk.walks import OLDEST, explain, shown
+from neverlost.model.kraft.mechanisms import parsed
+from neverlost.specs.errors import InputError, describe_misreading
+
+SAMPLE = 4
+"""So many states of each level are reached by their path again."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Where an exploration stops: events from the beginning, states, seconds."""
+
+    depth: int | None = None
+    states: int | None = None
+    seconds: float | None = None
+
+
+@dataclass
+class ExplorationResult:
+    """The result of an exploration.  `trace`: the events of a shortest counterexample; `calls`: how many events Kafka's classes
+    did; `left`: how many states were not expanded; `explanation`: the step that the model forbids, or that it forbids none."""
+
+    kafka: str
+    bounds: Bounds
+    states: int = 1
+    transitions: int = 0
+    calls: int = 0
+    depth: int = 0
+    left: int = 1
+    replayed: int = 0
+    """States that were reached by their whole path again, and found to be the same."""
+    by_event: Counter[str] = field(default_factory=Counter)
+    broken: str | None = None
+    trace: tuple[Drawn, ...] | None = None
+    described: tuple[str, ...] = ()
+    explanation: tuple[str, ...] = ()
+    seconds: float = 0.0
+    reason: str | None = None
+
+    @property
+    def verdict(self) -> str:
+        """The verdict: violated, holds (nothing is left), or inconclusive."""
+        if self.trace is not None:
+            return "violated"
+        return "inconclusive" if self.left else "holds"
+
+
+Progress = Callable[[ExplorationResult], None]
+
+
+def explore_classes(
+    kafka: Kafka, bounds: Bounds, limits: Limits, state_dir: str | None, progress: Progress, sample: int = SAMPLE
+) -> ExplorationResult:
+    """Explore until no state is new, a property is broken, or a limit is reached; Ctrl-C keeps what was found.  Errors:
+    `InputError` for a version without what is run here, and for a state directory of something else."""
+    if (parsed(kafka.minor) or OLDEST) < OLDEST:
+        raise InputError(f"--free explores three brokers from Kafka {OLDEST[0]}.{OLDEST[1]} on, not {kafka.version}")
+    jvm.start(kafka.jars, kafka.java)
+    search = ClassesSearch(kafka, bounds, limits, sample)
+    file = None if state_dir is None else Path(state_dir) / f"free-{kafka.version}.json"
+    try:
+        if file is not None and file.is_file():
+            search.resume(file)
+        search.run(progress)
+    except KeyboardInterrupt:
+        search.found.reason = INTERRUPTED
+    finally:
+        search.count()
+        search.close()
+    if file is not None:
+        write_text(file, json.dumps(search.stored))
+    return search.found
+
+
+class ClassesSearch:
+    """A search; the states that were found stand in the order in which they are expanded."""
+
+    def __init__(self, kafka: Kafka, bounds: Bounds, limits: Limits, sample: int = SAMPLE) -> None:
+        self.kafka, self.limits, self.sample = kafka, limits, sample
+        self.group, self.again = ExploredGroup(bounds), ExploredGroup(bounds)
+        self.found, self.begun = ExplorationResult(kafka.version, bounds), time.monotonic()
+        self.states = [self.group.first]
+        self.known = {self.group.first: 0}
+        self.parents: list[tuple[int, Drawn]] = [(-1, ("begin", ()))]
+        self.depths = [0]
+        self.expanded, self.checked = 0, 1
+
+    def close(self) -> None:
+        self.group.close()
+        self.again.close()
+
+    def count(self) -> None:
+        """Put the present numbers into the result."""
+        found = self.found
+        found.states, found.left = len(self.states), len(self.states) - self.expanded
+        found.calls, found.seconds = len(self.group.outcomes), time.monotonic() - self.begun
+
+    def run(self, progress: Progress) -> None:
+        found, limits = self.found, self.limits
+        while self.expanded < len(self.states) and found.trace is None:
+            depth = self.depths[self.expanded]
+            if depth > found.depth:
+                found.depth = depth
+                self.count()
+                progress(found)
+                self._retrace_level()
+            if limits.depth is not None and depth >= limits.depth:
+                found.reason = f"the depth limit of {limits.depth} was reached"
+            elif limits.states is not None and len(self.states) >= limits.states:
+                found.reason = f"the limit of {limits.states:,} states was reached"
+            elif limits.seconds is not None and time.monotonic() - self.begun > limits.seconds:
+                found.reason = TIMEOUT
+            if found.reason is not None:
+                return
+            self._expand(self.expanded)
+
+    def _expand(self, number: int) -> None:
+        state, events = self.states[number], Counter[str]()
+        for event in self.group.events(state):
+            events[event[0]] += 1
+            if self._reach(number, event) and self.found.broken is not None:
+                break
+        self.found.by_event += events
+        self.found.transitions += events.total()
+        self.expanded += 1
+
+    def _reach(self, parent: int, event: Drawn) -> bool:
+        """Take an event; return whether it leads to a new state."""
+        after = self.group.take(self.states[parent], event)
+        if self.known.setdefault(after, len(self.states)) != len(self.states):
+            return False
+        self.states.append(after)
+        self.parents.append((parent, event))
+        self.depths.append(self.depths[parent] + 1)
+        broken = self.group.broken(after)
+        if broken is not None:
+            self.found.broken, self.found.trace = broken, self.path(len(self.states) - 1)
+            self.found.depth = self.depths[-1]
+            self._describe(self.found.trace)
+        return True
+
+    def path(self, number: int) -> tuple[Drawn, ...]:
+        """Return the events that lead to a state."""
+        events = []
+        while number:
+            number, event = self.parents[number]
+            events.append(event)
+        return tuple(reversed(events))
+
+    def _retrace_level(self) -> None:
+        """Reach some of the states by their paths again that were found since the last time."""
+        first, self.checked = self.checked, len(self.states)
+        for number in range(first, self.checked, max(1, (self.checked - first) // self.sample)):
+            self.retrace(number)
+
+    def retrace(self, number: int) -> None:
+        """Reach a state by its whole path on the other group.  Errors: `RestoreError` if that is another state."""
+        path = self.path(number)
+        walked = self.again.whole_key(self.again.retrace(path))
+        restored = self.group.whole_key(self.states[number])
+        if walked != restored:
+            raise RestoreError(f"found: {restored}; by its path {path}: {walked}")
+        self.found.replayed += 1
+
+    def _describe(self, path: tuple[Drawn, ...]) -> None:
+        """Walk a path on the other group, and let the model of the version explain it."""
+        steps, bounds = self.again.walk(path), self.found.bounds
+        lines = [f"{number:3} {event} | {shown(view)}" for number, (event, view) in enumerate(steps) if number]
+        self.found.described = (f"    {shown(steps[0][1])}", *lines)
+        fixed = ["equal-epoch-record-skipped"] if bounds.skips_known_epoch else []
+        found = explain(WalkExplainer(self.kafka, bounds.min_isr, fixed, brokers=self.again.group.brokers), steps)
+        if found is None:
+            self.found.explanation = ("the model of this version forbids none of its steps",)
+        else:
+            self.found.explanation = (f"the model forbids: {found.event}", *found.differences, *found.refused)
+
+    # what is kept
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """What can be gone on from."""
+        counts = {name: getattr(self.found, name) for name in ("transitions", "by_event")}
+        identity = {"kafka": self.kafka.version, "bounds": asdict(self.found.bounds)}
+        return {**identity, "expanded": self.expanded, **counts, "parents": self.parents[1:]}
+
+    def resume(self, file: Path) -> None:
+        """Find the states of a file again.  Errors: `InputError` for a file of another exploration, or of none."""
+        try:
+            stored: Mapping[str, Any] = json.loads(file.read_text())
+            identity = (stored["kafka"], stored["bounds"])
+            if identity != (self.kafka.version, asdict(self.found.bounds)):
+                raise InputError(f"{str(file)!r} is of other bounds: name another --state-dir")
+            for parent, (name, arguments) in stored["parents"]:
+                event = (str(name), tuple(map(int, arguments)))
+                if event not in self.group.events(self.states[int(parent)]) or not self._reach(int(parent), event):
+                    raise ValueError(f"{event} leads nowhere")
+            self.expanded = min(int(stored["expanded"]), len(self.states))
+            self.found.transitions, self.found.by_event = int(stored["transitions"]), Counter(stored["by_event"])
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, AssertionError) as problem:
+            raise InputError(f"{str(file)!r} is no exploration ({describe_misreading(problem)}): remove it") from None
+        self.checked, self.found.depth = len(self.states), self.depths[self.expanded - 1]
+
+
+def list_missing(found: ExplorationResult) -> list[str]:
+    """Return the events that the bounds allow, or always have, and that never happened."""
+    allowed = [name for name, bound in LIMITED.items() if getattr(found.bounds, bound)]
+    return [name for name in (*ALWAYS, *allowed) if not found.by_event[name]]
+
+
+ALWAYS = ("produce", "send", "answer", "deliver")
