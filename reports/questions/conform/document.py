@@ -338,7 +338,7 @@ def show_exploration(out: Console, found: ExplorationResult) -> None:
     }
     out.print(Text(words[found.verdict], {"violated": "bold red", "holds": "bold green"}.get(found.verdict, "bold yellow")))
     never = f"; never happened: {', '.join(list_missing(found))}" if list_missing(found) else ""
-    again = f"{found.replayed:,} states reached again by their paths"
+    again = f"{found.replayed:,} paths walked from the beginning"
     out.print(Text(f"{exploration_progress(found)}, {found.calls:,} by Kafka, {again}, {found.seconds:,.0f} s{never}", "dim"))
 
 

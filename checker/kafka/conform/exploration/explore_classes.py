@@ -1,8 +1,8 @@
 """Explores Kafka's own brokers and controller breadth first, in one process; what was found can be kept in a file and gone on
 from.
 
-A few states of each level are reached by their whole path again, on a second group of brokers: each must be the one that was
-found.  The file has for each state its parent and the event between them; who goes on takes these events again.
+Of each level a few paths are walked from the beginning on a second group of brokers: each must lead to the state that was found,
+whether that was new or was reached by another path before.  The file has for each state its parent and the event between them; who goes on takes these events again.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ExplorationResult:
     depth: int = 0
     left: int = 1
     replayed: int = 0
-    """States that were reached by their whole path again, and found to be the same."""
+    """Paths that were walked from the beginning, and led to the state that was found."""
     by_event: Counter[str] = field(default_factory=Counter)
     broken: str | None = None
     trace: tuple[Drawn, ...] | None = None
@@ -108,6 +108,8 @@ class ClassesSearch:
         self.known = {self.group.first: 0}
         self.parents: list[tuple[int, Drawn]] = [(-1, ("begin", ()))]
         self.depths = [0]
+        self.joins: list[tuple[int, Drawn, int]] = []
+        """Events of this level that lead to a state which was known: parent, event, state."""
         self.expanded, self.checked = 0, 1
 
     def close(self) -> None:
@@ -152,7 +154,9 @@ class ClassesSearch:
     def _reach(self, parent: int, event: Drawn) -> bool:
         """Take an event; return whether it leads to a new state."""
         after = self.group.take(self.states[parent], event)
-        if self.known.setdefault(after, len(self.states)) != len(self.states):
+        number = self.known.setdefault(after, len(self.states))
+        if number != len(self.states):
+            self.joins.append((parent, event, number))
             return False
         self.states.append(after)
         self.parents.append((parent, event))
@@ -173,18 +177,19 @@ class ClassesSearch:
         return tuple(reversed(events))
 
     def _retrace_level(self) -> None:
-        """Reach some of the states by their paths again that were found since the last time."""
-        first, self.checked = self.checked, len(self.states)
+        """Walk some of the paths again that have led to new states since the last time, and some that have led to known ones."""
+        first, self.checked, joins, self.joins = self.checked, len(self.states), self.joins, []
         for number in range(first, self.checked, max(1, (self.checked - first) // self.sample)):
-            self.retrace(number)
+            self.retrace(self.path(number), number)
+        for parent, event, number in joins[:: max(1, len(joins) // self.sample)]:
+            self.retrace((*self.path(parent), event), number)
 
-    def retrace(self, number: int) -> None:
-        """Reach a state by its whole path on the other group.  Errors: `RestoreError` if that is another state."""
-        path = self.path(number)
+    def retrace(self, path: tuple[Drawn, ...], number: int) -> None:
+        """Walk a path on the other group.  Errors: `RestoreError` if it leads to another state than the one of this number."""
         walked = self.again.whole_key(self.again.retrace(path))
-        restored = self.group.whole_key(self.states[number])
-        if walked != restored:
-            raise RestoreError(f"found: {restored}; by its path {path}: {walked}")
+        found = self.group.whole_key(self.states[number])
+        if walked != found:
+            raise RestoreError(f"found: {found}; by the path {path}: {walked}")
         self.found.replayed += 1
 
     def _describe(self, path: tuple[Drawn, ...]) -> None:

@@ -23,7 +23,6 @@ from neverlost.checker.kafka.conform.exploration.saved_process import (
     segment_of,
 )
 from neverlost.checker.kafka.conform.java.jvm import field_of
-from neverlost.checker.kafka.conform.java.partition import AlterPartitionRequest
 from neverlost.checker.kafka.conform.java.replication_control_manager import Controller, PartitionState
 from neverlost.checker.kafka.conform.walk.broker_group import (
     AlterMessage,
@@ -34,7 +33,6 @@ from neverlost.checker.kafka.conform.walk.broker_group import (
 from neverlost.checker.kafka.conform.walk.random_walk import Arguments, Drawn, WalkEvent, take_event
 from neverlost.checker.kafka.conform.walk.replica_fetcher import MANY, FetchMessage
 from neverlost.checker.kafka.conform.walk.walks import Steps
-
 
 Item = TypeVar("Item")
 
@@ -116,19 +114,19 @@ class Numbered(Generic[Item]):
 
 
 class Needs(NamedTuple):
-    """What an event reads and changes: brokers, the senders of AlterPartition, the followers and leaders of fetches, and whether the
-    controller, a broker's metadata, or the count of records."""
+    """What an event reads and changes: brokers, senders of AlterPartition, followers and leaders of fetches, and whether the
+    controller, its first broker's metadata, or the count of records."""
 
     brokers: Arguments = ()
     alters: Arguments = ()
-    pairs: tuple[Arguments, ...] = ()
+    pairs: tuple[tuple[int, int], ...] = ()
     controller: bool = False
     metadata: bool = False
     records: bool = False
 
 
 class Outcome(NamedTuple):
-    """What an event has changed of what it reads; `images` are new ones, and `left` that of the broker in Needs if it changed."""
+    """What an event has changed of what it reads; `images` are new ones, `left` that of the first broker if it changed."""
 
     processes: tuple[int, ...]
     fetches: tuple[int, ...]
@@ -170,9 +168,7 @@ class ExploredGroup:
         fetches, alters = self._fetch_numbers(), self._alter_numbers()
         produced = _requests(group)
         acked, records = group.acked, group.records
-        return _trimmed(
-            GroupState(processes, images, left, order, fetches, alters, produced, acked, records, spent, committed)
-        )
+        return _trimmed(GroupState(processes, images, left, order, fetches, alters, produced, acked, records, spent, committed))
 
     def _process_number(self, me: int) -> int:
         saved = self.saver.save(me)
@@ -188,9 +184,19 @@ class ExploredGroup:
 
     def whole_key(self, state: GroupState) -> Key:
         """Return what a state is, without numbers: the same for every group."""
-        numbered = (self.processes, state.processes), (self.images, state.images), (self.fetches, state.fetches)
-        found = [tuple(table.keys[each] for each in numbers) for table, numbers in (*numbered, (self.alters, state.alters))]
-        return (*found, state.left, state.replicas, state.produced, state.acked, state.records, state.spent, state.committed)
+        numbered = (self.images, state.images), (self.fetches, state.fetches), (self.alters, state.alters)
+        found = [tuple(table.keys[each] for each in numbers) for table, numbers in numbered]
+        return (
+            tuple(self.processes[each].key for each in state.processes),
+            *found,
+            state.left,
+            state.replicas,
+            state.produced,
+            state.acked,
+            state.records,
+            state.spent,
+            state.committed,
+        )
 
     # what can happen
 
@@ -318,27 +324,22 @@ class ExploredGroup:
             images = state.images[-1:]
         elif needs.metadata:
             images = state.images[-state.left[arguments[0] - 1] - 1 :]
-        read = GroupState(
-            tuple(state.processes[each - 1] for each in needs.brokers),
-            *(images, (), state.replicas if needs.controller else ()),
-            *(fetches, alters, produced, frozenset(), state.records if needs.records else 0, ()),
-        )
+        processes = tuple(state.processes[each - 1] for each in needs.brokers)
+        replicas, records = state.replicas if needs.controller else (), state.records if needs.records else 0
+        read = GroupState(processes, images, (), replicas, fetches, alters, produced, frozenset(), records, ())
         found = self.outcomes.get((event, read))
         if found is None:
             found = self.outcomes[event, read] = self._happen(event, needs, read)
-        processes, left = list(state.processes), list(state.left)
-        for me, number in zip(needs.brokers, found.processes, strict=True):
-            processes[me - 1] = number
-        for at, count in enumerate(left):
-            left[at] = count + len(found.images) if count >= 0 else -1
+        after = dict(zip(needs.brokers, found.processes, strict=True))
+        left = [count + len(found.images) if count >= 0 else -1 for count in state.left]
         if found.left is not None:
             left[needs.brokers[0] - 1] = found.left
         spent = state.spent
         if name in LIMITED:
             at = tuple(LIMITED).index(name)
             spent = (*spent[:at], spent[at] + 1, *spent[at + 1 :])
-        after = GroupState(
-            tuple(processes),
+        whole = GroupState(
+            tuple(after.get(me, number) for me, number in enumerate(state.processes, start=1)),
             state.images + found.images,
             tuple(left),
             found.replicas or state.replicas,
@@ -350,9 +351,9 @@ class ExploredGroup:
             spent,
             state.committed.union(*(self.processes[each].committed for each in found.processes)),
         )
-        return _trimmed(after)
+        return _trimmed(whole)
 
-    def _pair(self, fetch: int) -> Arguments:
+    def _pair(self, fetch: int) -> tuple[int, int]:
         found = self.fetches[fetch]
         return found.follower, found.leader
 
@@ -373,7 +374,7 @@ class ExploredGroup:
             return Needs(me, pairs=((me[0], leader),))
         if name in ("answer", "deliver", "lose"):
             brokers = {"answer": arguments[1:], "deliver": arguments}.get(name, ())
-            return Needs(brokers, pairs=(arguments,))
+            return Needs(brokers, pairs=((me[0], arguments[1]),))
         if name == "kill":
             others = self.group.brokers
             return Needs(me, pairs=tuple(pair for each in others for pair in ((me[0], each), (each, me[0]))))
@@ -433,10 +434,9 @@ class ExploredGroup:
 
     def _restore_controller(self, image: PartitionImage, replicas: tuple[int, ...]) -> None:
         group = self.group
-        group.controller = self.controllers.pop(image.epochs, None) or self._controller(image)
-        state = PartitionState(
-            replicas, image.isr, (), (), image.leader, (), (), image.leader_epoch, image.partition_epoch
-        )
+        is_there = image.epochs in self.controllers
+        group.controller = self.controllers.pop(image.epochs) if is_there else self._controller(image)
+        state = PartitionState(replicas, image.isr, (), (), image.leader, (), (), image.leader_epoch, image.partition_epoch)
         group.controller.end_sessions()
         group.controller.install(state, image.fenced)
 

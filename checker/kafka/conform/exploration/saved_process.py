@@ -23,7 +23,7 @@ from neverlost.checker.kafka.conform.walk.broker_group import FIRST, BrokerGroup
 
 Key = tuple[Any, ...]
 PROCESS = ("epoch", "is_registered", "began_unregistered", "fetches_from", "is_half_truncated")
-"""The fields of a BrokerProcess that are saved; the second and the last are bookkeeping for what is seen, and tell nothing apart."""
+"""The fields of a BrokerProcess that are saved; `began_unregistered` and the last are for what is seen."""
 
 
 class RestoreError(Exception):
@@ -32,8 +32,8 @@ class RestoreError(Exception):
 
 @dataclass(frozen=True)
 class SavedProcess:
-    """A broker as it was.  `log`: its records with their epochs; `sums`: the checksums of their batches; `epochs` and `file`: the
-    leader-epoch cache, and its checkpoint; without a process (`is_up` false) nothing else is there."""
+    """A broker as it was.  `log`: its records with their epochs; `sums`: the checksums of their batches; `epochs` and `file`:
+    the leader-epoch cache, and its checkpoint; without a process (`is_up` false) nothing else is there."""
 
     key: Key
     log: Log
@@ -127,10 +127,7 @@ class ProcessSaver:
         """Return what a broker is now."""
         process = self.group.processes[me]
         broker = process.broker
-        if broker is None:
-            found = self.there[me].without_process
-        else:
-            found = self._saved(process, broker)
+        found = self.there[me].without_process if broker is None else self._saved(process, broker)
         self.there[me] = found
         return found
 
@@ -216,7 +213,7 @@ class ProcessSaver:
 
     def _restore_log(self, broker: WalkedBroker, saved: SavedProcess) -> None:
         log, has = broker.log, log_content(broker.log)
-        same = next((at for at, pair in enumerate(zip(has, saved.log)) if pair[0] != pair[1]), min(len(has), len(saved.log)))
+        same = next(at for at in range(len(has), -1, -1) if has[:at] == saved.log[:at])
         if len(has) > same:
             call(log, "truncateTo", same)
         for record, epoch in saved.log[same:]:
@@ -271,8 +268,8 @@ def _fetch_states(process: BrokerProcess, leader: int) -> Any:
 
 def _remote_key(state: Any, now: int, lag: int) -> Key:
     times = (state.lastFetchTimeMs(), state.lastCaughtUpTimeMs())
-    epoch = str(state.brokerEpoch())
-    return (int(state.logEndOffset()), int(state.lastFetchLeaderLogEndOffset()), *(now - int(each) > lag for each in times), epoch)
+    ends = (int(state.logEndOffset()), int(state.lastFetchLeaderLogEndOffset()))
+    return (*ends, *(now - int(each) > lag for each in times), str(state.brokerEpoch()))
 
 
 def _fetch_key(state: Any) -> Key:

@@ -160,8 +160,8 @@ class BrokerProcess:
 
 
 class BrokerGroup:
-    """The brokers of one Java, which is reused for many walks.  `skips_known_epoch`: a record of a partition epoch that the broker
-    has already is not applied, as a stand-in for a remedy of a late record of an ISR change."""
+    """The brokers of one Java, which is reused for many walks.  `skips_known_epoch`: a record of a partition epoch that the
+    broker has already is not applied, as a stand-in for a remedy of a late record of an ISR change."""
 
     def __init__(self, min_isr: int, brokers: Sequence[int] = BROKERS, skips_known_epoch: bool = False) -> None:
         self.min_isr, self.brokers, self.skips_known_epoch = min_isr, tuple(brokers), skips_known_epoch

@@ -173,7 +173,8 @@ class WalkExplainer:
         """`model` stands for that of the version."""
         self.brokers = tuple(brokers)
         keys = "".join(f" mechanism.{each}=on" for each in fixed)
-        system = parse_setting(kafka, f"{SETTING} replication.factor={len(self.brokers)} min.insync.replicas={min_isr}{keys}").system
+        keys += f" replication.factor={len(self.brokers)} min.insync.replicas={min_isr}"
+        system = parse_setting(kafka, SETTING + keys).system
         self.system = bind(model or system.model, *system.configurations, disabled=DISABLED)
         self.places = {name: base for name, (base, _) in self.system.places.items()}
         self.steps: dict[str, list[Step]] = {}
