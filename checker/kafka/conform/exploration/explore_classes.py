@@ -1,8 +1,9 @@
 """Explores Kafka's own brokers and controller breadth first, in one process; what was found can be kept in a file and gone on
 from.
 
-Of each level a few paths are walked from the beginning on a second group of brokers: each must lead to the state that was found,
-whether that was new or was reached by another path before.  The file has for each state its parent and the event between them; who goes on takes these events again.
+Of each level a few paths are walked from the beginning on a second group of brokers: each must lead to the state that was
+found, whether that was new or was reached by another path before.  The file has for each state its parent and the event between
+them; who goes on takes these events again.
 """
 
 from __future__ import annotations
@@ -177,7 +178,7 @@ class ClassesSearch:
         return tuple(reversed(events))
 
     def _retrace_level(self) -> None:
-        """Walk some of the paths again that have led to new states since the last time, and some that have led to known ones."""
+        """Walk some of the paths again that have led to new states since the last time, and some to known ones."""
         first, self.checked, joins, self.joins = self.checked, len(self.states), self.joins, []
         for number in range(first, self.checked, max(1, (self.checked - first) // self.sample)):
             self.retrace(self.path(number), number)
