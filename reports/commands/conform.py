@@ -261,12 +261,12 @@ def _explore_classes(
 ) -> int:
     """Explore Kafka's classes without the model; a loss is a violation (12), not a difference."""
     from neverlost.checker.engine.host import locks
-    from neverlost.checker.kafka.conform.exploration.explore_classes import Limits, explore_classes
+    from neverlost.checker.kafka.conform.exploration.explore_classes import ExplorationLimits, explore_classes
     from neverlost.reports.questions.conform import document
     from neverlost.reports.terminal.progress import PartsProgress
     from neverlost.reports.terminal.results import console
 
-    limits = Limits(given.depth, given.states, request.time_limit)
+    limits = ExplorationLimits(given.depth, given.states, request.time_limit)
     with PartsProgress() as progress, locks.hold_lock(state_dir):
         found = explore_classes(kafka, bounds, limits, state_dir, lambda now: progress(document.exploration_progress(now)))
     result = document.exploration_document(found)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from neverlost.checker.engine.host import processes
-from neverlost.checker.kafka.conform.exploration.explore_classes import ClassesSearch, Limits
+from neverlost.checker.kafka.conform.exploration.explore_classes import ClassesSearch, ExplorationLimits
 from neverlost.checker.kafka.conform.exploration.explored_group import Bounds, ExploredGroup, GroupState
 from neverlost.checker.kafka.conform.exploration.saved_process import RestoreError, SavedProcess
 from neverlost.checker.kafka.conform.java import jvm, kafka
@@ -68,7 +68,7 @@ class Told:
     mistake: str = ""
 
 
-def _search(send: processes.Send, version: str, cases: list[tuple[Bounds, Limits, int, str]]) -> list[Told]:
+def _search(send: processes.Send, version: str, cases: list[tuple[Bounds, ExplorationLimits, int, str]]) -> list[Told]:
     """In a process with a Java of its own: what each search finds that has this mistake in it."""
     found = kafka.kafka_of_version(version, trust=version.startswith("3.9.") and version != "3.9.2")
     jvm.start(found.jars, found.java)
@@ -90,7 +90,7 @@ def _search(send: processes.Send, version: str, cases: list[tuple[Bounds, Limits
     return told
 
 
-def searched(version: str, *cases: tuple[Bounds, Limits, int, str]) -> list[Told]:
+def searched(version: str, *cases: tuple[Bounds, ExplorationLimits, int, str]) -> list[Told]:
     *_, last = processes.run(_search, [(version, list(cases))], 1)
     assert last.kind == "result", last.value
     found: list[Told] = last.value
@@ -162,14 +162,14 @@ MISTAKES: dict[str, Any] = {
 @pytest.mark.kafka
 def test_a_small_space_closes_and_every_path_leads_where_it_is_said_to() -> None:
     for version, states, transitions in (("3.9", 375, 834), ("4.3", 375, 834)):
-        (found,) = searched(version, (MOVED, Limits(), 1000, ""))
+        (found,) = searched(version, (MOVED, ExplorationLimits(), 1000, ""))
         assert (found.verdict, found.states, found.transitions) == ("holds", states, transitions)
         assert found.replayed > 600
 
 
 @pytest.mark.kafka
 def test_mistakes_of_the_search_itself_are_noticed() -> None:
-    right, *wrong = searched("4.3", *[(RESTARTED, Limits(states=1200), 20, each) for each in ("", *MISTAKES)])
+    right, *wrong = searched("4.3", *[(RESTARTED, ExplorationLimits(states=1200), 20, each) for each in ("", *MISTAKES)])
     assert (right.mistake, right.verdict, right.broken) == ("", "inconclusive", None)
     assert {name: each.mistake for name, each in zip(MISTAKES, wrong, strict=True)} == dict.fromkeys(MISTAKES, "found:")
 
@@ -202,11 +202,11 @@ def test_a_late_response_truncates_before_its_fix_alone(version: str, broken: st
 @pytest.mark.kafka
 @pytest.mark.slow
 def test_the_late_truncation_is_found_unasked_and_the_model_names_its_step() -> None:
-    (found,) = searched("3.9.0", (LATE, Limits(), 1, ""))
+    (found,) = searched("3.9.0", (LATE, ExplorationLimits(), 1, ""))
     assert (found.verdict, found.broken) == ("violated", "committed-never-lost")
     assert found.explanation[0] == "the model forbids: broker 1 processes the response of 2: delivered"
     assert "follower_truncate(follower=0, leader=1): in the leader's epoch" in found.explanation
-    (fixed,) = searched("3.9.2", (LATE, Limits(), 1, ""))
+    (fixed,) = searched("3.9.2", (LATE, ExplorationLimits(), 1, ""))
     assert (fixed.verdict, fixed.broken) == ("holds", None)
 
 
@@ -214,7 +214,7 @@ def test_the_late_truncation_is_found_unasked_and_the_model_names_its_step() -> 
 @pytest.mark.slow
 def test_an_acknowledgement_by_offset_is_found_unasked() -> None:
     bounds = Bounds(min_isr=2, records=2, moves=2, kills=0, stalls=1)
-    (found,) = searched("4.3", (bounds, Limits(), 1, ""))
+    (found,) = searched("4.3", (bounds, ExplorationLimits(), 1, ""))
     assert (found.verdict, found.broken) == ("violated", "acked-never-lost")
     assert found.explanation == ("the model of this version forbids none of its steps",)
 
@@ -222,7 +222,7 @@ def test_an_acknowledgement_by_offset_is_found_unasked() -> None:
 @pytest.mark.kafka
 @pytest.mark.slow
 def test_a_thousand_restored_states_are_those_of_their_paths() -> None:
-    (found,) = searched("4.3", (RESTARTED, Limits(states=8000), 80, ""))
+    (found,) = searched("4.3", (RESTARTED, ExplorationLimits(states=8000), 80, ""))
     assert found.verdict == "inconclusive" and found.replayed >= 1000
 
 

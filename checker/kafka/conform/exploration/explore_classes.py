@@ -33,7 +33,7 @@ SAMPLE = 4
 
 
 @dataclass(frozen=True)
-class Limits:
+class ExplorationLimits:
     """Where an exploration stops: events from the beginning, states, seconds."""
 
     depth: int | None = None
@@ -75,7 +75,7 @@ Progress = Callable[[ExplorationResult], None]
 
 
 def explore_classes(
-    kafka: Kafka, bounds: Bounds, limits: Limits, state_dir: str | None, progress: Progress, sample: int = SAMPLE
+    kafka: Kafka, bounds: Bounds, limits: ExplorationLimits, state_dir: str | None, progress: Progress, sample: int = SAMPLE
 ) -> ExplorationResult:
     """Explore until no state is new, a property is broken, or a limit is reached; Ctrl-C keeps what was found.  Errors:
     `InputError` for a version without what is run here, and for a state directory of something else."""
@@ -101,7 +101,7 @@ def explore_classes(
 class ClassesSearch:
     """A search; the states that were found stand in the order in which they are expanded."""
 
-    def __init__(self, kafka: Kafka, bounds: Bounds, limits: Limits, sample: int = SAMPLE) -> None:
+    def __init__(self, kafka: Kafka, bounds: Bounds, limits: ExplorationLimits, sample: int = SAMPLE) -> None:
         self.kafka, self.limits, self.sample = kafka, limits, sample
         self.group, self.again = ExploredGroup(bounds), ExploredGroup(bounds)
         self.found, self.begun = ExplorationResult(kafka.version, bounds), time.monotonic()

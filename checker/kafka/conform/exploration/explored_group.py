@@ -8,7 +8,6 @@ from the beginning, each of which must lead to the state that was found.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -30,8 +29,8 @@ from neverlost.checker.kafka.conform.walk.broker_group import (
     PartitionImage,
     ProduceRequest,
 )
-from neverlost.checker.kafka.conform.walk.random_walk import Arguments, Drawn, WalkEvent, take_event
-from neverlost.checker.kafka.conform.walk.replica_fetcher import MANY, FetchMessage
+from neverlost.checker.kafka.conform.walk.random_walk import Arguments, Drawn, WalkEvent, possible_events, take_event
+from neverlost.checker.kafka.conform.walk.replica_fetcher import FetchMessage
 from neverlost.checker.kafka.conform.walk.walks import Steps
 
 Item = TypeVar("Item")
@@ -125,7 +124,7 @@ class Needs(NamedTuple):
     records: bool = False
 
 
-class Outcome(NamedTuple):
+class EventOutcome(NamedTuple):
     """What an event has changed of what it reads; `images` are new ones, `left` that of the first broker if it changed."""
 
     processes: tuple[int, ...]
@@ -147,7 +146,7 @@ class ExploredGroup:
         self.saver = ProcessSaver(self.group)
         self.processes, self.images = Numbered[SavedProcess](), Numbered[PartitionImage]()
         self.fetches, self.alters = Numbered[FetchMessage](), Numbered[AlterMessage]()
-        self.outcomes: dict[Hashable, Outcome] = {}
+        self.outcomes: dict[Hashable, EventOutcome] = {}
         self.controllers: dict[tuple[tuple[int, int], ...], Controller] = {}
         self.group.begin()
         self.first = self.read((0,) * len(LIMITED))
@@ -201,69 +200,19 @@ class ExploredGroup:
     # what can happen
 
     def events(self, state: GroupState) -> Iterator[Drawn]:
-        """Yield what can happen next."""
-        bounds, newest = self.bounds, self.images[state.images[-1]]
-        may = {name: getattr(bounds, bound) > spent for (name, bound), spent in zip(LIMITED.items(), state.spent, strict=True)}
-        fetches = [self.fetches[each] for each in state.fetches]
-        pairs = {(each.follower, each.leader) for each in fetches}
-        for me, number in enumerate(state.processes, start=1):
-            process = self.processes[number]
-            is_fenced = me in newest.fenced
-            if not process.serves and not is_fenced:
-                yield "expire", (me,)
-            if not process.is_up:
-                if is_fenced or me not in newest.isr:
-                    yield "start", (me,)
-                continue
-            if not process.serves and is_fenced:
-                yield "register", (me,)
-            if may["kill"]:
-                yield "kill", (me,)
-            if process.serves and is_fenced:
-                yield "heartbeat", (me,)
-            elif process.serves and may["fence"]:
-                yield "fence", (me,)
-            if state.left[me - 1]:
-                yield "metadata", (me,)
-            if process.serves and process.leads is not None:
-                yield from self._events_of_leader(me, process, state, may)
-            if process.fetches_from is not None and (me, process.fetches_from) not in pairs:
-                yield "send", (me, MANY)
-        yield from self._message_events(state, fetches, may)
-        if may["move leader"] and newest.leader in self.group.brokers:
-            for to in newest.isr:
-                if to != newest.leader and to not in newest.fenced:
-                    yield "move leader", (to,)
-
-    def _events_of_leader(self, me: int, process: SavedProcess, state: GroupState, may: dict[str, bool]) -> Iterator[Drawn]:
-        if state.records < self.bounds.records:
-            yield "produce", (me,)
-            for name in ("produce acks=1", "produce, then stall"):
-                if may[name]:
-                    yield name, (me,)
-        if may["lag"] and process.slow == 1:
-            yield "lag", (me,)
-
-    def _message_events(self, state: GroupState, fetches: list[FetchMessage], may: dict[str, bool]) -> Iterator[Drawn]:
-        for fetch in fetches:
-            pair = fetch.follower, fetch.leader
-            if may["lose"]:
-                yield "lose", pair
-            if fetch.response is not None:
-                yield "deliver", pair
-            elif self.processes[state.processes[fetch.leader - 1]].serves:
-                yield "answer", pair
-        seen = Counter[int]()
-        for number in state.alters:
-            alter = self.alters[number]
-            arguments = alter.leader, seen[alter.leader]
-            seen[alter.leader] += 1
-            yield ("alter" if alter.answer is None else "alter answered"), arguments
-            if may["alter again"] and not alter.is_abandoned:
-                yield "alter again", arguments
-        for _, broker, _, is_stalled in state.produced:
-            if is_stalled:
-                yield "thread goes on", (broker,)
+        """Yield what can happen next; an AlterPartition request is numbered among those of its leader."""
+        limits = {name: getattr(self.bounds, bound) for name, bound in LIMITED.items()}
+        may = {name: limit > spent for (name, limit), spent in zip(limits.items(), state.spent, strict=True)}
+        may |= {"produce": state.records < self.bounds.records, "time passes": True}
+        processes = {me: self.processes[number] for me, number in enumerate(state.processes, start=1)}
+        behind = [me for me, left in enumerate(state.left, start=1) if left > 0]
+        alters = [self.alters[each] for each in state.alters]
+        leaders = [each.leader for each in alters]
+        rest = [self.fetches[each] for each in state.fetches], alters, [each[1] for each in state.produced if each[3]]
+        for name, arguments in possible_events(processes, self.images[state.images[-1]], behind, *rest, may.__getitem__):
+            if name.startswith("alter"):
+                arguments = arguments[0], arguments[1] - leaders.index(arguments[0])
+            yield name, arguments
 
     # what comes of it
 
@@ -385,7 +334,7 @@ class ExploredGroup:
         is_start = name in ("start", "register")
         return Needs(me, controller=is_start, metadata=name == "metadata", records=name.startswith("produce"))
 
-    def _happen(self, event: Drawn, needs: Needs, read: GroupState) -> Outcome:
+    def _happen(self, event: Drawn, needs: Needs, read: GroupState) -> EventOutcome:
         """Let Kafka's classes do an event for the first time with what it reads."""
         group, (name, _) = self.group, event
         for me, number in zip(needs.brokers, read.processes, strict=True):
@@ -408,7 +357,7 @@ class ExploredGroup:
             left = len(group.images) - group.processes[needs.brokers[0]].replayed
         elif name == "kill":
             left = -1
-        return Outcome(
+        return EventOutcome(
             tuple(self._process_number(me) for me in needs.brokers),
             *(self._fetch_numbers(), self._alter_numbers(), _requests(group), group.acked, group.records - read.records),
             tuple(self.images.number(each, each) for each in group.images[before:]),

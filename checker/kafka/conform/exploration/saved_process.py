@@ -157,8 +157,6 @@ class ProcessSaver:
             None if fetch is None else _fetch_key(fetch),
             request_key(broker.sent),
         )
-        leads = seen.leader_epoch if bool(partition.isLeader()) else None
-        slow = sum(each in seen.isr and end != seen.log_end for each, end in seen.remote) if leads is not None else 0
         return SavedProcess(
             key,
             process.log,
@@ -176,9 +174,9 @@ class ProcessSaver:
             broker.sent,
             broker.last_sent,
             now,
-            leads,
+            process.leads,
             seen.partition_epoch,
-            slow,
+            process.slow,
         )
 
     def restore(self, me: int, saved: SavedProcess) -> None:

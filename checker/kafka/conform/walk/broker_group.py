@@ -154,9 +154,24 @@ class BrokerProcess:
     log: Log = ()
 
     @property
+    def is_up(self) -> bool:
+        return self.broker is not None
+
+    @property
     def serves(self) -> bool:
         """Whether it handles requests: only a registered broker does."""
         return self.broker is not None and self.is_registered
+
+    @property
+    def leads(self) -> int | None:
+        """The leader epoch in which it leads."""
+        return self.broker.epoch if self.broker is not None and self.broker.partition.isLeader() else None
+
+    @property
+    def slow(self) -> int:
+        """How many members of a leader's ISR are not at its log end."""
+        seen = None if self.broker is None else self.broker.seen()
+        return 0 if seen is None else sum(each in seen.isr and end != seen.log_end for each, end in seen.remote)
 
 
 class BrokerGroup:
@@ -319,7 +334,8 @@ class BrokerGroup:
         if image.leader == me:
             self._stop_fetching(process, broker.topic_partition)
         epoch = broker.epoch
-        if self.skips_known_epoch and image.partition_epoch == int(broker.partition.getPartitionEpoch()):
+        known = (broker.epoch, int(broker.partition.getPartitionEpoch()))
+        if self.skips_known_epoch and known == (image.leader_epoch, image.partition_epoch):
             return
         broker.learn(image.leader, image.isr, image.leader_epoch, image.partition_epoch)
         if image.leader != me and image.leader_epoch > epoch:
@@ -479,12 +495,6 @@ class BrokerGroup:
         broker = self.broker(me)
         broker.pass_lag()
         broker.shrink()
-
-    def slow(self, me: int) -> list[int]:
-        """Return the members of a leader's ISR that are not at its log end."""
-        broker = self.broker(me)
-        seen = broker.seen()
-        return [each for each, end in seen.remote if each in seen.isr and each != me and end != seen.log_end]
 
     # elections
 
