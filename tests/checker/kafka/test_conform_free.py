@@ -14,45 +14,15 @@ from neverlost.checker.kafka.conform.exploration.explore_classes import ClassesS
 from neverlost.checker.kafka.conform.exploration.explored_group import Bounds, ExploredGroup, GroupState
 from neverlost.checker.kafka.conform.exploration.saved_process import RestoreError, SavedProcess
 from neverlost.checker.kafka.conform.java import jvm, kafka
+from neverlost.checker.kafka.conform.walk.broker_group import Log
 from neverlost.checker.kafka.conform.walk.random_walk import Drawn
-from neverlost.checker.kafka.conform.walk.replica_fetcher import MANY
 from neverlost.reports.questions.conform.document import read_bounds
 from neverlost.specs.errors import InputError
+from tests.support.explored_paths import LATE, LATE_RECORD, LATE_RECORDS, LATE_TRUNCATION, walk_path
 from tests.support.program import document, interrupted, neverlost
 
 MOVED = Bounds(moves=1, kills=0)
 RESTARTED = Bounds(moves=1, kills=1, lags=1)
-LATE = Bounds(min_isr=2, moves=4, kills=0)
-"""In which a late response truncates what a consumer has read (KAFKA-18991)."""
-
-LATE_TRUNCATION: tuple[Drawn, ...] = (
-    *(
-        ("move leader", (2,)),
-        ("metadata", (2,)),
-        ("produce", (1,)),
-        ("metadata", (1,)),
-        ("send", (1, MANY)),
-        ("answer", (1, 2)),
-    ),
-    *(
-        ("move leader", (1,)),
-        ("metadata", (1,)),
-        ("metadata", (2,)),
-        ("send", (2, MANY)),
-        ("answer", (2, 1)),
-        ("deliver", (2, 1)),
-    ),
-    *(("send", (2, MANY)), ("answer", (2, 1)), ("deliver", (2, 1)), ("send", (2, MANY)), ("answer", (2, 1))),
-    *(
-        ("move leader", (2,)),
-        ("metadata", (2,)),
-        ("metadata", (1,)),
-        ("deliver", (1, 2)),
-        ("move leader", (1,)),
-        ("metadata", (1,)),
-    ),
-)
-"""A path to it: what the leader of epoch 1 has answered comes in epoch 3, in which it leads again."""
 
 
 @dataclass
@@ -70,7 +40,7 @@ class Told:
 
 def _search(send: processes.Send, version: str, cases: list[tuple[Bounds, ExplorationLimits, int, str]]) -> list[Told]:
     """In a process with a Java of its own: what each search finds that has this mistake in it."""
-    found = kafka.kafka_of_version(version, trust=version.startswith("3.9.") and version != "3.9.2")
+    found = kafka.kafka_of_version(version, trust=version == "3.9.0")
     jvm.start(found.jars, found.java)
     told = []
     for bounds, limits, sample, mistake in cases:
@@ -174,29 +144,25 @@ def test_mistakes_of_the_search_itself_are_noticed() -> None:
     assert {name: each.mistake for name, each in zip(MISTAKES, wrong, strict=True)} == dict.fromkeys(MISTAKES, "found:")
 
 
-def _walk_late_truncation(send: processes.Send, version: str) -> tuple[str | None, list[Any]]:
-    found = kafka.kafka_of_version(version, trust=version == "3.9.0")
-    jvm.start(found.jars, found.java)
-    group = ExploredGroup(LATE)
-    state = group.retrace(LATE_TRUNCATION)
-    told = group.broken(state), [group.processes[each].log for each in state.processes]
-    group.close()
-    assert state.committed == {1}
-    return told
+@pytest.mark.kafka
+@pytest.mark.parametrize("version", ["3.9.0", "3.9.1", "3.9.2", "4.3"])
+def test_a_late_response_truncates_before_its_fix_alone(version: str) -> None:
+    """Fixed in 3.9.1 (KAFKA-18991)."""
+    found = walk_path(version, LATE, LATE_TRUNCATION)
+    kept: Log = ((1, 0),)
+    assert found.committed == {1}
+    if version == "3.9.0":
+        assert (found.broken, found.logs) == ("committed-never-lost", [(), kept])
+    else:
+        assert (found.broken, found.logs) == (None, [kept, kept])
 
 
 @pytest.mark.kafka
-@pytest.mark.parametrize(
-    ("version", "broken", "logs"),
-    [
-        ("3.9.0", "committed-never-lost", [(), ((1, 0),)]),
-        ("3.9.2", None, [((1, 0),), ((1, 0),)]),
-        ("4.3", None, [((1, 0),), ((1, 0),)]),
-    ],
-)
-def test_a_late_response_truncates_before_its_fix_alone(version: str, broken: str | None, logs: list[Any]) -> None:
-    *_, last = processes.run(_walk_late_truncation, [(version,)], 1)
-    assert last.value == (broken, logs)
+def test_a_late_record_loses_an_acknowledged_record_unless_it_is_skipped() -> None:
+    shipped = walk_path("4.3", LATE_RECORDS, LATE_RECORD)
+    assert (shipped.broken, shipped.acked) == ("acked-never-lost", {1, 2})
+    skipped = walk_path("4.3", replace(LATE_RECORDS, skips_known_epoch=True), LATE_RECORD)
+    assert (skipped.broken, skipped.acked) == (None, {1})
 
 
 @pytest.mark.kafka
