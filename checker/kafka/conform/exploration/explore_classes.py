@@ -82,7 +82,10 @@ def explore_classes(
     if (parsed(kafka.minor) or OLDEST) < OLDEST:
         raise InputError(f"--free explores three brokers from Kafka {OLDEST[0]}.{OLDEST[1]} on, not {kafka.version}")
     jvm.start(kafka.jars, kafka.java)
-    search = ClassesSearch(kafka, bounds, limits, sample)
+    try:
+        search = ClassesSearch(kafka, bounds, limits, sample)
+    except jvm.MissingClass as missing:
+        raise InputError(f"Kafka {kafka.version} has no {missing}, which --free needs") from None
     file = None if state_dir is None else Path(state_dir) / f"free-{kafka.version}.json"
     try:
         if file is not None and file.is_file():

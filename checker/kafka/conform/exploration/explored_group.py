@@ -160,14 +160,11 @@ class ExploredGroup:
         """Return the state in which the group is now, after so many events and records that could be read."""
         group = self.group
         processes = tuple(self._process_number(me) for me in group.brokers)
-        count = len(group.images)
-        left = tuple(-1 if each.broker is None else count - each.replayed for each in group.processes.values())
         images = tuple(self.images.number(each, each) for each in group.images)
-        order = group.controller.read().replicas
-        fetches, alters = self._fetch_numbers(), self._alter_numbers()
-        produced = _requests(group)
-        acked, records = group.acked, group.records
-        return _trimmed(GroupState(processes, images, left, order, fetches, alters, produced, acked, records, spent, committed))
+        left = tuple(len(images) - each.replayed if each.is_up else -1 for each in group.processes.values())
+        messages = self._fetch_numbers(), self._alter_numbers(), _requests(group)
+        order, acked, records = group.controller.read().replicas, group.acked, group.records
+        return _trimmed(GroupState(processes, images, left, order, *messages, acked, records, spent, committed))
 
     def _process_number(self, me: int) -> int:
         saved = self.saver.save(me)
@@ -185,17 +182,7 @@ class ExploredGroup:
         """Return what a state is, without numbers: the same for every group."""
         numbered = (self.images, state.images), (self.fetches, state.fetches), (self.alters, state.alters)
         found = [tuple(table.keys[each] for each in numbers) for table, numbers in numbered]
-        return (
-            tuple(self.processes[each].key for each in state.processes),
-            *found,
-            state.left,
-            state.replicas,
-            state.produced,
-            state.acked,
-            state.records,
-            state.spent,
-            state.committed,
-        )
+        return (tuple(self.processes[each].key for each in state.processes), *found, *state[2:4], *state[6:])
 
     # what can happen
 
