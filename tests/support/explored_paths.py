@@ -44,7 +44,7 @@ LATE_TRUNCATION: tuple[Drawn, ...] = (
 """A path to it: what the leader of epoch 1 has answered comes in epoch 3, in which it leads again."""
 
 LATE_RECORDS = Bounds(records=2, moves=1, kills=0, lags=2)
-"""In which the late record of an ISR change makes a leader forget what it has asked for since (finding A)."""
+"""In which the late record of an ISR change makes a leader forget what it has asked for since (a late record)."""
 
 LATE_RECORD: tuple[Drawn, ...] = (
     *(("produce", (1,)), ("lag", (1,)), ("alter", (1, 0)), ("alter answered", (1, 0))),

@@ -166,6 +166,14 @@ def test_a_late_record_loses_an_acknowledged_record_unless_it_is_skipped() -> No
 
 
 @pytest.mark.kafka
+def test_a_late_record_is_found_unasked() -> None:
+    bounds = Bounds(moves=1, kills=0, lags=2)
+    (found,) = searched("4.3", (bounds, ExplorationLimits(), 1, ""))
+    assert (found.verdict, found.broken) == ("violated", "acked-never-lost")
+    assert found.explanation == ("the model of this version forbids none of its steps",)
+
+
+@pytest.mark.kafka
 @pytest.mark.slow
 def test_the_late_truncation_is_found_unasked_and_the_model_names_its_step() -> None:
     (found,) = searched("3.9.0", (LATE, ExplorationLimits(), 1, ""))

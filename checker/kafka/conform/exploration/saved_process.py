@@ -22,6 +22,7 @@ from neverlost.checker.kafka.conform.java.partition import LOG, PARTITION, Alter
 from neverlost.checker.kafka.conform.walk.broker_group import FIRST, BrokerGroup, BrokerProcess, Log, WalkedBroker, log_content
 
 Key = tuple[Any, ...]
+ENTRY = LOG + "EpochEntry"
 PROCESS = ("epoch", "is_registered", "began_unregistered", "fetches_from", "is_half_truncated")
 """The fields of a BrokerProcess that are saved; `began_unregistered` and the last are for what is seen."""
 
@@ -55,7 +56,6 @@ class SavedProcess:
     now: int = 0
     leads: int | None = None
     """The leader epoch in which it leads."""
-    partition_epoch: int = -1
     slow: int = 0
     """How many members of the ISR are not at its log end, if it leads."""
 
@@ -90,13 +90,8 @@ def epoch_cache(broker: Broker) -> Any:
 
 
 def _entries(found: Any) -> tuple[tuple[int, int], ...]:
-    entry = _entry_class()
-    epoch, offset = field_of(entry, "epoch"), field_of(entry, "startOffset")
+    epoch, offset = field_of(ENTRY, "epoch"), field_of(ENTRY, "startOffset")
     return tuple((int(epoch.get(each)), int(offset.get(each))) for each in found)
-
-
-def _entry_class() -> str:
-    return LOG + "EpochEntry"
 
 
 def _checkpoint(cache: Any) -> Any:
@@ -175,7 +170,6 @@ class ProcessSaver:
             broker.last_sent,
             now,
             process.leads,
-            seen.partition_epoch,
             process.slow,
         )
 
@@ -217,16 +211,16 @@ class ProcessSaver:
         for record, epoch in saved.log[same:]:
             broker.content = chr(FIRST + record - 1)
             broker.append_to_log(epoch)
-        cache, entry = epoch_cache(broker), _entry_class()
+        cache = epoch_cache(broker)
         if _entries(cache.epochEntries()) != saved.epochs:
             known = field_of(str(cache.getClass().getName()), "epochs").get(cache)
             known.clear()
             for epoch, offset in saved.epochs:
-                known.put(integer(epoch), new(entry, epoch, offset))
+                known.put(integer(epoch), new(ENTRY, epoch, offset))
         if _entries(_checkpoint(cache).read()) != saved.file:
             written = java_class("java.util.ArrayList")()
             for epoch, offset in saved.file:
-                written.add(new(entry, epoch, offset))
+                written.add(new(ENTRY, epoch, offset))
             _checkpoint(cache).write(written)
 
     def _restore_process(self, process: BrokerProcess, broker: WalkedBroker, saved: SavedProcess) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 from neverlost.checker.kafka.conform.walk.broker_group import (
     BROKERS,
@@ -194,23 +194,8 @@ class RandomWalk:
             yield name, ((*arguments[:1], self.random.choice((ONE, MANY))) if name == "send" else arguments)
 
 
-class SeenProcess(Protocol):
-    """What of a broker decides which events can come: `leads` is its leader epoch, and `slow` how many of its ISR lag."""
-
-    @property
-    def is_up(self) -> bool: ...
-    @property
-    def serves(self) -> bool: ...
-    @property
-    def leads(self) -> int | None: ...
-    @property
-    def slow(self) -> int: ...
-    @property
-    def fetches_from(self) -> int | None: ...
-
-
 def possible_events(
-    processes: Mapping[int, SeenProcess],
+    processes: Mapping[int, Any],
     newest: PartitionImage,
     behind: Collection[int],
     fetches: Sequence[FetchMessage],
@@ -218,8 +203,9 @@ def possible_events(
     stalled: Sequence[int],
     may: Callable[[str], bool],
 ) -> Iterator[Drawn]:
-    """Yield what can come next.  `behind` are the brokers that have metadata to replay, `stalled` those where a request stands
-    still; `may` says whether an event that nothing brings about may come."""
+    """Yield what can come next.  `processes` are BrokerProcesses, or what was saved of them; `behind` the brokers that have
+    metadata to replay, `stalled` those where a request stands still; `may` says whether an event that nothing brings about may
+    come."""
     pairs = {(each.follower, each.leader) for each in fetches}
     for me, process in processes.items():
         is_fenced = me in newest.fenced
