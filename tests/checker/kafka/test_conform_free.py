@@ -122,7 +122,6 @@ MISTAKES: dict[str, Any] = {
     "a stale fetch state": _leave_stale("fetch"),
     "a stale log": _leave_stale("log"),
     "a stale remote replica": _leave_stale("remote"),
-    "the checkpoint of epochs tells nothing": _tell_less(0, 3),
     "the process tells nothing": _tell_less(1),
     "its metadata tell nothing": _tell_less(2),
     "its partition epoch tells nothing": _tell_less(3, 4),
