@@ -16,7 +16,7 @@ from neverlost.reports.request.keywords import EffortKeywords
 
 if TYPE_CHECKING:
     from neverlost.checker.engine.spark.jobs_here_or_there import WorkerTarget
-    from neverlost.checker.kafka.conform.exploration.world import Bounds
+    from neverlost.checker.kafka.conform.exploration.explored_group import Bounds
     from neverlost.checker.kafka.conform.java.kafka import Kafka
     from neverlost.reports.output.output import Output
     from neverlost.reports.request.run_options import RunOptions
@@ -75,7 +75,7 @@ class WalkOptions:
     ] = None
     seed: Annotated[int | None, typer.Option("--seed", metavar="S", help="--walks: where their numbers come from (1)")] = None
     state_dir: Annotated[
-        str | None, typer.Option("--state-dir", metavar="DIR", help="--walks: keep finished walks here, and go on from them")
+        str | None, typer.Option("--state-dir", metavar="DIR", help="--walks, --free: keep what is done here, and go on")
     ] = None
 
 
@@ -86,6 +86,7 @@ class ExplorationOptions:
     free: Annotated[bool, typer.Option("--free", help="explore Kafka's classes themselves, with no model")] = False
     fix: Annotated[list[str] | None, typer.Option("--fix", metavar="NAME", help="--free: a stand-in fix: equal-epoch")] = None
     depth: Annotated[int | None, typer.Option("--depth", metavar="N", help="--free: at most so many events")] = None
+    states: Annotated[int | None, typer.Option("--states", metavar="N", help="--free: at most so many states")] = None
 
 
 def conform(
@@ -125,9 +126,9 @@ def conform(
         raise InputError("say which Kafka: either --kafka-version X.Y or --classpath DIR")
     if exploration.free and master is not None:
         raise InputError("--master is for comparisons: --free is one search, in this process")
-    if not exploration.free and (exploration.fix or exploration.depth is not None):
-        raise InputError("--fix and --depth go with --free")
-    if walking != WalkOptions():
+    if not exploration.free and exploration != ExplorationOptions():
+        raise InputError("--fix, --depth and --states go with --free")
+    if walking != WalkOptions() and not (exploration.free and walking == WalkOptions(state_dir=walking.state_dir)):
         _check_walks(walking, cases, exploration)
     parts = _choose_parts(cases)
     if not parts:
@@ -136,7 +137,7 @@ def conform(
     kafka = kafka_of_folder(which.classpath) if which.classpath else kafka_of_version(str(which.kafka_version), trust_maven)
     if exploration.free:
         bounds = document.read_bounds(cases.settings or [], exploration.fix or [])
-        return _explore_classes(kafka, bounds, exploration.depth, request, output)
+        return _explore_classes(kafka, bounds, exploration, walking.state_dir, request, output)
     return _compare_with_model(kafka, parts, cases, walking, known, request, output)
 
 
@@ -145,7 +146,7 @@ def _check_walks(walking: WalkOptions, cases: CaseOptions, exploration: Explorat
     from neverlost.specs.errors import InputError
 
     if walking.walks is None:
-        raise InputError("--seed and --state-dir go with --walks N")
+        raise InputError("--seed and --state-dir go with --walks N, and --state-dir with --free")
     if exploration.free or cases.settings or cases.part or cases.changed or cases.short:
         raise InputError("--walks goes with --kafka-version or --classpath, --baseline, and where results go only")
     if walking.walks < 1:
@@ -255,22 +256,21 @@ def _compare_versions(old: Kafka, new: Kafka, short: bool, request: RunOptions, 
     return document.versions_status(result)
 
 
-def _explore_classes(kafka: Kafka, bounds: Bounds, depth: int | None, request: RunOptions, output: Output) -> int:
+def _explore_classes(
+    kafka: Kafka, bounds: Bounds, given: ExplorationOptions, state_dir: str | None, request: RunOptions, output: Output
+) -> int:
     """Explore Kafka's classes without the model; a loss is a violation (12), not a difference."""
-    from neverlost.checker.kafka.conform.exploration.explore_classes import explore_classes
+    from neverlost.checker.engine.host import locks
+    from neverlost.checker.kafka.conform.exploration.explore_classes import ExplorationLimits, explore_classes
     from neverlost.reports.questions.conform import document
     from neverlost.reports.terminal.progress import PartsProgress
     from neverlost.reports.terminal.results import console
 
-    workers = request.workers or os.cpu_count() or 1
-    with PartsProgress() as progress:
-        found = explore_classes(
-            kafka, bounds, workers, depth, request.time_limit, lambda now: progress(document.exploration_progress(now))
-        )
+    limits = ExplorationLimits(given.depth, given.states, request.time_limit)
+    with PartsProgress() as progress, locks.hold_lock(state_dir):
+        found = explore_classes(kafka, bounds, limits, state_dir, lambda now: progress(document.exploration_progress(now)))
     result = document.exploration_document(found)
     output.deliver(result, lines=document.verdict_lines)
-    if output.out is not None:
-        document.write_exploration(output.out, result)
     if output.is_read:
         document.show_exploration(console(), found)
     return document.exploration_status(found)

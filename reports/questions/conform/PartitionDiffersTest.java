@@ -178,10 +178,6 @@ public class PartitionDiffersTest {
             answer.completeExceptionally(Errors.valueOf(error).exception());
         }
 
-        long highWatermark() {
-            return partition.log().get().highWatermark();
-        }
-
         String seen(boolean withAcknowledged) {
             UnifiedLog log = partition.log().get();
             String found = "LEO " + log.logEndOffset() + " HW " + log.highWatermark()

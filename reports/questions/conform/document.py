@@ -16,8 +16,8 @@ from rich.text import Text
 import neverlost
 from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
-from neverlost.checker.kafka.conform.exploration.explore_classes import ExplorationResult
-from neverlost.checker.kafka.conform.exploration.world import Bounds
+from neverlost.checker.kafka.conform.exploration.explore_classes import ExplorationResult, list_missing
+from neverlost.checker.kafka.conform.exploration.explored_group import Bounds
 from neverlost.checker.kafka.conform.run import ConformReport, VersionComparison
 from neverlost.checker.kafka.conform.walk import walks
 from neverlost.reports.ci.formats.junit import add_case, suite_text
@@ -220,15 +220,6 @@ def write_comparison(directory: str, stated: dict[str, Any]) -> None:
     java_test_writer.write_java_tests(directory, stated["kafka"], [each for each in stated["differences"] if each["new"]])
 
 
-def write_exploration(directory: str, stated: Mapping[str, Any]) -> None:
-    """Write a loss that exploration found as a JUnit test in Java and as metadata records."""
-    if stated["test"] is not None:
-        case = f"loss of an acknowledged record in {len(stated['trace'])} events"
-        java_test_writer.write_java_tests(
-            directory, stated["kafka"], [{"case": case, "test": stated["test"], "records": stated["records"]}]
-        )
-
-
 def versions_document(found: VersionComparison) -> dict[str, Any]:
     """Return the document of what changed from one Kafka version to another."""
     return {
@@ -288,9 +279,17 @@ def read_bounds(settings: Iterable[str], fixes: Iterable[str]) -> Bounds:
 
 
 EXPLORATION_KEYS = {
-    "bounds.records": ("records", 1, 9),
-    "faults.isr_shrink": ("waits", 0, 9),
+    "replication.factor": ("brokers", 2, 3),
     "min.insync.replicas": ("min_isr", 1, 3),
+    "bounds.records": ("records", 1, 6),
+    "bounds.acks_1": ("acks_one", 0, 6),
+    "faults.leader_move": ("moves", 0, 9),
+    "faults.kill": ("kills", 0, 9),
+    "faults.isr_shrink": ("lags", 0, 9),
+    "faults.fence": ("fences", 0, 9),
+    "faults.request_copy": ("copies", 0, 9),
+    "faults.broken_connection": ("losses", 0, 9),
+    "faults.stalled_request": ("stalls", 0, 9),
 }
 """The keys that a free search reads: the bound's name, least and greatest value."""
 
@@ -316,31 +315,31 @@ def exploration_document(found: ExplorationResult) -> dict[str, Any]:
         "verdict": found.verdict,
         "reason": found.reason,
         "states": {"generated": found.transitions, "distinct": found.states, "depth": found.depth, "left": found.left},
+        "calls": found.calls,
         "replayed": found.replayed,
-        "trace": None if found.trace is None else list(found.trace),
+        "by_event": dict(sorted(found.by_event.items())),
+        "never": list_missing(found),
+        "property": found.broken,
+        "trace": None if found.trace is None else [[name, *arguments] for name, arguments in found.trace],
         "described": list(found.described),
-        "test": None if found.script is None else found.script.document,
-        "records": [] if found.script is None else found.script.records,
+        "explanation": list(found.explanation),
         "seconds": round(found.seconds, 1),
     }
 
 
 def show_exploration(out: Console, found: ExplorationResult) -> None:
     """Print an exploration's result at a terminal."""
-    for line in found.described:
+    for line in (*found.described, *found.explanation):
         out.print(Text(line))
     words = {
-        "violated": f"Kafka {found.kafka}'s own classes lose an acknowledged record in {len(found.trace or ())} events",
+        "violated": f"Kafka {found.kafka}'s own classes break {found.broken} in {len(found.trace or ())} events",
         "holds": f"Kafka {found.kafka}'s own classes: nothing is lost, and nothing is left to explore",
         "inconclusive": f"Kafka {found.kafka}'s own classes: undecided ({found.reason}; {found.left:,} states not expanded)",
     }
     out.print(Text(words[found.verdict], {"violated": "bold red", "holds": "bold green"}.get(found.verdict, "bold yellow")))
-    out.print(
-        Text(
-            f"{exploration_progress(found)}, {found.replayed:,} states reached again by their paths, {found.seconds:,.0f} s",
-            "dim",
-        )
-    )
+    never = f"; never happened: {', '.join(list_missing(found))}" if list_missing(found) else ""
+    again = f"{found.replayed:,} paths walked from the beginning"
+    out.print(Text(f"{exploration_progress(found)}, {found.calls:,} by Kafka, {again}, {found.seconds:,.0f} s{never}", "dim"))
 
 
 def exploration_status(found: ExplorationResult) -> int:

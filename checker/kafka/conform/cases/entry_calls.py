@@ -36,19 +36,17 @@ class Call:
 
 @dataclass(frozen=True)
 class Script:
-    """Calls after which a Partition shows none of what is `expected`, or has a high watermark beyond `most`."""
+    """Calls after which a Partition shows none of what is `expected`."""
 
     min_isr: int
     replicas: int
     calls: tuple[Call, ...]
     expected: tuple[str, ...] = ()
-    most: int | None = None
 
     @property
     def document(self) -> dict[str, Any]:
         calls = [[each.name, *each.arguments] for each in self.calls]
-        limits = {"expected": list(self.expected), "most": self.most}
-        return {"min_isr": self.min_isr, "replicas": self.replicas, "calls": calls, **limits}
+        return {"min_isr": self.min_isr, "replicas": self.replicas, "calls": calls, "expected": list(self.expected)}
 
     @property
     def records(self) -> list[dict[str, Any]]:

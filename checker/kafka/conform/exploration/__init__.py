@@ -1,1 +1,1 @@
-"""Explores every behaviour of Kafka's own Partition and controller within bounds, without the model."""
+"""Explores every behaviour of Kafka's own brokers and controller within bounds, without the model."""

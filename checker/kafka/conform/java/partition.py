@@ -437,11 +437,6 @@ class Broker:
             remote=tuple(remote),
         )
 
-    def is_caught_up(self, follower: int, log_end: int) -> bool:
-        """Whether the leader counts a follower as caught up now."""
-        snapshot = self.replica(follower).stateSnapshot()
-        return bool(snapshot.isCaughtUp(log_end, self.host.clock.now, self.host.lag))
-
 
 def _log_end(snapshot: Any) -> int:
     return int(snapshot.logEndOffset())

@@ -11,6 +11,7 @@ a partition at a time), BrokerServer.startup (a process fetches before it has re
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -153,21 +154,37 @@ class BrokerProcess:
     log: Log = ()
 
     @property
+    def is_up(self) -> bool:
+        return self.broker is not None
+
+    @property
     def serves(self) -> bool:
         """Whether it handles requests: only a registered broker does."""
         return self.broker is not None and self.is_registered
 
+    @property
+    def leads(self) -> int | None:
+        """The leader epoch in which it leads."""
+        return self.broker.epoch if self.broker is not None and self.broker.partition.isLeader() else None
+
+    @property
+    def slow(self) -> int:
+        """How many members of a leader's ISR are not at its log end."""
+        seen = None if self.broker is None else self.broker.seen()
+        return 0 if seen is None else sum(each in seen.isr and end != seen.log_end for each, end in seen.remote)
+
 
 class BrokerGroup:
-    """The brokers of one Java, which is reused for many walks."""
+    """The brokers of one Java, which is reused for many walks.  `skips_known_epoch`: a record of a partition epoch that the
+    broker has already is not applied, as a stand-in for a remedy of a late record of an ISR change."""
 
-    def __init__(self, min_isr: int) -> None:
-        self.min_isr = min_isr
+    def __init__(self, min_isr: int, brokers: Sequence[int] = BROKERS, skips_known_epoch: bool = False) -> None:
+        self.min_isr, self.brokers, self.skips_known_epoch = min_isr, tuple(brokers), skips_known_epoch
         self.processes: dict[int, BrokerProcess] = {}
-        for me in BROKERS:
+        for me in self.brokers:
             host = Host(me, min_isr)
             process = self.processes[me] = BrokerProcess(host, ReplicaManagerStub(host.configuration, host.statistics))
-            for leader in BROKERS:
+            for leader in self.brokers:
                 if leader != me:
                     process.fetchers[leader] = ReplicaFetcher(me, leader, host.configuration, process.manager)
         self.number = 0
@@ -175,7 +192,7 @@ class BrokerGroup:
     def begin(self) -> None:
         """Create a new partition, which broker 1 leads with all in sync, and let every broker apply that."""
         self.number += 1
-        self.controller = Controller(BROKERS, min_isr=self.min_isr)
+        self.controller = Controller(self.brokers, min_isr=self.min_isr)
         self.images = [self._image()]
         self.fetches: dict[tuple[int, int], FetchMessage] = {}
         self.alters: list[AlterMessage] = []
@@ -225,15 +242,20 @@ class BrokerGroup:
 
     def _made(self, process: BrokerProcess) -> WalkedBroker:
         """Return a broker of this process for the walk's partition."""
-        return WalkedBroker(process.host, BROKERS, self.number)
+        return WalkedBroker(process.host, self.brokers, self.number)
+
+    def open_broker(self, me: int) -> WalkedBroker:
+        """Give a process a broker that knows no metadata yet."""
+        process = self.processes[me]
+        broker = process.broker = self._made(process)
+        process.manager.host(broker.topic_partition, broker.partition)
+        return broker
 
     def _start(self, me: int, registered: bool) -> None:
         """Start a process: it opens its log, and replays all metadata."""
-        process = self.processes[me]
-        process.broker, process.is_registered = self._made(process), registered
-        process.began_unregistered = not registered
-        process.broker.own_epoch = process.epoch = self.controller.epochs[me] if registered else NO_EPOCH
-        process.manager.host(process.broker.topic_partition, process.broker.partition)
+        process, broker = self.processes[me], self.open_broker(me)
+        process.is_registered, process.began_unregistered = registered, not registered
+        broker.own_epoch = process.epoch = self.controller.epochs[me] if registered else NO_EPOCH
         process.replayed, process.fetches_from, process.is_half_truncated = 0, None, False
         self.replay(me, self.newest)
 
@@ -283,6 +305,7 @@ class BrokerGroup:
         process.is_registered, process.epoch, self.broker(me).own_epoch = True, epoch, epoch
 
     def _register(self, me: int) -> None:
+        self.controller.offset = max(self.controller.epochs.values())  # a broker epoch counts registrations, nothing else
         self.controller.register(me, clean=False)
         self.controller.heartbeat(me)
         self._note()
@@ -311,6 +334,9 @@ class BrokerGroup:
         if image.leader == me:
             self._stop_fetching(process, broker.topic_partition)
         epoch = broker.epoch
+        known = (broker.epoch, int(broker.partition.getPartitionEpoch()))
+        if self.skips_known_epoch and known == (image.leader_epoch, image.partition_epoch):
+            return
         broker.learn(image.leader, image.isr, image.leader_epoch, image.partition_epoch)
         if image.leader != me and image.leader_epoch > epoch:
             self._fetch_from(process, broker, image)
@@ -318,7 +344,7 @@ class BrokerGroup:
     def _fetch_from(self, process: BrokerProcess, broker: WalkedBroker, image: PartitionImage) -> None:
         """Source: ReplicaManager.applyLocalFollowersDelta, initialFetchOffset."""
         self._stop_fetching(process, broker.topic_partition)
-        if image.leader not in BROKERS:
+        if image.leader not in self.brokers:
             return
         latest = broker.log.latestEpoch()
         latest = latest() if callable(latest) else latest
@@ -470,17 +496,11 @@ class BrokerGroup:
         broker.pass_lag()
         broker.shrink()
 
-    def slow(self, me: int) -> list[int]:
-        """Return the members of a leader's ISR that are not at its log end."""
-        broker = self.broker(me)
-        seen = broker.seen()
-        return [each for each, end in seen.remote if each in seen.isr and each != me and end != seen.log_end]
-
     # elections
 
     def move_leader(self, to: int) -> None:
         """Make a broker the preferred one, by a reassignment to the same replicas, and hold a preferred election."""
-        order = (to, *[each for each in BROKERS if each != to])
+        order = (to, *[each for each in self.brokers if each != to])
         if self.controller.read().replicas != order:
             self.controller.reassign(order)
         self.controller.elect()
@@ -498,7 +518,7 @@ class BrokerGroup:
             if each.response is not None and processes[follower].fetches_from == sender
         )
         knows = self._leader_knows(answered.get(newest.leader))
-        brokers = tuple(self._view_of(each, answered.get(each)) for each in BROKERS)
+        brokers = tuple(self._view_of(each, answered.get(each)) for each in self.brokers)
         stalled = next(((each.broker, each.offset - 1) for each in self.produced if each.is_stalled), None)
         forgotten = frozenset(frozenset(each.request.isr) for each in self.alters if self._is_forgotten(each))
         isr = frozenset(newest.isr)

@@ -14,7 +14,7 @@ as following nobody.  A log that diverges in several epochs is truncated in seve
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -29,7 +29,7 @@ from neverlost.model.kraft.state import ACKS, BEHIND, ELECTED
 from neverlost.model.system import State, Step, System, bind
 
 SETTING = (
-    f"replication.factor={len(BROKERS)} bounds.records={RECORDS} acks=all election.policy=any eligible.leader.replicas=false "
+    f"bounds.records={RECORDS} acks=all election.policy=any eligible.leader.replicas=false "
     "faults.leader_move=any faults.kill=any faults.lossy_crash=any faults.isr_shrink=any "
     "faults.fence=any faults.request_copy=any"
 )
@@ -162,10 +162,19 @@ class PlainLayout:
 class WalkExplainer:
     """Follows one walk with the model of a Kafka version; `fixed` are mechanisms switched on that this version has not."""
 
-    def __init__(self, kafka: Kafka, min_isr: int, fixed: Iterable[str] = (), model: Model | None = None) -> None:
+    def __init__(
+        self,
+        kafka: Kafka,
+        min_isr: int,
+        fixed: Iterable[str] = (),
+        model: Model | None = None,
+        brokers: Sequence[int] = BROKERS,
+    ) -> None:
         """`model` stands for that of the version."""
+        self.brokers = tuple(brokers)
         keys = "".join(f" mechanism.{each}=on" for each in fixed)
-        system = parse_setting(kafka, f"{SETTING} min.insync.replicas={min_isr}{keys}").system
+        keys += f" replication.factor={len(self.brokers)} min.insync.replicas={min_isr}"
+        system = parse_setting(kafka, SETTING + keys).system
         self.system = bind(model or system.model, *system.configurations, disabled=DISABLED)
         self.places = {name: base for name, (base, _) in self.system.places.items()}
         self.steps: dict[str, list[Step]] = {}
@@ -204,7 +213,7 @@ class WalkExplainer:
     def _distance(self, state: State, view: GroupSight) -> int:
         """Return in how many places a state is ahead of what is seen."""
         found = 0
-        for me, seen in zip(BROKERS, view.brokers, strict=True):
+        for me, seen in zip(self.brokers, view.brokers, strict=True):
             found += self.log(state, me) != tuple(record for record, _ in seen.log)
             found += seen.state != "down" and self._of(state, "high_watermark", me) != seen.high_watermark
         return found
@@ -259,7 +268,7 @@ class WalkExplainer:
         if leader + 1 != max(view.leader, 0):
             yield f"the controller's leader is {_named(view.leader)}, not {_named(leader + 1)}"
         for what, members in (("isr", view.isr), ("is_fenced", view.fenced)):
-            has = frozenset(each for each in BROKERS if self._of(state, what, each))
+            has = frozenset(each for each in self.brokers if self._of(state, what, each))
             is_early = what == "isr" and has in view.forgotten
             if has != members and not is_early:
                 yield f"the controller's {what} is {sorted(members)}, not {sorted(has)}"
@@ -271,7 +280,7 @@ class WalkExplainer:
         missing = [each for each in sorted(view.acked) if not self._of(state, "ghost_acked", each)]
         if missing:
             yield f"record {missing[0]} is acknowledged"
-        for me, seen in zip(BROKERS, view.brokers, strict=True):
+        for me, seen in zip(self.brokers, view.brokers, strict=True):
             for text in self._broker_differences(state, me, seen, view):
                 yield f"broker {me}: {text}"
 
@@ -299,7 +308,7 @@ class WalkExplainer:
             yield f"the high watermark is {seen.high_watermark}, not {high_watermark}"
 
     def _leader_differences(self, state: State, me: int, seen: BrokerSight) -> Iterator[str]:
-        isr = frozenset(each for each in BROKERS if self._of(state, "leader_isr", me, each))
+        isr = frozenset(each for each in self.brokers if self._of(state, "leader_isr", me, each))
         if isr != seen.isr and seen.asked is not None:
             yield f"it knows the ISR {sorted(seen.isr)}, not {sorted(isr)}"
         if seen.asks_early:
@@ -312,7 +321,7 @@ class WalkExplainer:
         """Return a field's element; brokers and records are numbered from 1."""
         at = 0
         for each in brokers:
-            at = at * len(BROKERS) + each - 1
+            at = at * len(self.brokers) + each - 1
         return state[self.places[name] + at]
 
     def log(self, state: State, me: int) -> tuple[int, ...]:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from neverlost.checker.kafka.conform.walk.broker_group import BROKERS, BrokerGroup, GroupSight
-from neverlost.checker.kafka.conform.walk.replica_fetcher import MANY, ONE
+from neverlost.checker.kafka.conform.walk.broker_group import (
+    BROKERS,
+    AlterMessage,
+    BrokerGroup,
+    GroupSight,
+    PartitionImage,
+)
+from neverlost.checker.kafka.conform.walk.replica_fetcher import MANY, ONE, FetchMessage
 
 RECORDS, EVENTS, KILLS = 6, 60, 3
 """Records that producers send, events of a walk, and stops of brokers, at most."""
@@ -174,61 +181,74 @@ class RandomWalk:
     def possible(self) -> Iterator[Drawn]:
         """Yield what can come next."""
         group = self.group
-        for me, process in group.processes.items():
-            broker = process.broker
-            is_known_fenced = me in group.newest.fenced
-            if not process.serves and not is_known_fenced:
-                yield "expire", (me,)
-            if broker is None:
-                if is_known_fenced or me not in group.newest.isr:
-                    yield "start", (me,)
-                continue
-            if not process.is_registered and is_known_fenced:
-                yield "register", (me,)
-            if self.kills < KILLS:
-                yield "kill", (me,)
-            if process.serves:
-                yield ("heartbeat" if is_known_fenced else "fence"), (me,)
-            if group.next_image(me) is not None:
-                yield "metadata", (me,)
-            if process.serves and broker.partition.isLeader():
-                yield from self._of_leader(me)
-            follows = process.fetches_from
-            if follows is not None and (me, follows) not in group.fetches:
-                yield "send", (me, self.random.choice((ONE, MANY)))
-        yield from self._messages()
-        for to in group.newest.isr:
-            if to not in (group.newest.leader, *group.newest.fenced) and group.newest.leader in BROKERS:
-                yield "move leader", (to,)
 
-    def _of_leader(self, me: int) -> Iterator[Drawn]:
-        group = self.group
-        if group.records < RECORDS:
-            yield "produce", (me,)
-            yield "produce acks=1", (me,)
-            if not any(each.is_stalled for each in group.produced):
-                yield "produce, then stall", (me,)
-        if len(group.slow(me)) == 1:
-            yield "lag", (me,)
+        stalled = [each.broker for each in group.produced if each.is_stalled]
 
-    def _messages(self) -> Iterator[Drawn]:
-        group = self.group
-        for (follower, leader), message in group.fetches.items():
-            yield "lose", (follower, leader)
-            if message.response is not None:
-                yield "deliver", (follower, leader)
-            elif group.processes[leader].serves:
-                yield "answer", (follower, leader)
-        for number, each in enumerate(group.alters):
-            if each.answer is None:
-                yield "alter", (each.leader, number)
-            else:
-                yield "alter answered", (each.leader, number)
-            if not each.is_abandoned:
-                yield "alter again", (each.leader, number)
-        for request in group.produced:
-            if request.is_stalled:
-                yield "thread goes on", (request.broker,)
+        def may(name: str) -> bool:
+            limits = {"kill": self.kills < KILLS, "produce": group.records < RECORDS, "produce, then stall": not stalled}
+            return {**limits, "time passes": False}.get(name, True)
+
+        behind = {me for me in group.brokers if group.next_image(me) is not None}
+        fetches = list(group.fetches.values())
+        for name, arguments in possible_events(group.processes, group.newest, behind, fetches, group.alters, stalled, may):
+            yield name, ((*arguments[:1], self.random.choice((ONE, MANY))) if name == "send" else arguments)
+
+
+def possible_events(
+    processes: Mapping[int, Any],
+    newest: PartitionImage,
+    behind: Collection[int],
+    fetches: Sequence[FetchMessage],
+    alters: Sequence[AlterMessage],
+    stalled: Sequence[int],
+    may: Callable[[str], bool],
+) -> Iterator[Drawn]:
+    """Yield what can come next.  `processes` are BrokerProcesses, or what was saved of them; `behind` the brokers that have
+    metadata to replay, `stalled` those where a request stands still; `may` says whether an event that nothing brings about may
+    come."""
+    pairs = {(each.follower, each.leader) for each in fetches}
+    for me, process in processes.items():
+        is_fenced = me in newest.fenced
+        if not process.serves and not is_fenced:
+            yield "expire", (me,)
+        if not process.is_up:
+            if is_fenced or me not in newest.isr:
+                yield "start", (me,)
+            continue
+        if not process.serves and is_fenced:
+            yield "register", (me,)
+        if may("kill"):
+            yield "kill", (me,)
+        if process.serves and (is_fenced or may("fence")):
+            yield ("heartbeat" if is_fenced else "fence"), (me,)
+        if me in behind:
+            yield "metadata", (me,)
+        if process.serves and process.leads is not None:
+            if may("produce"):
+                yield from ((name, (me,)) for name in PRODUCED if may(name))
+            if may("lag") and (process.slow == 1 or (process.slow == 0 and may("time passes"))):
+                yield "lag", (me,)
+        if process.fetches_from is not None and (me, process.fetches_from) not in pairs:
+            yield "send", (me, MANY)
+    for fetch in fetches:
+        pair = fetch.follower, fetch.leader
+        if may("lose"):
+            yield "lose", pair
+        if fetch.response is not None:
+            yield "deliver", pair
+        elif processes[fetch.leader].serves:
+            yield "answer", pair
+    for number, alter in enumerate(alters):
+        yield ("alter" if alter.answer is None else "alter answered"), (alter.leader, number)
+        if may("alter again") and not alter.is_abandoned:
+            yield "alter again", (alter.leader, number)
+    yield from (("thread goes on", (broker,)) for broker in stalled)
+    for to in newest.isr:
+        if to not in (newest.leader, *newest.fenced) and newest.leader in processes and may("move leader"):
+            yield "move leader", (to,)
+
+
+PRODUCED = ("produce", "produce acks=1", "produce, then stall")
 
 
 def take_event(group: BrokerGroup, name: str, arguments: Arguments) -> WalkEvent:
