@@ -124,8 +124,8 @@ def conform(
         return _compare_commits(commits.git, commits.base, cases.short, request, output)
     if (which.kafka_version is None) == (which.classpath is None):
         raise InputError("say which Kafka: either --kafka-version X.Y or --classpath DIR")
-    if exploration.free and master is not None:
-        raise InputError("--master is for comparisons: --free is one search, in this process")
+    if exploration.free and (master is not None or request.workers is not None):
+        raise InputError("--master and --workers are for comparisons: --free is one search, in this process")
     if not exploration.free and exploration != ExplorationOptions():
         raise InputError("--fix, --depth and --states go with --free")
     if walking != WalkOptions() and not (exploration.free and walking == WalkOptions(state_dir=walking.state_dir)):

@@ -76,7 +76,8 @@ def test_every_supported_version_has_checksums_of_its_own_jars() -> None:
         (["--kafka-version", "x"], "bad value 'x' for --kafka-version"),
         (["--kafka-version", "4.3", "--part", "bilder"], "unknown part 'bilder' in --part; did you mean 'builder'?"),
         (["--kafka-version", "4.3", "--baseline", "/nowhere.json"], "/nowhere.json"),
-        (["--kafka-version", "4.3", "--free", "--master", "local[2]"], "--master is for comparisons"),
+        (["--kafka-version", "4.3", "--free", "--master", "local[2]"], "--master and --workers are for comparisons"),
+        (["--kafka-version", "4.3", "--free", "--workers", "2"], "--master and --workers are for comparisons"),
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], says: str) -> None:
