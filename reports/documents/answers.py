@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neverlost.reports.wording.merged_rows import pluralize
-from neverlost.reports.wording.sentences import say_never, what_happened
+from neverlost.reports.wording.sentences import say_limits, say_never, what_happened
 from neverlost.specs.configuration.keys import shown
 
 ORDER = ("violated", "inconclusive", "holds")
@@ -94,7 +94,8 @@ def cause(cell: Cell) -> str:
     """Return the shortest violation of a cell, or why nothing is known."""
     _, broken = shortest(cell)
     if broken is not None:
-        return f"{broken['name']}: {what_happened(broken['name'], broken['faults'])}"
+        within = say_limits(broken["faults"], cell.get("config", {}))
+        return f"{broken['name']}: {what_happened(broken['name'], broken['faults'])}{within}"
     if cell["verdict"] == "inconclusive":
         return str(cell.get("reason") or "")
     return say_never(list(dict.fromkeys(name for each in cell["properties"] for name in list_unstruck(cell, each))))
@@ -120,7 +121,9 @@ def brief_settings(cell: Cell) -> str:
     outside = config.get("start.outside_isr") or 0
     parts += [f"{outside} out of the ISR now"] if outside else []
     parts += [moved] if (moved := say_reassignment(config)) else []
-    parts += [f"Kafka {cell['kafka.version']}"] if cell.get("kafka.version") else []
+    version = cell.get("kafka.version") or cell.get("settings", {}).get("kafka.version", {}).get("value")
+    parts += [f"Kafka {version}"] if version else []
+    parts += [cell["differs"].strip("() ")] if cell.get("differs") else []
     return ", ".join(parts)
 
 

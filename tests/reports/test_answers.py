@@ -31,6 +31,13 @@ PLAIN = [part for key, value in ASKED.items() for part in ("--set", f"{key}={val
 NAMED = ["--kafka-version", "3.9", "--set", "metadata.version=3.9-IV0", "--property", "acked-never-lost"]
 
 
+def test_an_older_metadata_version_has_the_known_bugs_of_its_kafka() -> None:
+    """Or these would not be looked for, and it would be said that no change helps."""
+    older = choose({"kafka.version": ("3.9", "--set"), "metadata.version": ("3.4-IV0", "--set")})
+    assert older.release is None
+    assert {"returning-leader", "late-record-forgets-request"} <= {each.name for each in remedies.defects_in(older)}
+
+
 @pytest.fixture(scope="module")
 def topics(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("described") / "topics.txt"

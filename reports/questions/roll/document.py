@@ -74,7 +74,9 @@ def verdict(document: Mapping[str, Any]) -> str:
     """Return go or no go, with how many brokers may be stopped now."""
     may = [each["may_be_stopped"] for each in document["brokers"].values()]
     unknown = [broker for broker, each in document["brokers"].items() if UNDECIDED in each["now"]]
-    word = "Go" if all(may) else "Unknown" if len(unknown) == len(may) - sum(may) else "No go"
+    then = [word for each in document["brokers"].values() for says in each["then"].values() for word in says]
+    go = "Go while no other broker fails" if any(each.startswith((LOST, UNDECIDED)) for each in then) else "Go"
+    word = go if all(may) else "Unknown" if len(unknown) == len(may) - sum(may) else "No go"
     may_stop = "are known to be safe to stop now" if word == "Unknown" else "may be stopped now"
     return f"{word}: {sum(may)} of {pluralize(len(may), 'broker')} {may_stop}."
 

@@ -197,36 +197,39 @@ def _is_of(partition: str, subject: str) -> bool:
 
 
 def _headline(document: Document, parts: Sequence[_Part], bugs: Sequence[Defect]) -> Iterable[str]:
-    order = list(RISKS)
-    worst: dict[str, str] = {}
-    for each in parts:
-        topic = topic_of(each.subject)
-        worst[topic] = min(worst.get(topic, order[-1]), each.risk, key=order.index)
-    counts = {name: [*worst.values()].count(name) for name in order}
+    counts = _count_risks(parts)
     said = [_counted(count, name) for name, count in counts.items() if count]
     is_designed = any(_variant(document, each.label) == DESIGNED for each in parts)
-    about = ", ".join(filter(None, [pluralize(len(worst), "topic"), _version_words(document), _acks_words(document)]))
-    yield f"{about}: {'; '.join(said)}" + (" (Kafka as designed)." if is_designed else " (Kafka as released, with its bugs).")
+    about = [pluralize(sum(counts.values()), "topic"), _version_words(document), _acks_words(document)]
+    how = "as designed" if is_designed else "as released, with its bugs"
+    yield f"{', '.join(filter(None, [*about, how]))}: {'; '.join(said)}."
     if any(each.shipped is not None for each in parts):
-        yield from _release_sentence(f"Kafka {_releases(document)} as released", parts, bugs)
+        yield _release_sentence(f"Kafka {_releases(document)}", parts, bugs)
     elif is_designed:
         yield "The bugs of the release are left out (defects=fixed)."
 
 
-def _release_sentence(release: str, parts: Sequence[_Part], bugs: Sequence[Defect]) -> Iterable[str]:
-    """Yield what the bugs of the release change; a table that is not decided is no change, and no safety either."""
-    every = {topic_of(each.subject) for each in parts}
+def _count_risks(parts: Sequence[_Part]) -> dict[str, int]:
+    """Return how many topics are at each risk; each counts once, by the worst of its parts."""
+    order, worst = list(RISKS), dict[str, str]()
+    for each in parts:
+        topic = topic_of(each.subject)
+        worst[topic] = min(worst.get(topic, order[-1]), each.risk, key=order.index)
+    return {name: [*worst.values()].count(name) for name in order}
+
+
+def _release_sentence(release: str, parts: Sequence[_Part], bugs: Sequence[Defect]) -> str:
+    """Return what the bugs of the release change; a table that is not decided is no change, and no safety either."""
+    if not bugs:
+        return f"{release} as released has no known bug that matters here."
+    released = [replace(each, entries=each.shipped or each.entries) for each in parts]
+    safe = _counted(_count_risks(released)["safe"], "safe")
     worse = {topic_of(each.subject) for each in parts if _is_worse(each)}
     unknown = {topic_of(each.subject) for each in parts if each.shipped is not None and _is_open(each.shipped)} - worse
-    has = f"{release} has {pluralize(len(bugs), 'bug')}"
-    undecided = f"; for {len(unknown)} that is not decided" if unknown else ""
-    if worse:
-        many = f"{len(worse)} of {pluralize(len(every), 'topic')}"
-        yield f"{has} with which {many} can lose a record earlier{undecided}: see below."
-    elif bugs:
-        yield f"{has} that could matter here; none was found to lose a record earlier{undecided}."
-    else:
-        yield f"{release} has no known bug that matters here."
+    earlier = f"{len(worse) or 'none'} can lose a record earlier" + (
+        f"; for {len(unknown)} that is not decided" if unknown else ""
+    )
+    return f"With the {pluralize(len(bugs), 'known bug')} of {release}: {safe}; {earlier}."
 
 
 def _is_worse(part: _Part) -> bool:
@@ -280,9 +283,16 @@ def _levels(document: Document, parts: Sequence[_Part]) -> Iterable[DangerLevel]
     for each in parts:
         if not each.now:
             levels.setdefault(_level(each.entries), []).append(each)
+    several: list[TopicGroup] = []
     for (fewest, is_open), members in sorted(levels.items()):
+        groups = _groups(document, members)
+        if 2 < fewest < NEVER and not is_open:
+            several += groups
+            continue
         kind = "inconclusive" if is_open or fewest == 2 else "violated" if fewest < 2 else "holds"
-        yield DangerLevel(_title(fewest, is_open, members[0]), kind, tuple(_groups(document, members)))
+        yield DangerLevel(_title(fewest, is_open), kind, tuple(groups))
+    if several:
+        yield DangerLevel("Lost only with 3 brokers or more", "holds", tuple(several))
 
 
 def _level(entries: Entries) -> tuple[int, bool]:
@@ -298,7 +308,7 @@ NEVER = 99
 """More brokers than any table has."""
 
 
-def _title(fewest: int, is_open: bool, part: _Part) -> str:
+def _title(fewest: int, is_open: bool) -> str:
     if fewest == NEVER:
         return "Not lost, whatever is out"
     brokers = pluralize(fewest, "broker") if fewest else "every broker running"
@@ -339,12 +349,15 @@ def _groups_now(document: Document, parts: Sequence[_Part]) -> Iterable[TopicGro
     """Yield a group for each way in which partitions are in danger now, the worst first."""
     every = {each["partition"]: (each, _when_lost(part.entries)) for part in parts for each in part.now}
     for state, (says, remedy, command) in NOW.items():
+        mine = [(each, lost) for each, lost in every.values() if each["is"] == state]
         found: dict[str, list[str]] = {}
-        for each, lost in every.values():
-            if each["is"] == state:
-                found.setdefault(lost, []).append(_with_brokers(each))
-        for lost, mine in found.items():
-            yield TopicGroup(tuple(mine), "", f"{says}; what is stored: {lost}", remedy, ({"line": command, "where": ""},))
+        for each, lost in mine:
+            found.setdefault(lost, []).append(each["partition"])
+        stored = (f"{lost} ({name_some(names, 1)})" if len(found) > 1 else lost for lost, names in found.items())
+        if mine:
+            who = tuple(_with_brokers(each) for each, _ in mine)
+            about = f"{says}; what is stored: {', '.join(stored)}"
+            yield TopicGroup(who, "", about, remedy, ({"line": command, "where": ""},))
 
 
 def _with_brokers(partition: Mapping[str, Any]) -> str:
@@ -383,8 +396,14 @@ def _with_bugs(parts: Sequence[_Part]) -> Iterable[str]:
             found.setdefault(spot, []).append(each.subject)
     for spot, subjects in sorted(found.items(), key=lambda one: (one[0].losing + one[0].out, one[0].losing)):
         topics = list(dict.fromkeys(map(topic_of, subjects)))
-        who = f"{pluralize(len(topics), 'topic')} can lose a record with {describe.in_words(spot)}"
+        who = f"{pluralize(len(topics), 'topic')} can lose a record with {describe.in_words(spot)}: {name_some(topics, 5)}"
         yield f"With them {who} (--topic {topics[0]} --show {spot.losing},{spot.out} shows how)."
+
+
+def name_some(names: Sequence[str], most: int) -> str:
+    """Return the first names, with the number of the others where there are more."""
+    left = len(names) - most
+    return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
 
 
 def _bug(defect: Defect) -> Bug:
@@ -401,18 +420,13 @@ def _bug(defect: Defect) -> Bug:
 
 def _notices(document: Document) -> Iterable[str]:
     """Yield what was assumed or warned of, each once; what the screen says of partitions already is left out."""
-    spoken = [
-        each
-        for notices in document["notices"].values()
-        for each in notices
-        if each["kind"] in (NoticeKind.WARNING, NoticeKind.ASSUMED)
-    ]
-    kept = [each for each in spoken if each["kind"] == NoticeKind.ASSUMED or not _is_said(document, each)]
-    yield from dict.fromkeys(f"{each['kind']}: {provenance.notice_sentence(each)}" for each in kept)
+    spoken = [each for notices in document["notices"].values() for each in notices]
+    kinds: tuple[NoticeKind, ...] = (NoticeKind.WARNING, NoticeKind.ASSUMED)
+    for kind in kinds:
+        kept = [each for each in spoken if each["kind"] == kind and not any(says in each["says"] for says in OF_NOW)]
+        said = list(dict.fromkeys(map(provenance.notice_sentence, kept)))
+        yield from [f"{kind}: {'; '.join(said)}"] if said else []
 
 
-def _is_said(document: Document, notice: Mapping[str, Any]) -> bool:
-    """Whether the screen says of partitions already what a warning says."""
-    listed = [one for each in document["now"].values() for one in each if one["is"] == describe.OFFLINE]
-    offline = {each["partition"].rpartition("-")[0] for each in listed}
-    return bool(offline & set(notice["topics"])) and "is offline now" in notice["says"]
+OF_NOW = ("is offline now", "records already stored")
+"""What is noticed of partitions that the screen lists as in danger now."""
