@@ -15,11 +15,11 @@ from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.tolerance.overview import (
     DESIGNED,
+    Answers,
     DangerLevel,
     Overview,
     TopicGroup,
     entries_of,
-    least_lost,
     overview,
 )
 from neverlost.reports.questions.tolerance.screen import show_overview
@@ -108,7 +108,7 @@ def test_a_topic_that_flushes_is_lost_with_what_loses_its_directories(described:
     assert {spot: describe.answer_in(entries, spot)[0] for spot in entries} == {
         spot: describe.cell_answer(table, spot)[0] for spot in table.entries
     }
-    assert least_lost(entries) == [FaultBudget(2, 1), FaultBudget(3, 0)]
+    assert Answers(entries).least_lost == [FaultBudget(2, 1), FaultBudget(3, 0)]
 
 
 def test_bugs_of_the_release_stand_in_one_block(described: str) -> None:
@@ -155,4 +155,4 @@ def test_what_a_bug_needs_by_itself_is_decided(name: str, least: FaultBudget) ->
     settings = {"kafka.version": "4.3", "min.insync.replicas": 2, "eligible.leader.replicas": "true", "defects": "shipped"}
     found = neverlost.tolerance(settings, waive=[each.name for each in DEFECTS if each.name != name])
     (table,) = found.tables
-    assert least_lost(table.entries)[0] == least and next(each for each in DEFECTS if each.name == name).needs
+    assert Answers(table.entries).least_lost[0] == least and next(each for each in DEFECTS if each.name == name).needs

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from neverlost.checker.engine.outcome import Verdict
@@ -91,6 +92,45 @@ class Overview:
     notices: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a table says, worked out once for all topics that share it."""
+
+    entries: Entries
+
+    @cached_property
+    def says(self) -> Mapping[FaultBudget, str]:
+        """Each cell's word."""
+        return {spot: describe.answer_in(self.entries, spot)[0] for spot in self.entries}
+
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether some cell is not decided."""
+        return UNDECIDED in self.says.values()
+
+    @cached_property
+    def least_lost(self) -> list[FaultBudget]:
+        """The minimal cells in which a record is lost, those with the fewest brokers first."""
+        return sorted(describe.minimal(self.says, {LOST}), key=lambda spot: (spot.losing + spot.out, spot.losing))
+
+    @cached_property
+    def danger(self) -> tuple[int, int]:
+        """The fewest brokers with which a record is lost or nothing is decided, and how many of them lose data."""
+        return describe.danger(self.entries)
+
+    @cached_property
+    def risk(self) -> str:
+        """What the headline counts it as, of partitions that stand as they should."""
+        for name, spot in (("lost", FaultBudget(0, 0)), ("out", FaultBudget(0, 1)), ("disk", FaultBudget(1, 0))):
+            if self.says.get(spot) == LOST:
+                return name
+        if UNDECIDED in (says for spot, says in self.says.items() if spot.is_within(ONE_AND_ONE)):
+            return "open"
+        if self.says.get(ONE_AND_ONE) == LOST:
+            return "pair"
+        return "safe" if ONE_AND_ONE in self.says else "more"
+
+
 @dataclass(frozen=True)
 class _Part:
     """A topic, or some partitions of one, under the label that is worst for it; `differs` are the settings of that label by
@@ -98,38 +138,15 @@ class _Part:
 
     subject: str
     label: str
-    entries: Entries
-    shipped: Entries | None
+    designed: Answers
+    shipped: Answers | None
     now: tuple[Mapping[str, Any], ...] = ()
     differs: str = ""
 
     @property
-    def lost(self) -> list[FaultBudget]:
-        """The minimal cells in which a record is lost, the fewest brokers first."""
-        return least_lost(self.entries)
-
-    @property
     def risk(self) -> str:
         """What the headline counts it as."""
-        found = {spot: describe.answer_in(self.entries, spot)[0] for spot in self.entries}
-        if found.get(FaultBudget(0, 0)) != LOST and self.now:
-            return "now"
-        for name, spot in (("lost", FaultBudget(0, 0)), ("out", FaultBudget(0, 1)), ("disk", FaultBudget(1, 0))):
-            if found.get(spot) == LOST:
-                return name
-        within = [says for spot, says in found.items() if spot.is_within(ONE_AND_ONE)]
-        if UNDECIDED in within:
-            return "open"
-        if found.get(ONE_AND_ONE) == LOST:
-            return "pair"
-        return "safe" if ONE_AND_ONE in found else "more"
-
-
-def least_lost(entries: Entries) -> list[FaultBudget]:
-    """Return the minimal cells in which a record is lost, those with the fewest brokers first."""
-    lost = [spot for spot in entries if describe.answer_in(entries, spot)[0] == LOST]
-    least = [spot for spot in lost if not any(other != spot and other.is_within(spot) for other in lost)]
-    return sorted(least, key=lambda spot: (spot.losing + spot.out, spot.losing))
+        return "now" if self.now and self.designed.risk != "lost" else self.designed.risk
 
 
 def entries_of(
@@ -169,14 +186,13 @@ def _parts(document: Document) -> list[_Part]:
     """Return each topic or part of one; where several configurations are answered for it, with the worst of them."""
     found: dict[str, list[_Part]] = {}
     for label, rows in document["tolerance"].items():
-        designed, shipped = (entries_of(rows, each) for each in (DESIGNED, SHIPPED))
+        designed, shipped = (Answers(entries_of(rows, each)) for each in (DESIGNED, SHIPPED))
+        answers = (designed, shipped if shipped.entries else None) if designed.entries else (shipped, None)
         for subject in document["topics"][label]:
             mine = tuple(
                 each for each in document["now"][label] if each["is"] != describe.BEHIND and _is_of(each["partition"], subject)
             )
-            found.setdefault(subject, []).append(
-                _Part(subject, label, designed or shipped, shipped if designed and shipped else None, mine)
-            )
+            found.setdefault(subject, []).append(_Part(subject, label, *answers, mine))
     return [_worst(document, several) for several in found.values()]
 
 
@@ -184,9 +200,9 @@ def _worst(document: Document, several: Sequence[_Part]) -> _Part:
     """Return the worst answer for a topic; of equal ones that with something to do."""
     found = min(
         several,
-        key=lambda each: (list(RISKS).index(each.risk), describe.danger(each.entries), each.label not in document["advice"]),
+        key=lambda each: (list(RISKS).index(each.risk), each.designed.danger, each.label not in document["advice"]),
     )
-    answers = {(each.risk, *least_lost(each.entries)) for each in several}
+    answers = {(each.risk, *each.designed.least_lost) for each in several}
     differs = found.label.removeprefix(", ".join(document["topics"][found.label])).strip()
     return replace(found, differs=differs if len(answers) > 1 else "")
 
@@ -222,10 +238,10 @@ def _release_sentence(release: str, parts: Sequence[_Part], bugs: Sequence[Defec
     """Return what the bugs of the release change; a table that is not decided is no change, and no safety either."""
     if not bugs:
         return f"{release} as released has no known bug that matters here."
-    released = [replace(each, entries=each.shipped or each.entries) for each in parts]
+    released = [replace(each, designed=each.shipped or each.designed) for each in parts]
     safe = _counted(_count_risks(released)["safe"], "safe")
     worse = {topic_of(each.subject) for each in parts if _is_worse(each)}
-    unknown = {topic_of(each.subject) for each in parts if each.shipped is not None and _is_open(each.shipped)} - worse
+    unknown = {topic_of(each.subject) for each in parts if each.shipped is not None and each.shipped.is_open} - worse
     earlier = f"{len(worse) or 'none'} can lose a record earlier" + (
         f"; for {len(unknown)} that is not decided" if unknown else ""
     )
@@ -234,13 +250,8 @@ def _release_sentence(release: str, parts: Sequence[_Part], bugs: Sequence[Defec
 
 def _is_worse(part: _Part) -> bool:
     """Whether the release loses a record where the design is known not to."""
-    shipped = part.shipped or {}
-    lost = [spot for spot in shipped if describe.answer_in(shipped, spot)[0] == LOST]
-    return any(describe.answer_in(part.entries, spot)[0] in SAFE for spot in lost)
-
-
-def _is_open(entries: Entries) -> bool:
-    return any(describe.answer_in(entries, spot)[0] == UNDECIDED for spot in entries)
+    shipped = part.shipped.says if part.shipped is not None else {}
+    return any(word == LOST and part.designed.says[spot] in SAFE for spot, word in shipped.items())
 
 
 def _variant(document: Document, label: str) -> str:
@@ -282,7 +293,7 @@ def _levels(document: Document, parts: Sequence[_Part]) -> Iterable[DangerLevel]
     levels: dict[tuple[int, bool], list[_Part]] = {}
     for each in parts:
         if not each.now:
-            levels.setdefault(_level(each.entries), []).append(each)
+            levels.setdefault(_level(each.designed), []).append(each)
     several: list[TopicGroup] = []
     for (fewest, is_open), members in sorted(levels.items()):
         groups = _groups(document, members)
@@ -295,12 +306,10 @@ def _levels(document: Document, parts: Sequence[_Part]) -> Iterable[DangerLevel]
         yield DangerLevel("Lost only with 3 brokers or more", "holds", tuple(several))
 
 
-def _level(entries: Entries) -> tuple[int, bool]:
+def _level(found: Answers) -> tuple[int, bool]:
     """Return the fewest brokers with which a record is lost or, if that is less, nothing is decided, and whether it is."""
-    lost = least_lost(entries)
-    fewest = lost[0].losing + lost[0].out if lost else NEVER
-    open_ones = [spot.losing + spot.out for spot in entries if describe.answer_in(entries, spot)[0] == UNDECIDED]
-    least = min(open_ones, default=NEVER)
+    fewest = min((spot.losing + spot.out for spot in found.least_lost), default=NEVER)
+    least = min((spot.losing + spot.out for spot, word in found.says.items() if word == UNDECIDED), default=NEVER)
     return min(fewest, least), least < fewest
 
 
@@ -321,7 +330,7 @@ def _groups(document: Document, parts: Sequence[_Part]) -> Iterable[TopicGroup]:
     for each in parts:
         settings = _settings(document, each)
         advice = document["advice"].get(each.label, {}).get("says", "")
-        found.setdefault((settings, _when_lost(each.entries), advice), []).append(each)
+        found.setdefault((settings, _when_lost(each.designed), advice), []).append(each)
     for (settings, says, advice), members in sorted(found.items(), key=lambda one: (not one[0][2], -len(one[1]))):
         labels = dict.fromkeys(each.label for each in members)
         commands = [command for label in labels for command in document["advice"].get(label, {}).get("commands", ())]
@@ -337,17 +346,16 @@ def _settings(document: Document, part: _Part) -> str:
     return f"{said} {part.differs}".strip()
 
 
-def _when_lost(entries: Entries) -> str:
+def _when_lost(found: Answers) -> str:
     """Return with which brokers a record is lost, in words."""
-    lost = least_lost(entries)
-    if lost:
-        return f"lost with {describe.in_words(lost[0])}"
-    return "not decided" if _is_open(entries) else "no record is lost"
+    if found.least_lost:
+        return f"lost with {describe.in_words(found.least_lost[0])}"
+    return "not decided" if found.is_open else "no record is lost"
 
 
 def _groups_now(document: Document, parts: Sequence[_Part]) -> Iterable[TopicGroup]:
     """Yield a group for each way in which partitions are in danger now, the worst first."""
-    every = {each["partition"]: (each, _when_lost(part.entries)) for part in parts for each in part.now}
+    every = {each["partition"]: (each, _when_lost(part.designed)) for part in parts for each in part.now}
     for state, (says, remedy, command) in NOW.items():
         mine = [(each, lost) for each, lost in every.values() if each["is"] == state]
         found: dict[str, list[str]] = {}
@@ -392,7 +400,7 @@ def _with_bugs(parts: Sequence[_Part]) -> Iterable[str]:
     """Yield a line for each smallest set of brokers with which the release loses a record."""
     found: dict[FaultBudget, list[str]] = {}
     for each in parts:
-        for spot in least_lost(each.shipped or {})[:1] if _is_worse(each) else ():
+        for spot in each.shipped.least_lost[:1] if each.shipped is not None and _is_worse(each) else ():
             found.setdefault(spot, []).append(each.subject)
     for spot, subjects in sorted(found.items(), key=lambda one: (one[0].losing + one[0].out, one[0].losing)):
         topics = list(dict.fromkeys(map(topic_of, subjects)))
