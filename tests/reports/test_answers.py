@@ -10,6 +10,8 @@ import pytest
 import neverlost
 from neverlost.checker.questions.atlas import lookup
 from neverlost.reports.documents.answers import group_by_answer
+from neverlost.reports.questions.check import api
+from neverlost.reports.questions.verify.verify import verify_bundle
 from neverlost.reports.results.results import States
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.inputs import remedies
@@ -49,6 +51,17 @@ def topics(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def result(topics: Path) -> dict[str, Any]:
     found = neverlost.check(ASKED | LEVEL, describe=topics, kafka_version="3.9", properties=["acked-never-lost"], workers=1)
     return dict(found.document)
+
+
+def test_a_change_with_too_many_states_is_undecided_wherever_it_is_searched(
+    topics: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not after some seconds, which are others where the bundle is verified."""
+    monkeypatch.setattr(api, "MOST_STATES", 20)
+    given = ASKED | LEVEL
+    found = neverlost.check(given, describe=topics, kafka_version="3.9", properties=["acked-never-lost"], out=tmp_path / "out")
+    assert any(each["remedy"]["undecided"] for each in found.document["cells"] if "remedy" in each)
+    assert verify_bundle(str(tmp_path / "out")).is_complete
 
 
 def test_topics_with_the_same_answer_are_a_group_and_the_worst_comes_first(result: dict[str, Any], topics: Path) -> None:

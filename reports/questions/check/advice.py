@@ -33,8 +33,8 @@ from neverlost.specs.property import Property
 MOST_TRIED = 24
 """How many changes are decided for one configuration."""
 
-SECONDS_EACH = 30.0
-"""How long one change may take; one that takes longer is not advised."""
+MOST_STATES = 3_000_000
+"""States (or orbits) that one change may have; one with more is not advised, and `verify` finds the same."""
 
 Key = tuple[str, tuple[tuple[str, Any], ...]]
 FindTable = Callable[[Chosen], Tolerance | None]

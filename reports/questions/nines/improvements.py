@@ -12,12 +12,14 @@ from neverlost.checker.questions.nines import bounds
 from neverlost.checker.questions.nines.bounds import Bound, NoBound
 from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines
 from neverlost.checker.questions.nines.rates import Episode, Range, Rates
-from neverlost.reports.questions.check.advice import SECONDS_EACH
 from neverlost.reports.questions.nines import document
 from neverlost.reports.questions.nines.bounds import MOST_REPLICAS, NinesBounds
 from neverlost.specs.configuration.choose import Chosen, change_settings
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs import remedies
+
+SECONDS_EACH = 30.0
+"""How long one search of a changed setting may take."""
 
 
 def changes(judged: ConfigurationNines, known: NinesBounds) -> list[dict[str, Any]]:
