@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import neverlost
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Outcome, Verdict
 from neverlost.checker.questions.atlas import lookup
+from neverlost.checker.questions.sweep.sweep import again
+from neverlost.checker.questions.tolerance.tolerance import CellVerdict
 from neverlost.reports.documents.answers import group_by_answer
-from neverlost.reports.questions.check import api
+from neverlost.reports.questions.check import advice, api
+from neverlost.reports.questions.check.advice import Advisor, Remedy
 from neverlost.reports.questions.verify.verify import verify_bundle
 from neverlost.reports.results.results import States
-from neverlost.specs.configuration.choose import choose
+from neverlost.specs.configuration.choose import Chosen, choose
 from neverlost.specs.inputs import remedies
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 from tests.support.program import DATA
 from tests.support.program import neverlost as run
 
@@ -97,6 +105,32 @@ def test_a_change_never_makes_a_setting_less_safe_and_the_smallest_is_tried_firs
     assert costs == sorted(costs) and found[0] == {"acks": "all"}
     assert {key for each in found for key in each} == {"acks", "min.insync.replicas", "flush.messages"}
     assert not any(each.get("min.insync.replicas") == "1" for each in found)
+
+
+def test_a_counterexample_at_hand_is_run_again_before_a_change_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change that it breaks as well is not searched, and the advice is the same."""
+    unclean = {"replication.factor": 2, "min.insync.replicas": 1, "unclean.leader.election.enable": "true"}
+    chosen = choose({key: (value, "--set") for key, value in {"kafka.version": "3.9", **unclean, **ASKED}.items()})
+    asked = [properties()["acked-never-lost"]]
+    found = explore(chosen.system, asked)
+    (broken,) = [each for each in found.findings if each.trace is not None]
+
+    def advise() -> tuple[Remedy, list[Chosen]]:
+        searched: list[Chosen] = []
+
+        def decide(one: Chosen, names: Sequence[Property]) -> Outcome:
+            searched.append(one)
+            return explore(one.system, names)
+
+        holds = [CellVerdict(asked[0], Verdict.HOLDS, None, "search")]
+        return Advisor(decide, lambda *_: holds, lambda _: None).remedy(chosen, asked, found), searched
+
+    remedy, searched = advise()
+    assert broken.trace is not None and remedy.changes
+    assert not [one for one in searched if again(chosen.system, broken.trace, one.system, broken.property) is not None]
+    monkeypatch.setattr(advice, "again", lambda *_: None)
+    without, every = advise()
+    assert (without.changes, without.tried) == (remedy.changes, remedy.tried) and len(searched) < len(every)
 
 
 def test_no_advice_leaves_a_loss_beside_the_asked_faults(result: dict[str, Any]) -> None:
