@@ -150,8 +150,8 @@ def render(
     known: Mapping[str, Counterexample] | None = None,
     tables: Mapping[str, TableReport] | None = None,
 ) -> list[Path]:
-    """Write everything that follows from a result and its traces: reports, pictures, and the gate files; nothing for an
-    observation.  Returns the reports.  Traces are read from the folder unless they are in `known`; `tables` says by schema how
+    """Write everything that follows from a result and its traces: reports, pictures, and the gate files.  Returns the
+    reports.  Traces are read from the folder unless they are in `known`; `tables` says by schema how
     a document becomes tables."""
     from neverlost.reports.output.gate import write_gate
     from neverlost.reports.page.render import write_reports

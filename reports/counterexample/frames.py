@@ -34,7 +34,8 @@ class Timelines:
             return None
         diagram = space_time.render(shown, found.labels) if self._drawn < MOST_DRAWN else ""
         self._drawn += len(diagram)
-        return self._once(self.timelines, {"title": shown.verdict_line, "frames": self._frames(shown), "diagram": diagram})
+        said = {"title": shown.verdict_line, "moments": shown.moments, "still_held": shown.still_held}
+        return self._once(self.timelines, {**said, "frames": self._frames(shown), "diagram": diagram})
 
     def compare(self, found: Counterexample, safe: System) -> int | None:
         """Store a comparison with a safe configuration, as far as the steps go there; return its number."""

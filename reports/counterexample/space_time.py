@@ -35,7 +35,9 @@ KINDS = (
 OTHERS = (("life down", "down"), ("life old", "has stale metadata"))
 """What the legend says of lanes."""
 
-LEGEND = MARGIN + sum(52 + 7 * len(says) for _, says in (*KINDS, *OTHERS))
+LOG = "[m1 m2] the log of a broker"
+
+LEGEND = MARGIN + sum(52 + 7 * len(says) for _, says in (*KINDS, *OTHERS)) + 7 * len(LOG)
 """How wide the legend is; with fewer than three brokers it is wider than the lanes."""
 
 LIGHT = (
@@ -62,6 +64,7 @@ svg.spacetime { max-width: 100%; height: auto; }
 .spacetime .dot { fill: var(--st-text); } .spacetime .dot.fault { fill: var(--st-bad); }
 .spacetime .good { fill: var(--st-good); font-weight: 700; } .spacetime .moment { stroke: none; }
 .spacetime .row { stroke: var(--st-line); opacity: .25; }
+.spacetime .step { fill: none; } .spacetime .step.now { fill: var(--st-fetch); opacity: .13; }
 """
     + "".join(
         f".spacetime .{kind} {{ stroke: var(--st-{kind}); fill: none; stroke-width: 2; }} "
@@ -100,7 +103,7 @@ def _draw(shown: Timeline, labels: Sequence[str]) -> Element:
     tops = [HEAD]
     for frame, lines in zip(shown.frames, rows, strict=True):
         tops.append(tops[-1] + max(ROW, 14 + LINE * (len(lines) + (frame.number in shown.moments))))
-    width, height = max(SAYS + LANE * lanes + NOTE, LEGEND), tops[-1] + 56
+    width, height = max(SAYS + LANE * lanes + NOTE, LEGEND), tops[-1] + 56 + LINE * len(shown.still_held)
     root = Element("svg", {"class": "spacetime", "role": "img", "viewBox": f"0 0 {width} {height}", "width": str(width)})
     root.set("aria-label", f"space-time diagram: {shown.verdict_line}")
     _tips(root)
@@ -111,7 +114,9 @@ def _draw(shown: Timeline, labels: Sequence[str]) -> Element:
         label = labels[number - 1] if number and labels else ""
         _row(root, shown, frame, label, (tops[number], tops[number + 1]), rows[number])
     _text(root, SAYS, tops[-1] + 18, shown.verdict_line, "bad", "start")
-    _legend(root, tops[-1] + 42)
+    for number, line in enumerate(shown.still_held, start=1):
+        _text(root, SAYS, tops[-1] + 18 + LINE * number, line, "", "start")
+    _legend(root, height - 14)
     return root
 
 
@@ -125,12 +130,10 @@ def _x(lane: int) -> int:
 
 def _row(root: Element, shown: Timeline, frame: Frame, label: str, where: tuple[int, int], says: list[str]) -> None:
     top, bottom = where
-    middle = top + 18
-    SubElement(
-        root,
-        "line",
-        {"class": "row", "x1": "0", "x2": str(SAYS + LANE * (len(shown.names) + 1)), "y1": str(top), "y2": str(top)},
-    )
+    middle, width = top + 18, str(SAYS + LANE * (len(shown.names) + 1))
+    area = {"x": "0", "y": str(top), "width": width, "height": str(bottom - top)}
+    SubElement(root, "rect", {"class": "step", "data-row": str(frame.number), **area})
+    SubElement(root, "line", {"class": "row", "x1": "0", "x2": width, "y1": str(top), "y2": str(top)})
     moment = shown.moments.get(frame.number)
     if moment is not None:
         kind = "good" if moment == ACKNOWLEDGED else "bad"
@@ -183,7 +186,7 @@ def _note(root: Element, lane: int, y: int, parts: Sequence[str], lost: Sequence
     """Draw beside a lane what its broker holds now; what it has lost is red."""
     text = " ".join(filter(None, parts))
     gone = " ".join(f"m{each}" for each in lost) + " lost" if lost else ""
-    width = LETTER * (len(text) + len(gone) + bool(gone)) + 14
+    width = LETTER * (len(text) + len(gone) + bool(gone)) + 20
     x = _x(lane) + 8
     box = {
         "class": "box gone" if gone else "box",
@@ -232,6 +235,7 @@ def _legend(root: Element, y: int) -> None:
         SubElement(root, "line", {"class": kind, "x1": str(x), "x2": str(x + 26), "y1": str(y - 4), "y2": str(y - 4)})
         _text(root, x + 32, y, says, "dim", "start")
         x += 52 + 7 * len(says)
+    _text(root, x, y, LOG, "dim", "start")
 
 
 def _line(root: Element, x: int, top: int, bottom: int, kind: str) -> None:

@@ -81,6 +81,19 @@ class Timeline:
             found[self.last.number] = LEADS
         return found
 
+    @property
+    def still_held(self) -> list[str]:
+        """Which brokers have a lost record still, and what becomes of it."""
+        lanes = self.last.scene.lanes
+        leaders = [lane.broker for lane in lanes if lane.is_leader and not self.lost <= lane.records]
+        held = [(lane, sorted(self.lost & lane.records)) for lane in lanes if leaders and not lane.is_leader]
+        return [
+            f"broker {self.name(lane)} still has {records_named(kept)}; it truncates that when it follows leader "
+            f"{listed(leaders, self.names)}"
+            for lane, kept in held
+            if kept
+        ]
+
     def _members_that_lack(self) -> list[int]:
         """ISR members that lack a lost record while every leader still has all of them, so it is not gone yet."""
         lanes = self.last.scene.lanes

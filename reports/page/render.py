@@ -73,6 +73,7 @@ def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCountere
         for each in cells
     ]
     lines = _ledger(folder, cells, shown)
+    first = next((each["timeline"] for each in shown[0]["properties"] if each.get("timeline") is not None), None)
     return {
         **_heading(document, cells),
         **_answer(document, cells),
@@ -86,7 +87,15 @@ def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCountere
         "frames": drawn.frames,
         "timelines": drawn.timelines,
         "comparisons": drawn.comparisons,
+        "cause": [] if first is None or len(shown) > 1 else _cause(drawn, first),
     }
+
+
+def _cause(drawn: Timelines, number: int) -> list[str]:
+    """Return the steps of a counterexample that decide, each with what it decides."""
+    found = drawn.timelines[number]
+    said = {step: drawn.frames[found["frames"][step]]["says"] for step in found["moments"]}
+    return [f"{moment.capitalize()} in step {step}: {said[step]}" for step, moment in found["moments"].items()]
 
 
 def _heading(document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

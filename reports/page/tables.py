@@ -71,7 +71,7 @@ def write_tables(document: Mapping[str, Any], place: Path, report: TableReport) 
 
     sections = list(report.sections(document))
     noticed = [each for each in sections if each.notices] or sections[:1]
-    general = [each for each in noticed[0].notices if all(each in one.notices for one in noticed)]
+    general = [each for one in noticed[:1] for each in one.notices if all(each in other.notices for other in noticed)]
     headline, *more = report.answer(document)
     about = f"neverlost {document['version']}, question {document['question'].removeprefix('sha256:')[:16]}"
     data = {
@@ -81,7 +81,7 @@ def write_tables(document: Mapping[str, Any], place: Path, report: TableReport) 
         "chart_style": STYLE if any(one.picture for one in sections) else "",
         "says": report.says,
         "about": about,
-        "notices": list({each["says"]: each for each in (*general, *_assumed(document))}.values()),
+        "notices": list({each["says"]: each for each in (*general, *_assumed(document, general))}.values()),
         "sections": [replace(one, notices=[each for each in one.notices if each not in general]) for one in sections],
         "derived": f"{DERIVED} To cite a sentence, add: [{about}].",
     }
@@ -93,8 +93,11 @@ def write_tables(document: Mapping[str, Any], place: Path, report: TableReport) 
     return [text, page]
 
 
-def _assumed(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what the answer assumes, in the form of notices."""
+def _assumed(document: Mapping[str, Any], noticed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return what the answer assumes and no notice names, in the form of notices."""
+    assumed = [f"{key}={value}" for key, value in document.get("assumed", {}).items()]
     return [
-        {"kind": NoticeKind.ASSUMED, "matters": True, "says": f"{key}={value}"} for key, value in document["assumed"].items()
+        {"kind": NoticeKind.ASSUMED, "matters": True, "says": each}
+        for each in assumed
+        if not any(each in one["says"] for one in noticed)
     ]

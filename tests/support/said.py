@@ -234,12 +234,10 @@ class Reader:
                 )
             return True
         if found := re.fullmatch(r"VACUOUS with (.+): this says nothing about (.+): allowed, but never happened\.", line):
-            for each in found[1].split("; with "):
-                fired = search(self.cell(read_cell(each)), self.drawn.names[0]).fired
+            spots = self.cells if found[1] == "any fault" else [read_cell(each) for each in found[1].split("; with ")]
+            for spot in spots:
+                fired = search(self.cell(spot), self.drawn.names[0]).fired
                 self.require(not any(happened(kind, fired) for kind in read_kinds(found[2])), line)
-            return True
-        if found := re.fullmatch(r"VACUOUS with any fault: it compares two (\w+)s, and there is one\.", line):
-            self.require(any(is_single(found[1], self.about, name) for name in self.drawn.names), line)
             return True
         if found := re.fullmatch(r"(?:All replicas lose power together \(.+\)): (.+)\.", line):
             says = {
@@ -323,7 +321,7 @@ class Reader:
             is_cut = any(not holds(settings, name) for name in others)
             self.require(found[2] == properties()[found[1]].says and is_cut, line)
             return True
-        if found := re.fullmatch(r"VACUOUS: (\S+): it compares two (\w+)s, and there is one", line):
+        if found := re.fullmatch(r"VACUOUS: (\S+): it compares two (\w+)s, and there is one\.?", line):
             self.require(found[1] in self.drawn.names and is_single(found[2], self.about, found[1]), line)
             return True
         if found := re.fullmatch(r"VACUOUS: this says nothing about (.+): allowed, but never happened", line):

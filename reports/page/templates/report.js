@@ -213,6 +213,7 @@ function stepper(timeline, comparison, sibling) {
       make("div", {class: comparison ? "behaviours" : ""}, broken, comparison ? safeSide(comparison, sibling) : null));
     const items = box.parentElement ? box.parentElement.querySelectorAll("ol.all li") : [];
     items.forEach((item, number) => number + 1 === step ? item.setAttribute("aria-current", "step") : item.removeAttribute("aria-current"));
+    for (const row of document.querySelectorAll("#cell [data-row]")) row.classList.toggle("now", Number(row.dataset.row) === step && step > 0);
   };
   const go = to => {
     step = Math.max(0, Math.min(last, to));
@@ -235,9 +236,11 @@ function allSteps(timeline, comparison) {
     if (comparison.differs && comparison.differs.step === number) return make("small", {}, "different in the safe setting: " + comparison.differs.says.join("; "));
     return null;
   };
-  return make("details", {open: true}, make("summary", {}, "All steps"), make("ol", {class: "all"},
+  const moment = number => timeline.moments[number] ? make("b", {class: "moment"}, ` ${timeline.moments[number]}`) : null;
+  return make("details", {open: isNarrow || !timeline.diagram || Boolean(comparison)}, make("summary", {}, "All steps"), make("ol", {class: "all"},
     ...timeline.frames.slice(1).map((frame, number) => make("li", {class: data.frames[frame].fault ? "fault" : false},
-      (data.frames[frame].fault ? "⚡ " : "") + data.frames[frame].says, said(number + 1)))));
+      (data.frames[frame].fault ? "⚡ " : "") + data.frames[frame].says, moment(number + 1), said(number + 1)))),
+    ...timeline.still_held.map(each => make("p", {}, each[0].toUpperCase() + each.slice(1) + ".")));
 }
 
 function siblingLine(entry) {
@@ -253,7 +256,7 @@ function cite(cell, entry) {
   const escaped = value => value.replace(/[{}]/g, "").replace(/([_&%#$])/g, "\\$1");
   const forms = {plain, Markdown: "> " + plain.replace(cell.id, "`" + cell.id + "`"),
     BibTeX: `@misc{${key},\n  title = {${escaped(entry.name)}: ${entry.verdict}},\n  howpublished = {neverlost ${data.version}},\n  note = {${escaped(plain)}}\n}`};
-  const area = make("textarea", {readonly: true, rows: 5, "aria-label": "citation"});
+  const area = make("textarea", {class: "sentence", readonly: true, rows: 5, "aria-label": "citation"});
   area.value = plain;
   return make("div", {id: "cite"}, make("h3", {}, "Cite this"), make("div", {class: "step"}, ...Object.entries(forms).map(([name, value]) =>
     make("button", {type: "button", class: "act", onclick: () => { area.value = value; area.select(); }}, name))), area);
@@ -292,7 +295,6 @@ function show(number, focus) {
     const timeline = data.timelines[entry.timeline], comparison = entry.comparison === undefined || entry.comparison === null ? null : data.comparisons[entry.comparison];
     parts.push(siblingLine(entry), diagram(timeline), make("div", {}, stepper(timeline, comparison, entry.sibling), allSteps(timeline, comparison)));
   }
-  parts.push(make("p", {class: "sentence"}, entry.says));
   parts.push(cite(cell, entry));
   box.replaceChildren(...parts.filter(Boolean));
   if (focus) {
@@ -357,7 +359,7 @@ function card(group, searched) {
 
 function diagram(timeline) {
   if (!timeline.diagram) return null;
-  const box = make("div", {class: "spacetime-box", tabindex: "0", role: "region", "aria-label": "space-time diagram; scrolls sideways on a narrow screen"});
+  const box = make("div", {class: "spacetime-box", tabindex: "0", role: "region", "aria-label": "space-time diagram"});
   box.innerHTML = timeline.diagram;
   return box;
 }

@@ -16,8 +16,8 @@ PLOT, PAGE = "nines.svg", "report.md"
 """The ranges as a picture, and the page that shows it."""
 
 COLOURS = ("one", "two", "three")
-LABEL, WIDTH, RIGHT, TOP, ROW, LINE = 330, 900, 24, 34, 12, 14
-"""Pixels: the settings' column, the picture, its margins, and a row's height for each set of rates and beside them."""
+LABEL, WIDTH, RIGHT, TOP, ROW, LINE = 4, 900, 24, 34, 12, 32
+"""Pixels: the margins and width of the picture, a row's height for each set of rates, and the room for a label."""
 
 
 def plot(document: Mapping[str, Any]) -> Element:
@@ -46,8 +46,8 @@ def plot(document: Mapping[str, Any]) -> Element:
     for number, name in enumerate(rates):
         text(root, LABEL + 8 + number * 180, 20, name, COLOURS[number % len(COLOURS)])
     for number, each in enumerate(found):
-        y = TOP + number * (len(rates) * ROW + LINE) + LINE
-        text(root, LABEL - 10, y + len(rates) * ROW / 2 - 1, each["label"], "", "end")
+        y = TOP + number * (len(rates) * ROW + LINE) + LINE - 2
+        text(root, LABEL + 8, y - 8, each["label"], "", "start")
         if each["nines"] is None:
             text(root, LABEL + 8, y + 4, describe.cell(each, rates[0]), "faint")
         for place, name in enumerate(rates if each["nines"] else ()):

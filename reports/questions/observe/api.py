@@ -18,6 +18,7 @@ from neverlost.checker.kafka.observe.mechanisms_shown import match_without_mecha
 from neverlost.checker.kafka.observe.starting_model import make_setting
 from neverlost.reports.bundle import question, seal
 from neverlost.reports.questions.observe import document as describe
+from neverlost.reports.questions.observe.page import REPORT
 from neverlost.reports.request.keywords import Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
@@ -27,6 +28,7 @@ from neverlost.specs.errors import InputError
 Path = str | PathLike[str]
 Progress = Callable[..., None]
 HISTORY = "history.jsonl"
+TABLES = {REPORT.schema: REPORT}
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,7 +94,7 @@ def observe(
     document = describe.document(found, moments, without)
     if out is not None:
         document |= asked.answered
-        seal.write_bundle(out, asked, document, [], {}, {HISTORY: format_history(seen).encode()})
+        seal.write_bundle(out, asked, document, [], {}, {HISTORY: format_history(seen).encode()}, TABLES)
     return Observation.of(document, judgement=found, moments=moments)
 
 

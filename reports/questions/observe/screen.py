@@ -13,6 +13,7 @@ from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, desc
 from neverlost.checker.kafka.observe.losses import Exposure, Interval
 from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN
 from neverlost.reports.output.output import verdict_line
+from neverlost.reports.questions.observe.document import MEANING
 from neverlost.reports.terminal import results as terminal
 from neverlost.specs.inputs.syntax.topics_and_settings import ranges
 
@@ -26,9 +27,6 @@ SHOWN = (
     "eligible.leader.replicas",
     "election.policy",
 )
-MEANING = "for every offset, the model has a behaviour that shows what was seen of it, of the controller and of the brokers"
-"""What an acceptance means."""
-
 LEGEND = """eligible copies: how many members of ISR and ELR have the record on disk; a range is what the history leaves open
 one further fault that loses: after it, and no other, a leader without the record may follow"""
 

@@ -22,6 +22,7 @@ from neverlost.reports.wording.sentences import (
     ACKED,
     COMMITTED,
     RECORDS,
+    SECOND,
     WRITES,
     Sentence,
     fault_words,
@@ -251,15 +252,21 @@ def _left_unstruck(found: Tolerance, spots: Sequence[FaultBudget]) -> set[str]:
 
 
 def _say_unstruck(found: Tolerance) -> list[str]:
-    """Return in which cells an allowed fault never struck."""
+    """Return in which cells an allowed fault never struck, and which properties compare two of what there is one of."""
     cells: dict[tuple[str, ...], list[FaultBudget]] = {}
+    single: dict[str, list[str]] = {}
     for spot, row in sorted(found.entries.items()):
-        if never := tuple(dict.fromkeys(name for each in row for name in each.unstruck)):
+        names = [name for each in row for name in each.unstruck if not name.startswith(SECOND)]
+        if never := tuple(dict.fromkeys(names)):
             cells.setdefault(never, []).append(spot)
+        for each in row:
+            if second := [name for name in each.unstruck if name.startswith(SECOND)]:
+                single[each.property.name] = second
     where = [
         "; with ".join(map(in_words, spots)) if len(spots) < len(found.entries) else "any fault" for spots in cells.values()
     ]
-    return [f"VACUOUS with {spots}: {say_never(never)}." for spots, never in zip(where, cells, strict=True)]
+    lines = [f"VACUOUS with {spots}: {say_never(never)}." for spots, never in zip(where, cells, strict=True)]
+    return lines + [f"VACUOUS: {name}: {say_never(never)}." for name, never in single.items()]
 
 
 def minimal(says: Mapping[FaultBudget, Any], wanted: Collection[Any]) -> list[FaultBudget]:

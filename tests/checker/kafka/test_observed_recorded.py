@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import neverlost
 from neverlost.checker.kafka.history.history import History, read_history
 from neverlost.checker.kafka.observe import starting_model as setting
 from neverlost.checker.kafka.observe.history_verdict import describe_observation, match_history
@@ -18,11 +19,14 @@ from neverlost.model.observed.protocol import OBSERVED
 from neverlost.model.system import bind
 from neverlost.specs.inputs.syntax.topics_and_settings import ranges
 from tests.support.histories import FALSIFIED
+from tests.support.program import DATA
+
+HISTORY = DATA / "observed" / "run-4.3.jsonl"
 
 
 @pytest.fixture(scope="module")
 def recorded() -> History:
-    return read_history(Path(__file__).resolve().parents[2] / "data" / "observed" / "run-4.3.jsonl")
+    return read_history(HISTORY)
 
 
 def test_it_is_explained_and_says_what_was_lost(recorded: History) -> None:
@@ -34,6 +38,16 @@ def test_it_is_explained_and_says_what_was_lost(recorded: History) -> None:
     assert lost == {"0-4,6-9": False, "10-23": True}
     down = next(each for each in moments if each.event.startswith("partition epoch 4"))
     assert down.exposures[0].lost_by == ("disk loss of 2",), "the only disk is one of a broker that is down"
+
+
+def test_its_page_says_when_what_could_have_been_lost(tmp_path: Path) -> None:
+    neverlost.observe(HISTORY, out=tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert "<h1>The model explains what was seen of observed-0.</h1>" in page
+    assert "One further fault could have lost acknowledged records in 18 of 24 intervals." in page
+    assert "unclean.leader.election.enable=false" in page
+    row = page.partition("broker 2 crashes, its log cut at 10")[2]
+    assert row.index("lossy crash of 2, disk loss of 2") < row.index("none needed: may be lost")
 
 
 @pytest.mark.parametrize("falsify", FALSIFIED, ids=lambda each: each.__name__)
