@@ -14,7 +14,7 @@ from neverlost.checker.questions.tolerance.tolerance import CellVerdict
 from neverlost.reports.documents.answers import brief_settings
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.wording import provenance
-from neverlost.reports.wording.merged_rows import pluralize
+from neverlost.reports.wording.merged_rows import name_some, pluralize
 from neverlost.reports.wording.table_words import LOST, SAFE, UNDECIDED
 from neverlost.specs.defects import DEFECTS, NOT_REPORTED, Defect
 from neverlost.specs.inputs.remedies import topic_of
@@ -406,12 +406,6 @@ def _with_bugs(parts: Sequence[_Part]) -> Iterable[str]:
         topics = list(dict.fromkeys(map(topic_of, subjects)))
         who = f"{pluralize(len(topics), 'topic')} can lose a record with {describe.in_words(spot)}: {name_some(topics, 5)}"
         yield f"With them {who} (--topic {topics[0]} --show {spot.losing},{spot.out} shows how)."
-
-
-def name_some(names: Sequence[str], most: int) -> str:
-    """Return the first names, with the number of the others where there are more."""
-    left = len(names) - most
-    return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
 
 
 def _bug(defect: Defect) -> Bug:

@@ -13,11 +13,11 @@ from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
 from neverlost.reports.counterexample.timeline import timeline
 from neverlost.reports.questions.tolerance import document as describe
-from neverlost.reports.questions.tolerance.overview import Overview, name_some, overview
+from neverlost.reports.questions.tolerance.overview import Overview, overview
 from neverlost.reports.terminal.counterexample import show_timeline
 from neverlost.reports.terminal.results import show_settings
 from neverlost.reports.wording import provenance
-from neverlost.reports.wording.merged_rows import pluralize
+from neverlost.reports.wording.merged_rows import name_some, pluralize
 from neverlost.reports.wording.table_words import BROKEN, LOST, OK, STOPS, UNDECIDED
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs import remedies
