@@ -120,7 +120,7 @@ def brief_settings(cell: Cell) -> str:
     parts += ["flushed"] if str(config.get("flush.messages")) == "1" else []
     outside = config.get("start.outside_isr") or 0
     parts += [f"{outside} out of the ISR now"] if outside else []
-    parts += [moved] if (moved := say_reassignment(config)) else []
+    parts += list(filter(None, (say_reassignment(config), say_racks(config))))
     version = cell.get("kafka.version") or cell.get("settings", {}).get("kafka.version", {}).get("value")
     parts += [f"Kafka {version}"] if version else []
     parts += [cell["differs"].strip("() ")] if cell.get("differs") else []
@@ -131,6 +131,13 @@ def say_reassignment(configuration: Mapping[str, Any]) -> str:
     """Return how many replicas a reassignment that is under way adds and removes; empty where none is."""
     words = str(shown(configuration.get("start.replicas", ""))).replace("+", ",").split(",")
     return ", ".join(f"{words.count(word)} {said}" for word, said in MOVES.items() if word in words)
+
+
+def say_racks(configuration: Mapping[str, Any]) -> str:
+    """Return how many replicas share a rack; empty where each has its own, or none is known."""
+    racks = [each for each in str(shown(configuration.get("broker.rack", ""))).split(",") if each]
+    most = max(map(racks.count, racks), default=1)
+    return f"{most} of {len(racks)} replicas in one rack" if most > 1 else ""
 
 
 MOVES = {"adding": "being added now", "removing": "being removed now"}

@@ -14,9 +14,10 @@ from neverlost.checker.engine.outcome import Outcome, Verdict
 from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.sweep.sweep import again
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict
-from neverlost.reports.documents.answers import group_by_answer
+from neverlost.reports.documents.answers import brief_settings, group_by_answer
 from neverlost.reports.questions.check import advice, api
 from neverlost.reports.questions.check.advice import Advisor, Remedy
+from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.verify.verify import verify_bundle
 from neverlost.reports.results.results import States
 from neverlost.specs.configuration.choose import Chosen, choose
@@ -39,6 +40,18 @@ LEVEL = {"metadata.version": "3.9-IV0"}
 ASKED = {"faults.lossy_crash": 1, "faults.isr_shrink": 1, "bounds.records": 1, "defects": "fixed", "acks": "all"}
 PLAIN = [part for key, value in ASKED.items() for part in ("--set", f"{key}={value}")]
 NAMED = ["--kafka-version", "3.9", "--set", "metadata.version=3.9-IV0", "--property", "acked-never-lost"]
+
+
+@pytest.mark.parametrize(
+    ("racks", "says"),
+    [("a,b,c", ""), ("", ""), ("a,b,a", "2 of 3 replicas in one rack"), ("a,a,a", "3 of 3 replicas in one rack")],
+)
+def test_racks_that_replicas_share_are_named_in_headings(racks: str, says: str) -> None:
+    """Two topics of one setting differ in nothing else, and one loses a record where the other does not."""
+    given = {"kafka.version": ("3.9", ""), **({"broker.rack": (racks, "")} if racks else {})}
+    configuration = choose(given).configuration
+    for heading in (brief_settings({"config": configuration}), describe.setting(configuration, "3.9", ["orders"])):
+        assert ("in one rack" in heading) == bool(says) and says in heading
 
 
 def test_an_older_metadata_version_has_the_known_bugs_of_its_kafka() -> None:
