@@ -58,4 +58,4 @@ def _write(
     asked = BundleQuestion(command, {}, contents).with_arguments(**arguments).with_effort(RunOptions(**given.get("search", {})))
     tables = {} if report is None else {report.schema: report}
     document = {**found.document, **asked.answered}
-    seal.write_bundle(given["out"], asked, document, [], {}, getattr(found, "files", None), tables)
+    seal.write_bundle(given["out"], asked, document, [], {}, tables=tables)

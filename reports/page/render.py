@@ -23,7 +23,6 @@ from neverlost.reports.documents.answers import list_topics as listed
 from neverlost.reports.documents.ledger_file import read_ledger
 from neverlost.reports.documents.sweep import tolerance_lines
 from neverlost.reports.page.drawing import STYLE, embed, standalone
-from neverlost.reports.page.growth import growth_of
 from neverlost.reports.page.state_graph import DRAWN, Picture, build_picture
 from neverlost.reports.page.templating import markdown_templates, page_templates
 from neverlost.reports.wording import provenance
@@ -46,7 +45,7 @@ def write_reports(
     Returns the two reports."""
     place = target or folder
     data = report_data(folder, document, traces)
-    growth, graph = growth_of(document), _graph(document)
+    graph = _graph(document)
     extra = {
         "chart_style": STYLE + SPACE_TIME_STYLE,
         "graph": None if graph is None else {"says": graph.says, "picture": embed(graph.drawn)},
@@ -55,9 +54,8 @@ def write_reports(
     write_text(place / "report.html", page_templates().get_template("report.html").render(data=data, packed=packed, **extra))
     listed = {"pairs": tables.pairs(data), "alone": tables.alone(data), "most": MOST_IN_MARKDOWN, "most_runs": MOST_RUNS}
     write_text(place / "report.md", markdown_templates().get_template("report.md").render(data=data, **listed))
-    for name, drawn in (("growth", growth), ("graph", None if graph is None else graph.drawn)):
-        if drawn is not None:
-            write_text(place / f"{name}.svg", standalone(drawn))
+    if graph is not None:
+        write_text(place / "graph.svg", standalone(graph.drawn))
     return [place / "report.md", place / "report.html"]
 
 

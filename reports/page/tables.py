@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
 from neverlost.checker.engine.host.whole_files import write_text
-from neverlost.reports.page.drawing import STYLE
+from neverlost.reports.page.drawing import STYLE, embed, standalone
 from neverlost.specs.setting import NoticeKind
 
 DERIVED = "Nothing in this report was measured: all of it follows from question.json, and neverlost verify derives it again."
@@ -16,10 +17,11 @@ DERIVED = "Nothing in this report was measured: all of it follows from question.
 
 @dataclass(frozen=True)
 class TableCell:
-    """A text and its colour."""
+    """A text and its colour; `opens` is what it shows when it is opened."""
 
     says: str
     kind: str = ""
+    opens: str = ""
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """Tables about some topics, or about a cluster; `verdict` is their summary in a few words, `picture` is SVG."""
+    """Tables about some topics, or about a cluster; `verdict` is their summary in a few words, `picture` a chart."""
 
     name: str
     about: str = ""
     verdict: TableCell = TableCell("")
     lines: Sequence[str] = ()
-    picture: str = ""
+    picture: Element | None = None
     names: Sequence[str] = ()
     tables: Sequence[Table] = ()
     change: str = ""
@@ -54,19 +56,17 @@ class Section:
 @dataclass(frozen=True)
 class TableReport:
     """How documents of one schema become tables: a title, what the tables show, their sections, and the answer in sentences,
-    of which the first is the headline.  If it `has_own_text`, its question writes the Markdown itself, with the picture in a
-    file."""
+    of which the first is the headline."""
 
     schema: str
     title: str
     says: str
     sections: Callable[[Mapping[str, Any]], Iterable[Section]]
     answer: Callable[[Mapping[str, Any]], Sequence[str]]
-    has_own_text: bool = False
 
 
 def write_tables(document: Mapping[str, Any], place: Path, report: TableReport) -> list[Path]:
-    """Write `report.html`, and `report.md` where the question has no text of its own; return what was written."""
+    """Write `report.html`, `report.md` and a file for each picture, which has its section's name; return the two reports."""
     from neverlost.reports.page.templating import markdown_templates, page_templates
 
     sections = list(report.sections(document))
@@ -78,7 +78,8 @@ def write_tables(document: Mapping[str, Any], place: Path, report: TableReport) 
         "title": report.title,
         "headline": headline,
         "more": more,
-        "chart_style": STYLE if any(one.picture for one in sections) else "",
+        "chart_style": STYLE if any(one.picture is not None for one in sections) else "",
+        "embed": embed,
         "says": report.says,
         "about": about,
         "notices": list({each["says"]: each for each in (*general, *_assumed(document, general))}.values()),
@@ -87,8 +88,9 @@ def write_tables(document: Mapping[str, Any], place: Path, report: TableReport) 
     }
     page, text = place / "report.html", place / "report.md"
     write_text(page, page_templates().get_template("tables.html").render(**data))
-    if report.has_own_text:
-        return [page]
+    for each in sections:
+        if each.picture is not None:
+            write_text(place / f"{each.name.lower()}.svg", standalone(each.picture))
     write_text(text, markdown_templates().get_template("tables.md").render(**data))
     return [text, page]
 

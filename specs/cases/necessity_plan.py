@@ -5,7 +5,7 @@ One TOML file for each model in `specs/necessity/`: `[[profile]]` tables, cheape
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -18,12 +18,21 @@ from neverlost.specs.errors import InputError
 
 @dataclass(frozen=True)
 class NecessityPlan:
-    """Profiles (name and keys) of a model, the properties to keep beyond its guarantees, and explanations by part."""
+    """Profiles (name and keys) of a model, the properties to keep beyond its guarantees, and explanations by part.
+
+    An explanation may be of every clause of an action (`ACTION: *`), or of a clause in every action (`*: CLAUSE`).
+    """
 
     model: str
     profiles: tuple[tuple[str, Mapping[str, Any]], ...]
     properties: tuple[str, ...]
     explained: Mapping[str, str]
+
+    def explain(self, parts: Iterable[str]) -> dict[str, str]:
+        """Return what is said of each part alone, else of its action, else of its clause."""
+        words = ((part, *part.partition(": ")[::2]) for part in parts)
+        named = [(part, (f"*: {clause}", f"{action}: *", part)) for part, action, clause in words]
+        return {part: self.explained[each] for part, names in named for each in names if each in self.explained}
 
 
 def read_plan(path: Path) -> NecessityPlan:

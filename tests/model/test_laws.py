@@ -99,6 +99,8 @@ SHIPPED = [
     ({"disk_loss": 1}, {"disk_loss": 2}),
     ({"disk_loss": 1, "off": "offline-log-not-recreated"}, {"data_loss": 1, "off": "offline-log-not-recreated"}),
     ({"lossy_crash": "any", "flush": "1"}, {"lossy_crash": "any"}),
+    ({"request_copy": 1}, {"request_copy": 2}),
+    ({"request_copy": "any"}, {"request_copy": "any", "kill": "any"}),
 ]
 """As Kafka ships: with a process that follows before it has registered, and directories that are lost on the way."""
 

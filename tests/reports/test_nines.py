@@ -233,10 +233,8 @@ def test_settings_times_rates(tmp_path: Path) -> None:
     assert {row["rates"] for row in result.rows()} == {"calm", "rough"} and len(result.rows()) == 4
     assert all(low["loss_high"] < high["loss_high"] for low, high in zip(result.rows()[::2], result.rows()[1::2], strict=True))
     page = (tmp_path / "page" / "report.md").read_text()
-    assert (
-        "![The ranges of each configuration](nines.svg)" in page and "## Rates: rough" in page and "## What is assumed" in page
-    )
-    picture = ElementTree.parse(tmp_path / "page" / "nines.svg")
+    assert "![Bounds](bounds.svg)" in page and "## Rates: rough" in page and "## What is assumed" in page
+    picture = ElementTree.parse(tmp_path / "page" / "bounds.svg")
     assert len(picture.findall(".//{*}path")) == 4 and "no bound" in "".join(picture.getroot().itertext())
 
 

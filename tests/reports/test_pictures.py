@@ -1,4 +1,4 @@
-"""Siblings, what settings survive, merged rows, growth and state graphs: what the reports draw is what was found."""
+"""Siblings, what settings survive, merged rows, levels and state graphs: what the reports draw is what was found."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ from neverlost.reports.counterexample.saved import Counterexample
 from neverlost.reports.counterexample.timeline import Timeline, frames
 from neverlost.reports.documents.fault_tolerance import describe_tolerance
 from neverlost.reports.documents.result import document
-from neverlost.reports.page.drawing import standalone
-from neverlost.reports.page.growth import draw_growth
 from neverlost.reports.page.state_graph import DRAWN, build_picture
 from neverlost.reports.wording.merged_rows import merge_rows, values_of
 from neverlost.specs.configuration.matrix import Matrix, parse_matrix
@@ -178,10 +176,6 @@ def test_levels_grow_to_the_counts_of_the_result() -> None:
     levels = found["levels"]
     assert len(levels["distinct"]) == len(levels["generated"]) == found["states"]["depth"]
     assert levels["distinct"][-1] == found["states"]["distinct"] and levels["generated"][-1] <= found["states"]["generated"]
-    picture = ElementTree.fromstring(standalone(draw_growth(found)))
-    curves = [each for each in picture.iter() if each.tag.endswith("polyline")]
-    assert [len(each.get("points", "").split()) for each in curves] == [found["states"]["depth"]] * 3
-    assert f"{found['states']['distinct']:,} distinct" in "".join(picture.itertext())
 
 
 def test_small_graphs_are_the_whole_state_graph() -> None:
@@ -243,7 +237,6 @@ def test_reports_carry_the_ledger_of_their_directory(tmp_path: Path) -> None:
     assert line["known"] == "true in every reachable state within the bounds" and "5,973 states" in line["how"]
     assert data["cells"][0]["properties"][0]["ledger"]["how"] == line["how"]
     assert f"| strong-isr | {line['known']} | {line['how']} |" in (tmp_path / "report.md").read_text()
-    assert ElementTree.parse(tmp_path / "growth.svg").getroot().get("aria-label")
 
 
 def test_a_report_says_what_follows_a_trap(tmp_path: Path) -> None:

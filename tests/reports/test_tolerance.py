@@ -156,6 +156,20 @@ def test_two_answers_about_the_same_topics_stand_apart(tmp_path: Path) -> None:
     assert all(f"<h2>{each}</h2>" in page for each in labels)
 
 
+def test_a_lost_cell_of_the_page_says_in_how_many_steps_and_how_to_see_them(tmp_path: Path) -> None:
+    keys = {"kafka.version": "3.9", "replication.factor": 2, "min.insync.replicas": 1, "acks": "all", "defects": "fixed"}
+    neverlost.tolerance(keys, out=tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    opened = re.findall(r"LOST</summary>(\d+) steps; the same command with --show (\d),(\d) prints them", page)
+    assert len(opened) == page.count(">LOST</summary>") >= 2
+    for steps, losing, out in opened:
+        limits = {"faults.data_loss": losing, "faults.out": out}
+        faults = {key: f"any:{limit}" for key, limit in limits.items() if limit != "0"}
+        names = ["acked-never-lost", "committed-never-lost"]
+        found = [neverlost.check({**keys, "bounds.records": 1, **faults}, properties=[each], workers=1) for each in names]
+        assert min(len(each.trace.steps) for each in found if each.trace is not None) == int(steps)
+
+
 def asked(*more: str) -> list[str]:
     return ["tolerance", *[part for key, value in PAIR.items() for part in ("--set", f"{key}={value}")], *more]
 

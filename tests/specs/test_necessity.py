@@ -21,7 +21,7 @@ from neverlost.checker.questions.necessity.necessity import (
 from neverlost.model.kernel import BOUND
 from neverlost.reports.commands.necessity import SECONDS_EACH
 from neverlost.reports.terminal.progress import PartsProgress
-from neverlost.specs.cases.necessity_plan import find_plan, read_plan
+from neverlost.specs.cases.necessity_plan import NecessityPlan, find_plan, read_plan
 from neverlost.specs.errors import InputError
 from neverlost.specs.properties import properties
 from tests.support.program import neverlost
@@ -85,7 +85,22 @@ def test_a_plan_names_parts_that_exist_and_keeps_its_properties(model: str) -> N
     systems = [system for _, system in _planned(plan)]
     parts = {f"{action}: {clause}" for system in systems for action, clause in clauses_of(system)}
     parts |= {key for system in systems for key in system.configurations[0] if key.startswith("mechanism.")}
-    assert set(plan.explained) <= parts
+    clauses = [each.partition(": ") for each in parts if ": " in each]
+    wide = {f"{action}: *" for action, _, _ in clauses} | {f"*: {clause}" for _, _, clause in clauses}
+    assert set(plan.explained) <= parts | wide
+
+
+def test_what_is_said_of_a_part_comes_before_what_is_said_of_its_action_and_of_its_clause() -> None:
+    said = {"*: electable": "clause", "step: *": "action", "step: electable": "part", "mechanism.fenced-fetch": "mechanism"}
+    found = NecessityPlan("kraft", (), (), said).explain(
+        ["step: electable", "step: requested", "other: electable", "other: requested", "mechanism.fenced-fetch"]
+    )
+    assert found == {
+        "step: electable": "part",
+        "step: requested": "action",
+        "other: electable": "clause",
+        "mechanism.fenced-fetch": "mechanism",
+    }
 
 
 def test_a_malformed_plan_is_one_clear_line(tmp_path: Path) -> None:
@@ -119,3 +134,13 @@ def test_every_part_of_a_published_model_is_needed_or_explained(model: str) -> N
     found = examine(None, (f"model={model}",), None, (), Budget(workers=2, seconds_each=SECONDS_EACH), PartsProgress())
     assert [each.variant.name for each in found.judgements if not found.is_explained(each)] == []
     assert not any(each.need is Need.UNDECIDED for each in found.judgements)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", PLANS)
+def test_what_is_said_of_a_whole_action_is_of_one_that_never_happens(model: str) -> None:
+    """A reason for every clause of an action that happens would hide a clause that nobody has looked at."""
+    plan = find_plan(model)
+    assert plan is not None
+    fired = {name for _, system in _planned(plan) for name, times in explore(system).fired.items() if times}
+    assert not {f"{name}: *" for name in fired} & set(plan.explained)

@@ -99,7 +99,7 @@ def examine(
         chosen.model.name,
         tuple(kept),
         tuple(found),
-        dict(plan.explained) if plan is not None else {},
+        plan.explain(each.name for each in variants) if plan is not None else {},
         is_planned,
         time.monotonic() - started,
     )

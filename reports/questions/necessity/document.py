@@ -113,8 +113,6 @@ def markdown(found: Examined, command: str) -> str:
         "",
         f"Made by `{command} --out reports/published` (neverlost {neverlost.__version__}, {os.cpu_count()} cores).",
         "",
-    ]
-    lines += [
         "Every guard clause and every mechanism was switched off, one at a time, and everything else explored exhaustively",
         "within the profiles below. *needed*: a property breaks, in the fewest steps possible in that profile. *structural*:",
         "the step makes no sense without it. *not needed*: other states are reachable and every property still holds. *changes",
@@ -130,9 +128,8 @@ def markdown(found: Examined, command: str) -> str:
         "",
         "| part | without it | counterexample or reason |",
         "| --- | --- | --- |",
+        *[f"| {each.variant.name} | {each.need} | {detail(found, each) or '**not explained**'} |" for each in found.judgements],
     ]
-    for each in found.judgements:
-        lines.append(f"| {each.variant.name} | {each.need} | {detail(found, each) or '**not explained**'} |")
     return "\n".join(lines) + "\n"
 
 

@@ -17,7 +17,7 @@ from neverlost.checker.questions.nines.rates import Rates, rates
 from neverlost.checker.questions.tolerance.fault_budget import AXES
 from neverlost.reports.bundle.keep import writes_bundle
 from neverlost.reports.questions.nines import document as describe
-from neverlost.reports.questions.nines import improvements, page
+from neverlost.reports.questions.nines import improvements
 from neverlost.reports.questions.nines.bounds import NinesBounds
 from neverlost.reports.questions.nines.page import REPORT
 from neverlost.reports.questions.tolerance.api import RECORDS, ToleranceResult, merge_equal, read_subjects
@@ -43,8 +43,6 @@ class NinesResult(Answer):
     verdict: str
     nines: Mapping[str, Mapping[str, Any]] = field(repr=False)
     judged: tuple[ConfigurationNines, ...] = field(repr=False)
-    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Of its bundle: a page and pictures, by name."""
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         return [row for subject, each in self.nines.items() for row in describe.rows(subject, each)]
@@ -93,8 +91,7 @@ def nines(
         answer["compared"] = improvements.compare(each, known, options)
     document = describe.document(answers, given, neverlost.__version__)
     document["assumed"] = assumed(each.chosen.settings for each in judged)
-    beside_it = {name: content.encode() for name, content in page.files(document).items()} if out is not None else {}
-    return NinesResult.of(document, judged=tuple(judged), files=beside_it)
+    return NinesResult.of(document, judged=tuple(judged))
 
 
 def bounds_of_tables(result: ToleranceResult, again: bool) -> dict[str, dict[str, Any]]:

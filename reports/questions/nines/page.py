@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
-from neverlost.reports.page.drawing import canvas, embed, standalone, text
+from neverlost.reports.page.drawing import canvas, text
 from neverlost.reports.page.tables import Section, Table, TableCell, TableReport
 from neverlost.reports.questions.nines import document as describe
 from neverlost.reports.wording import provenance
-
-PLOT, PAGE = "nines.svg", "report.md"
-"""The ranges as a picture, and the page that shows it."""
 
 COLOURS = ("one", "two", "three")
 LABEL, WIDTH, RIGHT, TOP, ROW, LINE = 4, 900, 24, 34, 12, 32
@@ -68,42 +65,6 @@ def _x(nines: float, most: int) -> float:
     return LABEL + 8 + (WIDTH - LABEL - RIGHT - 8) * nines / most
 
 
-def files(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return the Markdown page and the chart that follow from a document of `neverlost nines`, by file name."""
-    return {PLOT: standalone(plot(document)), PAGE: "\n".join(_lines(document)) + "\n"}
-
-
-def _lines(document: Mapping[str, Any]) -> Iterator[str]:
-    rates = list(document["rates"])
-    yield "# How likely a loss is\n"
-    yield (
-        "An upper bound of the probability that an acknowledged record is lost in a year: of leaving the region of faults in"
-        " which a search decided that nothing is lost, at rates that are ranges. Made by `neverlost nines`, neverlost"
-        f" {document['version']}.\n"
-    )
-    yield f"![The ranges of each configuration]({PLOT})\n"
-    yield f"| settings | {' | '.join(rates)} | writes refused in a year | as shipped |"
-    yield f"| --- | {' | '.join('---' for _ in rates)} | --- | --- |"
-    for each in document["nines"].values():
-        cells = " | ".join(describe.cell(each, name) for name in rates)
-        yield f"| {each['label']} | {cells} | {describe.refused_text(each)} | {describe.shipped_words(each) or '-'} |"
-    yield "\n## What leads to a loss\n"
-    for each in document["nines"].values():
-        yield f"**{each['label']}**\n"
-        yield from (f"- {line}" for line in describe.sentences(each))
-        yield ""
-    yield "## What is assumed\n"
-    yield from (f"- {each}" for each in document["assumptions"])
-    for name, used in document["rates"].items():
-        yield f"\n## Rates: {name}\n"
-        yield "| episode | a year | lasts | source |"
-        yield "| --- | --- | --- | --- |"
-        for episode, each in used.items():
-            if "rate" in each:
-                happens, frequency = describe.describe_episode(episode), describe.frequency_text(each)
-                yield f"| {happens} | {frequency} | {describe.duration_text(each)} | {each['source']} |"
-
-
 YEARLY = (
     "An upper bound of the probability that an acknowledged record is lost in a year: of leaving the region of faults in which"
     " a search decided that nothing is lost, at rates that are ranges."
@@ -123,7 +84,7 @@ def _nines(document: Mapping[str, Any]) -> Iterable[Section]:
         for each in found
     )
     rows = [[*map(TableCell, each)] for each in says]
-    yield Section("Bounds", picture=embed(plot(document)), tables=[Table("bounds", head, rows, has_sentences=True)])
+    yield Section("Bounds", picture=plot(document), tables=[Table("bounds", head, rows, has_sentences=True)])
     for each in found:
         settings, notices = provenance.sources({"settings": each["sources"]}), provenance.notices(each)
         title = f"What leads to a loss: {each['label']}"
@@ -156,4 +117,4 @@ def _answer(document: Mapping[str, Any]) -> list[str]:
     return [first if len(document["nines"]) == 1 else f"The worst of {len(document['nines'])}, {worst['label']}: {first}"]
 
 
-REPORT = TableReport(describe.SCHEMA, "how likely a loss is", YEARLY, _nines, _answer, has_own_text=True)
+REPORT = TableReport(describe.SCHEMA, "how likely a loss is", YEARLY, _nines, _answer)

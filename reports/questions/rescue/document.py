@@ -117,7 +117,7 @@ def _pair(offsets: OffsetRange | None) -> list[int | None] | None:
 
 def _offsets(offsets: OffsetRange) -> str:
     if offsets.end is None:
-        return f"offset {offsets.first} and all later ones"
+        return f"offsets from {offsets.first} on"
     last = offsets.end - 1
     return f"offset {last}" if offsets.first == last else f"offsets {offsets.first} to {last}"
 
@@ -178,11 +178,13 @@ def _why(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice) -
 def _hints(subject: RescueSubject, advice: RescueAdvice, least_bad: int | None) -> Iterator[str]:
     if subject.safe_if_copied is not None:
         broker, many = subject.safe_if_copied
-        yield f"If min.insync.replicas was always {many}, broker {broker} loses nothing that was acknowledged."
-        yield f"Ask again with --set min.insync.replicas={many} if you know that it was."
+        always = f"min.insync.replicas of {subject.topic.name} was {many} whenever a record was written"
+        yield f"First find out if {always}: then broker {broker} loses nothing that was acknowledged."
+        yield f"If it was, run this command again with --set min.insync.replicas={many}, which changes nothing in Kafka."
     if advice.says == UNKNOWN and least_bad is not None:
-        yield f"If broker {advice.broker} never comes back, ask again with --went {advice.broker}={DISK_GONE}."
-        yield f"Broker {least_bad} is the one that loses least then."
+        gone = f"{advice.broker}={DISK_GONE}"
+        yield f"If the log of broker {advice.broker} is gone for good, run this command again with --went {gone}."
+        yield f"Do not elect broker {least_bad} before: it is the one that loses least then."
 
 
 def _candidate(seen: OfflinePartition, each: Candidate) -> Iterator[str]:
@@ -190,11 +192,15 @@ def _candidate(seen: OfflinePartition, each: Candidate) -> Iterator[str]:
         yield f"If broker {each.broker} is elected, it cannot be known what is lost: {each.problem}."
         return
     yield f"If broker {each.broker} is elected, {_loss(each)}"
+    if each.at_most is not None and each.at_most.end is None and seen.files[each.broker].end > each.at_most.first:
+        own = OffsetRange(each.at_most.first, seen.files[each.broker].end)
+        yield f"Its own {_offsets(own)} may not be what was acknowledged."
     if each.may_have_read is not None:
         read, first = _offsets(each.may_have_read), each.may_have_read.first
-        without = ", without an acknowledgement" if each.loses_nothing else ""
-        yield f"Consumers may have read {read}{without}. Such a consumer reads from offset {first} again,"
-        yield "or never sees what is written there anew: its auto.offset.reset and its committed offset decide."
+        without = ", which were never acknowledged" if each.loses_nothing else ""
+        yield f"Consumers may have read {read}{without}."
+        yield f"Such a consumer reads from offset {first} again, or misses what is written there anew."
+        yield "Its committed offset and its auto.offset.reset decide which."
     for broker, end in each.truncates.items():
         lost = OffsetRange(end, seen.files[broker].end)
         if lost.size:
@@ -216,7 +222,7 @@ def _loss(each: Candidate) -> str:
             return f"{sure}, and all later ones may be: no log that was seen shows how many there are."
         return f"{sure}, and at most {_offsets(most)} ({most.size:.0f} records)."
     if most.end is None:
-        return f"offset {most.first} and all later ones may be lost: no log that was seen shows how many there are."
+        return f"{_offsets(most)} may be lost, and perhaps none: no log that was seen shows how many there are."
     return f"at most {_offsets(most)} {'is' if most.size == 1 else 'are'} lost ({most.size:.0f} records), and perhaps none."
 
 
@@ -238,18 +244,19 @@ def _steps(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice)
             "Switch off the elections that the controller makes by itself, of any replica that runs.",
             (f"{off} --add-config unclean.leader.election.enable=false",),
         )
-    if kept:
-        yield RescueStep(f"Save the folder {name} of {_name(kept)}.", (f"cp -a LOG_DIR/{name} SAFE_PLACE/",))
-    if advice.says == UNKNOWN or broker is None:
-        yield RescueStep("Leave every stopped broker stopped, and elect nobody, until this command has an answer.")
-        return
-    is_member = broker in seen.members
-    rivals = [each for each in seen.members if each != broker and each in kept]
-    if is_member:
-        rivals = [each for each in rivals if not seen.is_intact(each)]
-    if rivals:
+    is_member, is_known = broker in seen.members, advice.says != UNKNOWN and broker is not None
+    rivals = [each for each in seen.members if each != broker and not (is_member and seen.is_intact(each))]
+    if rivals and is_known:
         them = "them" if len(rivals) > 1 else "it"
-        yield RescueStep(f"Keep {_name(rivals)} stopped until broker {broker} leads, for the controller would elect {them}.")
+        empty = ", also with a new, empty disk" if any(each not in kept for each in rivals) else ""
+        says = f"Keep {_name(rivals)} stopped until broker {broker} leads, for the controller would elect {them}{empty}."
+        yield RescueStep(says)
+    if kept:
+        save = (f"cp -a LOG_DIR/{name} SAFE_PLACE/",)
+        yield RescueStep(f"Save the folder {name} of {_name(kept)}, each in a place of its own.", save)
+    if broker is None or not is_known:
+        yield RescueStep("Leave every stopped broker stopped, and elect nobody, until neverlost rescue names a broker.")
+        return
     yield _let_run(seen, broker)
     if is_member:
         yield RescueStep(f"Wait until the controller elects broker {broker}, which needs no command: it {_role(seen, broker)}.")
@@ -258,8 +265,9 @@ def _steps(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice)
         yield RescueStep(f"If it leads after a minute, skip to the last step. If it does not, go on: {leaves}.")
     if not is_member or seen.elr or seen.last_known_elr:
         yield from _elect_uncleanly(subject, seen, broker)
-    says = f"See that broker {broker} leads. Only then start brokers that are stopped, also one with a new, empty disk."
-    yield RescueStep(says, (_look_at(subject),))
+    stopped = [each for each in seen.replicas if each != broker and seen.went.get(each, UNKNOWN) not in ("up", "cut-off")]
+    start = f" Only then start {_name(stopped)}." if stopped else ""
+    yield RescueStep(f"See that broker {broker} leads.{start}", (_look_at(subject),))
 
 
 def _look_at(subject: RescueSubject) -> str:

@@ -19,7 +19,7 @@ def _rescue(document: Mapping[str, Any]) -> Iterable[Section]:
 
 
 def _answer(document: Mapping[str, Any]) -> list[str]:
-    return [document["headline"], *document["why"]]
+    return [f"{document['partition']} has no leader. {document['headline']}", *document["why"]]
 
 
 REPORT = TableReport(SCHEMA, "a partition without a leader", "What each election loses, from files.", _rescue, _answer)

@@ -13,7 +13,9 @@ from neverlost.reports.page.tables import Section, Table, TableCell, TableReport
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.tolerance.overview import DESIGNED, SHIPPED, Overview, entries_of, overview
 from neverlost.reports.wording import provenance
-from neverlost.reports.wording.table_words import KINDS
+from neverlost.reports.wording.merged_rows import pluralize
+from neverlost.reports.wording.table_words import KINDS, UNDECIDED
+from neverlost.specs.inputs.remedies import topic_of
 from neverlost.specs.properties import properties
 
 SPOTS = "A row: so many brokers lose data at once. A column: while so many others are slow, cut off or stopped."
@@ -37,7 +39,9 @@ def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
             (listed(topics) + name.removeprefix(", ".join(topics))) if topics else name,
             brief_settings(about) + (f", Kafka {release}" if release else ""),
             names=topics,
-            tables=[one for each, key in variants.items() for one in _variant_tables(each, rows, document["says"][key])],
+            tables=[
+                one for each, key in variants.items() for one in _variant_tables(each, rows, document["says"][key], topics)
+            ],
             change=advice.get("says", ""),
             commands=advice.get("commands", ()),
             notices=provenance.notices(cell),
@@ -82,32 +86,40 @@ def is_about_records(document: Mapping[str, Any]) -> bool:
     return any(each["property"] in describe.OF_TABLES for rows in document["tolerance"].values() for each in rows)
 
 
-def _variant_tables(variant: str, rows: Sequence[Mapping[str, Any]], says: Sequence[str]) -> Iterable[Table]:
+def _variant_tables(
+    variant: str, rows: Sequence[Mapping[str, Any]], says: Sequence[str], topics: Sequence[str]
+) -> Iterable[Table]:
     """Yield the tables of a variant; the sentences about all of them are written below the last."""
     every = _aspects(rows, variant)
     for name, found in every.items():
         about = f"{variant}, {name}: {properties()[name].says}" if name else variant
-        yield _variant_table(about, found, says if name == list(every)[-1] else ())
+        yield _variant_table(about, found, says if name == list(every)[-1] else (), topics)
 
 
-def _variant_table(name: str, found: Mapping[FaultBudget, Sequence[CellVerdict]], says: Sequence[str]) -> Table:
+def _variant_table(
+    name: str, found: Mapping[FaultBudget, Sequence[CellVerdict]], says: Sequence[str], topics: Sequence[str]
+) -> Table:
     most = max(spot.losing for spot in found)
     return Table(
         name,
         ["lose data", *(f"{out} out" for out in range(most + 1))],
         [
-            [TableCell(str(losing)), *(_spot(found, FaultBudget(losing, out)) for out in range(most + 1))]
+            [TableCell(str(losing)), *(_spot(found, FaultBudget(losing, out), topics) for out in range(most + 1))]
             for losing in range(most + 1)
         ],
         says,
     )
 
 
-def _spot(found: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget) -> TableCell:
+def _spot(found: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget, topics: Sequence[str]) -> TableCell:
     if spot not in found:
         return TableCell("-")
-    says = describe.answer_in(found, spot)[0]
-    return TableCell(says, KINDS[says])
+    says, steps = describe.answer_in(found, spot)
+    if steps is None or says == UNDECIDED:
+        return TableCell(says, KINDS[says])
+    topic = f"--topic {topic_of(topics[0])} " if topics else ""
+    show = f"the same command with {topic}--show {spot.losing},{spot.out} prints them"
+    return TableCell(says, KINDS[says], f"{pluralize(steps, 'step')}; {show}")
 
 
 def _answer(document: Mapping[str, Any]) -> Sequence[str]:

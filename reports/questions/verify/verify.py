@@ -25,7 +25,6 @@ from neverlost.reports.bundle.seal import ENVIRONMENT, RESULT
 from neverlost.reports.bundle.stored_levels import CERTIFICATE
 from neverlost.reports.counterexample.saved import SUFFIX
 from neverlost.reports.documents import measurements
-from neverlost.reports.questions.nines import page as nines_page
 from neverlost.reports.questions.verify import solvers, undecided, unverified_claims
 from neverlost.reports.questions.verify.derive import Derived, derive
 from neverlost.reports.wording.merged_rows import pluralize
@@ -281,12 +280,10 @@ def _check_other_files(files: Contents, own: Derived, documents: dict[str, bytes
     result = _parsed(RESULT, files)
     try:
         rendered = own.rendered(documents, RESULT)
-        pages = nines_page.files(result) if own.question.command == "nines" else {}
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as problem:
         raise InputError(f"{RESULT} is refused: {describe_misreading(problem)}") from None
     checked = {*documents, ENVIRONMENT, MANIFEST, *({CERTIFICATE} & own.files.keys())}
     required = {name: content for name, content in own.files.items() if not _is_decided(name) and name not in checked}
-    required |= {name: content.encode() for name, content in pages.items()}
     unbuilt = _unbuilt_obligations(files, own, result)
     found.leave(
         OpenStatus.NOT_DECIDED, *[f"{each}: not built from the model again; {unverified_claims.AGAIN}" for each in unbuilt]

@@ -23,7 +23,7 @@ def test_the_settings_are_the_models_own() -> None:
 
 
 @pytest.mark.kafka
-@pytest.mark.parametrize("version", ["3.9", "4.3"])
+@pytest.mark.parametrize("version", ["3.9", "4.3", "4.4"])
 def test_kafkas_voters_do_what_the_models_do(version: str, tmp_path: Path) -> None:
     result = tmp_path / "result.json"
     ran = neverlost("conform", "--kafka-version", version, "--part", "quorum", "--short", "--json", str(result))

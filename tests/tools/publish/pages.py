@@ -194,7 +194,7 @@ PAGES = (
         f"neverlost nines --matrix {SETTINGS} {' '.join(f'--rates {each}' for each in RATES)} --out {{out}}",
         "report.md",
         (SETTINGS, *RATES),
-        beside=("nines.svg",),
+        beside=("bounds.svg",),
         about=about(*MODERN, "acked-never-lost", "stays-writable"),
     ),
     Page(

@@ -208,9 +208,12 @@ def constructor(name: str, count: int | None = None) -> tuple[Any, list[str]]:
 
 
 def new(name: str, *arguments: Any) -> Any:
-    """Call a constructor whatever its visibility."""
+    """Call a constructor whatever its visibility; what it throws is raised."""
     made, types = constructor(name, len(arguments))
-    return made.newInstance(_boxed([BOXES.get(each) for each in types], arguments))
+    try:
+        return made.newInstance(_boxed([BOXES.get(each) for each in types], arguments))
+    except java_class("java.lang.reflect.InvocationTargetException") as thrown:
+        raise thrown.getCause() from None
 
 
 def new_from(name: str, by_type: Mapping[str, Any]) -> Any:

@@ -86,26 +86,17 @@ class Quorum:
         return jvm.new(name, *values)
 
     def usual(self, type_name: str) -> Any:
-        """Return a value of a type that does not matter here."""
-        short = type_name.removeprefix(jvm.PACKAGE)
-        if short == "common.utils.LogContext":
-            return jvm.kafka_class(short)()
-        if short == "common.utils.Time":
-            return self.time
-        if short == "common.feature.SupportedVersionRange":
-            return jvm.new(type_name, 0, 1)
-        if short == "common.memory.MemoryPool":
-            return jvm.kafka_class(short).NONE
-        if short == "common.compress.Compression":
-            return jvm.kafka_class(short).NONE
-        if short == "common.utils.BufferSupplier":
-            return jvm.kafka_class(short).NO_CACHING
-        if short == "raft.Endpoints":
-            return self.endpoints
-        if type_name == "java.util.Random":
-            return jvm.java_class(type_name)(1)
-        if type_name == "long":
-            return 0
+        """Return a value of a type that does not matter here, told by its last word: classes move between packages."""
+        kind = type_name.rpartition(".")[2]
+        constants = {"MemoryPool": "NONE", "Compression": "NONE", "BufferSupplier": "NO_CACHING"}
+        made: dict[str, tuple[int, ...]] = {"LogContext": (), "SupportedVersionRange": (0, 1), "Random": (1,)}
+        known = {"Time": self.time, "Endpoints": self.endpoints, "long": 0}
+        if kind in constants:
+            return getattr(jvm.java_class(type_name), constants[kind])
+        if kind in made:
+            return jvm.new(type_name, *made[kind])
+        if kind in known:
+            return known[kind]
         return jvm.proxy(type_name, {}) if jvm.java_class(type_name).class_.isInterface() else None
 
     def state_of(self, voter: Voter, end: tuple[int, int]) -> Any:
