@@ -52,7 +52,7 @@ def tolerance(
     at_least: Annotated[
         str | None,
         typer.Option(
-            "--at-least", metavar="LIMITS", help="exit 12 or 13 where these are not survived: 'data_loss=any:1 out=any'"
+            "--at-least", metavar="LIMITS", help="exit 12 where a record can be lost within these: 'data_loss=any:1 out=any'"
         ),
     ] = None,
     format: Annotated[
@@ -128,11 +128,13 @@ def _gate(at_least: str, settings: list[str] | None, output: Output, **asked: An
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.gate import announce
     from neverlost.reports.questions.tolerance.api import RECORDS
+    from neverlost.reports.terminal.results import shown_once
     from neverlost.specs.configuration.choose import read_given
 
     asked["properties"] = asked["properties"] or GATE
     records = [] if RECORDS in read_given(asked["config"], settings) else [f"{RECORDS}=1"]
-    result = neverlost.check([*(settings or ()), *records, *limits_of(at_least)], out=output.out, **asked)
+    with shown_once(output.is_read):
+        result = neverlost.check([*(settings or ()), *records, *limits_of(at_least)], out=output.out, **asked)
     output.deliver(result.document, is_saved=True)
     announce(result.document)
     if output.is_read:

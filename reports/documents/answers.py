@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neverlost.reports.wording.merged_rows import pluralize
-from neverlost.reports.wording.sentences import say_never, what_happened
+from neverlost.reports.wording.sentences import say_limits, say_never, what_happened
 from neverlost.specs.configuration.keys import shown
 
 ORDER = ("violated", "inconclusive", "holds")
@@ -94,7 +94,8 @@ def cause(cell: Cell) -> str:
     """Return the shortest violation of a cell, or why nothing is known."""
     _, broken = shortest(cell)
     if broken is not None:
-        return f"{broken['name']}: {what_happened(broken['name'], broken['faults'])}"
+        within = say_limits(broken["faults"], cell.get("config", {}))
+        return f"{broken['name']}: {what_happened(broken['name'], broken['faults'])}{within}"
     if cell["verdict"] == "inconclusive":
         return str(cell.get("reason") or "")
     return say_never(list(dict.fromkeys(name for each in cell["properties"] for name in list_unstruck(cell, each))))
@@ -119,8 +120,10 @@ def brief_settings(cell: Cell) -> str:
     parts += ["flushed"] if str(config.get("flush.messages")) == "1" else []
     outside = config.get("start.outside_isr") or 0
     parts += [f"{outside} out of the ISR now"] if outside else []
-    parts += [moved] if (moved := say_reassignment(config)) else []
-    parts += [f"Kafka {cell['kafka.version']}"] if cell.get("kafka.version") else []
+    parts += list(filter(None, (say_reassignment(config), say_racks(config))))
+    version = cell.get("kafka.version") or cell.get("settings", {}).get("kafka.version", {}).get("value")
+    parts += [f"Kafka {version}"] if version else []
+    parts += [cell["differs"].strip("() ")] if cell.get("differs") else []
     return ", ".join(parts)
 
 
@@ -128,6 +131,13 @@ def say_reassignment(configuration: Mapping[str, Any]) -> str:
     """Return how many replicas a reassignment that is under way adds and removes; empty where none is."""
     words = str(shown(configuration.get("start.replicas", ""))).replace("+", ",").split(",")
     return ", ".join(f"{words.count(word)} {said}" for word, said in MOVES.items() if word in words)
+
+
+def say_racks(configuration: Mapping[str, Any]) -> str:
+    """Return how many replicas share a rack; empty where each has its own, or none is known."""
+    racks = [each for each in str(shown(configuration.get("broker.rack", ""))).split(",") if each]
+    most = max(map(racks.count, racks), default=1)
+    return f"{most} of {len(racks)} replicas in one rack" if most > 1 else ""
 
 
 MOVES = {"adding": "being added now", "removing": "being removed now"}

@@ -34,8 +34,8 @@ class RunOptions:
     keep_going: bool = False
     master: str | None = None
     spark_conf: Sequence[str] | None = None
-    seconds_each: float | None = None
-    """The most that one search may take, within the time of all."""
+    states_each: int | None = None
+    """Distinct states with which one search begins no further level: the same limit on every machine."""
     orbits: bool = False
     """Whether a search whose replicas are alike uses that: the same verdicts and steps, sooner."""
     started: float = field(default_factory=time.monotonic, repr=False, compare=False)
@@ -74,10 +74,9 @@ class RunOptions:
 
     def options(self) -> Options:
         """Return the options of the next search; all searches together have the time limit."""
-        seconds = min((each for each in (self.time_limit, self.seconds_each) if each is not None), default=None)
         until = None if self.time_limit is None else self.started + self.time_limit
         return Options(
-            limits=SearchLimits(seconds, self.memory_bytes, until=until),
+            limits=SearchLimits(self.time_limit, self.memory_bytes, states=self.states_each, until=until),
             workers=self.workers,
             symmetry=bool(self.symmetry),
             orbits=self.orbits,

@@ -30,9 +30,9 @@ def show_groups(out: Console, document: Mapping[str, Any]) -> None:
     out.print(_table(found, out.width))
     if all(is_without_faults(each["config"]) for each in document["cells"]):
         out.print(Text(NOTHING_FAILS, "bold yellow"))
-    for each in found:
-        if each.remedy is not None:
-            show_remedy(out, each, title=f"{answers.list_topics(each.topics)}: ")
+    remedies = {(answers.list_topics(each.topics), each.change): each for each in found}
+    for (topics, _), each in remedies.items():
+        show_remedy(out, each, title=f"{topics}: ")
     special = [notice for group in found for notice in answers.notices_of(group)[:MOST_COMMANDS]]
     for notice in {str(each): each for each in (*answers.general_notices(document), *special)}.values():
         _show_notice(out, notice)
@@ -78,11 +78,11 @@ def _count_topics(subjects: Sequence[str]) -> str:
 
 
 def _few_settings(settings: str) -> str:
-    """Return the first settings of a group, and how many others there are."""
-    first, *others = settings.split("; ")
-    return first + (
-        f"; {pluralize(len(others), 'other setting')}" if len(others) > 1 else "".join(f"; {each}" for each in others)
-    )
+    """Return what the settings of a group have in common, and what only some of them have."""
+    several = [each.split(", ") for each in settings.split("; ")]
+    every = dict.fromkeys(part for each in several for part in each)
+    shared = [part for part in every if all(part in each for each in several)]
+    return "; ".join(filter(None, [", ".join(shared), ", ".join(f"some {part}" for part in every if part not in shared)]))
 
 
 def show_remedy(out: Console, group: Group, title: str = "") -> None:

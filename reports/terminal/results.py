@@ -22,7 +22,7 @@ from neverlost.model.system import System
 from neverlost.reports.request.inputs import KafkaFilesWarning
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import pluralize
-from neverlost.reports.wording.sentences import say_never, say_verdict
+from neverlost.reports.wording.sentences import say_limits, say_never, say_verdict
 from neverlost.specs.configuration.choose import Chosen, broker_names
 from neverlost.specs.configuration.keys import MECHANISM, is_without_faults, shown
 from neverlost.specs.defects import DEFECTS, FIXES
@@ -53,9 +53,9 @@ def console() -> Console:
 
 @contextmanager
 def shown_once(is_read: bool) -> Iterator[None]:
-    """Suppress warnings about the input on a terminal, where they are printed beside the verdicts."""
+    """Suppress warnings about the input where they are printed beside the verdicts."""
     with warnings.catch_warnings():
-        if is_read and sys.stdout.isatty() and sys.stderr.isatty():
+        if is_read:
             warnings.simplefilter("ignore", KafkaFilesWarning)
         yield
 
@@ -81,7 +81,7 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen
         line.append(f"{finding.verdict.upper():12}", STYLES[finding.verdict])
         line.append(f" {finding.property.name}: ", "bold")
         faults = None if finding.trace is None else finding.trace.faults(outcome.system)
-        line.append(str(say_verdict(finding.property, finding.verdict, faults)))
+        line.append(f"{say_verdict(finding.property, finding.verdict, faults)}{say_limits(faults or {}, configuration)}")
         if finding.trace is not None:
             line.append(f" ({pluralize(len(finding.trace.steps), 'step')})", "dim")
         out.print(line)

@@ -30,6 +30,12 @@ def pluralize(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+def name_some(names: Sequence[str], most: int = 3) -> str:
+    """Return the first names, with the number of the others where there are more."""
+    left = len(names) - most
+    return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
+
+
 def faults_text(faults: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in faults.items()) or "no faults"
 

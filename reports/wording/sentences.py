@@ -14,6 +14,7 @@ from neverlost.checker.engine.outcome import EngineError, Verdict
 from neverlost.model import faults
 from neverlost.model.any_number import AnyNumber
 from neverlost.reports.wording.merged_rows import pluralize
+from neverlost.specs.configuration.keys import shown
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
 
@@ -114,6 +115,13 @@ def cite_verdict(entry: Mapping[str, Any], is_proof: bool = False) -> Sentence:
 def what_happened(name: str, counts: Mapping[str, int]) -> str:
     """Return what a violated property means and the faults that it takes, such as `loses acknowledged records after 1 kill`."""
     return str(say_verdict(properties()[name], Verdict.VIOLATED, counts))
+
+
+def say_limits(counts: Mapping[str, int], configuration: Mapping[str, Any]) -> str:
+    """Return which of these faults may happen any number of times but not at once, as these limits are written."""
+    limits = {name: str(shown(configuration.get(PREFIX + name, ""))) for name, _ in sorted_faults(counts)}
+    written = " ".join(f"{name}={limit}" for name, limit in limits.items() if limit.startswith("any:"))
+    return f", never more at once than {written}" if written else ""
 
 
 def say_never(names: Sequence[str]) -> str:

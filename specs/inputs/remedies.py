@@ -142,7 +142,7 @@ def request(changes: Changes, now: Mapping[str, object]) -> str:
         f"{key}={value} (now {_written(now.get(key))})" for key, value in changes.items() if key not in (OUTSIDE, VERSION)
     ]
     found = ["first get every replica back into the ISR"] if OUTSIDE in changes else []
-    found += [f"upgrade to Kafka {changes[VERSION]}"] if VERSION in changes else []
+    found += [f"upgrade to Kafka {changes[VERSION]} (the newest here; {ELR} is there from 4.1)"] if VERSION in changes else []
     found += [f"set {' and '.join(settings)}"] if settings else []
     text = ", then ".join(found)
     return text[:1].upper() + text[1:]
@@ -199,7 +199,8 @@ def is_upgrade(changes: Changes) -> bool:
 
 def defects_in(chosen: Chosen) -> list[Defect]:
     """Return the known defects of the version that was asked for."""
-    version = parsed(chosen.release) if chosen.release else None
+    stated = chosen.settings.get(VERSION)
+    version = parsed(chosen.release or (stated.value if stated else ""))
     return [each for each in DEFECTS if version is not None and each.is_in(version)]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from neverlost import check
 from neverlost.reports.documents.sweep import cell_name
 from tests.support.program import DATA, neverlost
 
@@ -37,6 +38,14 @@ def test_shown_runs_are_real(command: str, shown: list[str]) -> None:
     lines = [TIMES.sub("", " ".join(line.split())) for line in done.stdout.splitlines()]
     for line in shown:
         assert TIMES.sub("", " ".join(line.split())) in lines
+
+
+def test_the_citation_of_the_readme_is_the_one_that_is_made() -> None:
+    (shown,) = re.findall(r'sentences to cite: "(.+?)";', README)
+    parts = [re.escape(each) for each in re.split(r"\b[A-Z]+\b|…", shown)]
+    settings = {"kafka.version": "3.9", "replication.factor": 1, "bounds.records": 1, "faults.lossy_crash": 1}
+    said = check(settings, properties=["acked-never-lost"], workers=1).cite()
+    assert re.fullmatch(".+".join(parts), said), said
 
 
 def block(marker: str, kind: str) -> str:

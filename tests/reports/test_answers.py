@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import neverlost
+from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Outcome, Verdict
 from neverlost.checker.questions.atlas import lookup
-from neverlost.reports.documents.answers import group_by_answer
+from neverlost.checker.questions.sweep.sweep import again
+from neverlost.checker.questions.tolerance.tolerance import CellVerdict
+from neverlost.reports.documents.answers import brief_settings, group_by_answer
+from neverlost.reports.questions.check import advice, api
+from neverlost.reports.questions.check.advice import Advisor, Remedy
+from neverlost.reports.questions.tolerance import document as describe
+from neverlost.reports.questions.verify.verify import verify_bundle
 from neverlost.reports.results.results import States
-from neverlost.specs.configuration.choose import choose
+from neverlost.specs.configuration.choose import Chosen, choose
 from neverlost.specs.inputs import remedies
+from neverlost.specs.properties import properties
+from neverlost.specs.property import Property
 from tests.support.program import DATA
 from tests.support.program import neverlost as run
 
@@ -31,6 +42,25 @@ PLAIN = [part for key, value in ASKED.items() for part in ("--set", f"{key}={val
 NAMED = ["--kafka-version", "3.9", "--set", "metadata.version=3.9-IV0", "--property", "acked-never-lost"]
 
 
+@pytest.mark.parametrize(
+    ("racks", "says"),
+    [("a,b,c", ""), ("", ""), ("a,b,a", "2 of 3 replicas in one rack"), ("a,a,a", "3 of 3 replicas in one rack")],
+)
+def test_racks_that_replicas_share_are_named_in_headings(racks: str, says: str) -> None:
+    """Two topics of one setting differ in nothing else, and one loses a record where the other does not."""
+    given = {"kafka.version": ("3.9", ""), **({"broker.rack": (racks, "")} if racks else {})}
+    configuration = choose(given).configuration
+    for heading in (brief_settings({"config": configuration}), describe.setting(configuration, "3.9", ["orders"])):
+        assert ("in one rack" in heading) == bool(says) and says in heading
+
+
+def test_an_older_metadata_version_has_the_known_bugs_of_its_kafka() -> None:
+    """Or these would not be looked for, and it would be said that no change helps."""
+    older = choose({"kafka.version": ("3.9", "--set"), "metadata.version": ("3.4-IV0", "--set")})
+    assert older.release is None
+    assert {"returning-leader", "late-record-forgets-request"} <= {each.name for each in remedies.defects_in(older)}
+
+
 @pytest.fixture(scope="module")
 def topics(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("described") / "topics.txt"
@@ -42,6 +72,17 @@ def topics(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def result(topics: Path) -> dict[str, Any]:
     found = neverlost.check(ASKED | LEVEL, describe=topics, kafka_version="3.9", properties=["acked-never-lost"], workers=1)
     return dict(found.document)
+
+
+def test_a_change_with_too_many_states_is_undecided_wherever_it_is_searched(
+    topics: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not after some seconds, which are others where the bundle is verified."""
+    monkeypatch.setattr(api, "MOST_STATES", 20)
+    given = ASKED | LEVEL
+    found = neverlost.check(given, describe=topics, kafka_version="3.9", properties=["acked-never-lost"], out=tmp_path / "out")
+    assert any(each["remedy"]["undecided"] for each in found.document["cells"] if "remedy" in each)
+    assert verify_bundle(str(tmp_path / "out")).is_complete
 
 
 def test_topics_with_the_same_answer_are_a_group_and_the_worst_comes_first(result: dict[str, Any], topics: Path) -> None:
@@ -77,6 +118,32 @@ def test_a_change_never_makes_a_setting_less_safe_and_the_smallest_is_tried_firs
     assert costs == sorted(costs) and found[0] == {"acks": "all"}
     assert {key for each in found for key in each} == {"acks", "min.insync.replicas", "flush.messages"}
     assert not any(each.get("min.insync.replicas") == "1" for each in found)
+
+
+def test_a_counterexample_at_hand_is_run_again_before_a_change_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change that it breaks as well is not searched, and the advice is the same."""
+    unclean = {"replication.factor": 2, "min.insync.replicas": 1, "unclean.leader.election.enable": "true"}
+    chosen = choose({key: (value, "--set") for key, value in {"kafka.version": "3.9", **unclean, **ASKED}.items()})
+    asked = [properties()["acked-never-lost"]]
+    found = explore(chosen.system, asked)
+    (broken,) = [each for each in found.findings if each.trace is not None]
+
+    def advise() -> tuple[Remedy, list[Chosen]]:
+        searched: list[Chosen] = []
+
+        def decide(one: Chosen, names: Sequence[Property]) -> Outcome:
+            searched.append(one)
+            return explore(one.system, names)
+
+        holds = [CellVerdict(asked[0], Verdict.HOLDS, None, "search")]
+        return Advisor(decide, lambda *_: holds, lambda _: None).remedy(chosen, asked, found), searched
+
+    remedy, searched = advise()
+    assert broken.trace is not None and remedy.changes
+    assert not [one for one in searched if again(chosen.system, broken.trace, one.system, broken.property) is not None]
+    monkeypatch.setattr(advice, "again", lambda *_: None)
+    without, every = advise()
+    assert (without.changes, without.tried) == (remedy.changes, remedy.tried) and len(searched) < len(every)
 
 
 def test_no_advice_leaves_a_loss_beside_the_asked_faults(result: dict[str, Any]) -> None:

@@ -5,21 +5,29 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 import neverlost
+from neverlost.checker.engine.engines import explore as engines
+from neverlost.checker.engine.outcome import Outcome
+from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.checker.questions.nines import exact
 from neverlost.checker.questions.nines.bounds import strikes
 from neverlost.checker.questions.nines.chain import chain
 from neverlost.checker.questions.nines.rates import KINDS, YEAR, rates
 from neverlost.checker.questions.tolerance.region import Region, usual
 from neverlost.model.sentences import sentences
+from neverlost.model.system import System
 from neverlost.reports.questions.nines import document as describe
-from neverlost.reports.questions.nines.bounds import dominant_loss
+from neverlost.reports.questions.nines.bounds import REGION_SECONDS, dominant_loss
 from neverlost.specs.errors import InputError
+from neverlost.specs.property import Property
 from tests.support.program import neverlost as run
 
 TWO = ["kafka.version=3.9", "replication.factor=2", "bounds.records=1", "broker.rack=a,b"]
@@ -49,6 +57,28 @@ def test_two_replicas() -> None:
     assert sum(each["share"] for each in found["exits"]) == pytest.approx(1)
     loss = dominant_loss(result.judged[0])
     assert loss is not None and loss[1].name == "acked-never-lost" and len(loss[2].steps) == 7
+
+
+def test_regions_of_four_replicas_have_a_short_time_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless --time-limit says; what is not decided by then is no number.  Up to three replicas there is no such end."""
+    limits: list[SearchLimits] = []
+    explore = engines.explore
+
+    def brief(system: System, asked: Sequence[Property], options: Options, *more: Any) -> Outcome:
+        limits.append(options.limits)
+        return explore(system, asked, replace(options, limits=SearchLimits(seconds=0.0)), *more)
+
+    monkeypatch.setattr(engines, "explore", brief)
+    given = {"kafka.version": "4.3", "eligible.leader.replicas": "true", "min.insync.replicas": 2, "broker.rack": "a,b,c,d"}
+    (found,) = neverlost.nines(given | {"replication.factor": 4}).nines.values()
+    assert found["verdict"] == "inconclusive" and found["loss_in_a_year"] is None
+    assert {each.seconds for each in limits} == {REGION_SECONDS} and len({each.until for each in limits}) == 1
+    limits.clear()
+    neverlost.nines(given | {"replication.factor": 4}, time_limit=70)
+    assert {each.seconds for each in limits} == {70}
+    limits.clear()
+    neverlost.nines(given | {"replication.factor": 2, "broker.rack": "a,b"}, again=True)
+    assert limits and {each.seconds for each in limits} == {None}
 
 
 def textbook(failures: float, repairs: float, copies: int) -> float:

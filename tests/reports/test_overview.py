@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import neverlost
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.reports.questions.tolerance import document as describe
-from neverlost.reports.questions.tolerance.overview import DESIGNED, entries_of, least_lost, overview
+from neverlost.reports.questions.tolerance.overview import (
+    DESIGNED,
+    Answers,
+    DangerLevel,
+    Overview,
+    TopicGroup,
+    entries_of,
+    overview,
+)
+from neverlost.reports.questions.tolerance.screen import show_overview
 from neverlost.specs.defects import DEFECTS
 from tests.support.program import neverlost as program
 
@@ -54,15 +65,33 @@ def test_one_screen_says_what_to_do_first(described: str) -> None:
     done = program("tolerance", "--describe", described, *GIVEN, "--set", "defects=fixed")
     lines = done.stdout.splitlines()
     assert lines[0] == (
-        "5 topics, Kafka 4.3 (given), acks=all (given): 1 loses records when one disk dies; 1 has partitions that are offline, "
-        "refuse writes or hang by their last replica now; 3 are safe with one broker lost and one slow (Kafka as designed)."
+        "5 topics, Kafka 4.3 (given), acks=all (given), as designed: 1 loses records when one disk dies; 1 has partitions that "
+        "are offline, refuse writes or hang by their last replica now; 3 are safe with one broker lost and one slow."
     )
     assert lines[1] == "The bugs of the release are left out (defects=fixed)."
-    assert [each for each in lines if re.match(r"Now|Lost|Not", each)] == ["Now", "Lost with 1 broker", "Lost with 3 brokers"]
+    titles = ["Now", "Lost with 1 broker", "Lost only with 3 brokers or more"]
+    assert [each for each in lines if re.match(r"Now|Lost|Not", each)] == titles
     assert lines[lines.index("Now") + 1].startswith("  stock-0 (on broker 1 alone): refuses acks=all writes")
-    gains = "Gains: no record is lost with 1 broker that loses data and 2 others out."
-    assert f"    Set min.insync.replicas=2 (now 1). {gains} Costs: writes stop with 2 brokers out instead of 3." in lines
-    assert not re.search(r"\d+ (steps|distinct|states)|spots|\[\d,\d\]", done.stdout) and len(lines) <= 45
+    gains = "Gains: no record is lost with 1 broker that loses data."
+    assert any(each.startswith(f"    Set replication.factor=3 (now 1). {gains} Costs: ") for each in lines)
+    logs = "RF 3, min ISR 1, acks=all, ELR; lost with 1 broker that loses data and 2 others out"
+    assert f"  logs: {logs}. Set min.insync.replicas=2 (now 1)" in lines
+    assert not re.search(r"\d+ (steps|distinct|states)|spots|\[\d,\d\]", done.stdout) and len(lines) <= 25
+    assert not done.stderr and all(lines.count(each) == 1 for each in lines if each)
+
+
+def test_what_is_safe_is_a_line_a_group_and_a_command_stands_once() -> None:
+    safe = tuple(
+        TopicGroup((f"t{each}",), "RF 3", "lost with 3 brokers", f"Set a={each} (now 0). Gains: much.") for each in range(9)
+    )
+    two = tuple(TopicGroup((name,), "RF 1", "lost", "Set b=3.", ({"line": "reassign", "where": ""},)) for name in ("u", "v"))
+    answer = Overview(("2 topics.",), (DangerLevel("Lost", "violated", two), DangerLevel("Later", "holds", safe)))
+    out = Console(file=StringIO(), width=80)
+    show_overview(out, answer)
+    lines = out.file.getvalue().splitlines()
+    of_two = ["Lost", "  u: RF 1; lost", "    Set b=3.", "    reassign", "  v: RF 1; lost", "    Set b=3."]
+    of_safe = [f"  t{each}: RF 3; lost with 3 brokers. Set a={each} (now 0)" for each in range(6)]
+    assert lines == ["2 topics.", "", *of_two, "Later", *of_safe, "  and 3 more groups"]
 
 
 def test_a_topic_that_flushes_is_lost_with_what_loses_its_directories(described: str) -> None:
@@ -79,15 +108,16 @@ def test_a_topic_that_flushes_is_lost_with_what_loses_its_directories(described:
     assert {spot: describe.answer_in(entries, spot)[0] for spot in entries} == {
         spot: describe.cell_answer(table, spot)[0] for spot in table.entries
     }
-    assert least_lost(entries) == [FaultBudget(2, 1), FaultBudget(3, 0)]
+    assert Answers(entries).least_lost == [FaultBudget(2, 1), FaultBudget(3, 0)]
 
 
 def test_bugs_of_the_release_stand_in_one_block(described: str) -> None:
     done = program("tolerance", "--describe", described, *GIVEN, "--topic", "orders", "--json", "-")
     answer = overview(json.loads(done.stdout))
-    assert (
-        answer.headline[1].startswith("Kafka 4.3 as released has")
-        and "1 of 1 topic can lose a record earlier" in answer.headline[1]
+    assert answer.headline[0].endswith("as designed: 1 is safe with one broker lost and one slow.")
+    assert re.fullmatch(
+        r"With the \d known bugs of Kafka 4\.3: 0 are safe with one broker lost and one slow; 1 can lose a record earlier\.",
+        answer.headline[1],
     )
     bugs = {each.name: " ".join(each.lines) for each in answer.bugs}
     assert "seen on real brokers: 5 of 5 on 3.9.2, 5 of 5 on 4.3.1" in bugs["returning-leader"]
@@ -95,7 +125,8 @@ def test_bugs_of_the_release_stand_in_one_block(described: str) -> None:
         words in bugs["unregistered-fetch-skips-epoch"] for words in ("in 3.5 to 4.4", "not reported", "published tries")
     )
     assert answer.with_bugs == (
-        "With them 1 topic can lose a record with 1 broker out and none that loses data (--topic orders --show 0,1 shows how).",
+        "With them 1 topic can lose a record with 1 broker out and none that loses data: orders "
+        "(--topic orders --show 0,1 shows how).",
     )
 
 
@@ -124,4 +155,4 @@ def test_what_a_bug_needs_by_itself_is_decided(name: str, least: FaultBudget) ->
     settings = {"kafka.version": "4.3", "min.insync.replicas": 2, "eligible.leader.replicas": "true", "defects": "shipped"}
     found = neverlost.tolerance(settings, waive=[each.name for each in DEFECTS if each.name != name])
     (table,) = found.tables
-    assert least_lost(table.entries)[0] == least and next(each for each in DEFECTS if each.name == name).needs
+    assert Answers(table.entries).least_lost[0] == least and next(each for each in DEFECTS if each.name == name).needs

@@ -98,6 +98,19 @@ def test_what_comes_first_is_about_the_cause(tmp_path: Path, replicas: str, acks
     assert done.returncode == status and f"Before the others, orders-0: {says}" in lines
 
 
+def test_go_has_its_condition(tmp_path: Path) -> None:
+    """Two replicas, min ISR 1: while one is down, the other has the only copy."""
+    (tmp_path / "topics.txt").write_text(
+        "Topic: orders\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=1\n"
+        "\tTopic: orders\tPartition: 0\tLeader: 101\tReplicas: 101,102\tIsr: 101,102\n"
+    )
+    given = ("--kafka-version", "3.9", "--set", "acks=all", "--set", "defects=fixed", "--set", "metadata.version=3.9-IV0")
+    done = neverlost("roll", "--describe", str(tmp_path / "topics.txt"), *given)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0] == "Go while no other broker fails: 2 of 2 brokers may be stopped now."
+    assert any(each.startswith("While a broker is down, another that loses data") for each in done.stdout.splitlines())
+
+
 def test_limits_of_faults_and_of_brokers_are_refused(tmp_path: Path) -> None:
     done = roll(tmp_path, "--set", "faults.crash=1")
     assert done.returncode == 64 and "roll asks about stops itself" in done.stderr

@@ -32,10 +32,10 @@ def test_a_search_that_begins_after_the_time_of_the_command_is_given_up() -> Non
 
 def test_a_search_has_its_own_limit_within_that_of_the_command() -> None:
     now = time.monotonic()
-    limits = RunOptions(time_limit=60, seconds_each=10, started=now).options().limits
-    assert limits.too_little_time == "the time limit of 10 s was reached" and limits.until == now + 60
-    assert not limits.are_passed(now - 5) and limits.are_passed(now - 20)
-    assert RunOptions(seconds_each=10, started=now - 100).options().limits.until is None
+    limits = RunOptions(time_limit=60, states_each=10, started=now).options().limits
+    assert (limits.seconds, limits.states, limits.until) == (60, 10, now + 60)
+    assert limits.too_many_states == "there are more than 10 states"
+    assert RunOptions(states_each=10, started=now - 100).options().limits.until is None
 
 
 def test_what_a_search_held_is_free_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,9 +97,9 @@ def test_equal_topics_are_one_group_with_what_to_change(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     shown = done.stdout.splitlines()
     assert shown[0] == (
-        "30 topics, Kafka 3.9 (given), acks=all (assumed): 15 lose records when one disk dies; 1 has partitions that are "
-        "offline, refuse writes or hang by their last replica now; 14 lose records when one broker loses data and another is "
-        "slow (Kafka as designed)."
+        "30 topics, Kafka 3.9 (given), acks=all (assumed), as designed: 15 lose records when one disk dies; 1 has partitions "
+        "that are offline, refuse writes or hang by their last replica now; 14 lose records when one broker loses data and "
+        "another is slow."
     )
     levels = [each for each in shown if each and not each.startswith(" ")]
     assert levels[2:5] == ["Now", "Lost with 1 broker", "Lost with 2 brokers"]
@@ -181,6 +181,23 @@ def test_the_gate(tmp_path: Path) -> None:
     assert program(*asked("--at-least", "out=any")).returncode == 0
 
 
+def test_the_gate_speaks_in_its_own_words(tmp_path: Path) -> None:
+    """What was allowed at once, what only one of the topics has, and why another version is advised."""
+    text = "".join(
+        f"Topic: t{least}\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas={least}\n"
+        f"\tTopic: t{least}\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2\n"
+        for least in (2, 1)
+    )
+    (tmp_path / "topics.txt").write_text(text)
+    gate = ("tolerance", "--describe", str(tmp_path / "topics.txt"), "--kafka-version", "3.9", "--at-least", "out=any:1")
+    both, one = (program(*gate, "--set", "acks=all", *more) for more in ((), ("--topic", "t1")))
+    assert (both.returncode, one.returncode) == (12, 12) and not both.stderr
+    words = " ".join(both.stdout.split())
+    assert "after 2 outages of brokers, never more at once than out=any:1 (" in one.stdout
+    assert "some min ISR 2" in words and "some min ISR 1" in words and "other setting" not in words
+    assert "Upgrade to Kafka 4.4 (the newest here; eligible.leader.replicas is there from 4.1), then set" in words
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -220,7 +237,7 @@ def test_a_table_of_writes_speaks_of_writes(command: str) -> None:
     """With three replicas and a minimum of two, writes stop once two are impaired; of records nothing was asked."""
     done = program(command, *OF_THREE, "--set", "defects=fixed", "--property", "stays-writable")
     assert done.returncode == 0 and "record is lost" not in done.stdout and "LOST" not in done.stdout
-    says = [each for each in done.stdout.splitlines() if each.startswith("Writes ") and "if " not in each]
+    says = [each.strip() for each in done.stdout.splitlines() if each.startswith("  Writes ") and "if " not in each]
     assert says == [
         "Writes do not stop with 1 broker out and none that loses data.",
         "Writes do not stop with 1 broker that loses data.",
@@ -263,7 +280,9 @@ def test_what_is_not_a_loss_is_not_called_one(more: dict[str, Any], name: str, s
     given = [part for key, value in (PAIR | more).items() for part in ("--set", f"{key}={value}")]
     done = program("check", *given, "--property", name)
     assert done.returncode == status and "LOST" not in done.stdout and "can be lost" not in done.stdout
-    assert any(each.startswith(sentence) for each in done.stdout.splitlines())
+    lines = done.stdout.splitlines()
+    said = next(place for place, each in enumerate(lines) if each.startswith(f"  {sentence}"))
+    assert "As designed:" in lines[:said]
 
 
 def test_a_sentence_that_no_verdict_bears_out_cannot_be_made(pair: neverlost.ToleranceResult) -> None:

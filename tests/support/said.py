@@ -190,7 +190,11 @@ class Reader:
         return "ok" if writes else "not lost"
 
     def sentence(self, line: str) -> bool:
-        """A sentence about boundaries."""
+        """A sentence about boundaries, which says whether Kafka is meant as designed or as shipped."""
+        if line in ("As designed:", "As shipped:"):
+            self.require(self.about["defects"] == {"As designed:": "fixed", "As shipped:": "shipped"}[line], line)
+            return True
+        line = line.strip()
         out = r"(?:slow, cut off or stopped|slow or stopped)"
         beside = r"(?:, beside (?:any number of|at most \d+) [a-z ]+?)?"
         at_most = r"(?:no broker loses data|at most (\d+) brokers? at a time loses? data)"

@@ -33,8 +33,8 @@ from neverlost.specs.property import Property
 MOST_TRIED = 24
 """How many changes are decided for one configuration."""
 
-SECONDS_EACH = 30.0
-"""How long one change may take; one that takes longer is not advised."""
+MOST_STATES = 3_000_000
+"""States (or orbits) that one change may have; one with more is not advised, and `verify` finds the same."""
 
 Key = tuple[str, tuple[tuple[str, Any], ...]]
 FindTable = Callable[[Chosen], Tolerance | None]
@@ -47,7 +47,7 @@ class Remedy:
     """A change that mends a violated configuration: `changes` by key, the changed configuration, its outcome, and the
     `commands` that make the change. `only_as_designed` says that it mends Kafka as designed, not as released. Without changes
     nothing that was `tried` helps; `undecided` are the changes whose search took too long to say. With `holds_as_designed` it
-    is known defects of the version that lose; `defects` are those of which mending one alone is enough."""
+    is known defects of the version that lose; `defects` are those that the counterexample takes."""
 
     tried: int
     changes: Changes = field(default_factory=dict)
@@ -122,7 +122,7 @@ class Advisor:
         if len(plain) > 1 and self._holds(chosen, remedies.strongest(plain), asked) is None:
             todo = [each for each in todo if remedies.is_upgrade(each)]
         mended = next(((changes, *held) for changes in todo if (held := self._mends(chosen, changes, asked))), None)
-        designed, defects = self._as_designed(chosen, asked)
+        designed, defects = self._as_designed(chosen, asked, found)
         only_as_designed = mended is None and not designed and bool(remedies.defects_in(chosen))
         if only_as_designed and chosen.configuration.get(remedies.FIXED) == "shipped":
             fixed = ((each, {**each, remedies.FIXED: "fixed"}) for each in plain)
@@ -185,16 +185,15 @@ class Advisor:
         said = describe_tables.advice(changes, tables[0], tables[1])
         return said.gains, said.costs
 
-    def _as_designed(self, chosen: Chosen, asked: Sequence[Property]) -> tuple[bool, tuple[Defect, ...]]:
-        """Decide the configuration with every known defect mended, and list the defects that suffice if mended alone."""
-        if not remedies.defects_in(chosen) or (held := self._holds(chosen, {remedies.FIXED: "fixed"}, asked)) is None:
+    def _as_designed(self, chosen: Chosen, asked: Sequence[Property], found: Outcome) -> tuple[bool, tuple[Defect, ...]]:
+        """Decide the configuration with every known defect mended, and list the defects that its shortest counterexample takes:
+        with one of these mended it cannot be run again."""
+        known = [(each.trace, each.property) for each in found.findings if each.trace is not None]
+        if not known or not remedies.defects_in(chosen) or self._holds(chosen, {remedies.FIXED: "fixed"}, asked) is None:
             return False, ()
-        enough = []
-        for each in remedies.defects_in(chosen):
-            found = self._outcome(change_settings(chosen, {each.mechanism.key: "on"}), asked)
-            enough += [each] if _verdict(found) is Verdict.HOLDS else []
-            self._tried[_key(held[0])] |= _verdict(found) is Verdict.INCONCLUSIVE
-        return True, tuple(enough)
+        trace, broken = min(known, key=lambda each: len(each[0].steps))
+        others = ((each, change_settings(chosen, {each.mechanism.key: "on"})) for each in remedies.defects_in(chosen))
+        return True, tuple(each for each, other in others if again(found.system, trace, other.system, broken) is None)
 
     def _holds(self, chosen: Chosen, changes: Changes, asked: Sequence[Property]) -> tuple[Chosen, Outcome] | None:
         """Return the changed configuration with its outcome if everything holds in it, else None."""

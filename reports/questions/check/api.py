@@ -21,7 +21,7 @@ from neverlost.reports.bundle import question, seal, stored_levels
 from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import result as describe_outcome
-from neverlost.reports.questions.check.advice import SECONDS_EACH, Advisor, Remedy
+from neverlost.reports.questions.check.advice import MOST_STATES, Advisor, Remedy
 from neverlost.reports.questions.tolerance.api import RECORDS, Tables
 from neverlost.reports.request.inputs import describe_subject, make_labels, read_configurations, select_topics
 from neverlost.reports.request.keywords import Checking, Resumable, Settings
@@ -184,7 +184,7 @@ def _find_remedies(
     progress: Reporter | None,
 ) -> dict[int, Remedy]:
     """Find the remedies of the violated configurations, by number."""
-    short = replace(request, seconds_each=SECONDS_EACH, state_dir=None, resume=False, orbits=True)
+    short = replace(request, states_each=MOST_STATES, state_dir=None, resume=False, orbits=True)
 
     def decide(chosen: Chosen, asked: Sequence[Property]) -> Outcome:
         known = lookup.outcome(chosen.system, asked)

@@ -12,7 +12,7 @@ from neverlost.checker.questions.nines import bounds
 from neverlost.checker.questions.nines.bounds import Bound, NoBound
 from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines
 from neverlost.checker.questions.nines.rates import Episode, Range, Rates
-from neverlost.reports.questions.check.advice import SECONDS_EACH
+from neverlost.reports.questions.check.advice import MOST_STATES
 from neverlost.reports.questions.nines import document
 from neverlost.reports.questions.nines.bounds import MOST_REPLICAS, NinesBounds
 from neverlost.specs.configuration.choose import Chosen, change_settings
@@ -23,7 +23,7 @@ from neverlost.specs.inputs import remedies
 def changes(judged: ConfigurationNines, known: NinesBounds) -> list[dict[str, Any]]:
     """Return every change with the bound after it and its cost, the best bound first."""
     name, rates = next(iter(known.rates.items()))
-    quick = NinesBounds({name: rates}, replace(known.request, seconds_each=SECONDS_EACH), known.progress, known.atlas)
+    quick = NinesBounds({name: rates}, replace(known.request, states_each=MOST_STATES), known.progress, known.atlas)
     found = []
     for each in neighbours(judged.chosen):
         if remedies.is_possible(judged.chosen, each):

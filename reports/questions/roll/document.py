@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from neverlost.reports.wording.merged_rows import pluralize
+from neverlost.reports.wording.merged_rows import name_some, pluralize
 from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
 from neverlost.specs.setting import NoticeKind
 
@@ -34,7 +34,7 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
     groups = ", then ".join(" and ".join(each) for each in document["order"])
     if groups:
         yield f"Restart {document['at_a_time']} at a time: {groups}; wait until every partition has the ISR it had before."
-    yield from (f"Before the others, {name_partitions(each['partitions'])}: {each['do']}." for each in document["first"])
+    yield from (f"Before the others, {name_some(each['partitions'])}: {each['do']}." for each in document["first"])
 
 
 def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
@@ -51,7 +51,7 @@ def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
             if which:
                 found.setdefault((kind, tuple(sorted(which))), []).append(words)
     for (kind, names), faults in found.items():
-        where = f"on {name_partitions(list(names))}{bugs if kind == LOST else ''}"
+        where = f"on {name_some(names)}{bugs if kind == LOST else ''}"
         yield f"While a broker is down, another that {' or '.join(faults)} {MEANWHILE[kind]} {where}."
 
 
@@ -64,7 +64,7 @@ def describe_stop(says: dict[str, list[str]]) -> str:
     found: dict[str, list[str]] = {}
     for word, names in reversed(says.items()):
         found.setdefault(word.partition(",")[0], []).extend(names if word != OK else ())
-    return "; ".join(f"{WORDS.get(each, each)} on {name_partitions(names)}" for each, names in found.items() if names)
+    return "; ".join(f"{WORDS.get(each, each)} on {name_some(names)}" for each, names in found.items() if names)
 
 
 WORDS = {LOST: "an acknowledged record can be lost"}
@@ -74,12 +74,8 @@ def verdict(document: Mapping[str, Any]) -> str:
     """Return go or no go, with how many brokers may be stopped now."""
     may = [each["may_be_stopped"] for each in document["brokers"].values()]
     unknown = [broker for broker, each in document["brokers"].items() if UNDECIDED in each["now"]]
-    word = "Go" if all(may) else "Unknown" if len(unknown) == len(may) - sum(may) else "No go"
+    then = [word for each in document["brokers"].values() for says in each["then"].values() for word in says]
+    go = "Go while no other broker fails" if any(each.startswith((LOST, UNDECIDED)) for each in then) else "Go"
+    word = go if all(may) else "Unknown" if len(unknown) == len(may) - sum(may) else "No go"
     may_stop = "are known to be safe to stop now" if word == "Unknown" else "may be stopped now"
     return f"{word}: {sum(may)} of {pluralize(len(may), 'broker')} {may_stop}."
-
-
-def name_partitions(partitions: list[str], most: int = 3) -> str:
-    """Return the first `most` partitions by name, and how many more there are."""
-    left = len(partitions) - most
-    return ", ".join(partitions[:most]) + (f" and {left} more" if left > 0 else "")

@@ -16,7 +16,7 @@ from neverlost.model.faults import FAULTS, OUT
 from neverlost.model.kernel import Configuration
 from neverlost.model.kraft.mechanisms import Mechanism
 from neverlost.model.limits import AT_ONCE
-from neverlost.reports.documents.answers import say_reassignment
+from neverlost.reports.documents.answers import say_racks, say_reassignment
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.reports.wording.sentences import (
     ACKED,
@@ -346,7 +346,7 @@ def setting(configuration: Mapping[str, Any], release: str | None, subjects: Seq
     parts += ["flushed"] if str(configuration.get("flush.messages")) == "1" else []
     outside = configuration.get("start.outside_isr", 0)
     parts += [f"{pluralize(outside, 'replica')} outside the ISR now"] if outside else []
-    parts += [moved] if (moved := say_reassignment(configuration)) else []
+    parts += list(filter(None, (say_reassignment(configuration), say_racks(configuration))))
     parts += [f"Kafka {release}"] if release else []
     return f"{named}: {', '.join(parts)}"
 

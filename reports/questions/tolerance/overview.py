@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from neverlost.checker.engine.outcome import Verdict
@@ -13,7 +14,7 @@ from neverlost.checker.questions.tolerance.tolerance import CellVerdict
 from neverlost.reports.documents.answers import brief_settings
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.wording import provenance
-from neverlost.reports.wording.merged_rows import pluralize
+from neverlost.reports.wording.merged_rows import name_some, pluralize
 from neverlost.reports.wording.table_words import LOST, SAFE, UNDECIDED
 from neverlost.specs.defects import DEFECTS, NOT_REPORTED, Defect
 from neverlost.specs.inputs.remedies import topic_of
@@ -91,6 +92,45 @@ class Overview:
     notices: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a table says, worked out once for all topics that share it."""
+
+    entries: Entries
+
+    @cached_property
+    def says(self) -> Mapping[FaultBudget, str]:
+        """Each cell's word."""
+        return {spot: describe.answer_in(self.entries, spot)[0] for spot in self.entries}
+
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether some cell is not decided."""
+        return UNDECIDED in self.says.values()
+
+    @cached_property
+    def least_lost(self) -> list[FaultBudget]:
+        """The minimal cells in which a record is lost, those with the fewest brokers first."""
+        return sorted(describe.minimal(self.says, {LOST}), key=lambda spot: (spot.losing + spot.out, spot.losing))
+
+    @cached_property
+    def danger(self) -> tuple[int, int]:
+        """The fewest brokers with which a record is lost or nothing is decided, and how many of them lose data."""
+        return describe.danger(self.entries)
+
+    @cached_property
+    def risk(self) -> str:
+        """What the headline counts it as, of partitions that stand as they should."""
+        for name, spot in (("lost", FaultBudget(0, 0)), ("out", FaultBudget(0, 1)), ("disk", FaultBudget(1, 0))):
+            if self.says.get(spot) == LOST:
+                return name
+        if UNDECIDED in (says for spot, says in self.says.items() if spot.is_within(ONE_AND_ONE)):
+            return "open"
+        if self.says.get(ONE_AND_ONE) == LOST:
+            return "pair"
+        return "safe" if ONE_AND_ONE in self.says else "more"
+
+
 @dataclass(frozen=True)
 class _Part:
     """A topic, or some partitions of one, under the label that is worst for it; `differs` are the settings of that label by
@@ -98,38 +138,15 @@ class _Part:
 
     subject: str
     label: str
-    entries: Entries
-    shipped: Entries | None
+    designed: Answers
+    shipped: Answers | None
     now: tuple[Mapping[str, Any], ...] = ()
     differs: str = ""
 
     @property
-    def lost(self) -> list[FaultBudget]:
-        """The minimal cells in which a record is lost, the fewest brokers first."""
-        return least_lost(self.entries)
-
-    @property
     def risk(self) -> str:
         """What the headline counts it as."""
-        found = {spot: describe.answer_in(self.entries, spot)[0] for spot in self.entries}
-        if found.get(FaultBudget(0, 0)) != LOST and self.now:
-            return "now"
-        for name, spot in (("lost", FaultBudget(0, 0)), ("out", FaultBudget(0, 1)), ("disk", FaultBudget(1, 0))):
-            if found.get(spot) == LOST:
-                return name
-        within = [says for spot, says in found.items() if spot.is_within(ONE_AND_ONE)]
-        if UNDECIDED in within:
-            return "open"
-        if found.get(ONE_AND_ONE) == LOST:
-            return "pair"
-        return "safe" if ONE_AND_ONE in found else "more"
-
-
-def least_lost(entries: Entries) -> list[FaultBudget]:
-    """Return the minimal cells in which a record is lost, those with the fewest brokers first."""
-    lost = [spot for spot in entries if describe.answer_in(entries, spot)[0] == LOST]
-    least = [spot for spot in lost if not any(other != spot and other.is_within(spot) for other in lost)]
-    return sorted(least, key=lambda spot: (spot.losing + spot.out, spot.losing))
+        return "now" if self.now and self.designed.risk != "lost" else self.designed.risk
 
 
 def entries_of(
@@ -169,14 +186,13 @@ def _parts(document: Document) -> list[_Part]:
     """Return each topic or part of one; where several configurations are answered for it, with the worst of them."""
     found: dict[str, list[_Part]] = {}
     for label, rows in document["tolerance"].items():
-        designed, shipped = (entries_of(rows, each) for each in (DESIGNED, SHIPPED))
+        designed, shipped = (Answers(entries_of(rows, each)) for each in (DESIGNED, SHIPPED))
+        answers = (designed, shipped if shipped.entries else None) if designed.entries else (shipped, None)
         for subject in document["topics"][label]:
             mine = tuple(
                 each for each in document["now"][label] if each["is"] != describe.BEHIND and _is_of(each["partition"], subject)
             )
-            found.setdefault(subject, []).append(
-                _Part(subject, label, designed or shipped, shipped if designed and shipped else None, mine)
-            )
+            found.setdefault(subject, []).append(_Part(subject, label, *answers, mine))
     return [_worst(document, several) for several in found.values()]
 
 
@@ -184,9 +200,9 @@ def _worst(document: Document, several: Sequence[_Part]) -> _Part:
     """Return the worst answer for a topic; of equal ones that with something to do."""
     found = min(
         several,
-        key=lambda each: (list(RISKS).index(each.risk), describe.danger(each.entries), each.label not in document["advice"]),
+        key=lambda each: (list(RISKS).index(each.risk), each.designed.danger, each.label not in document["advice"]),
     )
-    answers = {(each.risk, *least_lost(each.entries)) for each in several}
+    answers = {(each.risk, *each.designed.least_lost) for each in several}
     differs = found.label.removeprefix(", ".join(document["topics"][found.label])).strip()
     return replace(found, differs=differs if len(answers) > 1 else "")
 
@@ -197,47 +213,45 @@ def _is_of(partition: str, subject: str) -> bool:
 
 
 def _headline(document: Document, parts: Sequence[_Part], bugs: Sequence[Defect]) -> Iterable[str]:
-    order = list(RISKS)
-    worst: dict[str, str] = {}
-    for each in parts:
-        topic = topic_of(each.subject)
-        worst[topic] = min(worst.get(topic, order[-1]), each.risk, key=order.index)
-    counts = {name: [*worst.values()].count(name) for name in order}
+    counts = _count_risks(parts)
     said = [_counted(count, name) for name, count in counts.items() if count]
     is_designed = any(_variant(document, each.label) == DESIGNED for each in parts)
-    about = ", ".join(filter(None, [pluralize(len(worst), "topic"), _version_words(document), _acks_words(document)]))
-    yield f"{about}: {'; '.join(said)}" + (" (Kafka as designed)." if is_designed else " (Kafka as released, with its bugs).")
+    about = [pluralize(sum(counts.values()), "topic"), _version_words(document), _acks_words(document)]
+    how = "as designed" if is_designed else "as released, with its bugs"
+    yield f"{', '.join(filter(None, [*about, how]))}: {'; '.join(said)}."
     if any(each.shipped is not None for each in parts):
-        yield from _release_sentence(f"Kafka {_releases(document)} as released", parts, bugs)
+        yield _release_sentence(f"Kafka {_releases(document)}", parts, bugs)
     elif is_designed:
         yield "The bugs of the release are left out (defects=fixed)."
 
 
-def _release_sentence(release: str, parts: Sequence[_Part], bugs: Sequence[Defect]) -> Iterable[str]:
-    """Yield what the bugs of the release change; a table that is not decided is no change, and no safety either."""
-    every = {topic_of(each.subject) for each in parts}
+def _count_risks(parts: Sequence[_Part]) -> dict[str, int]:
+    """Return how many topics are at each risk; each counts once, by the worst of its parts."""
+    order, worst = list(RISKS), dict[str, str]()
+    for each in parts:
+        topic = topic_of(each.subject)
+        worst[topic] = min(worst.get(topic, order[-1]), each.risk, key=order.index)
+    return {name: [*worst.values()].count(name) for name in order}
+
+
+def _release_sentence(release: str, parts: Sequence[_Part], bugs: Sequence[Defect]) -> str:
+    """Return what the bugs of the release change; a table that is not decided is no change, and no safety either."""
+    if not bugs:
+        return f"{release} as released has no known bug that matters here."
+    released = [replace(each, designed=each.shipped or each.designed) for each in parts]
+    safe = _counted(_count_risks(released)["safe"], "safe")
     worse = {topic_of(each.subject) for each in parts if _is_worse(each)}
-    unknown = {topic_of(each.subject) for each in parts if each.shipped is not None and _is_open(each.shipped)} - worse
-    has = f"{release} has {pluralize(len(bugs), 'bug')}"
-    undecided = f"; for {len(unknown)} that is not decided" if unknown else ""
-    if worse:
-        many = f"{len(worse)} of {pluralize(len(every), 'topic')}"
-        yield f"{has} with which {many} can lose a record earlier{undecided}: see below."
-    elif bugs:
-        yield f"{has} that could matter here; none was found to lose a record earlier{undecided}."
-    else:
-        yield f"{release} has no known bug that matters here."
+    unknown = {topic_of(each.subject) for each in parts if each.shipped is not None and each.shipped.is_open} - worse
+    earlier = f"{len(worse) or 'none'} can lose a record earlier" + (
+        f"; for {len(unknown)} that is not decided" if unknown else ""
+    )
+    return f"With the {pluralize(len(bugs), 'known bug')} of {release}: {safe}; {earlier}."
 
 
 def _is_worse(part: _Part) -> bool:
     """Whether the release loses a record where the design is known not to."""
-    shipped = part.shipped or {}
-    lost = [spot for spot in shipped if describe.answer_in(shipped, spot)[0] == LOST]
-    return any(describe.answer_in(part.entries, spot)[0] in SAFE for spot in lost)
-
-
-def _is_open(entries: Entries) -> bool:
-    return any(describe.answer_in(entries, spot)[0] == UNDECIDED for spot in entries)
+    shipped = part.shipped.says if part.shipped is not None else {}
+    return any(word == LOST and part.designed.says[spot] in SAFE for spot, word in shipped.items())
 
 
 def _variant(document: Document, label: str) -> str:
@@ -279,18 +293,23 @@ def _levels(document: Document, parts: Sequence[_Part]) -> Iterable[DangerLevel]
     levels: dict[tuple[int, bool], list[_Part]] = {}
     for each in parts:
         if not each.now:
-            levels.setdefault(_level(each.entries), []).append(each)
+            levels.setdefault(_level(each.designed), []).append(each)
+    several: list[TopicGroup] = []
     for (fewest, is_open), members in sorted(levels.items()):
+        groups = _groups(document, members)
+        if 2 < fewest < NEVER and not is_open:
+            several += groups
+            continue
         kind = "inconclusive" if is_open or fewest == 2 else "violated" if fewest < 2 else "holds"
-        yield DangerLevel(_title(fewest, is_open, members[0]), kind, tuple(_groups(document, members)))
+        yield DangerLevel(_title(fewest, is_open), kind, tuple(groups))
+    if several:
+        yield DangerLevel("Lost only with 3 brokers or more", "holds", tuple(several))
 
 
-def _level(entries: Entries) -> tuple[int, bool]:
+def _level(found: Answers) -> tuple[int, bool]:
     """Return the fewest brokers with which a record is lost or, if that is less, nothing is decided, and whether it is."""
-    lost = least_lost(entries)
-    fewest = lost[0].losing + lost[0].out if lost else NEVER
-    open_ones = [spot.losing + spot.out for spot in entries if describe.answer_in(entries, spot)[0] == UNDECIDED]
-    least = min(open_ones, default=NEVER)
+    fewest = min((spot.losing + spot.out for spot in found.least_lost), default=NEVER)
+    least = min((spot.losing + spot.out for spot, word in found.says.items() if word == UNDECIDED), default=NEVER)
     return min(fewest, least), least < fewest
 
 
@@ -298,7 +317,7 @@ NEVER = 99
 """More brokers than any table has."""
 
 
-def _title(fewest: int, is_open: bool, part: _Part) -> str:
+def _title(fewest: int, is_open: bool) -> str:
     if fewest == NEVER:
         return "Not lost, whatever is out"
     brokers = pluralize(fewest, "broker") if fewest else "every broker running"
@@ -311,7 +330,7 @@ def _groups(document: Document, parts: Sequence[_Part]) -> Iterable[TopicGroup]:
     for each in parts:
         settings = _settings(document, each)
         advice = document["advice"].get(each.label, {}).get("says", "")
-        found.setdefault((settings, _when_lost(each.entries), advice), []).append(each)
+        found.setdefault((settings, _when_lost(each.designed), advice), []).append(each)
     for (settings, says, advice), members in sorted(found.items(), key=lambda one: (not one[0][2], -len(one[1]))):
         labels = dict.fromkeys(each.label for each in members)
         commands = [command for label in labels for command in document["advice"].get(label, {}).get("commands", ())]
@@ -327,24 +346,26 @@ def _settings(document: Document, part: _Part) -> str:
     return f"{said} {part.differs}".strip()
 
 
-def _when_lost(entries: Entries) -> str:
+def _when_lost(found: Answers) -> str:
     """Return with which brokers a record is lost, in words."""
-    lost = least_lost(entries)
-    if lost:
-        return f"lost with {describe.in_words(lost[0])}"
-    return "not decided" if _is_open(entries) else "no record is lost"
+    if found.least_lost:
+        return f"lost with {describe.in_words(found.least_lost[0])}"
+    return "not decided" if found.is_open else "no record is lost"
 
 
 def _groups_now(document: Document, parts: Sequence[_Part]) -> Iterable[TopicGroup]:
     """Yield a group for each way in which partitions are in danger now, the worst first."""
-    every = {each["partition"]: (each, _when_lost(part.entries)) for part in parts for each in part.now}
+    every = {each["partition"]: (each, _when_lost(part.designed)) for part in parts for each in part.now}
     for state, (says, remedy, command) in NOW.items():
+        mine = [(each, lost) for each, lost in every.values() if each["is"] == state]
         found: dict[str, list[str]] = {}
-        for each, lost in every.values():
-            if each["is"] == state:
-                found.setdefault(lost, []).append(_with_brokers(each))
-        for lost, mine in found.items():
-            yield TopicGroup(tuple(mine), "", f"{says}; what is stored: {lost}", remedy, ({"line": command, "where": ""},))
+        for each, lost in mine:
+            found.setdefault(lost, []).append(each["partition"])
+        stored = (f"{lost} ({name_some(names, 1)})" if len(found) > 1 else lost for lost, names in found.items())
+        if mine:
+            who = tuple(_with_brokers(each) for each, _ in mine)
+            about = f"{says}; what is stored: {', '.join(stored)}"
+            yield TopicGroup(who, "", about, remedy, ({"line": command, "where": ""},))
 
 
 def _with_brokers(partition: Mapping[str, Any]) -> str:
@@ -379,11 +400,11 @@ def _with_bugs(parts: Sequence[_Part]) -> Iterable[str]:
     """Yield a line for each smallest set of brokers with which the release loses a record."""
     found: dict[FaultBudget, list[str]] = {}
     for each in parts:
-        for spot in least_lost(each.shipped or {})[:1] if _is_worse(each) else ():
+        for spot in each.shipped.least_lost[:1] if each.shipped is not None and _is_worse(each) else ():
             found.setdefault(spot, []).append(each.subject)
     for spot, subjects in sorted(found.items(), key=lambda one: (one[0].losing + one[0].out, one[0].losing)):
         topics = list(dict.fromkeys(map(topic_of, subjects)))
-        who = f"{pluralize(len(topics), 'topic')} can lose a record with {describe.in_words(spot)}"
+        who = f"{pluralize(len(topics), 'topic')} can lose a record with {describe.in_words(spot)}: {name_some(topics, 5)}"
         yield f"With them {who} (--topic {topics[0]} --show {spot.losing},{spot.out} shows how)."
 
 
@@ -401,18 +422,13 @@ def _bug(defect: Defect) -> Bug:
 
 def _notices(document: Document) -> Iterable[str]:
     """Yield what was assumed or warned of, each once; what the screen says of partitions already is left out."""
-    spoken = [
-        each
-        for notices in document["notices"].values()
-        for each in notices
-        if each["kind"] in (NoticeKind.WARNING, NoticeKind.ASSUMED)
-    ]
-    kept = [each for each in spoken if each["kind"] == NoticeKind.ASSUMED or not _is_said(document, each)]
-    yield from dict.fromkeys(f"{each['kind']}: {provenance.notice_sentence(each)}" for each in kept)
+    spoken = [each for notices in document["notices"].values() for each in notices]
+    kinds: tuple[NoticeKind, ...] = (NoticeKind.WARNING, NoticeKind.ASSUMED)
+    for kind in kinds:
+        kept = [each for each in spoken if each["kind"] == kind and not any(says in each["says"] for says in OF_NOW)]
+        said = list(dict.fromkeys(map(provenance.notice_sentence, kept)))
+        yield from [f"{kind}: {'; '.join(said)}"] if said else []
 
 
-def _is_said(document: Document, notice: Mapping[str, Any]) -> bool:
-    """Whether the screen says of partitions already what a warning says."""
-    listed = [one for each in document["now"].values() for one in each if one["is"] == describe.OFFLINE]
-    offline = {each["partition"].rpartition("-")[0] for each in listed}
-    return bool(offline & set(notice["topics"])) and "is offline now" in notice["says"]
+OF_NOW = ("is offline now", "records already stored")
+"""What is noticed of partitions that the screen lists as in danger now."""

@@ -17,7 +17,7 @@ from neverlost.reports.questions.tolerance.overview import Overview, overview
 from neverlost.reports.terminal.counterexample import show_timeline
 from neverlost.reports.terminal.results import show_settings
 from neverlost.reports.wording import provenance
-from neverlost.reports.wording.merged_rows import pluralize
+from neverlost.reports.wording.merged_rows import name_some, pluralize
 from neverlost.reports.wording.table_words import BROKEN, LOST, OK, STOPS, UNDECIDED
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs import remedies
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 STYLES = ((LOST, "bold red"), (BROKEN, "bold red"), (STOPS, "yellow"), (UNDECIDED, "magenta"), (OK, "green"))
 
 MOST_NAMED = 4
-"""Topics named in a heading, and groups listed in a level."""
+"""Topics named in a heading."""
+
+MOST_GROUPS = 6
+"""Groups listed that are safe with any two brokers."""
 
 MOST_COMMANDS = 4
 """Commands of one advice; of one group among many the first."""
@@ -52,7 +55,9 @@ def show(out: Console, result: ToleranceResult, spot: FaultBudget | None, with_t
     if describe.get_main(result.subjects[0].table) is not None and any(each.chosen.subjects for each in result.subjects):
         show_overview(out, overview(result.document))
         if not with_tables:
-            out.print(Text("--topic NAME shows the table of a topic; --json and --out have every command.", "dim"))
+            out.print(
+                Text("--topic NAME shows the table of a topic; --out DIR has a page with every group and command.", "dim")
+            )
             return
         out.print()
     before: ToleranceSubject | None = None
@@ -77,24 +82,32 @@ def show_overview(out: Console, answer: Overview) -> None:
     """Print the answer about described topics: the headline, the groups by danger, the bugs of the release."""
     for line in answer.headline:
         out.print(Text(line, "bold"))
+    out.print()
+    told: set[str] = set()
     for level in answer.levels:
-        out.print()
         out.print(Text(level.title, LEVELS[level.kind]))
-        for group in level.groups:
+        for group in level.groups if level.kind != "holds" else level.groups[:MOST_GROUPS]:
             about = "; ".join(filter(None, [group.settings, group.says]))
-            out.print(Text(f"  {_list_names(group.topics)}: {about}"))
+            if level.kind == "holds":
+                out.print(
+                    Text(f"  {name_some(group.topics, MOST_NAMED)}: {about}. {group.remedy.partition('. ')[0]}".rstrip(". "))
+                )
+                continue
+            out.print(Text(f"  {name_some(group.topics, MOST_NAMED)}: {about}"))
             if group.remedy:
                 out.print(Text(f"    {group.remedy}", "bold"))
-            for command in group.commands[:1] if level.kind != "holds" else ():
+            for command in (each for each in group.commands[:1] if each["line"] not in told):
+                told.add(command["line"])
                 more = f"  # and {len(group.commands) - 1} more" if len(group.commands) > 1 else ""
                 where = f"    in {command['where']}" if command["where"] else ""
                 out.print(Text(f"    {command['line']}{more}{where}"), soft_wrap=True)
+        if level.kind == "holds" and len(level.groups) > MOST_GROUPS:
+            out.print(Text(f"  and {pluralize(len(level.groups) - MOST_GROUPS, 'more group')}", "dim"))
     if answer.bugs:
         out.print()
-        out.print(Text(answer.bugs_title, "bold yellow"))
+        out.print(Text(f"{answer.bugs_title} (neverlost explain NAME says what goes wrong)", "bold yellow"))
     for bug in answer.bugs:
-        out.print(Text(f"  {bug.name}: {bug.says}"))
-        out.print(Text(f"    {'; '.join(bug.lines)}", "dim"))
+        out.print(Text(f"  {bug.name}: {'; '.join(bug.lines)}"))
     for line in answer.with_bugs:
         out.print(Text(f"  {line}", "yellow"))
     if answer.notices:
@@ -106,12 +119,6 @@ def show_overview(out: Console, answer: Overview) -> None:
 LEVELS = {"violated": "bold red", "inconclusive": "bold yellow", "holds": "bold green"}
 
 
-def _list_names(topics: Sequence[str]) -> str:
-    """Return the first topics by name, with their number where there are more."""
-    left = len(topics) - MOST_NAMED
-    return ", ".join(topics[:MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
-
-
 def _show_subject(out: Console, subject: ToleranceSubject) -> None:
     chosen, found = subject.chosen, subject.table
     out.print(Text(describe.heading(chosen.configuration, chosen.release, _named(subject)), "bold"))
@@ -121,10 +128,13 @@ def _show_subject(out: Console, subject: ToleranceSubject) -> None:
     for one in describe.list_aspects(found):
         for line in [*filter(None, [describe.title(one)]), *describe.table_lines(one)]:
             out.print(_coloured(line))
+    has_variants = "defects" in chosen.configuration
+    if has_variants:
+        out.print(Text(f"{describe.variant(chosen.configuration).capitalize()}:"))
     for sentence in describe.sentences(found):
-        out.print(Text(sentence))
+        out.print(Text("  " * has_variants + sentence))
     for name, other in subject.beside.items():
-        out.print(_coloured(describe.changes(name, found, other)))
+        out.print(_coloured("  " * has_variants + describe.changes(name, found, other)))
     if subject.proposed is not None:
         changes, after = subject.proposed
         out.print(_coloured(describe.proposal(changes, found, after)))
@@ -229,7 +239,7 @@ def show_tables(
     def decided(group: Sequence[ToleranceSubject], of: int) -> None:
         """Of many groups each is named as soon as it is decided."""
         if of > 1 and output.is_read and sys.stderr.isatty():
-            progress.line(f"decided: {_list_names(group[0].chosen.subjects)}")
+            progress.line(f"decided: {name_some(group[0].chosen.subjects, MOST_NAMED)}")
 
     with progress, terminal.shown_once(output.is_read):
         result = api.tolerance(out=output.out, progress=progress, decided=decided, **asked)

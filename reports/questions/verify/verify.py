@@ -34,7 +34,7 @@ from neverlost.specs.errors import InputError, describe_misreading
 from neverlost.specs.properties import properties
 from neverlost.specs.strict_json import parse_json
 
-SECONDS = 60.0
+SECONDS = 120.0
 """How long the searches of a bundle may take before only a part of them is made again."""
 
 HOW = frozenset({"source", "engine", "states", "levels", "fired", "seconds", "peak_memory_bytes"})

@@ -14,6 +14,7 @@ from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.checker.engine.search.visited_states import StateSet
 from neverlost.model.protocols import models
 from neverlost.model.system import bind
+from neverlost.specs.configuration.choose import choose
 from neverlost.specs.properties import properties
 from tests.support.instances import Golden, golden_counts, golden_verdicts
 
@@ -56,6 +57,26 @@ def test_orbits_sum_to_the_unreduced_count(row: Golden) -> None:
     found = run(row, symmetry=True)
     assert found.orbit_states == row.expected["distinct"]
     assert (found.counts.distinct < row.expected["distinct"]) == (row.configuration["replication.factor"] > 1)
+
+
+@pytest.mark.parametrize(("crashes", "verdict"), [(1, Verdict.HOLDS), (2, Verdict.VIOLATED)])
+def test_replicas_that_are_alike_are_searched_as_orbits_with_the_same_answer(
+    crashes: int, verdict: Verdict, tmp_path: Path
+) -> None:
+    """Where `orbits` allows it; not where one replica is preferred, nor where levels are kept."""
+    given = {"replication.factor": 2, "bounds.records": 1, "defects": "fixed", "faults.lossy_crash": crashes}
+    asked = [properties()["acked-never-lost"]]
+
+    def search(more: dict[str, Any], **options: Any) -> Outcome:
+        configuration = choose({key: (value, "") for key, value in (given | more).items()}, "kraft").configuration
+        return explore(bind(models()["kraft"], configuration), asked, Options(**options))
+
+    plain, orbits = search({}), search({}, orbits=True)
+    assert (plain.verdict, plain.symmetry, orbits.symmetry) == (verdict, False, True)
+    steps = [[len(each.trace.steps) if each.trace else None for each in found.findings] for found in (plain, orbits)]
+    assert orbits.verdict == verdict and steps[0] == steps[1] and orbits.counts.distinct < plain.counts.distinct
+    assert not search({"election.policy": "preferred"}, orbits=True).symmetry
+    assert not search({}, orbits=True, state_dir=tmp_path).symmetry
 
 
 def test_a_cut_search_is_inconclusive_and_resumes_to_the_same_counts(tmp_path: Path) -> None:
