@@ -7,6 +7,9 @@ what it is on a real cluster: how it is brought about, and how a history shows i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+from neverlost.model.toml_beside import read_toml_beside
 
 BROKER, RACK, NOTHING = "broker", "rack", "nothing"
 """What a fault impairs: one broker, every broker of a rack, or no replica at all."""
@@ -76,190 +79,39 @@ class Fault:
         return f"ghost_struck_by_{self.name}"
 
 
-CLEAN_STOP = Fault(
-    "clean_stop", "clean stop", "clean stops", "a broker may shut down in a controlled way", done="stop", ends=STOPPED
-)
-KILL = Fault(
-    "kill",
-    "killed broker",
-    "killed brokers",
-    "a broker's process may die, and with it nothing that is in the page cache",
-    in_majority=True,
-    done="crash",
-    ends=KILLED,
-    seen="crash of {broker}",
-)
-CRASH = Fault(
-    "crash",
-    "broker down",
-    "brokers down",
-    "a broker may stop and come back with its log intact",
-    in_majority=True,
-    of=("clean_stop", "kill"),
-    done="crash",
-    ends=KILLED,
-)
-LOSSY_CRASH = Fault(
-    "lossy_crash",
-    "lossy crash",
-    "lossy crashes",
-    "a broker may lose power: it stops, and may lose an unflushed suffix of its log",
-    in_majority=True,
-    done="crash-lossy",
-    ends=LOST,
-    seen="lossy crash of {broker}",
-)
-DISK_LOSS = Fault(
-    "disk_loss",
-    "lost disk",
-    "lost disks",
-    "a broker may come back with an empty log directory",
-    in_majority=True,
-    done="lose-disk",
-    ends=LOST,
-    seen="disk loss of {broker}",
-)
-DATA_LOSS = Fault(
-    "data_loss",
-    "data loss",
-    "data losses",
-    "a broker may lose power or its disk, and records that it had with it",
-    in_majority=True,
-    of=("lossy_crash", "disk_loss"),
-    ends=LOST,
-)
-ISR_SHRINK = Fault("isr_shrink", "slow follower", "slow followers", "a leader may drop a slow, live follower", done="lag")
-FENCE = Fault(
-    "fence",
-    "fenced broker",
-    "fenced brokers",
-    "the controller may fence a live broker",
-    done="silence",
-    seen="fencing of {broker}",
-)
-OUT = Fault(
-    "out",
-    "broker out",
-    "brokers out",
-    "a broker may be slow, be fenced or be shut down in a controlled way",
-    of=("isr_shrink", "fence", "clean_stop"),
-)
-LEADER_MOVE = Fault(
-    "leader_move",
-    "leader move",
-    "leader moves",
-    "the controller may move leadership without a failure",
-    impairs=NOTHING,
-    in_majority=True,
-    done="move",
-    seen="leader move to {elected}",
-)
-UNCLEAN_ELECTION = Fault(
-    "unclean_election",
-    "unclean election",
-    "unclean elections",
-    "an operator may ask for an unclean election of a partition without a leader",
-    impairs=NOTHING,
-)
-REASSIGN = Fault(
-    "reassign",
-    "reassignment",
-    "reassignments",
-    "the partition may be reassigned",
-    impairs=NOTHING,
-    is_structural=True,
-    done="reassign",
-)
-PRODUCER_RETRY = Fault(
-    "producer_retry",
-    "producer retry",
-    "producer retries",
-    "the producer may retry a record",
-    impairs=NOTHING,
-    is_structural=True,
-)
-CONSUMER_CRASH = Fault(
-    "consumer_crash",
-    "consumer crash",
-    "consumer crashes",
-    "the consumer may crash",
-    impairs=NOTHING,
-    is_structural=True,
-)
-RACK_LOSS = Fault(
-    "rack_loss",
-    "lost rack",
-    "lost racks",
-    "one rack loses power: its brokers stop, and each may lose an unflushed suffix of its log",
-    impairs=RACK,
-    is_structural=True,
-    ends=LOST,
-)
-RACK_DOWN = Fault(
-    "rack_down",
-    "rack down",
-    "racks down",
-    "the brokers of one rack may be shut down in a controlled way",
-    impairs=RACK,
-    is_structural=True,
-    of=("clean_stop",),
-    ends=STOPPED,
-)
-RACK_CUT = Fault(
-    "rack_cut",
-    "rack cut off",
-    "racks cut off",
-    "the controller may fence live brokers of one rack",
-    impairs=RACK,
-    is_structural=True,
-    of=("fence",),
-)
-MIN_ISR_CHANGE = Fault(
-    "min_isr_change",
-    "changed min.insync.replicas",
-    "changes of min.insync.replicas",
-    "an operator may set min.insync.replicas, to any value that the replicas allow, while the cluster runs",
-    impairs=NOTHING,
-    is_structural=True,
-    done="set-min-isr",
-)
-REQUEST_COPY = Fault(
-    "request_copy",
-    "late copy of a request",
-    "late copies of requests",
-    "the controller may handle a copy of a refused AlterPartition, which the leader sent twice, after the answer",
-    impairs=NOTHING,
-    is_structural=True,
-)
+def _read(name: str, table: dict[str, Any]) -> Fault:
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+    return Fault(name, **values)
 
-FAULTS = (
-    CRASH,
-    CLEAN_STOP,
-    KILL,
-    DATA_LOSS,
-    LOSSY_CRASH,
-    DISK_LOSS,
-    OUT,
-    ISR_SHRINK,
-    FENCE,
-    LEADER_MOVE,
-    UNCLEAN_ELECTION,
-    REASSIGN,
-    PRODUCER_RETRY,
-    CONSUMER_CRASH,
-    RACK_LOSS,
-    RACK_DOWN,
-    RACK_CUT,
-    MIN_ISR_CHANGE,
-    REQUEST_COPY,
-)
-"""Every kind of fault that is bounded, in the order of the keys."""
+
+BY_NAME = {name: _read(name, table) for name, table in read_toml_beside(__name__).items()}
+"""Every kind of fault that is bounded, by the name that an action's `fault` gives: `faults.toml`."""
+
+FAULTS = tuple(BY_NAME.values())
+"""The same, in the order of the keys."""
+
+CRASH = BY_NAME["crash"]
+CLEAN_STOP = BY_NAME["clean_stop"]
+KILL = BY_NAME["kill"]
+DATA_LOSS = BY_NAME["data_loss"]
+LOSSY_CRASH = BY_NAME["lossy_crash"]
+DISK_LOSS = BY_NAME["disk_loss"]
+OUT = BY_NAME["out"]
+ISR_SHRINK = BY_NAME["isr_shrink"]
+FENCE = BY_NAME["fence"]
+LEADER_MOVE = BY_NAME["leader_move"]
+UNCLEAN_ELECTION = BY_NAME["unclean_election"]
+REASSIGN = BY_NAME["reassign"]
+PRODUCER_RETRY = BY_NAME["producer_retry"]
+CONSUMER_CRASH = BY_NAME["consumer_crash"]
+RACK_LOSS = BY_NAME["rack_loss"]
+RACK_DOWN = BY_NAME["rack_down"]
+RACK_CUT = BY_NAME["rack_cut"]
+MIN_ISR_CHANGE = BY_NAME["min_isr_change"]
+REQUEST_COPY = BY_NAME["request_copy"]
 
 OF_RACKS = (RACK_LOSS, RACK_DOWN, RACK_CUT)
 """Those for which it matters which replicas share a rack."""
-
-BY_NAME = {each.name: each for each in FAULTS}
-"""The same, by the name that an action's `fault` gives."""
 
 MAJORITY_FAULTS = tuple(each for each in FAULTS if each.in_majority)
 """Those that a majority quorum knows."""

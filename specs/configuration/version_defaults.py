@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from neverlost.model.toml_beside import read_toml_beside
 from neverlost.specs.configuration.keys import KEYS
 from neverlost.specs.errors import InputError, quote
 from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Settings
@@ -15,42 +16,7 @@ from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Setting
 Version = tuple[int, ...]
 LONGEST = 2**63 - 1
 
-RELEASES: dict[Version, int] = {
-    (0, 8, 0): 0,
-    (0, 8, 1): 1,
-    (0, 8, 2): 2,
-    (0, 9, 0): 1,
-    (0, 10, 0): 1,
-    (0, 10, 1): 1,
-    (0, 10, 2): 2,
-    (0, 11, 0): 3,
-    (1, 0): 2,
-    (1, 1): 1,
-    (2, 0): 1,
-    (2, 1): 1,
-    (2, 2): 2,
-    (2, 3): 1,
-    (2, 4): 1,
-    (2, 5): 1,
-    (2, 6): 3,
-    (2, 7): 2,
-    (2, 8): 2,
-    (3, 0): 2,
-    (3, 1): 2,
-    (3, 2): 3,
-    (3, 3): 2,
-    (3, 4): 1,
-    (3, 5): 2,
-    (3, 6): 2,
-    (3, 7): 2,
-    (3, 8): 1,
-    (3, 9): 2,
-    (4, 0): 2,
-    (4, 1): 2,
-    (4, 2): 1,
-    (4, 3): 1,
-    (4, 4): 0,
-}
+RELEASES: dict[Version, int] = {tuple(map(int, line.split("."))): last for line, last in read_toml_beside(__name__).items()}
 """Every release line with its last patch; before 1.0 a line has three numbers."""
 
 OLDEST: Version = (0, 8)

@@ -117,19 +117,23 @@ def test_a_mechanism_is_its_declaration_and_its_clause(copy: Copy) -> None:
     assert len(copy.touched) == 2
 
 
-FIRE = """FIRE = Fault(
-    "fire", "fire", "fires", "a broker may burn down", done="lose-disk", ends=LOST, seen="fire at {broker}"
-)
+FIRE = """
+[fire]
+one = "fire"
+many = "fires"
+says = "a broker may burn down"
+done = "lose-disk"
+ends = "lost"
+seen = "fire at {broker}"
 
-FAULTS = (
-    FIRE,
+[crash]
 """
 BURN = '''@action(broker="replica", says="broker {broker} burns down", fault="fire")
 def broker_burn(k: Primitives, s: View, broker: int) -> Clauses:
     """A toy."""
-    yield from fault_enabled(k, s, FIRE, broker)
+    yield from fault_enabled(k, s, BY_NAME["fire"], broker)
     yield "broker is running", s.is_running[broker]
-    record_fault(s, FIRE, broker)
+    record_fault(s, BY_NAME["fire"], broker)
     truncate_to(k, s, broker, 0)
     stop(k, s, broker)
 
@@ -141,9 +145,9 @@ STOP_ACTIONS = (
 
 def test_a_fault_is_its_declaration_and_its_action(copy: Copy, tmp_path: Path) -> None:
     """And it is everywhere: keys, check, sweep, tolerance, a plan for a cluster, live runs, and what is said of a history."""
-    copy.change("model/faults.py", "FAULTS = (\n", FIRE)
+    copy.change("model/faults.toml", "[crash]\n", FIRE)
     copy.change("model/kraft/requests/stops.py", "STOP_ACTIONS = (\n", BURN)
-    copy.change("model/kraft/requests/stops.py", "import CLEAN_STOP, ", "import CLEAN_STOP, FIRE, ")
+    copy.change("model/kraft/requests/stops.py", "import CLEAN_STOP, ", "import BY_NAME, CLEAN_STOP, ")
     assert len(copy.touched) == 2
     acked, keys = ("--property", "acked-never-lost"), ("--set", "model=kraft", *SMALL, "--set", "acks=1")
     found = copy.document("check", *keys, "--set", "faults.fire=1", *acked, "--out", "out", statuses=(12,))
