@@ -11,6 +11,7 @@ from neverlost.model.limits import AT_ONCE, encoded
 from neverlost.model.system import System, bind
 from neverlost.reports.wording.merged_rows import settings_text
 from neverlost.reports.wording.sentences import PREFIX, Budget, say_survived, sorted_faults
+from neverlost.specs.configuration.choose import OUTSIDE
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import Matrix
 from neverlost.specs.property import Property
@@ -57,13 +58,14 @@ def _survived(sweep: Sweep, setting: Mapping[str, Any], cells: list[int]) -> dic
 
 
 def find_at_once(cell: Cell, system: System, trace: Behaviour, broken: Property) -> int | None:
-    """Return the smallest limit of brokers impaired at once under which a counterexample can happen too; None without one."""
+    """Return the smallest number of brokers impaired at once with which a counterexample can happen too, with those that are
+    out of the ISR from the start; None without one."""
     model, configuration = cell
     if AT_ONCE not in model.keys:
         return None
     for most in range(1, int(configuration["replication.factor"]) + 1):
         if again(system, trace, bind(model, {**configuration, AT_ONCE: most}), broken) is not None:
-            return most
+            return most + int(configuration.get(OUTSIDE, 0))
     return None
 
 

@@ -377,14 +377,31 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
         if (is_on := was_on and key not in off) or key not in mended
     }
     usual = {key: of_version[key] for key in OF_TOPICS_AND_PRODUCERS}
+    acks = str(raw.get("acks", (of_version["acks"].value, ""))[0])
+    if acks in ("0", "1") and not _is_stated(IDEMPOTENCE, given, offered):
+        dropped = Setting("false", f"acks={acks}, with which Kafka's producer drops idempotence", Origin.DEFAULT)
+        usual[IDEMPOTENCE], offered = dropped, {key: each for key, each in offered.items() if key != IDEMPOTENCE}
     model = models()[model_of(stated.value, raw)]
     found = _complete(model, given, rules | usual | offered, subjects)
     release = ".".join(stated.value.split(".")[:2])
+    refused: tuple[Notice, ...] = ()
+    if acks in ("0", "1") and str(found.configuration.get(IDEMPOTENCE)) == "True" and IDEMPOTENCE in given:
+        says = f"Kafka refuses to start a producer with enable.idempotence=true and acks={acks}"
+        refused = (Notice(NoticeKind.WARNING, says, remedy="set one of them otherwise"),)
     return replace(
         found,
+        notices=(*refused, *found.notices),
         release=release if is_release(release, model, found.configuration) else None,
         settings={VERSION: stated, **({METADATA: level} if level else {}), **found.settings},
     )
+
+
+IDEMPOTENCE = "enable.idempotence"
+
+
+def _is_stated(key: str, given: Given, offered: Mapping[str, Setting]) -> bool:
+    """Whether somebody has set a key, not a default."""
+    return key in given or (key in offered and offered[key].how not in (Origin.DEFAULT, Origin.ASSUMED))
 
 
 def _choose_level(version: Version, given: tuple[Any, str] | None, offered: Setting | None) -> Setting | None:

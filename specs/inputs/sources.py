@@ -83,7 +83,7 @@ NOT_MODELLED = {
     "auto.leader.rebalance.enable": "leaders move at any moment, as often as faults.leader_move allows",
     "controlled.shutdown.enable": "false makes each stop a kill: ask with faults.kill, not with faults.clean_stop",
 }
-SILENT = {"controlled.shutdown.enable": ("true",)}
+SILENT = {"controlled.shutdown.enable": ("true",), "auto.leader.rebalance.enable": ()}
 """Values of which nothing is said, where they are not those that switch a setting off."""
 
 

@@ -127,3 +127,17 @@ def test_a_model_that_is_named_keeps_its_own_defaults_and_says_so():
     (found,), _ = chosen_configurations({"model": ("kraft", "--set"), "acks": ("1", "--set")}, {})
     assert (found.settings["acks"].value, found.settings["acks"].how) == ("1", Origin.FLAG)
     assert {each.how for key, each in found.settings.items() if key != "acks"} == {Origin.DEFAULT}
+
+
+@pytest.mark.parametrize(("acks", "expected"), [("1", "false"), ("0", "false"), ("all", "true"), ("-1", "true")])
+def test_acks_that_are_set_drop_idempotence_that_is_not(acks: str, expected: str) -> None:
+    """As the producer does (`ProducerConfig.postProcessAndValidateIdempotenceConfigs`)."""
+    found = choose({"kafka.version": ("3.9", "--set"), "acks": (acks, "--set")})
+    assert found.settings["enable.idempotence"].value == expected
+    assert not any("refuses" in each.says for each in found.notices)
+
+
+def test_a_producer_that_kafka_refuses_is_named() -> None:
+    asked = {"kafka.version": "3.9", "acks": "1", "enable.idempotence": "true"}
+    found = choose({key: (value, "--set") for key, value in asked.items()})
+    assert found.notices[0].says == "Kafka refuses to start a producer with enable.idempotence=true and acks=1"

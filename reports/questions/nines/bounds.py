@@ -82,7 +82,7 @@ class NinesBounds:
         return min(subjects, key=lambda each: bounds.probability(each, rates, "high"))
 
     def _shipped(self, chosen: Chosen, survived: Tolerance, subject: RatedConfiguration) -> Shipped:
-        defects = tolerance_document.defects_that_matter(replace(survived, configuration=chosen.configuration))
+        defects = tolerance_document.defects_that_matter(replace(survived, configuration=chosen.configuration), chosen)
         names = tuple(each.name for each in defects)
         if not names:
             return Shipped()

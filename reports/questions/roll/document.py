@@ -67,7 +67,7 @@ def describe_stop(says: dict[str, list[str]]) -> str:
     return "; ".join(f"{WORDS.get(each, each)} on {name_some(names)}" for each, names in found.items() if names)
 
 
-WORDS = {LOST: "an acknowledged record can be lost"}
+WORDS = {LOST: "an acknowledged record can be lost where a member of the ISR stops"}
 
 
 def verdict(document: Mapping[str, Any]) -> str:

@@ -444,7 +444,7 @@ def _document(found: Sequence[ToleranceSubject]) -> dict[str, Any]:
         },
         "now": {each.label: partitions_now(each.chosen) for each in found},
         "bugs": {
-            each.label: [one.name for one in describe.defects_that_matter(each.table)]
+            each.label: [one.name for one in describe.defects_that_matter(each.table, each.chosen)]
             for each in found
             if describe.variant(each.chosen.configuration) == "as shipped"
         },

@@ -14,7 +14,7 @@ from neverlost.checker.questions.tolerance.tolerance import ATLAS, LEFT_OUT, Cel
 from neverlost.model.any_number import AnyNumber
 from neverlost.model.faults import FAULTS, OUT
 from neverlost.model.kernel import Configuration
-from neverlost.model.kraft.mechanisms import Mechanism
+from neverlost.model.kraft.mechanisms import Mechanism, parsed
 from neverlost.model.limits import AT_ONCE
 from neverlost.reports.documents.answers import say_racks, say_reassignment
 from neverlost.reports.wording.merged_rows import pluralize
@@ -31,6 +31,7 @@ from neverlost.reports.wording.sentences import (
     sorted_faults,
 )
 from neverlost.reports.wording.table_words import BROKEN, HOLDS, KEPT, LOST, OK, QUORUM, SAFE, STOPS, UNDECIDED
+from neverlost.specs.configuration.choose import VERSION, Chosen
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.defects import DEFECTS, Defect
 from neverlost.specs.inputs import remedies
@@ -362,8 +363,9 @@ def is_same(one: Tolerance, other: Tolerance) -> bool:
     return all(cell_answer(mine, spot) == cell_answer(its, spot) for mine, its in pairs for spot in mine.entries)
 
 
-def defects_that_matter(found: Tolerance) -> list[Defect]:
-    """Return the known defects of a table's configuration that some action or the layout of its states depends on."""
+def defects_that_matter(found: Tolerance, chosen: Chosen) -> list[Defect]:
+    """Return the known defects of a table's configuration that some action or the layout of its states depends on, but for what
+    came with a later version than its own."""
     ends = [found.asked(each) for each in (min(found.entries), max(found.entries))]
     read = frozenset().union(*(read_by_questions(found.model, each) for each in ends))
     sizes = found.model.sizes
@@ -372,7 +374,10 @@ def defects_that_matter(found: Tolerance) -> list[Defect]:
         is_read = mechanism.flag in read and not mechanism.is_structural
         return is_read or any(sizes(each) != sizes({**each, mechanism.key: True}) for each in ends)
 
-    present = (each for each in DEFECTS if found.configuration.get(each.mechanism.key) is False)
+    stated = chosen.settings.get(VERSION)
+    version = parsed(stated.value) if stated else None
+    there = (each for each in DEFECTS if version is None or each.first <= version)
+    present = (each for each in there if found.configuration.get(each.mechanism.key) is False)
     return [each for each in present if matters(each.mechanism)]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict
+from neverlost.model.kraft.mechanisms import Version, parsed
 from neverlost.reports.documents.answers import brief_settings
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.wording import provenance
@@ -176,7 +177,7 @@ def overview(document: Document) -> Overview:
         headline=tuple(_headline(document, parts, bugs)),
         levels=tuple(_levels(document, parts)),
         bugs_title=f"Bugs of Kafka {_releases(document)} as released" if bugs else "",
-        bugs=tuple(map(_bug, bugs)),
+        bugs=tuple(_bug(each, parsed(_releases(document))) for each in bugs),
         with_bugs=tuple(_with_bugs(parts)) if bugs else (),
         notices=tuple(_notices(document)),
     )
@@ -408,7 +409,7 @@ def _with_bugs(parts: Sequence[_Part]) -> Iterable[str]:
         yield f"With them {who} (--topic {topics[0]} --show {spot.losing},{spot.out} shows how)."
 
 
-def _bug(defect: Defect) -> Bug:
+def _bug(defect: Defect, version: Version | None) -> Bug:
     seen = ", ".join(f"{each.reproduced} of {each.tries} on {each.kafka}" for each in defect.seen)
     lines = [
         f"in {defect.versions}; {defect.report if defect.report == NOT_REPORTED else f'report: {defect.report}'}",
@@ -416,7 +417,9 @@ def _bug(defect: Defect) -> Bug:
         f"seen on real brokers: {seen or 'not among the published tries'}",
     ]
     lines += [f"needs by itself (RF 3, min ISR 2): {defect.needs}"] if defect.needs else []
-    avoid = defect.avoid or ("" if defect.mended == "in no release" else "upgrade to the release that mends it")
+    is_mended = version is not None and defect.mechanism.is_in(version)
+    upgrade = "a newer metadata.version (kafka-features.sh upgrade)" if is_mended else "upgrade to the release that mends it"
+    avoid = defect.avoid or ("" if defect.mended == "in no release" else upgrade)
     return Bug(defect.name, defect.says, (*lines, f"avoided by: {avoid or 'no setting that is known here'}"))
 
 

@@ -64,7 +64,7 @@ def show(out: Console, result: ToleranceResult, spot: FaultBudget | None, with_t
     for each in result.subjects:
         designed, before = before, each
         if describe.variant(each.chosen.configuration) == "as shipped" and designed is not None:
-            defects = [f"{one.name} ({one.report})" for one in describe.defects_that_matter(each.table)]
+            defects = [f"{one.name} ({one.report})" for one in describe.defects_that_matter(each.table, each.chosen)]
             if describe.is_same(designed.table, each.table):
                 out.print(Text(f"Released it has {pluralize(len(defects), 'known bug')}, and the table is the same."))
                 _show_notices(out, each, [*designed.chosen.notices])
