@@ -134,9 +134,9 @@ def conform(
     if not parts:
         return _report_unconcerned(output)
     known = document.read_baseline(cases.baseline)
+    bounds = document.read_bounds(cases.settings or [], exploration.fix or []) if exploration.free else None
     kafka = kafka_of_folder(which.classpath) if which.classpath else kafka_of_version(str(which.kafka_version), trust_maven)
-    if exploration.free:
-        bounds = document.read_bounds(cases.settings or [], exploration.fix or [])
+    if bounds is not None:
         return _explore_classes(kafka, bounds, exploration, walking.state_dir, request, output)
     return _compare_with_model(kafka, parts, cases, walking, known, request, output)
 

@@ -136,7 +136,7 @@ def test_every_keyword_of_a_search_is_an_option() -> None:
     from neverlost.reports.request.keywords import Checking, ClusterKeywords
     from neverlost.reports.request.run_options import RunOptions
 
-    of_one_command = {"started", "seconds_each", "orbits"}
+    of_one_command = {"started", "states_each", "orbits"}
     assert set(get_type_hints(Checking)) == {each.name for each in fields(RunOptions)} - of_one_command
     assert set(SHARED) == set(get_type_hints(Checking)) | set(get_type_hints(ClusterKeywords))
 
