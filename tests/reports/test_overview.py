@@ -80,6 +80,19 @@ def test_one_screen_says_what_to_do_first(described: str) -> None:
     assert not done.stderr and all(lines.count(each) == 1 for each in lines if each)
 
 
+@pytest.mark.parametrize(("version", "is_capped"), [("3.6", False), ("3.9", True)])
+def test_a_minimum_above_the_replicas_is_no_safety(version: str, is_capped: bool, tmp_path: Path) -> None:
+    """Where the minimum is not capped by the replicas no acks=all write succeeds, so that none can be lost."""
+    (tmp_path / "topics.txt").write_text(
+        "Topic: t\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: min.insync.replicas=2\n"
+        "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\n"
+    )
+    found = neverlost.tolerance({"acks": "all"}, kafka_version=version, files={"describe": tmp_path / "topics.txt"})
+    answer = overview(found.document)
+    assert ("refuse writes" in answer.headline[0]) != is_capped
+    assert all(level.kind != "holds" for level in answer.levels)
+
+
 def test_what_is_safe_is_a_line_a_group_and_a_command_stands_once() -> None:
     safe = tuple(
         TopicGroup((f"t{each}",), "RF 3", "lost with 3 brokers", f"Set a={each} (now 0). Gains: much.") for each in range(9)

@@ -485,11 +485,13 @@ def partitions_now(chosen: Chosen) -> list[dict[str, Any]]:
 def _state(chosen: Chosen, in_sync: int) -> str | None:
     """Return how a partition stands that has so many replicas in sync; None if it is as it should be."""
     factor = chosen.configuration["replication.factor"]
-    least = min(chosen.configuration.get("min.insync.replicas", 1), factor)
+    least = chosen.configuration.get("min.insync.replicas", 1)
+    if chosen.configuration.get(BY_NAME["effective-min-isr"].key, True):
+        least = min(least, factor)
     if in_sync == 0:
         return describe.OFFLINE
     if in_sync < least and str(chosen.configuration["acks"]) not in ("0", "1"):
-        return describe.REFUSES
+        return describe.ABOVE if in_sync == factor else describe.REFUSES
     if in_sync == 1 < factor:
         return describe.LAST
     return describe.BEHIND if in_sync < factor else None

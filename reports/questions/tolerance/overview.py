@@ -365,7 +365,7 @@ def _groups_now(document: Document, parts: Sequence[_Part]) -> Iterable[TopicGro
         stored = (f"{lost} ({name_some(names, 1)})" if len(found) > 1 else lost for lost, names in found.items())
         if mine:
             who = tuple(_with_brokers(each) for each, _ in mine)
-            about = f"{says}; what is stored: {', '.join(stored)}"
+            about = says if state == describe.ABOVE else f"{says}; what is stored: {', '.join(stored)}"
             yield TopicGroup(who, "", about, remedy, ({"line": command, "where": ""},))
 
 
@@ -382,6 +382,11 @@ NOW = {
         "offline: no leader, so neither reads nor writes",
         "Start the last brokers of its ISR or ELR first; an unclean election loses what only they have.",
         f"{UNTIL} --unavailable-partitions  # until none is listed",
+    ),
+    describe.ABOVE: (
+        "refuses acks=all writes, so none is acknowledged: min.insync.replicas is above the replication factor",
+        "Lower min.insync.replicas to the replication factor, or add replicas.",
+        f"{UNTIL} --under-min-isr-partitions  # until none is listed",
     ),
     describe.REFUSES: (
         "refuses acks=all writes: fewer replicas in sync than min.insync.replicas",

@@ -36,7 +36,7 @@ GAUGES = {
     TOPICS: "Topics of the group.",
     TOPIC: "The topics of each group by name; the first ones, where there are many.",
 }
-NOW = (describe.OFFLINE, describe.REFUSES, describe.LAST)
+NOW = (describe.OFFLINE, describe.REFUSES, describe.ABOVE, describe.LAST)
 
 Series = tuple[str, dict[str, str], int]
 
