@@ -150,7 +150,7 @@ def timeline(system: System, broken: Property, trace: Behaviour, breaks: bool = 
     shown, names = frames(list(zip(said, faults, strict=True)), scenes), names_of(system, given)
     if not breaks:
         return Timeline(system.model.name, broken.name, shown, frozenset(), names)
-    lost = _lost(scenes) if broken.kind == SAFETY else frozenset[int]()
+    lost = _lost(scenes, broken.name in OF_LEADERS) if broken.kind == SAFETY else frozenset[int]()
     end = ": nothing but a further fault leads on from here" if broken.kind == RECOVERY else ""
     return Timeline(system.model.name, f"{weakness(system)}violates {broken.name}{end}", shown, lost, names)
 
@@ -181,9 +181,13 @@ def _changes(was: tuple[BrokerView, ClusterSnapshot], now: tuple[BrokerView, Clu
     return frozenset(name for name, (old, new) in parts.items() if old != new)
 
 
-def _lost(scenes: list[ClusterSnapshot]) -> frozenset[int]:
-    """Return records that were promised in some frame and that a leader or ISR member lacks in the last one."""
+OF_LEADERS = ("exactly-once", "no-duplicates")
+"""Properties of a leader's log alone."""
+
+
+def _lost(scenes: list[ClusterSnapshot], of_leaders: bool) -> frozenset[int]:
+    """Return records that were promised in some frame and that a leader, or an ISR member, lacks in the last one."""
     promised: set[int] = set().union(*(scene.promised for scene in scenes))
     last = scenes[-1]
-    responsible = [lane for lane in last.lanes if lane.is_leader or lane.broker in last.isr]
+    responsible = [lane for lane in last.lanes if lane.is_leader or (lane.broker in last.isr and not of_leaders)]
     return frozenset(record for record in promised if not all(record in lane.records for lane in responsible))
