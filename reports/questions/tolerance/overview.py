@@ -431,7 +431,7 @@ def _bug(defect: Defect, version: Version | None) -> Bug:
 def _notices(document: Document) -> Iterable[str]:
     """Yield what was assumed or warned of, each once; what the screen says of partitions already is left out."""
     spoken = [each for notices in document["notices"].values() for each in notices]
-    kinds: tuple[NoticeKind, ...] = (NoticeKind.WARNING, NoticeKind.ASSUMED)
+    kinds = (NoticeKind.WARNING, NoticeKind.NOT_MODELLED, NoticeKind.ASSUMED)
     for kind in kinds:
         kept = [each for each in spoken if each["kind"] == kind and not any(says in each["says"] for says in OF_NOW)]
         said = list(dict.fromkeys(map(provenance.notice_sentence, kept)))
