@@ -378,7 +378,8 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
     }
     usual = {key: of_version[key] for key in OF_TOPICS_AND_PRODUCERS}
     acks = str(raw.get("acks", (of_version["acks"].value, ""))[0])
-    if acks in ("0", "1") and not _is_stated(IDEMPOTENCE, given, offered):
+    is_default = offered.get(IDEMPOTENCE, usual[IDEMPOTENCE]).value == "true" and not _is_stated(IDEMPOTENCE, given, offered)
+    if acks in ("0", "1") and is_default:
         dropped = Setting("false", f"acks={acks}, with which Kafka's producer drops idempotence", Origin.DEFAULT)
         usual[IDEMPOTENCE], offered = dropped, {key: each for key, each in offered.items() if key != IDEMPOTENCE}
     model = models()[model_of(stated.value, raw)]

@@ -184,6 +184,7 @@ def test_the_setting_that_matters_is_advised_alone(given: dict[str, Any], name: 
     assert found["remedy"]["changes"] == changes and found["remedy"]["request"].startswith("Set ")
 
 
+@pytest.mark.slow
 def test_flushing_alone_is_no_advice_for_one_acknowledgement() -> None:
     """With acks=1 a record is on the leader's disk alone: one broker that stops loses it, flushed or not."""
     faults = {"acks": "1", "faults.lossy_crash": 1, "faults.isr_shrink": 2}

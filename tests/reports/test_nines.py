@@ -59,6 +59,7 @@ def test_two_replicas() -> None:
     assert loss is not None and loss[1].name == "acked-never-lost" and len(loss[2].steps) == 7
 
 
+@pytest.mark.slow
 def test_regions_of_four_replicas_have_a_short_time_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless --time-limit says; what is not decided by then is no number.  Up to three replicas there is no such end."""
     limits: list[SearchLimits] = []

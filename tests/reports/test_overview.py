@@ -157,9 +157,9 @@ def test_what_a_defect_says_of_real_brokers_is_in_the_published_tries() -> None:
 @pytest.mark.parametrize(
     ("name", "least"),
     [
-        ("late-record-forgets-request", FaultBudget(0, 1)),
+        pytest.param("late-record-forgets-request", FaultBudget(0, 1), marks=pytest.mark.slow),
         ("unregistered-fetch-skips-epoch", FaultBudget(1, 0)),
-        ("missing-directory-stays-eligible", FaultBudget(1, 2)),
+        pytest.param("missing-directory-stays-eligible", FaultBudget(1, 2), marks=pytest.mark.slow),
         ("returning-leader", FaultBudget(2, 1)),
     ],
 )

@@ -105,6 +105,7 @@ KRAFT = ["model=kraft", "faults.lossy_crash=1", "bounds.records=1", "defects=fix
 FREE = ["--free", "acks", "--free", "unclean.leader.election.enable", "--free", "flush.messages", "--depth", "5"]
 
 
+@pytest.mark.slow
 def test_free_keys_list_their_unsafe_values() -> None:
     keys = [part for each in KRAFT for part in ("--set", each)]
     done = prove(*keys, "--property", "acked-never-lost", *FREE, "--json", "-")

@@ -94,6 +94,7 @@ def test_a_cell_in_which_a_fault_never_struck_bounds_nothing(tmp_path: Path) -> 
     assert "1 of them vacuous" in shown.stdout and "1 cell in which it holds vacuously is left out" in shown.stdout
 
 
+@pytest.mark.slow
 def test_a_proof_names_the_faults_whose_steps_can_never_be_taken() -> None:
     """The lemmas say that some replica in sync is unimpaired, so no partition is without a leader for an operator to elect."""
     given = {"model": "kraft-elr", "defects": "fixed", "faults.at_once": 2, "bounds.records": 1}

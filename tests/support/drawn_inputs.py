@@ -82,10 +82,24 @@ def drawn(seed: int, folder: Path) -> DrawnInput:
     random = Random(seed)
     version = random.choice(VERSIONS)
     if seed % 4 == 3:
-        return _matrix(random, DrawnInput(random.choice(("sweep", "nines")), version), folder)
+        return _dropped(_matrix(random, DrawnInput(random.choice(("sweep", "nines")), version), folder))
     if seed % 4 == 2:
-        return _toml(random, DrawnInput(random.choice(("check", "tolerance", "nines")), version), folder)
-    return _cluster(random, DrawnInput(random.choice(("check", "tolerance", "roll", "nines")), version), folder)
+        return _dropped(_toml(random, DrawnInput(random.choice(("check", "tolerance", "nines")), version), folder))
+    return _dropped(_cluster(random, DrawnInput(random.choice(("check", "tolerance", "roll", "nines")), version), folder))
+
+
+def _dropped(found: DrawnInput) -> DrawnInput:
+    """A producer drops the idempotence that it has by default where its acks do not allow it."""
+    for truth in found.truth.values():
+        usual = {each for each in truth["enable.idempotence"] if each[0] == "true" and "default" in each[1]}
+        low = [value for value, _ in truth["acks"] if value != "all"]
+        if usual and low:
+            truth["enable.idempotence"] |= {
+                ("false", f"acks={one}, with which Kafka's producer drops idempotence") for one in low
+            }
+            if len(low) == len(truth["acks"]):
+                truth["enable.idempotence"] -= usual
+    return found
 
 
 def _defaults(found: DrawnInput, version: str, whose: str = "'s default") -> None:

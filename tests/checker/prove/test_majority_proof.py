@@ -38,6 +38,7 @@ def is_open(found: Proof) -> list[str]:
     return [f"{each.task.label}: {each.goal} {each.answer} {each.reason}" for each in found.open]
 
 
+@pytest.mark.slow
 def test_with_three_replicas_the_proof_closes_as_the_search_does() -> None:
     bound = majority(3, 1)
     asked = [properties()[COMMITTED], properties()[ACKED]]

@@ -51,7 +51,7 @@ def test_what_else_reads_the_numbers_is_not_apart() -> None:
     assert names(followed_by(bound, stops_the_late)) == names(followed_by(bound, counts_those_that_run)) == []
 
 
-@pytest.mark.parametrize("left_out", [None, "leaders"])
+@pytest.mark.parametrize("left_out", [pytest.param(None, marks=pytest.mark.slow), "leaders"])
 def test_both_readings_agree(left_out: str | None) -> None:
     bound, goal = majority(2, 1), properties()[ACKED]
     lemmas = tuple(each for each in THEORY.lemmas if each.name != left_out)

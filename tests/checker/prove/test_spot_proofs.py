@@ -149,6 +149,7 @@ def test_five_replicas(spot: FaultBudget) -> None:
         assert is_open(proof(at("kraft-elr", 5, spot, 3), name)) == []
 
 
+@pytest.mark.slow
 def test_a_loss_is_found_among_the_behaviours_without_returns() -> None:
     """Wherever a search finds a loss with all replicas impaired; it has no steps, because it need not be a shortest one."""
     safe = [properties()[each] for each in SAFE]

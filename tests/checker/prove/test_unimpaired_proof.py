@@ -43,7 +43,8 @@ def is_open(found: Proof) -> list[str]:
     return [f"{each.task.label}: {each.goal} {each.answer} {each.reason}" for each in found.open]
 
 
-@pytest.mark.parametrize(("model", "records"), [("kraft-elr", 1), pytest.param("kraft", 2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("model", "records"), [("kraft-elr", 1), ("kraft", 2)])
 def test_with_two_replicas_the_proof_closes_as_the_search_does(model: str, records: int) -> None:
     bound = unlimited(model, 2, records=records)
     asked = [properties()[COMMITTED], properties()[ACKED]]
