@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,7 +17,7 @@ import pytest
 
 from neverlost.checker.kafka.conform.java import kafka
 from tests.support.maven import fetched_jar
-from tests.support.program import neverlost
+from tests.support.program import ROOT, neverlost
 
 LEADER = "replication.factor=2 min.insync.replicas=2 faults.isr_shrink=1 start.outside_isr=1 bounds.records=2"
 CONTROLLER = "replication.factor=2 min.insync.replicas=2 faults.crash=1 bounds.records=1"
@@ -113,3 +114,84 @@ def test_one_changed_line_of_the_controller_is_found(tmp_path: Path) -> None:
 def test_the_remedy_of_the_late_record_in_kafkas_own_class(tmp_path: Path) -> None:
     """With `<=` in makeLeader the record of a known partition epoch is not applied; that is all that changes."""
     assert failures(tmp_path / "compared", built(tmp_path / "build", OLDER_RECORD)) == {"record of the same partition epoch"}
+
+
+@dataclass(frozen=True)
+class ChangedMethod:
+    """One line more at the beginning of a method, and the parts of a comparison that tell."""
+
+    of: str
+    method: str
+    line: str
+    told: frozenset[str]
+
+
+CHANGED = {
+    "a follower truncates one record too few": ChangedMethod(
+        "kafka.cluster.Partition", "truncateTo", "$1 = $1 + 1L;", frozenset({"walks"})
+    ),
+    "an answer counts for an ISR that was given up since it was asked for": ChangedMethod(
+        "kafka.cluster.Partition", "$anonfun$submitAlterPartition$4", "$1.partitionState = $2;", frozenset({"leader", "random"})
+    ),
+    "a replica that returns without its page cache stays in the ELR": ChangedMethod(
+        "org.apache.kafka.controller.PartitionChangeBuilder",
+        "maybePopulateTargetElr",
+        "uncleanShutdownReplicas = null;",
+        frozenset({"builder", "controller"}),
+    ),
+}
+
+
+def lengthened(folder: Path, change: ChangedMethod) -> Path:
+    """The jars of the release, with one line more in a method, written by Javassist."""
+    folder.mkdir()
+    jars = kafka.kafka_of_version("4.3").jars
+    path = ":".join(map(str, [fetched_jar("org.javassist", "javassist", "3.30.2-GA"), *jars]))
+    asked = [change.of, change.method, change.line, str(folder / "classes")]
+    subprocess.run(
+        ["java", "-cp", path, str(ROOT / "tests" / "support" / "ChangeMethod.java"), *asked], check=True, timeout=600
+    )
+    name = change.of.replace(".", "/") + ".class"
+    for jar in jars:
+        with zipfile.ZipFile(jar) as released:
+            if name not in released.namelist():
+                (folder / jar.name).symlink_to(jar)
+                continue
+            with zipfile.ZipFile(folder / jar.name, "w") as changed:
+                for each in released.namelist():
+                    content = (folder / "classes" / name).read_bytes() if each == name else released.read(each)
+                    changed.writestr(each, content)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.kafka
+@pytest.mark.parametrize("says", CHANGED)
+def test_a_changed_jar_is_told_from_the_released_one_without_being_told_where(says: str, tmp_path: Path) -> None:
+    """Two minutes each; the released jars agree (test_conform.py, and the published pages of conform)."""
+    change = CHANGED[says]
+    jars = lengthened(tmp_path / "jars", change)
+    done = neverlost("conform", "--classpath", str(jars), "--short", "--json", "-", timeout=900)
+    parts = {each["part"]: each["unexplained"] for each in json.loads(done.stdout)["parts"]}
+    assert done.returncode == 22, done.stderr
+    assert {name for name, unexplained in parts.items() if unexplained} == change.told
+
+
+@pytest.mark.slow
+@pytest.mark.kafka
+def test_a_search_of_the_classes_tells_two_of_them_by_what_it_reaches(tmp_path: Path) -> None:
+    """Without a model; the third is about the ELR, which the search of the classes does not switch on."""
+    reached = {"released": searched("--kafka-version", "4.3.1")}
+    for says, change in CHANGED.items():
+        reached[says] = searched("--classpath", str(lengthened(tmp_path / change.method, change)))
+    truncated, answered, eligible = CHANGED
+    assert reached[eligible] == reached["released"]
+    assert len({reached[each] for each in ("released", truncated, answered)}) == 3
+
+
+def searched(*which: str) -> tuple[int, int]:
+    """How many states and transitions a closed search of the classes has."""
+    done = neverlost("conform", "--free", *which, "--json", "-", timeout=900)
+    found = json.loads(done.stdout)
+    assert done.returncode == 0, done.stderr
+    return found["states"]["distinct"], found["states"]["generated"]
