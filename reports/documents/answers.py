@@ -119,7 +119,7 @@ def brief_settings(cell: Cell) -> str:
     parts += ["ELR"] if config.get("eligible.leader.replicas") else []
     parts += ["flushed"] if str(config.get("flush.messages")) == "1" else []
     outside = config.get("start.outside_isr") or 0
-    parts += [f"{outside} out of the ISR now"] if outside else []
+    parts += [f"{pluralize(outside, 'replica')} outside the ISR now"] if outside else []
     parts += list(filter(None, (say_reassignment(config), say_racks(config))))
     version = cell.get("kafka.version") or cell.get("settings", {}).get("kafka.version", {}).get("value")
     parts += [f"Kafka {version}"] if version else []

@@ -99,8 +99,9 @@ def _cause(drawn: Timelines, number: int) -> list[str]:
 def _heading(document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return what was asked, and the version that answered."""
     matrix = document.get("matrix") or {"name": document.get("model", "check"), "says": "", "varying": []}
+    flags = [f"{key}={each['value']}" for key, each in document.get("sources", {}).items() if each["how"] == "flag"]
     return {
-        "title": matrix["name"],
+        "title": " with ".join([matrix["name"], *([" ".join(flags)] if flags and "matrix" in document else [])]),
         "says": matrix["says"],
         "varying": matrix["varying"],
         "id": document.get("id") or "",

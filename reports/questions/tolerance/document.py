@@ -16,7 +16,7 @@ from neverlost.model.faults import FAULTS, OUT
 from neverlost.model.kernel import Configuration
 from neverlost.model.kraft.mechanisms import Mechanism, parsed
 from neverlost.model.limits import AT_ONCE
-from neverlost.reports.documents.answers import say_racks, say_reassignment
+from neverlost.reports.documents.answers import brief_settings
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.reports.wording.sentences import (
     ACKED,
@@ -340,16 +340,7 @@ def setting(configuration: Mapping[str, Any], release: str | None, subjects: Seq
     """Return the topics with the settings that matter most, in a line."""
     named = ", ".join(subjects) if subjects else "this configuration"
     parts = [] if "min.insync.replicas" in configuration else [QUORUM]
-    parts += [f"RF {configuration['replication.factor']}"]
-    parts += [f"min ISR {configuration['min.insync.replicas']}"] if "min.insync.replicas" in configuration else []
-    parts += [f"acks={configuration['acks']}"]
-    parts += ["unclean election"] if configuration.get("unclean.leader.election.enable") else []
-    parts += ["ELR"] if configuration.get("eligible.leader.replicas") else []
-    parts += ["flushed"] if str(configuration.get("flush.messages")) == "1" else []
-    outside = configuration.get("start.outside_isr", 0)
-    parts += [f"{pluralize(outside, 'replica')} outside the ISR now"] if outside else []
-    parts += list(filter(None, (say_reassignment(configuration), say_racks(configuration))))
-    parts += [f"Kafka {release}"] if release else []
+    parts.append(brief_settings({"config": configuration, "kafka.version": release}))
     return f"{named}: {', '.join(parts)}"
 
 

@@ -32,12 +32,11 @@ def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
     for name, rows in sorted(document["tolerance"].items(), key=lambda each: _order(document, each[0], entries[each[0]])):
         variants = {each: f"{name} {each}" for each in _variants(document, name)}
         about = document["settings"][next(iter(variants.values()))]
-        release = about["kafka.version"]
         advice, topics = document["advice"].get(name, {}), document["topics"][name]
         cell = {"settings": document["sources"][name], "notices": document["notices"][name]}
         yield Section(
             (listed(topics) + name.removeprefix(", ".join(topics))) if topics else name,
-            brief_settings(about) + (f", Kafka {release}" if release else ""),
+            brief_settings(about),
             names=topics,
             tables=[
                 one for each, key in variants.items() for one in _variant_tables(each, rows, document["says"][key], topics)
