@@ -90,11 +90,11 @@ def _misplayed(claim: Claim, judged: dict[str, CaseResult]) -> list[str]:
 
 
 def _deciding(claim: Claim, judged: dict[str, CaseResult]) -> str:
-    """Return the cases that decided a claim: those that did not go as claimed, else those that show it."""
+    """Return the cases that decided a claim: what breaks it, else what shows it, and the limits beyond it."""
     from neverlost.reports.questions.corpus.document import found_text
 
-    order = ("breaks", "limits") if claim.roles.keys() & {"breaks", "limits"} else ("shows",)
-    deciding = [name for role in (*order, "without", "with") for name in claim.roles.get(role, ())]
+    order = ("breaks",) if claim.roles.get("breaks") else ("shows", "without", "with", "limits")
+    deciding = [name for role in order for name in claim.roles.get(role, ())]
     return "; ".join([*(f"{name}: {found_text(judged[name])}" for name in deciding), *_misplayed(claim, judged)])
 
 
@@ -149,7 +149,8 @@ def _show(asked: list[Claim], judged: dict[str, CaseResult]) -> None:
         members = [each for each in asked if each.id.partition("/")[0] == source.id]
         if not members:
             continue
-        table = Table("line", "claim", "kind", "verdict", "truth", "decided by", title_justify="left")
+        table = Table("line", "claim", "kind", "verdict", "truth", title_justify="left")
+        table.add_column("decided by", overflow="fold")
         table.title = f"{source.id}: {source.title}"
         for each in members:
             verdict = _verdict(each, judged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,8 +32,10 @@ def show_groups(out: Console, document: Mapping[str, Any]) -> None:
     if all(is_without_faults(each["config"]) for each in document["cells"]):
         out.print(Text(NOTHING_FAILS, "bold yellow"))
     remedies = {(answers.list_topics(each.topics), each.change): each for each in found}
+    asked_again = Counter(topics for topics, _ in remedies)
     for (topics, _), each in remedies.items():
-        show_remedy(out, each, title=f"{topics}: ")
+        which = " or ".join(dict.fromkeys(cell.get("differs", "").strip("() ") for cell in each.cells))
+        show_remedy(out, each, title=f"{topics}{f' with {which}' if asked_again[topics] > 1 and which else ''}: ")
     special = [notice for group in found for notice in answers.notices_of(group)[:MOST_COMMANDS]]
     for notice in {str(each): each for each in (*answers.general_notices(document), *special)}.values():
         _show_notice(out, notice)
