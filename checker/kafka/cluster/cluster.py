@@ -275,7 +275,7 @@ class Cluster:
     def wait(
         self, happens: Callable[[], object], what: str, seconds: float = 60, seen: Callable[[], object] | None = None
     ) -> None:
-        """Wait for a condition and return its value; the error names processes that ended meanwhile.  Errors: `Unmet` when it
+        """Wait for a condition and return its value; the error names processes that ended meanwhile.  Errors: `ConditionNotMet` when it
         takes too long."""
         wait_until(lambda: bool(happens()), what, seconds, seen or self.state)
 
