@@ -275,8 +275,7 @@ class Cluster:
     def wait(
         self, happens: Callable[[], object], what: str, seconds: float = 60, seen: Callable[[], object] | None = None
     ) -> None:
-        """Wait for a condition and return its value; the error names processes that ended meanwhile.  Errors: `ConditionNotMet` when it
-        takes too long."""
+        """Wait for a condition.  Errors: `ConditionNotMet` when it takes too long; it names processes that ended meanwhile."""
         wait_until(lambda: bool(happens()), what, seconds, seen or self.state)
 
     def state(self) -> str:

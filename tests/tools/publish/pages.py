@@ -228,6 +228,18 @@ PAGES = (
         writes=True,
     ),
     *(_conform(each) for each in ("3.9", "4.1", "4.3", "4.4")),
+    Page(
+        "rests-on.md",
+        "what each verdict rests on: TLC, other solvers, Kafka's classes, Kafka's brokers",
+        "python -m tests.tools.publish.rests_on",
+        inputs=(
+            "reports/published/conform/conform-*.md",
+            "reports/published/proofs.json",
+            "reports/published/reproductions/*/tries.json",
+            "tests/data/tlc_counts.toml",
+            "specs/scenarios/*.toml",
+        ),
+    ),
 )
 """Every page that a command makes, cheap ones first, those that need Java last."""
 
