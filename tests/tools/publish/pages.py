@@ -221,6 +221,13 @@ PAGES = (
     ),
     _necessity("kraft-elr"),
     Page(
+        "cutoff.md",
+        "how far a search has to go until nothing new can matter: two to five replicas, one to three records",
+        "python -m tests.tools.publish.cutoff",
+        inputs=("tests/tools/publish/cutoff.py",),
+        about=about(*MODERN),
+    ),
+    Page(
         "bundles",
         "an evidence bundle of each kind: `neverlost verify reports/published/bundles/NAME`",
         "python -m tests.tools.publish.bundles",
