@@ -30,9 +30,12 @@ def main() -> NoReturn:
     import warnings
 
     gc.set_threshold(GARBAGE)
+    from neverlost.checker.engine import kept_digests
     from neverlost.checker.engine.host import interrupts
     from neverlost.reports.output import exit_status
 
+    if not {"-h", "--help"} & set(sys.argv):
+        kept_digests.begin()
     if sys.stdout is None:
         sys.exit(
             _print_error(
