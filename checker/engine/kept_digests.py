@@ -82,7 +82,7 @@ def _digest_sources() -> str:
     for path in (*files, *(os.path.join(here, each) for each in MAKERS)):
         with open(path, "rb", buffering=0) as stream:
             content = stream.read()
-        found.update(f"{os.path.relpath(path, top)} {len(content)} ".encode() + content)
+        found.update(f"{path[len(top) :]} {len(content)} ".encode() + content)
     return found.hexdigest()
 
 

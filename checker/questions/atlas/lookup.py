@@ -45,6 +45,8 @@ def read_afresh(model: Model, configuration: Configuration) -> frozenset[str]:
 
 def answers(atlas: Atlas, model: Model, configuration: Configuration, asked: Sequence[Property]) -> list[Answer] | None:
     """Return the answer about each property; None unless the atlas has them all."""
+    if atlas.read_by(model, model.sizes(configuration)) is None:
+        return None
     found = question(model, configuration)
     known = [atlas.find(question_id(model, found, [each.name])) for each in asked]
     return None if None in known else [each for each in known if each is not None]

@@ -18,7 +18,7 @@ from neverlost.checker.questions.tolerance import tolerance as tolerance_search
 from neverlost.checker.questions.tolerance.fault_budget import AXES, OF_MEMBERS, FaultBudget, spots_of
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict, Known, Tolerance
 from neverlost.model.any_number import AnyNumber
-from neverlost.model.kernel import Configuration, Model
+from neverlost.model.kernel import Configuration, Model, Sizes
 from neverlost.model.kraft.mechanisms import BY_NAME
 from neverlost.model.plain import plain
 from neverlost.model.protocols import models
@@ -26,7 +26,6 @@ from neverlost.model.system import System, bind
 from neverlost.reports.bundle.keep import writes_bundle
 from neverlost.reports.documents import result as describe_outcome
 from neverlost.reports.questions.tolerance import document as describe
-from neverlost.reports.questions.tolerance.page import REPORT
 from neverlost.reports.request.inputs import describe_subject, make_labels, read_configurations, select_topics
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
@@ -85,7 +84,7 @@ class ToleranceResult(Answer):
         return [{"subject": subject, **row} for subject, rows in self.tolerance.items() for row in rows]
 
 
-@writes_bundle(REPORT)
+@writes_bundle
 def tolerance(
     settings: Settings = None,
     *,
@@ -267,13 +266,19 @@ class Tables:
     def __post_init__(self) -> None:
         self._short: dict[bool, SearchLimits] = {}
         self._made: dict[str, Tolerance] = {}
+        self._sizes: set[tuple[str, Sizes]] = set()
         self._options = replace(self.request, orbits=True).options()
 
     def of(self, chosen: Chosen, more: Mapping[str, Any], known_only: bool = False) -> Tolerance | None:
         """Return the table of a configuration; None if `known_only` and it would need a search."""
-        key = json.dumps([chosen.model.name, plain(lookup.question(chosen.model, {**chosen.configuration, **more}))])
+        asked = {**chosen.configuration, **more}
+        sizes = chosen.model.name, chosen.model.sizes(asked)
+        is_near = sizes in self._sizes
+        if known_only and not is_near and not self.is_known(chosen, more):
+            return None
+        key = json.dumps([chosen.model.name, plain(lookup.question(chosen.model, asked))])
         if key not in self._made:
-            if known_only and not self.is_known(chosen, more):
+            if known_only and is_near and not self.is_known(chosen, more):
                 return None
             found = Tolerance(chosen.model, chosen.configuration, more, {})
             for spots in _in_steps(chosen):
@@ -289,6 +294,7 @@ class Tables:
                     spots,
                 )
                 found = replace(found, entries={**found.entries, **part.entries})
+            self._sizes.add(sizes)
             self._made[key] = found = replace(found, entries={spot: found.entries[spot] for spot in sorted(found.entries)})
             if found.is_interrupted:
                 self._options = self._options.out_of_time()
