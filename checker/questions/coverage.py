@@ -140,7 +140,7 @@ def _find_kinds(system: System, state: Any, steps: Iterable[Any]) -> set[str]:
     """Return the kinds of faults that can strike in a state."""
     found: set[str] = set()
     for each in steps:
-        if each.action.fault not in found and ints.take(system, state, each) is not None:
+        if each.action.fault not in found and not ints.refusals(system, state, each):
             found.add(each.action.fault)
     return found
 

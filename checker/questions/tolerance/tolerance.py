@@ -19,6 +19,7 @@ from neverlost.checker.questions.coverage import list_single, look_for_strikes, 
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, spots_of
 from neverlost.model.kernel import Configuration, Model, Sizes
 from neverlost.model.system import System, bind
+from neverlost.specs.configuration.canonical import sizes_of
 from neverlost.specs.property import SAFETY, Property
 
 SEARCH, ATLAS, LEFT_OUT = "search", "atlas", "left out"
@@ -114,7 +115,7 @@ def decided(
         answers = known(model, configuration, properties) if known is not None else None
         if answers is not None:
             found[number] = answers
-            together.setdefault((id(model), model.sizes(configuration)), []).append(number)
+            together.setdefault((id(model), sizes_of(model, configuration)), []).append(number)
     for numbers in together.values():
         system = bind(cells[numbers[0]][0], *(cells[number][1] for number in numbers))
         harmless_too = with_harmless_faults(system)

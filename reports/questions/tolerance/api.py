@@ -31,6 +31,7 @@ from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
 from neverlost.specs.configuration import keys
+from neverlost.specs.configuration.canonical import sizes_of
 from neverlost.specs.configuration.choose import OURS, Chosen, change_settings, read_given, read_settings, say_what_is_left_out
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, unknown
@@ -267,12 +268,13 @@ class Tables:
         self._short: dict[bool, SearchLimits] = {}
         self._made: dict[str, Tolerance] = {}
         self._sizes: set[tuple[str, Sizes]] = set()
+        self._asked: dict[tuple[int, Sizes], list[Property]] = {}
         self._options = replace(self.request, orbits=True).options()
 
     def of(self, chosen: Chosen, more: Mapping[str, Any], known_only: bool = False) -> Tolerance | None:
         """Return the table of a configuration; None if `known_only` and it would need a search."""
         asked = {**chosen.configuration, **more}
-        sizes = chosen.model.name, chosen.model.sizes(asked)
+        sizes = chosen.model.name, sizes_of(chosen.model, asked)
         is_near = sizes in self._sizes
         if known_only and not is_near and not self.is_known(chosen, more):
             return None
@@ -321,10 +323,13 @@ class Tables:
 
     def asked(self, chosen: Chosen) -> list[Property]:
         """Return the properties that a table decides.  Errors: `InputError` for a property that the model does not define."""
-        system = bind(chosen.model, chosen.configuration)
-        asked = choose_properties(chosen.model, self.names or list_defined(system, describe.OF_TABLES))
-        require_fields(system, asked)
-        return asked
+        layout = id(chosen.model), sizes_of(chosen.model, chosen.configuration)
+        if layout not in self._asked:
+            system = bind(chosen.model, chosen.configuration)
+            asked = choose_properties(chosen.model, self.names or list_defined(system, describe.OF_TABLES))
+            require_fields(system, asked)
+            self._asked[layout] = asked
+        return self._asked[layout]
 
     def _known(self) -> Known | None:
         atlas = self.atlas
