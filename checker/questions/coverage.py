@@ -95,12 +95,10 @@ def list_single(system: System, asked: Property) -> tuple[str, ...]:
     return tuple(f"second_{each}" for each in asked.compares if (many.get(each) or getattr(system.sizes, each)) < 2)
 
 
-def look_for_strikes(
-    system: System, number: int = 0, harmless_too: System | None = None, most: int = MOST_STATES
-) -> Coverage:
-    """Look for states in which the faults that one configuration allows may strike, by the fewest steps.  What was not seen among
-    the first `most` states is `open`; among all states there are, it never strikes.  `harmless_too` is the system in which
-    faults without an effect are steps, where several configurations share it."""
+def look_for_strikes(system: System, number: int = 0, harmless_too: System | None = None, most: int = MOST_STATES) -> Coverage:
+    """Look for states in which the faults that one configuration allows may strike, by the fewest steps.  What was not seen
+    among the first `most` states is `open`; among all states there are, it never strikes.  Configurations that share a system
+    share `harmless_too`, in which faults without an effect are steps."""
     configuration = system.configurations[number]
     wanted = list_allowed_faults(configuration)
     harmless_too = harmless_too or with_harmless_faults(system)
