@@ -47,10 +47,7 @@ def question_digest(model: Model, asked: Iterable[Property]) -> str:
 
 def _digest_once(subject: Any, *more: Any) -> str:
     if id(subject) not in _known:
-        digest = kept_digests.find(subject)
-        if digest is None:
-            kept_digests.keep(subject, digest := _digest(subject, *more))
-        _known[id(subject)] = subject, digest
+        _known[id(subject)] = subject, kept_digests.remember(subject, lambda: _digest(subject, *more))
     return _known[id(subject)][1]
 
 

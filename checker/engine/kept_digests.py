@@ -11,16 +11,16 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 ROOMS = ("model", "specs")
 """The rooms that hold models and properties, with whatever these reach."""
 
-OURS = tuple(f"neverlost.{each}." for each in ROOMS)
-
 MAKERS = ("digest.py", "semantic_digest.py", "source_definitions.py", "kept_digests.py")
 """The modules that make a digest."""
+
+OURS = tuple(f"neverlost.{each}." for each in ROOMS)
 
 _kept: dict[str, str] = {}
 _sources: str | None = None
@@ -33,45 +33,36 @@ def begin() -> None:
         return
     _sources = _digest_sources()
     try:
-        with open(_file(), encoding="ascii") as stream:
+        with open(f"{__spec__.cached}.json", encoding="ascii") as stream:
             found = json.load(stream)
-        if found["sources"] == _sources:
-            _kept.update(found["digests"])
+        _kept.update(found["digests"] if found["sources"] == _sources else {})
     except (OSError, ValueError, KeyError, TypeError):
         _kept.clear()
 
 
-def find(subject: Any) -> str | None:
-    """Return the digest of a model or property that stands in a module of ours, where it is known."""
-    place = _place_of(subject)
-    return None if place is None else _kept.get(place)
-
-
-def keep(subject: Any, digest: str) -> None:
-    """Keep the digest of a model or property that stands in a module of ours, if Python may write bytecode."""
-    place = _place_of(subject)
+def remember(subject: Any, make: Callable[[], str]) -> str:
+    """Return the kept digest of a model or property that stands in a module of ours, else make it; keep it if Python may write
+    bytecode, and nobody has edited the sources since the program began."""
+    ours = ((name, module) for name, module in sorted(sys.modules.items()) if _sources and name.startswith(OURS))
+    place = next((f"{name}.{each}" for name, module in ours for each, value in vars(module).items() if value is subject), None)
     if place is None:
+        return make()
+    if place not in _kept:
+        _kept[place] = make()
+        if not sys.dont_write_bytecode and _digest_sources() == _sources:
+            _write()
+    return _kept[place]
+
+
+def _write() -> None:
+    path = f"{__spec__.cached}.json"
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(temporary := f"{path}.{os.getpid()}", "w", encoding="ascii") as stream:
+            json.dump({"sources": _sources, "digests": _kept}, stream)
+        os.replace(temporary, path)
+    except OSError:
         return
-    _kept[place] = digest
-    if not sys.dont_write_bytecode and _digest_sources() == _sources:  # nobody has edited them meanwhile
-        try:
-            os.makedirs(os.path.dirname(_file()), exist_ok=True)
-            with open(temporary := f"{_file()}.{os.getpid()}", "w", encoding="ascii") as stream:
-                json.dump({"sources": _sources, "digests": _kept}, stream)
-            os.replace(temporary, _file())
-        except OSError:
-            return
-
-
-def _file() -> str:
-    return f"{__spec__.cached}.json"
-
-
-def _place_of(subject: Any) -> str | None:
-    if _sources is None:
-        return None
-    ours = ((name, module) for name, module in sorted(sys.modules.items()) if name.startswith(OURS))
-    return next((f"{name}.{each}" for name, module in ours for each, value in vars(module).items() if value is subject), None)
 
 
 def _digest_sources() -> str:

@@ -157,7 +157,7 @@ def read_subjects(
     """Yield each distinct configuration as designed and as shipped (or only as `defects` says).  Errors: `InputError` for
     limits of faults, and for models that have none."""
     given = read_given(config, settings)
-    named = models().get(str(given.get("model", ("", ""))[0]))
+    named = models().get(str(given["model"][0])) if "model" in given else None
     has_default = RECORDS in given or (named is not None and RECORDS not in named.keys)
     every = read_configurations(given if has_default else {RECORDS: (1, OURS), **given}, version, **files)
     every = select_topics(every, topics) if topics else every
