@@ -188,6 +188,8 @@ CHAPTERS = (
     Chapter("old metadata version: three, some outside the ISR", (3,), USUAL | ONE, outside=True, is_old=True, together=48),
     StopChapter("old metadata version: brokers are stopped", (1, 2, 3), USUAL | ONE, is_old=True, together=48),
     StopChapter("old metadata version: stopped, outside the ISR", (2, 3), USUAL | ONE, outside=True, is_old=True, together=48),
+    StopChapter("brokers of five are stopped", (5,), USUAL | ONE, defects=("shipped",), together=1),
+    StopChapter("old metadata version: brokers of five", (5,), USUAL | ONE, defects=("shipped",), is_old=True, together=1),
     Chapter("three replicas recover", (3,), USUAL | ONE, RECOVERS, together=1),
     Chapter("four replicas, as designed: proofs", (4,), USUAL | ONE, defects=DESIGNED, together=100, how=INDUCTION),
     Chapter("four replicas, as designed: losses", (4,), USUAL | ONE, SAFE, defects=DESIGNED, how=NO_RETURN, wanted=loses_all),
