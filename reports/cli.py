@@ -33,6 +33,10 @@ def main() -> NoReturn:
     from neverlost.checker.engine.host import interrupts
     from neverlost.reports.output import exit_status
 
+    if not {"verify", "-h", "--help"} & set(sys.argv):  # `verify` believes no digest that was kept
+        from neverlost.checker.engine import kept_digests
+
+        kept_digests.begin()
     if sys.stdout is None:
         sys.exit(
             _print_error(

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+from neverlost.checker.engine import kept_digests
 from neverlost.checker.engine.semantic_digest import describe_meaning
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import Model
@@ -46,7 +47,7 @@ def question_digest(model: Model, asked: Iterable[Property]) -> str:
 
 def _digest_once(subject: Any, *more: Any) -> str:
     if id(subject) not in _known:
-        _known[id(subject)] = subject, _digest(subject, *more)
+        _known[id(subject)] = subject, kept_digests.remember(subject, lambda: _digest(subject, *more))
     return _known[id(subject)][1]
 
 

@@ -95,12 +95,15 @@ def list_single(system: System, asked: Property) -> tuple[str, ...]:
     return tuple(f"second_{each}" for each in asked.compares if (many.get(each) or getattr(system.sizes, each)) < 2)
 
 
-def look_for_strikes(system: System, most: int = MOST_STATES) -> Coverage:
-    """Look for states in which the allowed faults may strike, by the fewest steps.  What was not seen among the first `most`
-    states is `open`; among all states there are, it never strikes."""
-    wanted = list_allowed_faults(system.configurations[0])
-    harmless_too = replace(system, disabled=system.disabled | HARMLESS)
-    states = dict.fromkeys(state for _, state in harmless_too.initial_states())
+def look_for_strikes(system: System, number: int = 0, harmless_too: System | None = None, most: int = MOST_STATES) -> Coverage:
+    """Look for states in which the faults that one configuration allows may strike, by the fewest steps.  What was not seen
+    among the first `most` states is `open`; among all states there are, it never strikes.  Configurations that share a system
+    share `harmless_too`, in which faults without an effect are steps."""
+    configuration = system.configurations[number]
+    wanted = list_allowed_faults(configuration)
+    harmless_too = harmless_too or with_harmless_faults(system)
+    initial = system.model.initial(configuration) if wanted else ()
+    states = dict.fromkeys(harmless_too.configured(configuration, values) for values in initial)
     waiting = deque(states)
     while wanted and waiting and len(states) <= most:
         state = waiting.popleft()
@@ -113,6 +116,11 @@ def look_for_strikes(system: System, most: int = MOST_STATES) -> Coverage:
             waiting.extend(dict.fromkeys(new))
     missing = tuple(wanted)
     return Coverage(open=missing) if waiting else Coverage(missing)
+
+
+def with_harmless_faults(system: System) -> System:
+    """Return a system in which faults that strike without an effect are steps."""
+    return replace(system, disabled=system.disabled | HARMLESS)
 
 
 def list_never_struck(system: System, fired: Mapping[str, int] | Collection[str]) -> tuple[str, ...]:
@@ -130,7 +138,7 @@ def _find_kinds(system: System, state: Any, steps: Iterable[Any]) -> set[str]:
     """Return the kinds of faults that can strike in a state."""
     found: set[str] = set()
     for each in steps:
-        if each.action.fault not in found and ints.take(system, state, each) is not None:
+        if each.action.fault not in found and not ints.refusals(system, state, each):
             found.add(each.action.fault)
     return found
 

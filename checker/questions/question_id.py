@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 
 from neverlost.checker.engine.digest import question_digest
 from neverlost.model.kernel import Configuration, Model
@@ -13,11 +14,19 @@ from neverlost.specs.properties import properties
 
 def question_id(model: Model, configuration: Configuration, names: list[str]) -> str:
     """Return a stable name of what was asked: model and properties with their digest, configuration with its bounds."""
-    known = properties()
-    asked = {
-        "model": model.name,
-        "digest": question_digest(model, [known[name] for name in sorted(names) if name in known]),
-        "config": {name: shown(value) for name, value in sorted(configuration.items())},
-        "properties": sorted(names),
-    }
-    return "nl-" + hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
+    return question_ids(model, configuration, [names])[0]
+
+
+def question_ids(model: Model, configuration: Configuration, asked: Iterable[list[str]]) -> list[str]:
+    """Return the names of several questions about one configuration."""
+    known, config = properties(), {name: shown(value) for name, value in sorted(configuration.items())}
+    found = []
+    for names in asked:
+        question = {
+            "model": model.name,
+            "digest": question_digest(model, [known[name] for name in sorted(names) if name in known]),
+            "config": config,
+            "properties": sorted(names),
+        }
+        found.append("nl-" + hashlib.sha256(json.dumps(question, sort_keys=True).encode()).hexdigest()[:16])
+    return found

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from neverlost.model.interpreters.ints import Ints, IntsView
-from neverlost.model.system import Step, System
+from neverlost.model.system import State, Step, System
 
 
 class NotingView(IntsView):
@@ -18,8 +18,8 @@ class NotingView(IntsView):
     __slots__ = ("noted",)
     noted: set[str]
 
-    def __init__(self, system: System, noted: set[str]) -> None:
-        super().__init__(system, tuple(slot.low for slot in system.slots))
+    def __init__(self, system: System, noted: set[str], state: State | None = None) -> None:
+        super().__init__(system, state or lowest(system))
         object.__setattr__(self, "noted", noted)
 
     def __getattr__(self, name: str) -> Any:
@@ -27,10 +27,15 @@ class NotingView(IntsView):
         return super().__getattr__(name)
 
 
+def lowest(system: System) -> State:
+    """Return the lowest value of each slot."""
+    return tuple(slot.low for slot in system.slots)
+
+
 def read_by_steps(system: System, steps: Iterable[Step]) -> set[str]:
     """Return the names of the fields that some steps read."""
-    noted: set[str] = set()
+    noted, state = set[str](), lowest(system)
     for step in steps:
-        for _ in step.run(Ints, NotingView(system, noted)):
+        for _ in step.run(Ints, NotingView(system, noted, state)):
             pass
     return noted

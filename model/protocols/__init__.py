@@ -14,3 +14,10 @@ def models() -> dict[str, Model]:
     """Return every model, by the name that the command line uses."""
     found = [importlib.import_module(f"{__name__}.{each.name}").MODEL for each in pkgutil.iter_modules(__path__)]
     return {each.name: each for each in sorted(found, key=lambda each: each.name)}
+
+
+def model_named(name: str) -> Model:
+    """Return one model, without importing the others."""
+    file = name.replace("kip-", "kip").replace("-", "_").replace(".", "_")
+    found: Model = importlib.import_module(f"{__name__}.{file}").MODEL
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
+from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -19,36 +20,32 @@ Asked = ParamSpec("Asked")
 Found = TypeVar("Found", bound="Answer")
 
 
-def writes_bundle(report: TableReport | None = None) -> Callable[[Callable[Asked, Found]], Callable[Asked, Found]]:
-    """Return a decorator: with `out` the function writes a bundle there: its question, the files that it read, its document.
+def writes_bundle(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
+    """Decorate a function: with `out` it writes a bundle there: its question, the files that it read, its document.
 
-    `report` says how the document becomes a page.
+    The `REPORT` of the module `page` beside it says how the document becomes a page.
     """
 
-    def decorate(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
-        @wraps(function)
-        def asked(*positional: Asked.args, **named: Asked.kwargs) -> Found:
-            read = {name: named.pop(name) for name in ClusterKeywords.__annotations__ if name in named}
-            if read:
-                named["files"] = {**(named.get("files") or {}), **read}  # type: ignore[dict-item]
-            given = signature(function).bind(*positional, **named)
-            out = given.arguments.get("out")
-            if out is not None:
-                writable_directory(out)
-            with keeping() as contents:
-                found = function(*positional, **named)
-            if out is not None:
-                _write(function.__name__, given.arguments, contents, found, report)
-            return found
+    @wraps(function)
+    def asked(*positional: Asked.args, **named: Asked.kwargs) -> Found:
+        read = {name: named.pop(name) for name in ClusterKeywords.__annotations__ if name in named}
+        if read:
+            named["files"] = {**(named.get("files") or {}), **read}  # type: ignore[dict-item]
+        given = signature(function).bind(*positional, **named)
+        out = given.arguments.get("out")
+        if out is not None:
+            writable_directory(out)
+        with keeping() as contents:
+            found = function(*positional, **named)
+        if out is not None:
+            report = import_module(f"{function.__module__.rpartition('.')[0]}.page").REPORT
+            _write(function.__name__, given.arguments, contents, found, report)
+        return found
 
-        return asked
-
-    return decorate
+    return asked
 
 
-def _write(
-    command: str, given: Mapping[str, Any], contents: Mapping[str, bytes], found: Answer, report: TableReport | None
-) -> None:
+def _write(command: str, given: Mapping[str, Any], contents: Mapping[str, bytes], found: Answer, report: TableReport) -> None:
     from neverlost.reports.bundle import seal
     from neverlost.reports.bundle.question import ARGUMENTS, BundleQuestion
     from neverlost.reports.request.run_options import RunOptions
@@ -56,6 +53,5 @@ def _write(
     arguments = {name: given.get(name) or None for name in ARGUMENTS[command]}
     arguments["files"] = {name: each for name, each in (given.get("files") or {}).items() if each}
     asked = BundleQuestion(command, {}, contents).with_arguments(**arguments).with_effort(RunOptions(**given.get("search", {})))
-    tables = {} if report is None else {report.schema: report}
     document = {**found.document, **asked.answered}
-    seal.write_bundle(given["out"], asked, document, [], {}, tables=tables)
+    seal.write_bundle(given["out"], asked, document, [], {}, tables={report.schema: report})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -67,6 +68,18 @@ class GroupedCommand(TyperCommand):
 class GroupedProgram(TyperGroup):
     """A program whose help has the commands that an operator needs first."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options before a command's name."""
+        _spare_conversions(self.get_params(ctx))
+        return list(super().parse_args(ctx, args))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command."""
+        found = super().get_command(ctx, cmd_name)
+        if found is not None:
+            _spare_conversions(found.get_params(ctx))
+        return found
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the operators' commands, then the others."""
         every = {name: self.commands[name] for name in self.list_commands(ctx)}
@@ -78,6 +91,24 @@ class GroupedProgram(TyperGroup):
             "Matrices, proofs, real brokers, and what is known",
             ((n, text) for n, text in says.items() if n not in OPERATORS),
         )
+
+
+def _spare_conversions(options: Iterable[Any]) -> None:
+    """Let no option be converted that is text, or is not given: typer imports pydantic for each."""
+    for each in options:
+        vars(each).setdefault("process_value", partial(_process_value, each, each.process_value))
+
+
+def _process_value(option: Any, usual: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
+    kind = getattr(getattr(option, "type_descriptor", None), "annotation", None)
+    texts = value if kind == list[str] and isinstance(value, list | tuple) else [value] if kind is str else [None]
+    if value is None and not option.required:
+        found: Any = () if option.multiple or option.nargs == -1 else None
+    elif value and all(type(each) is str and each.isascii() for each in texts):
+        found = value if kind is str else list(texts)
+    else:
+        return usual(ctx, value)
+    return found if option.callback is None else option.callback(ctx, option, found)
 
 
 def _write(formatter: Any, title: str, records: Iterable[tuple[str, str]]) -> None:

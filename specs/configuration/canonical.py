@@ -20,6 +20,18 @@ from neverlost.specs.property import Property
 _known: dict[tuple[str, int, Sizes, tuple[str, ...]], frozenset[str]] = {}
 
 
+_sizes: dict[tuple[int, tuple[Any, ...]], tuple[Model, Sizes]] = {}
+"""Sizes that were asked for, with the model that is kept alive with them."""
+
+
+def sizes_of(model: Model, configuration: Configuration) -> Sizes:
+    """Return a model's sizes in a configuration, which are worked out once."""
+    key = id(model), tuple(configuration.items())
+    if key not in _sizes:
+        _sizes[key] = model, model.sizes(configuration)
+    return _sizes[key][1]
+
+
 def list_fields_read(system: System, asked: Iterable[Property]) -> frozenset[str]:
     """Return the names of the fields that any step, `normalise` or one of the properties reads."""
     properties = tuple(asked)

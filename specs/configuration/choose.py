@@ -19,7 +19,7 @@ from neverlost.model.kraft.sizes import (
     is_deposed_alive,
 )
 from neverlost.model.limits import can_happen
-from neverlost.model.protocols import models
+from neverlost.model.protocols import model_named, models
 from neverlost.model.protocols.kraft_standing import MODEL as STANDING
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration import keys
@@ -199,7 +199,7 @@ def change_settings(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
     Errors: `InputError` for a wrong key or value, and for changes that contradict each other.
     """
     if OUTSIDE in changes and chosen.is_standing:
-        chosen = replace(chosen, model=models()["kraft-elr" if chosen.configuration[ELR] else "kraft"])
+        chosen = replace(chosen, model=model_named("kraft-elr" if chosen.configuration[ELR] else "kraft"))
     left, about = {key: each for key, each in chosen.settings.items() if each.value != "" and key not in changes}, {}
     left = {key: each for key, each in left.items() if key in (VERSION, METADATA) or key in chosen.model.keys}
     name = None
@@ -382,7 +382,7 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
     if acks in ("0", "1") and is_default:
         dropped = Setting("false", f"acks={acks}, with which Kafka's producer drops idempotence", Origin.DEFAULT)
         usual[IDEMPOTENCE], offered = dropped, {key: each for key, each in offered.items() if key != IDEMPOTENCE}
-    model = models()[model_of(stated.value, raw)]
+    model = model_named(model_of(stated.value, raw))
     found = _complete(model, given, rules | usual | offered, subjects)
     release = ".".join(stated.value.split(".")[:2])
     refused: tuple[Notice, ...] = ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Settings
 
@@ -52,6 +53,7 @@ INTERNAL = (
 """The topics; one that is not certain is known by a usual name, which an application's topic could have too."""
 
 
+@cache
 def internal_topic(name: str) -> InternalTopic | None:
     """Return what is known of a topic that a program of Kafka writes; None for any other."""
     return next((each for each in INTERNAL if re.fullmatch(each.pattern, name)), None)

@@ -270,3 +270,29 @@ def test_nothing_is_left_out_in_silence() -> None:
     for unknown in (object(), iter(()), sys.modules["neverlost.model.kernel"]):
         with pytest.raises(TypeError):
             describe_meaning(unknown)
+
+
+def digests_of_program(place: Path, *first: str) -> Digests:
+    """What sources say about themselves in a program that keeps digests, after `first` was done there."""
+    begins = ["from neverlost.checker.engine import kept_digests", "kept_digests.begin()"]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    command = [sys.executable, "-c", "\n".join([*first, *begins, PROGRAM])]
+    ran = subprocess.run(command, cwd=place, env=environment | {"PYTHONPATH": str(place)}, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    found: Digests = json.loads(ran.stdout)
+    return found
+
+
+def test_kept_digests_are_of_the_bytes_of_the_sources(tmp_path: Path) -> None:
+    known = digests_of_copy(tmp_path)
+    assert digests_of_program(tmp_path) == known
+    (kept,) = tmp_path.rglob("kept_digests*.json")
+    text = kept.read_text()
+    at = "neverlost.model.protocols.kraft_elr.MODEL"
+    kept.write_text(json.dumps(json.loads(text) | {"digests": json.loads(text)["digests"] | {at: "sha256:0"}}))
+    assert digests_of_program(tmp_path) == known | {"model kraft-elr": "sha256:0"}, "nothing is kept"
+    assert digests_of_program(tmp_path, "import neverlost.model.protocols.kraft_elr") == known, "it may have been altered"
+    kept.write_text(text)
+    change = written("model/kernel.py", "return k.ite(left < right, left, right)", "return k.ite(left <= right, left, right)")
+    change(tmp_path / "neverlost")
+    assert digests_of_program(tmp_path) == digests_of_copy(tmp_path / "afresh", change) != known

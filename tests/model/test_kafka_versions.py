@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from neverlost.model.kraft.mechanisms import MECHANISMS, mechanisms_of, model_of
+from neverlost.model.protocols import model_named, models
 from tests.support.modern import verdict
 
 ACKED, COMMITTED, LOGS = "acked-never-lost", "committed-never-lost", "log-matching"
@@ -106,6 +107,10 @@ def test_no_version_loses_anything_to_one_crash(version: str, name: str) -> None
 @pytest.mark.parametrize("version", ["0.8", "0.11", "2.0", "2.1", "2.7", "3.3", "3.9", "4.1"])
 def test_leaders_never_share_an_epoch(version: str) -> None:
     assert verdict(version, "single-leader-per-epoch", fence=1, leader_move=1, lossy_crash=1) == "holds"
+
+
+def test_each_model_is_found_by_its_name_alone() -> None:
+    assert [model_named(name) for name in models()] == list(models().values())
 
 
 def test_a_version_has_the_mechanisms_that_came_before_it() -> None:

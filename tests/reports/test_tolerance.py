@@ -333,6 +333,36 @@ def test_what_is_looked_up_needs_no_search() -> None:
     assert done.stdout.splitlines() == ["{'atlas'}", "[]"]
 
 
+def test_the_program_imports_what_a_looked_up_answer_needs() -> None:
+    command = [
+        "-X",
+        "importtime",
+        "-m",
+        "neverlost",
+        "tolerance",
+        "--set",
+        "kafka.version=4.3",
+        "--set",
+        "min.insync.replicas=2",
+    ]
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=True, timeout=60)
+    imported = {each.rpartition("|")[2].strip() for each in done.stderr.splitlines()}
+    needless = {"pydantic", "numpy", "multiprocessing", "neverlost.reports.page.tables"}
+    assert "neverlost.checker.questions.atlas.lookup" in imported and imported.isdisjoint(needless)
+
+
+def test_a_cluster_that_does_not_say_its_metadata_version_is_looked_up(tmp_path: Path) -> None:
+    """Both answers: of clusters formatted at the newest, and of those that were upgraded and never raised it."""
+    described = tmp_path / "topics.txt"
+    head, row = (
+        "Topic: t\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n",
+        "Leader: 1\tReplicas: 1,2,3",
+    )
+    described.write_text(f"{head}\tTopic: t\tPartition: 0\t{row}\tIsr: 1,2,3\n")
+    found = neverlost.tolerance(files={"describe": described}, kafka_version="3.9")
+    assert len(found.subjects) == 4 and {row["source"] for rows in found.tolerance.values() for row in rows} == {"atlas"}
+
+
 @pytest.mark.parametrize("min_isr", [1, 2, 3, 4, 5])
 def test_five_replicas_as_designed_are_looked_up(min_isr: int) -> None:
     """A record is lost where all are impaired and min.insync.replicas of them lose data; writes stop where fewer are left."""

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from neverlost.checker.engine.host import interrupts, locks, scratch
-from neverlost.checker.engine.host.processes import INTERRUPTED
 from neverlost.checker.engine.host.resources import free_memory, measure_memory
 from neverlost.checker.engine.outcome import Counts, EngineError, Finding, Outcome, Verdict
 from neverlost.checker.engine.search.options import Engine, Options, Reporter
@@ -56,7 +55,7 @@ def explore(
             raise
     cells = range(len(system.configurations))
     nothing = tuple(Finding(each, cell, Verdict.INCONCLUSIVE) for cell in cells for each in properties)
-    return Outcome(system, nothing, Counts(), 0.0, INTERRUPTED, symmetry=asked.symmetry, engine=engine)
+    return Outcome(system, nothing, Counts(), 0.0, interrupts.INTERRUPTED, symmetry=asked.symmetry, engine=engine)
 
 
 def _explore(system: System, properties: Sequence[Property], asked: Options, reporter: Reporter | None, engine: str) -> Outcome:

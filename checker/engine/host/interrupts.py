@@ -12,6 +12,9 @@ from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
+INTERRUPTED = "interrupted"
+"""Why a search or a job was given up."""
+
 MOMENT = 1.5
 """How long a command may still say what was decided.  Units: seconds."""
 

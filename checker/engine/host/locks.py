@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -59,7 +58,7 @@ def _lock_file(folder: Path, name: str) -> TextIO:
         if not is_it:
             raise _describe_use(folder)
         file.truncate(0)
-        file.write(json.dumps({"process": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%F %T")}))
+        file.write(json.dumps({"process": os.getpid(), "host": os.uname().nodename, "since": time.strftime("%F %T")}))
         file.flush()
         _held.add(folder / name)
         unless_held.pop_all()

@@ -13,6 +13,8 @@ from neverlost.checker.questions.tolerance.region import kills_count_as, usual
 from neverlost.model.any_number import AnyNumber
 from neverlost.model.kraft.mechanisms import MECHANISMS, Version, version_text
 from neverlost.specs.configuration.choose import Chosen, choose
+from neverlost.specs.configuration.metadata_version import LOWEST_KNOWN, METADATA
+from neverlost.specs.configuration.version_defaults import ELR
 
 TABLE = ("acked-never-lost", "committed-never-lost", "stays-writable")
 """What a tolerance table is about."""
@@ -27,6 +29,9 @@ WITH_ELR: Version = (4, 0)
 
 ON_BY_DEFAULT: Version = (4, 1)
 """The first whose new clusters have them."""
+
+DECIDED_BY_LEVEL: Version = (3, 5)
+"""The first version with a mechanism that the cluster's metadata.version decides."""
 
 BOTH = ("false", "true")
 
@@ -44,7 +49,8 @@ class Chapter:
 
     `defects` says whether Kafka is meant as shipped, as designed or both; `most_impaired` leaves out spots of more brokers;
     `together` is how many questions share a search at most, and one of more than `most_states` is given up: what it would
-    decide is not decided.  `how` they are decided is one of three ways, and `wanted` leaves out spots.
+    decide is not decided.  `how` they are decided is one of three ways, and `wanted` leaves out spots.  `is_old` is
+    about clusters whose metadata.version is older than each that decides a mechanism, which may be where nothing says it.
     """
 
     name: str
@@ -59,10 +65,13 @@ class Chapter:
     most_states: int = 0
     how: str = SEARCH
     wanted: Wanted = lambda chosen, spot: True
+    is_old: bool = False
 
     def questions(self) -> Iterator[tuple[Chosen, Mapping[str, Any]]]:
         """Yield every setting with each of its fault limits, the newest versions first."""
-        for replicas, of_version in product(self.replicas, versions(self.defects)):
+        for replicas, of_version in product(
+            self.replicas, old_clusters(self.defects) if self.is_old else versions(self.defects)
+        ):
             minimum = [str(each) for each in range(1, replicas + 1)]
             outside = [str(each) for each in range(1, replicas)] if self.outside else ["0"]
             axes = {"min.insync.replicas": minimum, "start.outside_isr": outside} | dict(self.keys)
@@ -83,15 +92,22 @@ def _chosen(given: Mapping[str, str]) -> Chosen:
     return choose({key: (value, "the atlas") for key, value in given.items()})
 
 
-def versions(defects: Sequence[str]) -> list[dict[str, str]]:
+def versions(defects: Sequence[str], oldest: Version = (0, 8)) -> list[dict[str, str]]:
     """Return each version that brought or ended a mechanism, newest first, as shipped and as designed, with and without ELR."""
-    changes = {version for each in MECHANISMS for version in (each.since, each.until) if version is not None}
+    changes = {
+        version for each in MECHANISMS for version in (each.since, each.until) if version is not None and version >= oldest
+    }
     found = []
     for version in sorted(changes | {ON_BY_DEFAULT}, reverse=True):
         for each in defects:
             for elr in reversed(BOTH) if version >= WITH_ELR else BOTH[:1]:
-                found.append({"kafka.version": version_text(version), "defects": each, "eligible.leader.replicas": elr})
+                found.append({"kafka.version": version_text(version), "defects": each, ELR: elr})
     return found
+
+
+def old_clusters(defects: Sequence[str]) -> list[dict[str, str]]:
+    """Return the versions with a metadata version older than those that decide a mechanism; others have no such choice."""
+    return [each | {METADATA: LOWEST_KNOWN} for each in versions(defects, DECIDED_BY_LEVEL) if each[ELR] == BOTH[0]]
 
 
 USUAL: dict[str, tuple[str, ...]] = {
@@ -107,6 +123,9 @@ EVERY: dict[str, tuple[str, ...]] = {
     "flush.messages": ("default", "1"),
 }
 """Every value of these keys."""
+
+OF_TOPICS = EVERY | {"acks": ("all",)}
+"""Every value of the keys of a topic."""
 
 DESIGNED = ("fixed",)
 """Only Kafka as designed."""
@@ -163,6 +182,14 @@ CHAPTERS = (
     StopChapter("brokers are stopped, some are outside the ISR", (2, 3), USUAL | ONE, outside=True, together=48),
     Chapter("three replicas and kills", (3,), USUAL | ONE, more={"faults.kill": AnyNumber()}, together=48),
     Chapter("three replicas and leader moves", (3,), USUAL | ONE, more={"faults.leader_move": AnyNumber()}, together=6),
+    Chapter("old metadata version: one or two replicas", (1, 2), EVERY | ONE, is_old=True, together=100),
+    Chapter("old metadata version: one of two outside the ISR", (2,), EVERY | ONE, outside=True, is_old=True, together=50),
+    Chapter("old metadata version: three replicas", (3,), OF_TOPICS | ONE, is_old=True, together=48),
+    Chapter("old metadata version: three, some outside the ISR", (3,), USUAL | ONE, outside=True, is_old=True, together=48),
+    StopChapter("old metadata version: brokers are stopped", (1, 2, 3), USUAL | ONE, is_old=True, together=48),
+    StopChapter("old metadata version: stopped, outside the ISR", (2, 3), USUAL | ONE, outside=True, is_old=True, together=48),
+    StopChapter("brokers of five are stopped", (5,), USUAL | ONE, defects=("shipped",), together=1),
+    StopChapter("old metadata version: brokers of five", (5,), USUAL | ONE, defects=("shipped",), is_old=True, together=1),
     Chapter("three replicas recover", (3,), USUAL | ONE, RECOVERS, together=1),
     Chapter("four replicas, as designed: proofs", (4,), USUAL | ONE, defects=DESIGNED, together=100, how=INDUCTION),
     Chapter("four replicas, as designed: losses", (4,), USUAL | ONE, SAFE, defects=DESIGNED, how=NO_RETURN, wanted=loses_all),

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from neverlost.checker.engine.outcome import Counts, Finding, Outcome, Verdict
 from neverlost.checker.questions.atlas.common_settings import ANSWERED
 from neverlost.checker.questions.atlas.index import Answer, Atlas, shipped
-from neverlost.checker.questions.question_id import question_id
+from neverlost.checker.questions.question_id import question_ids
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.system import System, bind
-from neverlost.specs.configuration.canonical import canonical, list_fields_read
+from neverlost.specs.configuration.canonical import canonical, list_fields_read, sizes_of
 from neverlost.specs.properties import list_defined, properties
 from neverlost.specs.property import Property
 
@@ -32,7 +32,7 @@ def question(model: Model, configuration: Configuration) -> Configuration:
 def read_by_questions(model: Model, configuration: Configuration) -> frozenset[str]:
     """Return the frozen fields that a step or a property depends on in a configuration; the index lists the usual ones."""
     atlas = shipped()
-    known = atlas.read_by(model, model.sizes(configuration)) if atlas is not None else None
+    known = atlas.read_by(model, sizes_of(model, configuration)) if atlas is not None else None
     return read_afresh(model, configuration) if known is None else known
 
 
@@ -45,8 +45,10 @@ def read_afresh(model: Model, configuration: Configuration) -> frozenset[str]:
 
 def answers(atlas: Atlas, model: Model, configuration: Configuration, asked: Sequence[Property]) -> list[Answer] | None:
     """Return the answer about each property; None unless the atlas has them all."""
+    if atlas.read_by(model, sizes_of(model, configuration)) is None:
+        return None
     found = question(model, configuration)
-    known = [atlas.find(question_id(model, found, [each.name])) for each in asked]
+    known = [atlas.find(each) for each in question_ids(model, found, [[each.name] for each in asked])]
     return None if None in known else [each for each in known if each is not None]
 
 

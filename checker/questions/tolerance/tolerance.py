@@ -15,10 +15,11 @@ from typing import Any
 from neverlost.checker.engine.host import interrupts
 from neverlost.checker.engine.outcome import Behaviour, Verdict
 from neverlost.checker.engine.search.options import Options, Reporter
-from neverlost.checker.questions.coverage import list_single, look_for_strikes
+from neverlost.checker.questions.coverage import list_single, look_for_strikes, with_harmless_faults
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, spots_of
-from neverlost.model.kernel import Configuration, Model
+from neverlost.model.kernel import Configuration, Model, Sizes
 from neverlost.model.system import System, bind
+from neverlost.specs.configuration.canonical import sizes_of
 from neverlost.specs.property import SAFETY, Property
 
 SEARCH, ATLAS, LEFT_OUT = "search", "atlas", "left out"
@@ -108,19 +109,27 @@ def decided(
 ) -> list[tuple[CellVerdict, ...]]:
     """Return the verdict on each property of each cell: looked up where it is known, else searched for, in few searches."""
     entries: dict[int, tuple[CellVerdict, ...]] = {}
+    together: dict[tuple[int, Sizes], list[int]] = {}
+    found = {}
     for number, (model, configuration) in enumerate(cells):
-        found = known(model, configuration, properties) if known is not None else None
-        if found is not None:
-            unstruck = look_for_strikes(system := bind(model, configuration)).faults
+        answers = known(model, configuration, properties) if known is not None else None
+        if answers is not None:
+            found[number] = answers
+            together.setdefault((id(model), sizes_of(model, configuration)), []).append(number)
+    for numbers in together.values():
+        system = bind(cells[numbers[0]][0], *(cells[number][1] for number in numbers))
+        harmless_too = with_harmless_faults(system)
+        for place, number in enumerate(numbers):
+            unstruck = look_for_strikes(system, place, harmless_too).faults
             entries[number] = tuple(
                 CellVerdict(
                     each,
                     verdict,
                     steps,
                     ATLAS,
-                    unstruck=unstruck + list_single(system, each) if verdict is Verdict.HOLDS else (),
+                    unstruck=unstruck + list_single(harmless_too, each) if verdict is Verdict.HOLDS else (),
                 )
-                for each, (verdict, steps) in zip(properties, found, strict=True)
+                for each, (verdict, steps) in zip(properties, found[number], strict=True)
             )
     left = [number for number in range(len(cells)) if number not in entries]
     if interrupts.have_come():

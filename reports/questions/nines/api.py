@@ -19,7 +19,6 @@ from neverlost.reports.bundle.keep import writes_bundle
 from neverlost.reports.questions.nines import document as describe
 from neverlost.reports.questions.nines import improvements
 from neverlost.reports.questions.nines.bounds import NinesBounds
-from neverlost.reports.questions.nines.page import REPORT
 from neverlost.reports.questions.tolerance.api import RECORDS, ToleranceResult, merge_equal, read_subjects
 from neverlost.reports.request.inputs import make_labels
 from neverlost.reports.request.keywords import Searching, Settings
@@ -48,7 +47,7 @@ class NinesResult(Answer):
         return [row for subject, each in self.nines.items() for row in describe.rows(subject, each)]
 
 
-@writes_bundle(REPORT)
+@writes_bundle
 def nines(
     settings: Settings = None,
     *,

@@ -10,7 +10,6 @@ from typing import Any
 from neverlost.checker.questions.rescue.offline_partition import WENT, OfflinePartition, RescueAdvice, advise
 from neverlost.reports.bundle.keep import writes_bundle
 from neverlost.reports.questions.rescue.document import RescueSubject, lines, make_document
-from neverlost.reports.questions.rescue.page import REPORT
 from neverlost.reports.request.keywords import Settings
 from neverlost.reports.results.results import Answer
 from neverlost.specs.configuration.choose import read_settings
@@ -39,7 +38,7 @@ class RescueResult(Answer):
         return f"<{type(self).__name__}: {next(lines(self.document))}>"
 
 
-@writes_bundle(REPORT)
+@writes_bundle
 def rescue(
     settings: Settings = None,
     *,

@@ -16,7 +16,6 @@ from neverlost.checker.questions.atlas.index import shipped
 from neverlost.checker.questions.roll.broker_stop import FURTHER, Stop, stops
 from neverlost.checker.questions.tolerance.tolerance import decided
 from neverlost.reports.bundle.keep import writes_bundle
-from neverlost.reports.questions.roll.page import REPORT
 from neverlost.reports.questions.tolerance import document as tolerance_document
 from neverlost.reports.request.inputs import make_labels, read_configurations
 from neverlost.reports.request.keywords import Searching, Settings
@@ -48,7 +47,7 @@ class RollResult(Answer):
         return [{"broker": broker, **each} for broker, each in self.brokers.items()]
 
 
-@writes_bundle(REPORT)
+@writes_bundle
 def roll(
     settings: Settings = None,
     *,

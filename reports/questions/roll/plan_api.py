@@ -55,7 +55,7 @@ class PlanResult(Answer):
         return replace(shown[-1], frames=tuple(replace(each, number=number) for number, each in enumerate(frames)))
 
 
-@writes_bundle()
+@writes_bundle
 def plan(
     file: str | PathLike[str],
     settings: Settings = None,

@@ -18,7 +18,7 @@ from neverlost.checker.questions.tolerance import tolerance as tolerance_search
 from neverlost.checker.questions.tolerance.fault_budget import AXES, OF_MEMBERS, FaultBudget, spots_of
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict, Known, Tolerance
 from neverlost.model.any_number import AnyNumber
-from neverlost.model.kernel import Configuration, Model
+from neverlost.model.kernel import Configuration, Model, Sizes
 from neverlost.model.kraft.mechanisms import BY_NAME
 from neverlost.model.plain import plain
 from neverlost.model.protocols import models
@@ -26,12 +26,12 @@ from neverlost.model.system import System, bind
 from neverlost.reports.bundle.keep import writes_bundle
 from neverlost.reports.documents import result as describe_outcome
 from neverlost.reports.questions.tolerance import document as describe
-from neverlost.reports.questions.tolerance.page import REPORT
 from neverlost.reports.request.inputs import describe_subject, make_labels, read_configurations, select_topics
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
 from neverlost.specs.configuration import keys
+from neverlost.specs.configuration.canonical import sizes_of
 from neverlost.specs.configuration.choose import OURS, Chosen, change_settings, read_given, read_settings, say_what_is_left_out
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, unknown
@@ -85,7 +85,7 @@ class ToleranceResult(Answer):
         return [{"subject": subject, **row} for subject, rows in self.tolerance.items() for row in rows]
 
 
-@writes_bundle(REPORT)
+@writes_bundle
 def tolerance(
     settings: Settings = None,
     *,
@@ -157,7 +157,7 @@ def read_subjects(
     """Yield each distinct configuration as designed and as shipped (or only as `defects` says).  Errors: `InputError` for
     limits of faults, and for models that have none."""
     given = read_given(config, settings)
-    named = models().get(str(given.get("model", ("", ""))[0]))
+    named = models().get(str(given["model"][0])) if "model" in given else None
     has_default = RECORDS in given or (named is not None and RECORDS not in named.keys)
     every = read_configurations(given if has_default else {RECORDS: (1, OURS), **given}, version, **files)
     every = select_topics(every, topics) if topics else every
@@ -267,13 +267,20 @@ class Tables:
     def __post_init__(self) -> None:
         self._short: dict[bool, SearchLimits] = {}
         self._made: dict[str, Tolerance] = {}
+        self._sizes: set[tuple[str, Sizes]] = set()
+        self._asked: dict[tuple[int, Sizes], list[Property]] = {}
         self._options = replace(self.request, orbits=True).options()
 
     def of(self, chosen: Chosen, more: Mapping[str, Any], known_only: bool = False) -> Tolerance | None:
         """Return the table of a configuration; None if `known_only` and it would need a search."""
-        key = json.dumps([chosen.model.name, plain(lookup.question(chosen.model, {**chosen.configuration, **more}))])
+        asked = {**chosen.configuration, **more}
+        sizes = chosen.model.name, sizes_of(chosen.model, asked)
+        is_near = sizes in self._sizes
+        if known_only and not is_near and not self.is_known(chosen, more):
+            return None
+        key = json.dumps([chosen.model.name, plain(lookup.question(chosen.model, asked))])
         if key not in self._made:
-            if known_only and not self.is_known(chosen, more):
+            if known_only and is_near and not self.is_known(chosen, more):
                 return None
             found = Tolerance(chosen.model, chosen.configuration, more, {})
             for spots in _in_steps(chosen):
@@ -289,6 +296,7 @@ class Tables:
                     spots,
                 )
                 found = replace(found, entries={**found.entries, **part.entries})
+            self._sizes.add(sizes)
             self._made[key] = found = replace(found, entries={spot: found.entries[spot] for spot in sorted(found.entries)})
             if found.is_interrupted:
                 self._options = self._options.out_of_time()
@@ -315,10 +323,13 @@ class Tables:
 
     def asked(self, chosen: Chosen) -> list[Property]:
         """Return the properties that a table decides.  Errors: `InputError` for a property that the model does not define."""
-        system = bind(chosen.model, chosen.configuration)
-        asked = choose_properties(chosen.model, self.names or list_defined(system, describe.OF_TABLES))
-        require_fields(system, asked)
-        return asked
+        layout = id(chosen.model), sizes_of(chosen.model, chosen.configuration)
+        if layout not in self._asked:
+            system = bind(chosen.model, chosen.configuration)
+            asked = choose_properties(chosen.model, self.names or list_defined(system, describe.OF_TABLES))
+            require_fields(system, asked)
+            self._asked[layout] = asked
+        return self._asked[layout]
 
     def _known(self) -> Known | None:
         atlas = self.atlas

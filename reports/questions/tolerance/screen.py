@@ -11,10 +11,8 @@ from rich.text import Text
 
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
-from neverlost.reports.counterexample.timeline import timeline
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.tolerance.overview import Overview, overview
-from neverlost.reports.terminal.counterexample import show_timeline
 from neverlost.reports.terminal.results import show_settings
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import name_some, pluralize
@@ -190,6 +188,9 @@ def _show_spot(out: Console, subject: ToleranceSubject, spot: FaultBudget) -> No
     if found is None:
         out.print(Text(f"{spot.losing},{spot.out} has no counterexample", "yellow"))
     else:
+        from neverlost.reports.counterexample.timeline import timeline
+        from neverlost.reports.terminal.counterexample import show_timeline
+
         show_timeline(out, timeline(*found))
 
 

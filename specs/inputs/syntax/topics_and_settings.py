@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 
 from neverlost.specs.configuration.version_defaults import NEWEST, OLDEST, Version
@@ -52,7 +52,7 @@ class DescribedPartition:
         vars(found).update(vars(self), number=number, where=where)
         return found
 
-    @property
+    @cached_property
     def is_in_sync(self) -> bool:
         """True if it has a leader, and every replica is in the ISR, listed in one order; most partitions are so."""
         return self.has_leader and self.isr == self.replicas and not self.is_reassigned
@@ -67,12 +67,12 @@ class DescribedPartition:
         """How many settled replicas are not in the ISR."""
         return len(set(self.settled) - set(self.isr)) if self.isr != self.replicas else 0
 
-    @property
+    @cached_property
     def is_offline(self) -> bool:
         """True if there is no leader, or none that would still be a replica."""
         return not self.is_in_sync and (not self.has_leader or self.outside == len(self.settled))
 
-    @property
+    @cached_property
     def settled(self) -> tuple[int, ...]:
         """Replicas without those that a reassignment in progress is adding; `TopicCommand` counts these."""
         return tuple(each for each in self.replicas if each not in self.adding) if self.adding else self.replicas
