@@ -146,7 +146,7 @@ def test_nines_bound_nothing_where_records_hang_by_the_last_replica(described: s
 def test_what_was_not_decided_is_no_advice(tmp_path: Path) -> None:
     """With five replicas a table takes longer than a millisecond; nothing is said to be spared, added or lowered then."""
     everyone = "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2,3,4,5\tIsr: 1,2,3,4,5\n"
-    head = HEAD.replace("ReplicationFactor: 3", "ReplicationFactor: 5").replace("replicas=2", "replicas=3")
+    head = HEAD.replace("ReplicationFactor: 3", "ReplicationFactor: 5").replace("replicas=2", "replicas=4")
     (tmp_path / "rf5.txt").write_text(head + everyone)
     done = neverlost("roll", "--describe", str(tmp_path / "rf5.txt"), *VERSION, "--time-limit", "0.001")
     assert done.returncode == 20 and "Unknown: 0 of 5 brokers are known to be safe to stop now." in done.stdout
