@@ -102,7 +102,8 @@ def ask_for_process_that_has_not_registered(found: Cluster) -> TrafficRule:
     faults.start(found, 2)
     found.wait(lambda: found.network.is_holding(request), "leader 1 to ask for broker 2", 30)
     assert is_acknowledged(found)
-    assert found.network.is_holding(registration)
+    # a registration that is not answered is sent anew
+    found.wait(lambda: found.network.is_holding(registration), "the registration of broker 2 to wait", 30)
     faults.crash_lossy(found, 2, NAME, 0)
     come_back(found, registration)
     return request
