@@ -109,19 +109,9 @@ def decided(
     """Return the verdict on each property of each cell: looked up where it is known, else searched for, in few searches."""
     entries: dict[int, tuple[CellVerdict, ...]] = {}
     for number, (model, configuration) in enumerate(cells):
-        found = known(model, configuration, properties) if known is not None else None
+        found = look_up(model, configuration, properties, known)
         if found is not None:
-            unstruck = look_for_strikes(system := bind(model, configuration)).faults
-            entries[number] = tuple(
-                CellVerdict(
-                    each,
-                    verdict,
-                    steps,
-                    ATLAS,
-                    unstruck=unstruck + list_single(system, each) if verdict is Verdict.HOLDS else (),
-                )
-                for each, (verdict, steps) in zip(properties, found, strict=True)
-            )
+            entries[number] = found
     left = [number for number in range(len(cells)) if number not in entries]
     if interrupts.have_come():
         undecided = tuple(CellVerdict(each, Verdict.INCONCLUSIVE, None, SEARCH, is_interrupted=True) for each in properties)
@@ -144,3 +134,23 @@ def decided(
                 for at, each in enumerate(decisions)
             )
     return [entries[number] for number in range(len(cells))]
+
+
+def look_up(
+    model: Model, configuration: Configuration, properties: Sequence[Property], known: Known | None
+) -> tuple[CellVerdict, ...] | None:
+    """Return the verdict on each property of a cell, if all of them are known."""
+    found = known(model, configuration, properties) if known is not None else None
+    if found is None:
+        return None
+    unstruck = look_for_strikes(system := bind(model, configuration)).faults
+    return tuple(
+        CellVerdict(
+            each,
+            verdict,
+            steps,
+            ATLAS,
+            unstruck=unstruck + list_single(system, each) if verdict is Verdict.HOLDS else (),
+        )
+        for each, (verdict, steps) in zip(properties, found, strict=True)
+    )
