@@ -94,7 +94,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
         "waive",
         "again",
     ),
-    "roll": ("settings", "files", "kafka_version", "at_a_time"),
+    "roll": ("settings", "files", "kafka_version", "at_a_time", "broker", "pod"),
     "rescue": ("settings", "files", "topic", "partition", "replicas", "went"),
     "plan": ("file", "settings"),
     "nines": ("settings", "config", "matrix", "files", "kafka_version", "topics", "rates_files", "improve", "compare", "again"),

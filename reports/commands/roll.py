@@ -27,6 +27,12 @@ def roll(
     settings: options.Settings = None,
     kafka_version: options.KafkaVersion = None,
     at_a_time: Annotated[int, typer.Option("--at-a-time", metavar="N", help="how many brokers to restart together")] = 1,
+    broker: Annotated[
+        int | None, typer.Option("--broker", metavar="N", help="only: may this one be restarted now (allow, deny, wait-for)")
+    ] = None,
+    pod: Annotated[
+        str | None, typer.Option("--pod", metavar="NAME", help="as --broker, by a pod whose name ends in the broker's id")
+    ] = None,
     plan: Annotated[
         str | None, typer.Option("--plan", metavar="FILE.toml", help="instead: what each step of a plan loses or stops")
     ] = None,
@@ -47,8 +53,10 @@ def roll(
     output = Output(json, out, quiet)
     files, search = options.take_cluster_files(given)
     if plan is not None:
-        if any(files.values()) or kafka_version:
-            raise InputError("--plan says itself where the cluster begins: leave out Kafka's files and --kafka-version")
+        if any(files.values()) or kafka_version or broker is not None or pod is not None:
+            raise InputError(
+                "--plan says itself where the cluster begins: leave out Kafka's files, --kafka-version and --broker"
+            )
         return _plan(plan, settings, output, **search)
     with LiveProgress() as progress:
         found = api.roll(
@@ -56,6 +64,8 @@ def roll(
             files=files,
             kafka_version=options.require_one_version(kafka_version),
             at_a_time=at_a_time,
+            broker=broker,
+            pod=pod,
             out=out,
             progress=progress,
             **search,
@@ -68,7 +78,8 @@ def roll(
         for label, own in found.document["differ"].items():
             show_settings(console(), own, f"settings of {label}")
     output.end(found.document)
-    return exit_status.of_words(each for broker in found.brokers.values() for each in broker["now"])
+    reasons = [] if found.step is None else [each["verdict"] for each in found.step["reasons"]]
+    return exit_status.of_words([*(word for each in found.brokers.values() for word in each["now"]), *reasons])
 
 
 def _plan(file: str, settings: list[str] | None, output: Output, **search: Any) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from neverlost.checker.questions.roll.broker_stop import stops
+from neverlost.checker.questions.roll.broker_stop import ROUND_TRIPS, stops
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, fault_budgets
 from neverlost.checker.questions.tolerance.region import kills_count_as, usual
 from neverlost.model.any_number import AnyNumber
@@ -69,9 +69,7 @@ class Chapter:
 
     def questions(self) -> Iterator[tuple[Chosen, Mapping[str, Any]]]:
         """Yield every setting with each of its fault limits, the newest versions first."""
-        for replicas, of_version in product(
-            self.replicas, old_clusters(self.defects) if self.is_old else versions(self.defects)
-        ):
+        for replicas, of_version in product(self.replicas, self.versions()):
             minimum = [str(each) for each in range(1, replicas + 1)]
             outside = [str(each) for each in range(1, replicas)] if self.outside else ["0"]
             axes = {"min.insync.replicas": minimum, "start.outside_isr": outside} | dict(self.keys)
@@ -79,6 +77,10 @@ class Chapter:
                 chosen = _chosen(of_version | dict(zip(axes, values, strict=True)) | {"replication.factor": str(replicas)})
                 for limits in self.limits(chosen):
                     yield chosen, limits
+
+    def versions(self) -> list[dict[str, str]]:
+        """Return the versions that it is about."""
+        return old_clusters(self.defects) if self.is_old else versions(self.defects)
 
     def limits(self, chosen: Chosen) -> Iterator[Mapping[str, Any]]:
         """Yield the fault limits of each cell of the tolerance table, without cells that impair too many brokers."""
@@ -168,6 +170,19 @@ class StopChapter(Chapter):
             yield stop.limits
 
 
+@dataclass(frozen=True)
+class RoundTripChapter(Chapter):
+    """The questions of a roller: one broker stops, returns and is elected as preferred leader."""
+
+    def versions(self) -> list[dict[str, str]]:
+        """Return the versions that it is about, each also with a metadata version that was never raised."""
+        return [*versions(self.defects), *old_clusters(self.defects)]
+
+    def limits(self, chosen: Chosen) -> Iterator[Mapping[str, Any]]:
+        """Yield the fault limits of both."""
+        yield from (stop.limits for stop in ROUND_TRIPS)
+
+
 CHAPTERS = (
     Chapter("one or two replicas", (1, 2), EVERY | ONE, ANSWERED, together=100),
     Chapter("three replicas", (3,), USUAL | ONE),
@@ -204,5 +219,7 @@ CHAPTERS = (
     Chapter("two records, as designed: losses", (3,), USUAL | TWO, SAFE, defects=DESIGNED, how=NO_RETURN, wanted=loses_all),
     Chapter("two records, as designed: writes", (3,), USUAL | TWO, WRITES, defects=DESIGNED, wanted=leaves_too_few),
     Chapter("three replicas, two records", (3,), USUAL | TWO, together=1),
+    RoundTripChapter("one broker stops and returns", (1, 2, 3, 4, 5), USUAL | ONE, together=12),
+    RoundTripChapter("one stops and returns, some are outside the ISR", (2, 3, 4), USUAL | ONE, outside=True, together=12),
 )
 """In the order in which they are decided; what an earlier chapter has decided is not decided again."""

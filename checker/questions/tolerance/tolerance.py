@@ -121,16 +121,7 @@ def decided(
         harmless_too = with_harmless_faults(system)
         for place, number in enumerate(numbers):
             unstruck = look_for_strikes(system, place, harmless_too).faults
-            entries[number] = tuple(
-                CellVerdict(
-                    each,
-                    verdict,
-                    steps,
-                    ATLAS,
-                    unstruck=unstruck + list_single(harmless_too, each) if verdict is Verdict.HOLDS else (),
-                )
-                for each, (verdict, steps) in zip(properties, found[number], strict=True)
-            )
+            entries[number] = _verdicts_of(properties, found[number], unstruck, harmless_too)
     left = [number for number in range(len(cells)) if number not in entries]
     if interrupts.have_come():
         undecided = tuple(CellVerdict(each, Verdict.INCONCLUSIVE, None, SEARCH, is_interrupted=True) for each in properties)
@@ -153,3 +144,25 @@ def decided(
                 for at, each in enumerate(decisions)
             )
     return [entries[number] for number in range(len(cells))]
+
+
+def look_up(
+    model: Model, configuration: Configuration, properties: Sequence[Property], known: Known | None
+) -> tuple[CellVerdict, ...] | None:
+    """Return the verdict on each property of a cell, if all of them are known."""
+    found = known(model, configuration, properties) if known is not None else None
+    if found is None:
+        return None
+    unstruck = look_for_strikes(system := bind(model, configuration)).faults
+    return _verdicts_of(properties, found, unstruck, system)
+
+
+def _verdicts_of(
+    properties: Sequence[Property], answers: Sequence[tuple[Verdict, int | None]], unstruck: tuple[str, ...], system: System
+) -> tuple[CellVerdict, ...]:
+    """Return answers of the file as verdicts, with what a property that holds never met."""
+    single = {each: list_single(system, each) for each in properties}
+    return tuple(
+        CellVerdict(each, verdict, steps, ATLAS, unstruck=unstruck + single[each] if verdict is Verdict.HOLDS else ())
+        for each, (verdict, steps) in zip(properties, answers, strict=True)
+    )

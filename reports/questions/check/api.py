@@ -191,10 +191,8 @@ def _find_remedies(
         return known if known is not None else explored(chosen.system, asked, short.options(), progress, request.engine)
 
     def decide_cell(chosen: Chosen, asked: Sequence[Property]) -> Sequence[CellVerdict]:
-        atlas = shipped()
-        known = None if atlas is None else lambda *one: lookup.answers(atlas, *one)
         cells = [(chosen.model, chosen.configuration)]
-        return tolerance.decided(cells, asked, short.options(), request.engine, progress, known)[0]
+        return tolerance.decided(cells, asked, short.options(), request.engine, progress, lookup.find_known())[0]
 
     def find_table(chosen: Chosen) -> Tolerance | None:
         calm = {name: "0" for name, value in chosen.configuration.items() if name.startswith("faults.") and value}

@@ -11,11 +11,24 @@ from typing import Any, TypedDict, Unpack
 import neverlost
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.engine.search.options import Reporter
-from neverlost.checker.questions.atlas import lookup
-from neverlost.checker.questions.atlas.index import shipped
+from neverlost.checker.questions.atlas.lookup import find_known
 from neverlost.checker.questions.roll.broker_stop import FURTHER, Stop, stops
 from neverlost.checker.questions.tolerance.tolerance import decided
+from neverlost.model.protocols.kraft_standing import is_moved
 from neverlost.reports.bundle.keep import writes_bundle
+from neverlost.reports.questions.roll.step import (
+    ALLOW,
+    LookedUpVerdicts,
+    Margin,
+    Remedy,
+    StepDocument,
+    StepReason,
+    close_open,
+    make_step,
+    read_controllers,
+    read_node,
+    verdict_text,
+)
 from neverlost.reports.questions.tolerance import document as tolerance_document
 from neverlost.reports.request.inputs import make_labels, read_configurations
 from neverlost.reports.request.keywords import Searching, Settings
@@ -36,12 +49,14 @@ MOST_AT_A_TIME = 9
 
 @dataclass(frozen=True, repr=False)
 class RollResult(Answer):
-    """For each broker what its stop does to each partition that it has a replica of, and in which order to restart them all."""
+    """For each broker what its stop does to each partition that it has a replica of, and in which order to restart them all;
+    of one broker also the `step`: whether to restart it now."""
 
     verdict: str
     brokers: Mapping[str, Mapping[str, Any]] = field(repr=False)
     order: Sequence[Sequence[str]]
     first: Sequence[Mapping[str, Any]]
+    step: StepDocument | None = None
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         return [{"broker": broker, **each} for broker, each in self.brokers.items()]
@@ -54,6 +69,8 @@ def roll(
     files: Mapping[str, Any] | None = None,
     kafka_version: str | None = None,
     at_a_time: int = 1,
+    broker: int | None = None,
+    pod: str | None = None,
     out: str | PathLike[str] | None = None,
     progress: Reporter | None = None,
     **search: Unpack[Searching],
@@ -62,22 +79,55 @@ def roll(
     them all.  Every partition begins where it stands: its replicas that are outside the ISR may stay there. A stop happens
     whatever it does, and then one broker at a time may suffer something further. `at_a_time` is how many may be stopped
     together. `files` are the Kafka files of `check` by the names of its parameters. With `out` an evidence bundle is written
-    there. Errors: `InputError` for bad input, before anything is searched."""
+    there. With a `broker`, or a `pod` whose name ends in its number, it is about the restart of that one alone, looked up and
+    never searched for. Errors: `InputError` for bad input, before anything is searched."""
     given = read_settings(settings)
+    node = read_node(broker, pod)
     if any(key.startswith("faults.") for key in given):
         raise InputError("roll asks about stops itself: leave limits of faults out")
     if files is None or not files.get("describe"):
         raise InputError("roll needs the partitions of a cluster: give --describe FILE or --bootstrap-server HOST:PORT")
     if not 1 <= at_a_time <= MOST_AT_A_TIME:
         raise InputError(f"bad value '{at_a_time}' for --at-a-time: use a number from 1 to {MOST_AT_A_TIME}")
+    if node is not None and (at_a_time > 1 or any(each not in (None, "memory", False) for each in search.values())):
+        raise InputError(f"what is said of broker {node} alone is looked up: leave --at-a-time and options of a search out")
     read = read_configurations({"bounds.records": (1, OURS), **given}, kafka_version, **files)
     every = [say_what_is_left_out(each) for each in read]
     for each in every:
         if OUTSIDE not in each.model.keys:
             raise InputError(f"model {each.model.name!r} has no {OUTSIDE}; use a modern model, or kafka.version=X.Y")
         _require_partitions(each)
+    if node is not None:
+        return RollResult.of(_about_one(every, node, files) | {**_input(every)})
     said = _StopVerdicts(every, at_a_time, RunOptions(**search), progress)
     return RollResult.of(_document(_Cluster(_group_partitions(every), said), at_a_time) | {**_input(every)})
+
+
+def _about_one(every: Sequence[Chosen], node: str, files: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document about the restart of one broker."""
+    controllers, groups = read_controllers(files), _group_partitions(every)
+    known = {broker for each in groups for broker in each.brokers}
+    if node not in known and not controllers.has_vote(node):
+        ids = sorted(known, key=lambda each: (len(each), each))
+        raise InputError(f"broker {node} has no replica in what is described; the brokers there are {', '.join(ids)}")
+    said = LookedUpVerdicts()
+    cluster = _Cluster(tuple(each for each in groups if node in each.brokers), said, node)
+    worst: dict[str, tuple[str, Remedy]] = {}
+    margins = []
+    for each, says in cluster.of([node]):
+        margins.append(said.margin(each.chosen, int(node in each.inside)) if each.inside else Margin(0, 0))
+        for name in each.names if says != OK else ():
+            if name not in worst or _badness(says) > _badness(worst[name][0]):
+                worst[name] = says, cluster.remedy(each)
+    reasons: dict[tuple[str, Remedy], list[str]] = {}
+    for name, (says, remedy) in worst.items():
+        reasons.setdefault((says.partition(",")[0], remedy), []).append(name)
+    listed = [StepReason(says, tuple(names), remedy) for (says, remedy), names in reasons.items()]
+    step = make_step(node, listed, margins, controllers, known)
+    document = _document(cluster, 1) | {"step": step}
+    if step["says"] != ALLOW:
+        document["brokers"][node]["may_be_stopped"], document["verdict"], document["order"] = False, str(Verdict.VIOLATED), []
+    return document
 
 
 def _require_partitions(chosen: Chosen) -> None:
@@ -103,22 +153,13 @@ class _StopVerdicts:
             for is_whole, begins in ((False, chosen), (True, with_all_in_sync(chosen)))
             for stop in stops(min(at_a_time, chosen.configuration["replication.factor"]))
         }
-        atlas = shipped()
-        known = None if atlas is None else lambda *one: lookup.answers(atlas, *one)
         options = replace(request, orbits=True).options()
-        found = decided(list(questions.values()), asked, options, request.engine, progress, known)
-        self._words = {
-            key: UNDECIDED
-            if any(each.unstruck for each in entries)  # a stop that never happens is not known to be safe
-            else tolerance_document.answer_text(*tolerance_document.combine(entries))
-            for key, entries in zip(questions, found, strict=True)
-        }
+        found = decided(list(questions.values()), asked, options, request.engine, progress, find_known())
+        self._words = {key: verdict_text(entries) for key, entries in zip(questions, found, strict=True)}
 
     def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
         """Return the verdict after a stop, as text; with `is_whole` all replicas are in the ISR before the stop."""
-        says = self._words[id(chosen), is_whole, stop]
-        is_open = chosen.left_out is not None and not is_whole and not says.startswith(LOST)
-        return UNDECIDED if is_open else says
+        return close_open(self._words[id(chosen), is_whole, stop], chosen, is_whole)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,12 +187,14 @@ def _group_partitions(every: Iterable[Chosen]) -> tuple[_EqualPartitions, ...]:
 @dataclass(frozen=True)
 class _Cluster:
     alike: tuple[_EqualPartitions, ...]
-    said: _StopVerdicts
+    said: _StopVerdicts | LookedUpVerdicts
+    only: str | None = None
 
     @property
     def brokers(self) -> list[str]:
-        """All brokers, sorted by number."""
-        return sorted({each for one in self.alike for each in one.brokers}, key=lambda each: (len(each), each))
+        """All brokers that are asked about, sorted by number."""
+        every = {each for one in self.alike for each in one.brokers} if self.only is None else {self.only}
+        return sorted(every, key=lambda each: (len(each), each))
 
     def of(self, stopped: Iterable[str], further: str = "") -> Iterator[tuple[_EqualPartitions, str]]:
         """Yield the partitions that have replicas on the stopped brokers, with what happens to them."""
@@ -189,24 +232,30 @@ class _Cluster:
             says = {self._says(each, Stop(many)) for many in ((0, 1) if each.inside else (0,))}
             if says == {OK} or (each.chosen.left_out is None and UNDECIDED in says):
                 continue
-            found.setdefault(self._remedy(each), {}).update(each.names)
+            found.setdefault(self.remedy(each).says, {}).update(each.names)
         return [{"do": remedy, "partitions": sorted(names, key=names.__getitem__)} for remedy, names in found.items()]
 
-    def _remedy(self, one: _EqualPartitions) -> str:
+    def remedy(self, one: _EqualPartitions) -> Remedy:
+        """Return what to wait for, or to change, before a stop."""
         if not one.inside:
-            return "it is offline; bring back a replica of its last ISR or ELR"
-        out = ", ".join(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
+            return Remedy("it is offline; bring back a replica of its last ISR or ELR", "leader")
+        out = tuple(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
         then = self.said.of(one.chosen, Stop(1), is_whole=True)
+        if one.chosen.is_standing and is_moved(one.chosen.configuration):
+            return Remedy("wait until its reassignment is complete", "reassignment")
         if out and then in (OK, UNDECIDED):
-            return f"wait until {out} {'are' if ',' in out else 'is'} in the ISR again"
+            return Remedy(f"wait until {', '.join(out)} {'are' if len(out) > 1 else 'is'} in the ISR again", "isr", out)
         settings = one.chosen.configuration
         factor, least = settings["replication.factor"], settings.get("min.insync.replicas", 1)
-        if self.said.of(one.chosen, Stop(1), is_whole=True).startswith(LOST):
+        if then.startswith(LOST):
             if settings["acks"] in ("0", "1"):
-                return f"a stop can lose a record with acks={settings['acks']}, even when all are in sync: use acks=all"
-            return f"a stop can lose a record even when all are in sync (RF {factor}, min ISR {least}): see neverlost tolerance"
+                return Remedy(f"a stop can lose a record with acks={settings['acks']}, even when all are in sync: use acks=all")
+            says = f"a stop can lose a record even when all are in sync (RF {factor}, min ISR {least}): see neverlost tolerance"
+            return Remedy(says)
+        if then == UNDECIDED:
+            return Remedy("the shipped answers do not decide it: ask without --broker, which searches")
         lower = ", or lower min ISR" if least > 1 else ""
-        return f"stopping any broker takes a replica that is needed (RF {factor}, min ISR {least}): add one{lower}"
+        return Remedy(f"stopping any broker takes a replica that is needed (RF {factor}, min ISR {least}): add one{lower}")
 
     def order(self, at_a_time: int) -> list[list[str]]:
         """Return groups of brokers that may be stopped together, one group after the other."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from neverlost.reports.questions.roll.step import step_lines
 from neverlost.reports.wording.merged_rows import name_some, pluralize
 from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
 from neverlost.specs.setting import NoticeKind
@@ -15,7 +16,11 @@ FURTHER = {"data_loss": "loses data", "kill": "is killed", "fence": "is cut off"
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:
     """Yield whether to go on, what stands against each broker that may not be stopped, the order, what to do first, and what
-    may happen meanwhile."""
+    may happen meanwhile; of one broker whether to restart it."""
+    if "step" in document:
+        yield from step_lines(document["step"])
+        yield from meanwhile(document)
+        return
     yield verdict(document)
     is_left_out = any(each["kind"] == NoticeKind.LEFT_OUT for each in document["notices"])
     hint = "" if is_left_out else "; give it more time with --time-limit"

@@ -7,6 +7,7 @@ from typing import Any
 
 from neverlost.reports.page.tables import Section, Table, TableCell, TableReport
 from neverlost.reports.questions.roll import document as roll_document
+from neverlost.reports.questions.roll.step import step_lines
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.table_words import KINDS
 
@@ -37,6 +38,8 @@ def _stop(says: dict[str, list[str]], otherwise: str) -> TableCell:
 
 
 def _answer(document: Mapping[str, Any]) -> list[str]:
+    if "step" in document:
+        return list(step_lines(document["step"]))
     return [roll_document.verdict(document), *roll_document.order(document)]
 
 

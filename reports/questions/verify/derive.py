@@ -70,7 +70,7 @@ def derive(question: BundleQuestion, seconds: float | None = None) -> Derived:
         arguments["symmetry"] = question.arguments.get("symmetry")
     if question.command == "roll":
         arguments.setdefault("files", {})
-    if seconds is not None and question.command != "rescue":
+    if seconds is not None and question.command != "rescue" and not {"broker", "pod"} & arguments.keys():
         arguments["time_limit"] = seconds
     place = scratch.Folder("verify")
     with warnings.catch_warnings(), known(question.contents):

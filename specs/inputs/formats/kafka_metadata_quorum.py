@@ -8,9 +8,12 @@ Source: `MetadataQuorumCommand` from 3.3 to 4.x.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.syntax.printed import content
+from neverlost.specs.inputs.syntax.text import Path, lines_of, read_text, shown_name
 from neverlost.specs.inputs.syntax.topics_and_settings import Described, Document
 from neverlost.specs.setting import Notice, NoticeKind
 
@@ -18,7 +21,22 @@ NAME = "kafka-metadata-quorum.sh describe"
 LINE = re.compile(r"(LeaderId:\s|NodeId\s+(DirectoryId\s+)?LogEndOffset\s)")
 
 _FIELD = re.compile(r"([A-Z][A-Za-z]+):\s+(.*)$")
-_ROW = re.compile(r"(\d+)\s+(\S+\s+)?\d+\s+-?\d+\s+-?\d+\s+-?\d+\s+(Leader|Follower|Observer)\s*$")
+_ROW = re.compile(r"(\d+)\s+(?:(\S+)\s+)?\d+\s+-?\d+\s+-?\d+\s+(-?\d+)\s+(Leader|Follower|Observer)\s*$")
+_NO_DIRECTORY = "A" * 22
+_FETCH_TIMEOUT_MS = 2000
+"""Default of controller.quorum.fetch.timeout.ms: a voter that caught up no longer ago than this follows."""
+
+
+@dataclass(frozen=True)
+class ControllerQuorum:
+    """The controllers that vote, who of them leads, and who follows (None where that is not shown).  With
+    `has_directories` a voter whose directory comes back empty is no voter (KIP-853)."""
+
+    voters: frozenset[int]
+    leader: int | None
+    following: frozenset[int] | None
+    has_directories: bool
+    where: str
 
 
 def read(document: Document) -> Described:
@@ -26,33 +44,44 @@ def read(document: Document) -> Described:
 
     Errors: `InputError` for a line of another kind.
     """
+    quorum = _quorum(document)
+    found = [_without_leader(quorum.where)] if quorum.leader is None else []
+    return Described(notices=found + (_few(len(quorum.voters), quorum.where) if quorum.voters else []))
+
+
+def find_quorum(paths: Iterable[Path]) -> ControllerQuorum | None:
+    """Return the quorum that one of these files describes, if any; one that shows who follows before others."""
+    texts = [(shown_name(each), read_text(each, "--describe")) for each in paths]
+    found = [_quorum(Document(*each)) for each in texts if any(map(LINE.match, lines_of(each[1])))]
+    return max((each for each in found if each.voters), key=lambda each: each.following is not None, default=None)
+
+
+def _quorum(document: Document) -> ControllerQuorum:
     fields: dict[str, tuple[str, str]] = {}
-    statuses: list[str] = []
+    rows: dict[int, tuple[str, int, str]] = {}
     for where, line in content(document):
         field, row = _FIELD.match(line.strip()), _ROW.match(line.strip())
         if field:
             fields[field[1]] = (field[2].strip(), where)
-        elif row:
-            statuses.append(row[3])
-        elif not LINE.match(line.strip()):
+        elif row and row[4] != "Observer":
+            rows[int(row[1])] = (row[2] or _NO_DIRECTORY, int(row[3]), row[4])
+        elif not row and not LINE.match(line.strip()):
             raise InputError(f"{where} is not what {NAME} prints: {quote(line.strip())}; remove the line")
-    return Described(notices=[*_of_status(fields), *_of_rows(statuses, document.name)])
-
-
-def _of_status(fields: dict[str, tuple[str, str]]) -> list[Notice]:
-    leader, voters = fields.get("LeaderId"), fields.get("CurrentVoters")
-    found = [_without_leader(leader[1])] if leader and leader[0] == "-1" else []
-    if voters:
-        ids = re.findall(r'"id":\s*(\d+)', voters[0]) or re.findall(r"\d+", voters[0])
-        found += _few(len(ids), voters[1])
-    return found
-
-
-def _of_rows(statuses: list[str], name: str) -> list[Notice]:
-    if not statuses:
-        return []
-    found = [] if "Leader" in statuses else [_without_leader(name)]
-    return found + _few(sum(each != "Observer" for each in statuses), name)
+    if rows:
+        leader = next((voter for voter, each in rows.items() if each[2] == "Leader"), None)
+        now = rows[leader][1] if leader is not None else -1
+        following = frozenset(voter for voter, each in rows.items() if now >= 0 and each[1] >= now - _FETCH_TIMEOUT_MS)
+        has_directories = all(each[0] != _NO_DIRECTORY for each in rows.values())
+        return ControllerQuorum(frozenset(rows), leader, following, has_directories, document.name)
+    named, where = fields.get("CurrentVoters", ("", document.name))
+    voters = frozenset(map(int, re.findall(r'"id":\s*(\d+)', named) or re.findall(r"\d+", named)))
+    first = fields.get("LeaderId", ("-1", ""))[0]
+    lag = fields.get("MaxFollowerLagTimeMs", ("-1", ""))[0]
+    leader = int(first) if first.isdecimal() else None
+    is_seen = leader is not None and lag.isdecimal() and int(lag) <= _FETCH_TIMEOUT_MS
+    directories = re.findall(r'"directoryId":\s*"([^"]+)"', named)
+    has_directories = len(directories) == len(voters) and _NO_DIRECTORY not in directories
+    return ControllerQuorum(voters, leader, voters if is_seen else None, has_directories, where)
 
 
 def _without_leader(where: str) -> Notice:
