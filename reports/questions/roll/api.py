@@ -20,7 +20,7 @@ from neverlost.reports.questions.roll.step import (
     ALLOW,
     LookedUpVerdicts,
     Margin,
-    Remedy,
+    FirstAct,
     StepDocument,
     StepReason,
     close_open,
@@ -112,14 +112,14 @@ def _about_one(every: Sequence[Chosen], node: str, files: Mapping[str, Any]) -> 
         raise InputError(f"broker {node} has no replica in what is described; the brokers there are {', '.join(ids)}")
     said = LookedUpVerdicts()
     cluster = _Cluster(tuple(each for each in groups if node in each.brokers), said, node)
-    worst: dict[str, tuple[str, Remedy]] = {}
+    worst: dict[str, tuple[str, FirstAct]] = {}
     margins = []
     for each, says in cluster.of([node]):
         margins.append(said.margin(each.chosen, int(node in each.inside)) if each.inside else Margin(0, 0))
         for name in each.names if says != OK else ():
             if name not in worst or _badness(says) > _badness(worst[name][0]):
                 worst[name] = says, cluster.remedy(each)
-    reasons: dict[tuple[str, Remedy], list[str]] = {}
+    reasons: dict[tuple[str, FirstAct], list[str]] = {}
     for name, (says, remedy) in worst.items():
         reasons.setdefault((says.partition(",")[0], remedy), []).append(name)
     listed = [StepReason(says, tuple(names), remedy) for (says, remedy), names in reasons.items()]
@@ -235,27 +235,27 @@ class _Cluster:
             found.setdefault(self.remedy(each).says, {}).update(each.names)
         return [{"do": remedy, "partitions": sorted(names, key=names.__getitem__)} for remedy, names in found.items()]
 
-    def remedy(self, one: _EqualPartitions) -> Remedy:
+    def remedy(self, one: _EqualPartitions) -> FirstAct:
         """Return what to wait for, or to change, before a stop."""
         if not one.inside:
-            return Remedy("it is offline; bring back a replica of its last ISR or ELR", "leader")
+            return FirstAct("it is offline; bring back a replica of its last ISR or ELR", "leader")
         out = tuple(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
         then = self.said.of(one.chosen, Stop(1), is_whole=True)
         if one.chosen.is_standing and is_moved(one.chosen.configuration):
-            return Remedy("wait until its reassignment is complete", "reassignment")
+            return FirstAct("wait until its reassignment is complete", "reassignment")
         if out and then in (OK, UNDECIDED):
-            return Remedy(f"wait until {', '.join(out)} {'are' if len(out) > 1 else 'is'} in the ISR again", "isr", out)
+            return FirstAct(f"wait until {', '.join(out)} {'are' if len(out) > 1 else 'is'} in the ISR again", "isr", out)
         settings = one.chosen.configuration
         factor, least = settings["replication.factor"], settings.get("min.insync.replicas", 1)
         if then.startswith(LOST):
             if settings["acks"] in ("0", "1"):
-                return Remedy(f"a stop can lose a record with acks={settings['acks']}, even when all are in sync: use acks=all")
+                return FirstAct(f"a stop can lose a record with acks={settings['acks']}, even when all are in sync: use acks=all")
             says = f"a stop can lose a record even when all are in sync (RF {factor}, min ISR {least}): see neverlost tolerance"
-            return Remedy(says)
+            return FirstAct(says)
         if then == UNDECIDED:
-            return Remedy("the shipped answers do not decide it: ask without --broker, which searches")
+            return FirstAct("the shipped answers do not decide it: ask without --broker, which searches")
         lower = ", or lower min ISR" if least > 1 else ""
-        return Remedy(f"stopping any broker takes a replica that is needed (RF {factor}, min ISR {least}): add one{lower}")
+        return FirstAct(f"stopping any broker takes a replica that is needed (RF {factor}, min ISR {least}): add one{lower}")
 
     def order(self, at_a_time: int) -> list[list[str]]:
         """Return groups of brokers that may be stopped together, one group after the other."""

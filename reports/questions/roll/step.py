@@ -70,8 +70,8 @@ class StepDocument(TypedDict):
 
 
 @dataclass(frozen=True)
-class Remedy:
-    """What to do before a stop; an `event` is one to wait for."""
+class FirstAct:
+    """An act before a stop; an `event` is one to wait for."""
 
     says: str
     event: str | None = None
@@ -84,7 +84,7 @@ class StepReason:
 
     verdict: str
     partitions: tuple[str, ...]
-    remedy: Remedy
+    remedy: FirstAct
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def make_step(
     if quorum is None:
         tool = "give what kafka-metadata-quorum.sh describe --replication prints with --describe"
         if controllers.is_combined:
-            remedy = Remedy(f"brokers are controllers too (process.roles), and their quorum is not described: {tool}")
+            remedy = FirstAct(f"brokers are controllers too (process.roles), and their quorum is not described: {tool}")
             found.append(StepReason(UNDECIDED, (QUORUM,), remedy))
         elif controllers.is_combined is None:
             not_known.append(f"whether broker {node} is a controller too, and if a majority of the controllers is left: {tool}")
@@ -211,7 +211,7 @@ def make_step(
         every.append(Margin(stop.until_none_leads, stop.until_loss))
         if stop.is_majority_left is None:
             says = "which controllers follow is not shown: give what describe --replication prints"
-            found.append(StepReason(UNDECIDED, (QUORUM,), Remedy(says)))
+            found.append(StepReason(UNDECIDED, (QUORUM,), FirstAct(says)))
         elif not stop.is_majority_left:
             found.append(StepReason("no controller leads", (QUORUM,), _remedy_of(quorum, stop.wait_for)))
     is_denied = any(each.remedy.event is None for each in found)
@@ -235,15 +235,15 @@ def make_step(
     }
 
 
-def _remedy_of(quorum: ControllerQuorum, waits: Sequence[int]) -> Remedy:
+def _remedy_of(quorum: ControllerQuorum, waits: Sequence[int]) -> FirstAct:
     if waits:
         names = tuple(map(str, waits))
-        return Remedy(
+        return FirstAct(
             f"wait until {', '.join(names)} {'follow' if len(names) > 1 else 'follows'} as controller", "controllers", names
         )
     if quorum.leader is None:
-        return Remedy("wait until a controller leads", "controllers")
-    return Remedy(
+        return FirstAct("wait until a controller leads", "controllers")
+    return FirstAct(
         f"{pluralize(len(quorum.voters), 'controller')} vote, and no majority of them would be left: add voters first"
     )
 
