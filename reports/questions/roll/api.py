@@ -18,9 +18,9 @@ from neverlost.model.protocols.kraft_standing import is_moved
 from neverlost.reports.bundle.keep import writes_bundle
 from neverlost.reports.questions.roll.step import (
     ALLOW,
+    FirstAct,
     LookedUpVerdicts,
     Margin,
-    FirstAct,
     StepDocument,
     StepReason,
     close_open,
@@ -249,7 +249,9 @@ class _Cluster:
         factor, least = settings["replication.factor"], settings.get("min.insync.replicas", 1)
         if then.startswith(LOST):
             if settings["acks"] in ("0", "1"):
-                return FirstAct(f"a stop can lose a record with acks={settings['acks']}, even when all are in sync: use acks=all")
+                return FirstAct(
+                    f"a stop can lose a record with acks={settings['acks']}, even when all are in sync: use acks=all"
+                )
             says = f"a stop can lose a record even when all are in sync (RF {factor}, min ISR {least}): see neverlost tolerance"
             return FirstAct(says)
         if then == UNDECIDED:
