@@ -119,7 +119,7 @@ def read_toml(path: PathLike[str] | str) -> Given:
         if not isinstance(value, dict):
             found[name] = (value, _place(path, lines, name))
             continue
-        if name in ("kafka", "metadata"):
+        if name in ("kafka", "kraft", "metadata"):
             found |= {f"{name}.{key}": (each, _place(path, lines, f"{name}.{key}")) for key, each in flatten(value)}
             continue
         if name not in TABLES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.engine.search.options import Options
+from neverlost.checker.questions.roll.controller_steps import decide_controller_step
 from neverlost.checker.questions.roll.maintenance_plan import read_plan
 from neverlost.checker.questions.roll.plan_phases import Phase, carried, decided
 from neverlost.model.interpreters import ints
@@ -107,6 +109,7 @@ def test_with_elr_and_a_third_replica_states_go_on(tmp_path: Path) -> None:
         ("[[step]]\nfaults.leader_move = 1", "a plan's faults have no number"),
         ("[[step]]\nwaits = 1\nmin.insync.replicas = 1", "bad value 1 for waits"),
         ("[[step]]\nwhatever = 1", "unknown key 'whatever'"),
+        ("[[step]]\nremove-voter = 1", "which are not named: add voters = .1, 2, 3. above the first step"),
     ],
 )
 def test_what_is_no_plan(step: str, message: str, tmp_path: Path) -> None:
@@ -116,10 +119,56 @@ def test_what_is_no_plan(step: str, message: str, tmp_path: Path) -> None:
         read_plan(file)
 
 
+@pytest.mark.parametrize(
+    ("version", "step", "message"),
+    [
+        (0, "add-voter = 4", "step 1 of .* changes the voters, which takes kraft.version = 1"),
+        (2, "add-voter = 4", "bad value '2' for kraft.version"),
+        (1, "add-voter = 3", "bad value '3' for add-voter in step 1 .* does not vote yet .voters: 1, 2, 3."),
+        (1, "remove-voter = 4", "bad value '4' for remove-voter in step 1 .* one that votes"),
+        (1, 'replace-controller-disk = "x"', "bad value 'x' for replace-controller-disk"),
+        (1, "add-voter = 4\nacks = 1", "step 1 of .* changes add-voter and acks: make each a step of its own"),
+        (1, "add-voter = 4\nwaits = true", "waits in step 1 of"),
+        (1, "remove-voter = 1\n[[step]]\nremove-voter = 2\n[[step]]\nremove-voter = 3", "removes the last voter"),
+    ],
+)
+def test_a_change_of_controllers_that_cannot_be_is_refused(version: int, step: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        read_plan(of_controllers(tmp_path, version, f"[[step]]\n{step}\n"))
+    with pytest.raises(InputError, match=r"bad value .* for voters"):
+        read_plan(of_controllers(tmp_path, 1, "[[step]]\nadd-voter = 4\n", voters="[1, 1]"))
+
+
+def of_controllers(folder: Path, version: int, steps: str, voters: str = "[1, 2, 3]") -> Path:
+    file = folder / "controllers.toml"
+    file.write_text(f"kraft.version = {version}\nvoters = {voters}\n{SMALL.format(version='4.0')}{steps}")
+    return file
+
+
+def test_a_controllers_new_disk_loses_metadata_without_directory_ids_alone(tmp_path: Path) -> None:
+    """As `neverlost scenarios controller-disk-replaced` has it; the steps of a partition go on beside it."""
+    steps = "[[step]]\nmin.insync.replicas = 1\n[[step]]\nreplace-controller-disk = 3\n"
+    done = neverlost("roll", "--plan", str(of_controllers(tmp_path, 0, steps)), "--out", str(tmp_path / "out"))
+    assert done.returncode == 12, done.stderr
+    assert "Step 2, replace-controller-disk 3: LOST, 12 steps." in done.stdout and "committed metadata" in done.stdout
+    assert "Step 1, min.insync.replicas=1: writes stop; once it is done: ok." in done.stdout
+    assert neverlost("verify", str(tmp_path / "out")).returncode == 0
+    (step,) = plan(of_controllers(tmp_path, 1, "[[step]]\nreplace-controller-disk = 3\n")).phases[1:]
+    assert (step["number"], step["meanwhile"]) == (1, "ok")
+
+
+def test_a_step_of_controllers_loses_with_rules_of_the_quorum_off(tmp_path: Path) -> None:
+    (step,) = read_plan(of_controllers(tmp_path, 1, "[[step]]\nremove-voter = 2\n", voters="[2, 7]")).of_controllers
+    assert decide_controller_step(step, Options(workers=1)).verdict is Verdict.HOLDS
+    rules = {"mechanism.majority-quorum": False, "mechanism.own-epoch-commit": False}
+    broken = replace(step, system=bind(step.system.model, {**step.system.configurations[0], **rules}))
+    assert decide_controller_step(broken, Options(workers=1)).verdict is Verdict.VIOLATED
+
+
 def test_every_shipped_plan_can_be_read() -> None:
     names = {file.stem: read_plan(file) for file in (ROOT / "specs" / "plans").glob("*.toml")}
-    assert {"enable-elr", "lower-min-isr", "raise-rf", "upgrade"} <= names.keys()
-    assert all(each.says and all(step.says for step in each.steps) for each in names.values())
+    assert {"enable-elr", "lower-min-isr", "raise-rf", "replace-controllers", "upgrade"} <= names.keys()
+    assert all(each.says and all(step.says for step in (*each.steps, *each.of_controllers)) for each in names.values())
 
 
 @pytest.mark.slow
@@ -130,6 +179,7 @@ def test_every_shipped_plan_can_be_read() -> None:
         ("raise-rf", ["ok", "ok", "ok", "writes stop"]),
         ("enable-elr", ["writes stop", "writes stop"]),
         ("upgrade", ["ok", "ok"]),
+        ("replace-controllers", ["ok", "ok", "ok"]),
     ],
 )
 def test_shipped_plans(name: str, expected: list[str]) -> None:

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from os import PathLike
 from typing import Any, cast
 
+from neverlost.checker.questions.roll.controller_steps import CHANGES, KRAFT_VERSION, VOTERS, ControllerStep, PlannedQuorum
 from neverlost.model.faults import FAULTS, MIN_ISR_CHANGE
 from neverlost.model.interpreters.mixed_versions import Settings, mix_versions
 from neverlost.model.kernel import Configuration, Model, Value
@@ -50,6 +51,7 @@ class PlanStep:
     that it was taken and that all know it.
     """
 
+    number: int
     says: str
     changes: Mapping[str, str]
     may_begin: Condition
@@ -62,12 +64,13 @@ class PlanStep:
 
 @dataclass(frozen=True)
 class MaintenancePlan:
-    """Where the cluster begins, and the steps from there."""
+    """Where the cluster begins, and the steps from there; those `of_controllers` change nothing of a partition."""
 
     says: str
     first: Chosen
     before: System
     steps: tuple[PlanStep, ...]
+    of_controllers: tuple[ControllerStep, ...] = ()
 
 
 def read_plan(path: PathLike[str] | str, settings: Any = None) -> MaintenancePlan:
@@ -81,10 +84,11 @@ def read_plan(path: PathLike[str] | str, settings: Any = None) -> MaintenancePla
     if not isinstance(steps, list) or not steps or not all(isinstance(each, dict) and each for each in steps):
         raise InputError(f"{str(path)!r} has no steps: add a [[step]] table for each change, with the keys that change")
     given = {RECORDS: (1, "a plan's default")} | given | read_settings(settings)
-    return _plan(str(says), given, steps, str(path))
+    quorum = PlannedQuorum(given.pop(VOTERS, ([], ""))[0], given.pop(KRAFT_VERSION, (0, ""))[0], str(path))
+    return _plan(str(says), given, steps, str(path), quorum)
 
 
-def _plan(says: str, given: Given, steps: Sequence[Mapping[str, Any]], path: str) -> MaintenancePlan:
+def _plan(says: str, given: Given, steps: Sequence[Mapping[str, Any]], path: str, quorum: PlannedQuorum) -> MaintenancePlan:
     if MIN_ISR_CHANGE.key in given:
         raise InputError(f"{MIN_ISR_CHANGE.key} in {given[MIN_ISR_CHANGE.key][1]}: a plan changes {LEAST} in its steps")
     wanted = [dict(flatten(each)) for each in steps]
@@ -95,7 +99,7 @@ def _plan(says: str, given: Given, steps: Sequence[Mapping[str, Any]], path: str
     given |= {ELR: (first.configuration[ELR], path), MIN_ISR_CHANGE.key: (changes, path)}
     first = choose(given)
     _require_no_totals(first.configuration, path)
-    before, found, taken = first, [], None
+    before, found, taken, of_controllers = first, [], None, []
     for number, each in enumerate(wanted, 1):
         where = f"step {number} of {path}"
         text, waits = str(each.pop("says", "")), each.pop("waits", False)
@@ -103,13 +107,19 @@ def _plan(says: str, given: Given, steps: Sequence[Mapping[str, Any]], path: str
             raise InputError(
                 f"bad value {waits!r} for waits in {where}: true where the step waits until every replica is in the ISR"
             )
+        if each.keys() & set(CHANGES):
+            if waits:
+                raise InputError(f"waits in {where}: a change of controllers does not wait for an ISR; leave it out")
+            of_controllers.append(quorum.take(number, text, each, where))
+            continue
         given |= {key: (value, where) for key, value in each.items() if key != LEAST}
         after = choose(given)
         _require_no_totals(after.configuration, where)
-        found.append(_step(text, each, before, after, may_begin(taken, waits), where))
+        found.append(_step(number, text, each, before, after, may_begin(taken, waits), where))
         before = after
         taken = is_set(least, after.configuration[LEAST]) if (least := _least(each, after, where)) else None
-    return MaintenancePlan(says, first, bind(operated(first.model, None), first.configuration), tuple(found))
+    begins = bind(operated(first.model, None), first.configuration)
+    return MaintenancePlan(says, first, begins, tuple(found), tuple(of_controllers))
 
 
 def _require_no_totals(configuration: Configuration, where: str) -> None:
@@ -129,7 +139,9 @@ def may_begin(taken: Condition | None, waits: bool) -> Condition:
     return is_reached
 
 
-def _step(says: str, wanted: Mapping[str, Any], before: Chosen, after: Chosen, begins: Condition, where: str) -> PlanStep:
+def _step(
+    number: int, says: str, wanted: Mapping[str, Any], before: Chosen, after: Chosen, begins: Condition, where: str
+) -> PlanStep:
     model = after.model
     least = _least(wanted, after, where)
     _require_decidable(before, after, where)
@@ -144,6 +156,7 @@ def _step(says: str, wanted: Mapping[str, Any], before: Chosen, after: Chosen, b
     moved = operated(model, least, is_growing)
     amid = bind(moved, meanwhile)
     return PlanStep(
+        number=number,
         says=says or ", ".join(f"{key}={value}" for key, value in wanted.items()),
         changes={key: str(value) for key, value in wanted.items()},
         may_begin=begins,

@@ -8,9 +8,10 @@ from os import PathLike
 from typing import Any, Unpack
 
 import neverlost
-from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.engine.outcome import Outcome, Verdict
 from neverlost.checker.engine.search.options import Reporter
 from neverlost.checker.questions.roll import plan_phases
+from neverlost.checker.questions.roll.controller_steps import LOST_METADATA, ControllerStep, decide_controller_step
 from neverlost.checker.questions.roll.maintenance_plan import MaintenancePlan, read_plan
 from neverlost.checker.questions.roll.plan_phases import Phase, PhaseTrace, Said
 from neverlost.checker.questions.tolerance.tolerance import SEARCH, CellVerdict
@@ -21,7 +22,7 @@ from neverlost.reports.questions.tolerance import document as tolerance_document
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
-from neverlost.reports.wording.table_words import LOST, STOPS, UNDECIDED
+from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
 from neverlost.specs.properties import properties
 from neverlost.specs.property import SAFETY
 
@@ -31,11 +32,13 @@ BEFORE = "before"
 
 @dataclass(frozen=True, repr=False)
 class PlanResult(Answer):
-    """The verdict of each phase of a plan; `found` has the phases with their counterexamples."""
+    """The verdict of each phase of a plan; `found` has the phases with their counterexamples, `quorum` the searches of steps
+    that change the controllers."""
 
     verdict: str
     phases: Sequence[Mapping[str, Any]] = field(repr=False)
     found: tuple[Phase, ...] = field(repr=False)
+    quorum: tuple[Outcome, ...] = field(default=(), repr=False)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         return self.phases
@@ -46,7 +49,10 @@ class PlanResult(Answer):
         said = (each for phase in self.found for each in phase.said)
         loss = next((each for each in said if each.asked.kind == SAFETY and each.parts), None)
         if loss is None:
-            return None
+            every = (
+                timeline(one.system, each.property, each.trace) for one in self.quorum for each in one.findings if each.trace
+            )
+            return next(every, None)
         shown = [timeline(each.system, loss.asked, each.trace, breaks=each is loss.parts[-1]) for each in loss.parts]
         frames = list(shown[0].frames)
         for part, one in zip(loss.parts[1:], shown[1:], strict=True):
@@ -68,21 +74,21 @@ def plan(
     step begins in every state that the one before can be in once it was taken, and whatever faults the plan allows go on
     meanwhile. `settings` win over what the file says where the plan begins. With `out` an evidence bundle is written there.
     Errors: `InputError` for a file that is no plan, and for a step that cannot be decided."""
-    asked = read_plan(file, settings)
-    found = plan_phases.decided(
-        asked, [properties()[name] for name in tolerance_document.ASKED], RunOptions(**search).options(), progress
-    )
-    return PlanResult.of(_document(asked, found), found=tuple(found))
+    asked, options = read_plan(file, settings), RunOptions(**search).options()
+    found = plan_phases.decided(asked, [properties()[name] for name in tolerance_document.ASKED], options, progress)
+    quorum = tuple(decide_controller_step(each, options, progress) for each in asked.of_controllers)
+    return PlanResult.of(_document(asked, found, quorum), found=tuple(found), quorum=quorum)
 
 
-def _document(asked: MaintenancePlan, found: Sequence[Phase]) -> dict[str, Any]:
+def _document(asked: MaintenancePlan, found: Sequence[Phase], quorum: Sequence[Outcome]) -> dict[str, Any]:
     configuration = asked.first.configuration
-    phases = [_phase(number, each, found) for number, each in enumerate(found)]
+    phases = [_phase(each, found) for each in found]
     phases += [
-        {"number": number, "says": step.says, "changes": dict(step.changes), "meanwhile": UNDECIDED}
-        for number, step in enumerate(asked.steps, 1)
-        if number >= len(found)
+        {"number": step.number, "says": step.says, "changes": dict(step.changes), "meanwhile": UNDECIDED}
+        for step in asked.steps[len(found) - 1 :]
     ]
+    phases += [_controller_phase(*each) for each in zip(asked.of_controllers, quorum, strict=True)]
+    phases.sort(key=lambda each: int(each["number"]))
     says = {each[name] for each in phases for name in ("meanwhile", "done") if each.get(name)}
     return {
         "schema": "neverlost.plan/1",
@@ -102,12 +108,33 @@ def _verdict(says: set[str]) -> Verdict:
     return Verdict.INCONCLUSIVE if UNDECIDED in says else Verdict.HOLDS
 
 
-def _phase(number: int, phase: Phase, every: Sequence[Phase]) -> dict[str, Any]:
+def _controller_phase(step: ControllerStep, outcome: Outcome) -> dict[str, Any]:
+    """Return what a change of the controllers loses: committed metadata, and records with it."""
+    (found,) = outcome.findings
+    steps = None if found.trace is None else len(found.trace.steps)
+    word = {Verdict.HOLDS: OK, Verdict.VIOLATED: LOST}.get(found.verdict, UNDECIDED)
+    says = () if found.trace is None else sentences(outcome.system, found.trace.states, found.trace.steps)[1:]
+    return {
+        "number": step.number,
+        "says": step.says,
+        "changes": dict(step.changes),
+        "assumed": [step.assumed, *([LOST_METADATA] if says else [])],
+        "states": outcome.counts.distinct,
+        "meanwhile": tolerance_document.answer_text(word, steps),
+        "done": None,
+        "verdicts": [
+            {"property": found.property.name, "when": "meanwhile", "verdict": str(found.verdict), "steps": steps},
+        ],
+        "counterexample": [{"phase": step.says, "steps": list(says)}] if says else [],
+    }
+
+
+def _phase(phase: Phase, every: Sequence[Phase]) -> dict[str, Any]:
     step = phase.step
     meanwhile, done = ([each for each in phase.said if each.is_done is is_done] for is_done in (False, True))
     worst = next(iter(sorted((each for each in phase.said if each.parts), key=_order)), None)
     return {
-        "number": number,
+        "number": 0 if step is None else step.number,
         "says": BEFORE if step is None else step.says,
         "changes": {} if step is None else dict(step.changes),
         "assumed": [] if step is None else list(step.assumed),
