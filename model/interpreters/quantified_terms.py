@@ -8,7 +8,7 @@ an action that goes over the elements of such an axis other than by `for_every`,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count, product
 from typing import Any, NoReturn
 
@@ -64,6 +64,8 @@ class Quantified(Terms):
     """Primitives for every size; `lengths` gives the length of each axis that has no number for it, None for all numbers."""
 
     lengths: Mapping[str, Any] = field(default_factory=dict)
+    defined: list[Any] = field(default_factory=list, kw_only=True)
+    """What is true of the numbers that `end_of` gave."""
 
     @property
     def open_axes(self) -> Mapping[str, Any]:
@@ -82,6 +84,15 @@ class Quantified(Terms):
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
         each = make_fresh(axis)
         return z3.Exists([each], z3.And(self.within(axis, each), self.lift(body(each))))
+
+    def end_of(self, axis: str, limit: Any, condition: Callable[[Any], Value]) -> Any:
+        """Return one more than the last element below a limit that meets a condition; 0 if there is none."""
+        end = z3.Int(f"end_of_{axis}!{len(self.defined)}")
+        each = make_fresh(axis)
+        last, none_later = self.lift(condition(end - 1)), z3.Not(self.lift(condition(each)))
+        self.defined.append(z3.Or(end == 0, z3.And(end >= 1, end <= limit, last)))
+        self.defined.append(z3.ForAll([each], z3.Implies(z3.And(each >= end, each < limit), none_later)))
+        return end
 
     def row(self, axis: str, body: Callable[[Any], Value]) -> AxisRow:
         """Return a value for each element."""
@@ -411,9 +422,10 @@ def transition(system: System, k: Quantified, given: GenericStep, before: Functi
         raise ModelError(f"{system.model.name} has no reading for every size: its states are normalised")
     bounding = {each.clause for each in system.model.unbounded}
     view = QuantifiedView(system, before, k.lengths)
+    k = replace(k, defined=[])
     guard = [
         k.lift(condition)
         for name, condition in given.step.run(k, view)
         if name not in bounding and (given.step.action.name, name) not in system.disabled
     ]
-    return [*given.where, *guard], view.functions
+    return [*given.where, *k.defined, *guard], view.functions

@@ -1,0 +1,46 @@
+"""A function of a model as it is written, except that it calls others in place of some, however deep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType, FunctionType
+from typing import Any
+
+PACKAGE = "neverlost."
+
+
+def call_otherwise(
+    function: Callable[..., Any], instead: Mapping[Any, Callable[..., Any]], builtins: Mapping[str, Any] | None = None
+) -> Callable[..., Any]:
+    """Return a function with the same code, in which every function of the project that it calls is read so too.
+
+    `instead` gives what stands for a function, and `builtins` what stands for a name of Python's own.
+    """
+    return _Copies(dict(instead), dict(builtins or {})).copy(function)
+
+
+class _Copies:
+    def __init__(self, instead: dict[Any, Any], builtins: dict[str, Any]) -> None:
+        self._known, self._builtins = instead, builtins
+
+    def copy(self, function: Any) -> Any:
+        if function in self._known:
+            return self._known[function]
+        scope: dict[str, Any] = {}
+        made = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
+        made.__kwdefaults__ = function.__kwdefaults__
+        self._known[function] = made
+        scope |= function.__globals__ | self._builtins
+        for name in set(_list_names(function.__code__)):
+            found = function.__globals__.get(name)
+            if isinstance(found, FunctionType) and found.__module__.startswith(PACKAGE):
+                scope[name] = self.copy(found)
+        return made
+
+
+def _list_names(code: CodeType) -> Iterator[str]:
+    """Yield the names that a function and those inside it look up."""
+    yield from code.co_names
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _list_names(each)
