@@ -17,9 +17,16 @@ from neverlost.model.kernel import NO_REPLICA, Value, at, for_every, for_some, i
 from neverlost.specs.lemma import Theory, as_lemma, each_of
 
 
-def offsets(s: Any) -> range:
-    """Return all offsets."""
-    return range(s.sizes.offset)
+def each_offset(k: Any, s: Any, body: Callable[[Any], list[Value]]) -> list[Value]:
+    """Return what is said of every offset."""
+    return each_of(k, s, "offset", body)
+
+
+def each_below(k: Any, s: Any, offset: Any, body: Callable[[Any], list[Value]]) -> list[Value]:
+    """Return what is said of every offset below one."""
+    if isinstance(offset, int):
+        return [conjunct for each in range(offset) for conjunct in body(each)]
+    return each_offset(k, s, lambda each: [implies(k, each < offset, conjunct) for conjunct in body(each)])
 
 
 def each_replica(k: Any, s: Any, body: Callable[[Any], list[Value]]) -> list[Value]:
@@ -57,14 +64,14 @@ def is_sent(s: Any, epoch: Value) -> Value:
 )
 def log_shape(k: Any, s: Any) -> list[Value]:
     def of_replica(r: Any) -> list[Value]:
-        found: list[Value] = [s.high_watermark[r] <= s.log_end_offset[r]]
-        for o in offsets(s):
+        def at_offset(o: Any) -> list[Value]:
             used = s.log_end_offset[r] > o
-            found.append(implies(k, used, k.all_of(s.log_record[r][o] <= s.next_record, s.log_record[r][o] >= 1)))
-            found.append(implies(k, used, s.log_epoch[r][o] <= s.leader_epoch[r]))
-            if o:
-                found.append(implies(k, used, s.log_epoch[r][o - 1] <= s.log_epoch[r][o]))
-        return found
+            produced = k.all_of(s.log_record[r][o] <= s.next_record, s.log_record[r][o] >= 1)
+            owned = s.log_epoch[r][o] <= s.leader_epoch[r]
+            rising = each_below(k, s, o, lambda p: [implies(k, used, s.log_epoch[r][p] <= s.log_epoch[r][o])])
+            return [implies(k, used, produced), implies(k, used, owned), *rising]
+
+        return [s.high_watermark[r] <= s.log_end_offset[r], *each_offset(k, s, at_offset)]
 
     return each_replica(k, s, of_replica)
 
@@ -173,20 +180,23 @@ def unmoved_isr_contains_later(k: Any, s: Any) -> list[Value]:
 def follower_is_prefix(k: Any, s: Any) -> list[Value]:
     def of_pair(leader: Any, f: Any) -> list[Value]:
         follows = k.all_of(leads(s, leader), s.leader_epoch[f] == s.leader_epoch[leader])
-        same = [implies(k, s.log_end_offset[f] > o, same_entry(k, s, f, leader, o)) for o in offsets(s)]
+        same = each_offset(k, s, lambda o: [implies(k, s.log_end_offset[f] > o, same_entry(k, s, f, leader, o))])
         return [implies(k, follows, k.all_of(s.log_end_offset[f] <= s.log_end_offset[leader], *same))]
 
     return each_pair(k, s, of_pair)
 
 
 @as_lemma(
-    "two logs that share an entry share the one before it",
+    "two logs that share an entry share every one before it",
     "a record is appended once, and copied only onto a prefix of its source",
 )
 def logs_match(k: Any, s: Any) -> list[Value]:
     def of_pair(one: Any, other: Any) -> list[Value]:
-        later = [o for o in offsets(s) if o]
-        return [implies(k, same_entry(k, s, one, other, o), same_entry(k, s, one, other, o - 1)) for o in later]
+        def at_offset(o: Any) -> list[Value]:
+            shared = same_entry(k, s, one, other, o)
+            return each_below(k, s, o, lambda p: [implies(k, shared, same_entry(k, s, one, other, p))])
+
+        return each_offset(k, s, at_offset)
 
     return each_pair(k, s, of_pair)
 
@@ -199,15 +209,15 @@ def current_epoch_watermark(k: Any, s: Any) -> list[Value]:
     def of_pair(leader: Any, f: Any) -> list[Value]:
         follows = k.all_of(leads(s, leader), s.leader_epoch[f] == s.leader_epoch[leader])
 
-        def new(o: int) -> Value:
+        def new(o: Any) -> Value:
             return k.all_of(follows, s.high_watermark[f] > o, s.log_epoch[f][o] == s.leader_epoch[f])
 
-        return [implies(k, new(o), s.high_watermark[leader] > o) for o in offsets(s)]
+        return each_offset(k, s, lambda o: [implies(k, new(o), s.high_watermark[leader] > o)])
 
     return each_pair(k, s, of_pair)
 
 
-def _survives_since(k: Any, s: Any, replica: Any, offset: int, since: Value) -> Value:
+def _survives_since(k: Any, s: Any, replica: Any, offset: Any, since: Value) -> Value:
     """Everyone in the quorum's ISR or a request's after an epoch has a replica's entry and has reached the epoch."""
 
     def safe(isr: Any) -> Value:
@@ -230,10 +240,10 @@ def _survives_since(k: Any, s: Any, replica: Any, offset: int, since: Value) -> 
 )
 def committed_survives(k: Any, s: Any) -> list[Value]:
     def of_replica(r: Any) -> list[Value]:
-        def since(o: int) -> Value:
+        def since(o: Any) -> Value:
             return for_some(k, s, "epoch", lambda c: _survives_since(k, s, r, o, c))
 
-        return [implies(k, s.high_watermark[r] > o, since(o)) for o in offsets(s)]
+        return each_offset(k, s, lambda o: [implies(k, s.high_watermark[r] > o, since(o))])
 
     return each_replica(k, s, of_replica)
 

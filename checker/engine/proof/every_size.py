@@ -105,7 +105,8 @@ class ParametricEncoding:
             function, scope, _ = self._assuming.existing[start + number]
             elements = [function(*[each for _, each in made])] if [of for of, _ in made] == list(scope) else []
             if choice in (OTHERS, ALL):
-                elements += self._apply(function, scope, arguments)
+                given = {of for of, _ in arguments}
+                elements += self._apply(function, scope, [*arguments, *((of, each) for of, each in made if of not in given)])
             if choice in (NAMED, ALL):
                 for declared in self.system.fields:
                     if declared.name in names:

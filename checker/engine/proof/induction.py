@@ -11,6 +11,7 @@ import contextlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import z3
@@ -179,13 +180,12 @@ def _prove_with_quantifiers(reading: ParametricEncoding, task: ProofTask, goal: 
     """
     started, said = time.monotonic(), ""
     shared = smtlib.SharedDefinitions(reading)
-    for choice in reading.attempts(task, goal):
+    for options, choice in product(({}, smtlib.MORE_INSTANCES), reading.attempts(task, goal)):
         reading.is_enough(task, goal, choice)
         text = smtlib.format_task(reading, task, shared, [goal])
-        for options in ({}, smtlib.MORE_INSTANCES):
-            (said,) = smtlib.solve_with_cvc5(text, min(patience, ONE_CHOICE), options)
-            if said == "unsat":
-                return ObligationAnswer(task, goal.name, "proved", time.monotonic() - started, "cvc5")
+        (said,) = smtlib.solve_with_cvc5(text, min(patience, ONE_CHOICE), options)
+        if said == "unsat":
+            return ObligationAnswer(task, goal.name, "proved", time.monotonic() - started, "cvc5")
     reason = f"cvc5 said {said.split()[0]} with every choice of witnesses"
     return ObligationAnswer(task, goal.name, "unknown", time.monotonic() - started, reason=reason)
 
