@@ -1,7 +1,8 @@
-"""Logs of any length: the vocabulary of a replica's log where offsets have no bound.
+"""Logs of any length: what a proof for every size reads in place of what goes over all offsets of a log.
 
-The actions and properties are those that exploration runs; only the four functions that go over all offsets by themselves are
-read otherwise, and a test compares each with the one that it stands for, on every log of a bounded instance.
+The actions and the property are those that exploration runs.  Only four functions of the log's vocabulary go over the offsets
+by themselves; each is said here without that, and a test compares each with the one that it stands for, on every log of a
+bounded instance.
 """
 
 from __future__ import annotations
@@ -10,75 +11,76 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from neverlost.model.classic.log import (
-    EMPTY,
-    append,
-    members_have_committed_log,
-    same_entry,
-    truncate,
-)
+from neverlost.model.classic.log import EMPTY, append, members_have_committed_log, same_entry, truncate
 from neverlost.model.interpreters.otherwise import call_otherwise
 from neverlost.model.kernel import Primitives, Unbounded, Value, fill, for_every, implies, put, row
 from neverlost.model.protocols.kip279 import first_non_matching_offset
 from neverlost.model.system import System, View
+from neverlost.specs.property import Property
 
-OFFSET = "offset"
+OFFSETS = Unbounded("offset", "bound: room in the log", ("log_end_offset", "high_watermark"))
 
 
-def append_anywhere(k: Primitives, s: View, replica: int, record: Value, epoch: Value) -> None:
-    """Effect: as `append`."""
+def append_at_end(k: Primitives, s: View, replica: int, record: Value, epoch: Value) -> None:
+    """Stands for `append`."""
     end = s.log_end_offset[replica]
     put(k, s.log_record[replica], end, record)
     put(k, s.log_epoch[replica], end, epoch)
     s.log_end_offset[replica] = end + 1
 
 
-def truncate_anywhere(k: Primitives, s: View, replica: int, end: Value) -> None:
-    """Effect: as `truncate`."""
-    for log, nothing in ((s.log_record[replica], EMPTY), (s.log_epoch[replica], 0)):
-        fill(log, row(k, s, OFFSET, lambda o, log=log, nothing=nothing: k.ite(end > o, log[o], nothing)))
+def keep_below(k: Primitives, s: View, replica: int, end: Value) -> None:
+    """Stands for `truncate`."""
+    records, epochs = s.log_record[replica], s.log_epoch[replica]
+    fill(records, row(k, s, "offset", lambda offset: k.ite(end > offset, records[offset], EMPTY)))
+    fill(epochs, row(k, s, "offset", lambda offset: k.ite(end > offset, epochs[offset], 0)))
     s.log_end_offset[replica] = end
 
 
-def first_non_matching_offset_anywhere(k: Any, s: View, leader: int, follower: int) -> Value:
-    """As `first_non_matching_offset`."""
-    return k.end_of(OFFSET, s.log_end_offset[follower], lambda o: same_entry(k, s, leader, follower, o))
+def end_of_shared_log(k: Any, s: View, leader: int, follower: int) -> Value:
+    """Stands for `first_non_matching_offset`."""
+    end = s.log_end_offset[follower]
+    found: Value = k.end_of("offset", end, lambda offset: same_entry(k, s, leader, follower, offset))
+    return found
 
 
-def members_have_committed_log_anywhere(k: Primitives, s: View, is_member: Callable[[int, int], Value]) -> Value:
-    """As `members_have_committed_log`."""
+def members_have_each_committed_entry(k: Primitives, s: View, is_member: Callable[[int, int], Value]) -> Value:
+    """Stands for `members_have_committed_log`."""
 
-    def at_offset(offset: int, leader: int, member: int) -> Value:
+    def at_offset(leader: int, member: int, offset: int) -> Value:
         shown = k.all_of(s.leader[leader] == leader, s.high_watermark[leader] > offset, is_member(leader, member))
         return implies(k, shown, same_entry(k, s, leader, member, offset))
 
-    def of_leader(leader: int) -> Value:
-        return for_every(k, s, "replica", lambda m: for_every(k, s, OFFSET, lambda o: at_offset(o, leader, m)))
+    def of_pair(leader: int, member: int) -> Value:
+        return for_every(k, s, "offset", lambda offset: at_offset(leader, member, offset))
 
-    return for_every(k, s, "replica", of_leader)
+    return for_every(k, s, "replica", lambda leader: for_every(k, s, "replica", lambda member: of_pair(leader, member)))
 
 
-ANYWHERE = {
-    append: append_anywhere,
-    truncate: truncate_anywhere,
-    first_non_matching_offset: first_non_matching_offset_anywhere,
-    members_have_committed_log: members_have_committed_log_anywhere,
+INSTEAD: dict[Callable[..., Any], Callable[..., Any]] = {
+    append: append_at_end,
+    truncate: keep_below,
+    first_non_matching_offset: end_of_shared_log,
+    members_have_committed_log: members_have_each_committed_entry,
 }
+"""What stands for each function that goes over all offsets by itself."""
 
 
-def keep_row(elements: Any) -> Any:
-    """Return a row without a length as it is, and any other as a list."""
+def _list_unless_open(elements: Any) -> Any:
+    """Return the list of some elements; a row without a length, which has none, as it is."""
     return elements if hasattr(elements, "select") else list(elements)
 
 
-def without_log_bound(system: System) -> System:
-    """Return the system with logs of any length, for a reading that quantifies over offsets."""
+def read_with_any_log(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of a model or a property that says the same of logs of any length."""
+    return call_otherwise(function, INSTEAD, {"list": _list_unless_open})
+
+
+def open_logs(system: System, goal: Property) -> tuple[System, Property]:
+    """Return a system and a property for a reading that quantifies over offsets; as they are where logs have no offsets."""
+    if OFFSETS.axis not in system.sizes:
+        return system, goal
     model = system.model
-    offsets = Unbounded(OFFSET, "bound: room in the log", ("log_end_offset", "high_watermark"))
-    actions = tuple(replace(each, body=read_anywhere(each.body)) for each in model.actions)
-    return replace(system, model=replace(model, actions=actions, unbounded=(*model.unbounded, offsets)))
-
-
-def read_anywhere(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of the model, with the vocabulary of logs of any length."""
-    return call_otherwise(function, ANYWHERE, {"list": keep_row})
+    actions = tuple(replace(each, body=read_with_any_log(each.body)) for each in model.actions)
+    opened = replace(model, actions=actions, unbounded=(*model.unbounded, OFFSETS))
+    return replace(system, model=opened), replace(goal, condition=read_with_any_log(goal.condition))

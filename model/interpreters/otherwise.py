@@ -6,26 +6,31 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
-PACKAGE = "neverlost."
+from neverlost.model.kernel import ModelError, at
+
+PACKAGE, KERNEL = "neverlost.", at.__module__
 
 
 def call_otherwise(
     function: Callable[..., Any], instead: Mapping[Any, Callable[..., Any]], builtins: Mapping[str, Any] | None = None
 ) -> Callable[..., Any]:
-    """Return a function with the same code, in which every function of the project that it calls is read so too.
+    """Return a function with the same code, in which every function of the project that it calls by name is read so too.
 
-    `instead` gives what stands for a function, and `builtins` what stands for a name of Python's own.
+    `instead` gives what stands for a function, and `builtins` what stands for a name of Python's own.  The kernel's words stay
+    as they are.  Errors: `ModelError` for what is no function.
     """
     return _Copies(dict(instead), dict(builtins or {})).copy(function)
 
 
 class _Copies:
-    def __init__(self, instead: dict[Any, Any], builtins: dict[str, Any]) -> None:
+    def __init__(self, instead: dict[Callable[..., Any], Callable[..., Any]], builtins: dict[str, Any]) -> None:
         self._known, self._builtins = instead, builtins
 
-    def copy(self, function: Any) -> Any:
+    def copy(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if function in self._known:
             return self._known[function]
+        if not isinstance(function, FunctionType):
+            raise ModelError(f"{function!r} is no function that could be read otherwise")
         scope: dict[str, Any] = {}
         made = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
         made.__kwdefaults__ = function.__kwdefaults__
@@ -33,7 +38,7 @@ class _Copies:
         scope |= function.__globals__ | self._builtins
         for name in set(_list_names(function.__code__)):
             found = function.__globals__.get(name)
-            if isinstance(found, FunctionType) and found.__module__.startswith(PACKAGE):
+            if isinstance(found, FunctionType) and found.__module__.startswith(PACKAGE) and found.__module__ != KERNEL:
                 scope[name] = self.copy(found)
         return made
 

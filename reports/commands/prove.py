@@ -18,7 +18,7 @@ Free = Annotated[
 ]
 Unbounded = Annotated[bool, typer.Option("--unbounded", help="induction: for any number of epochs and records")]
 EveryRf = Annotated[
-    bool, typer.Option("--every-rf", help="induction: for every replication factor, and any number of epochs and records")
+    bool, typer.Option("--every-rf", help="induction: for every replication factor, any number of epochs and records, any log")
 ]
 Without = Annotated[
     list[str] | None,

@@ -6,7 +6,7 @@ The text of one JSON file, to which every run adds its own lines or replaces the
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -74,14 +74,15 @@ class LedgerLine:
         return self.model, self.model_digest, json.dumps(self.config, sort_keys=True), self.goal, self.goal_digest
 
 
-def describe_bounds(unbounded: Iterable[str], config: Mapping[str, Any]) -> str:
+def describe_bounds(unbounded: Collection[str], config: Mapping[str, Any]) -> str:
     """Return in words what a proof leaves unbounded, and what it bounds."""
-    *most_names, last = [*unbounded] or [""]
+    *most_names, last = [each for each in unbounded if each != "offsets"] or [""]
     if not last:
         return " within the bounds"
     names = f"{', '.join(most_names)} and {last}" if most_names else last
     most = config.get("bounds.log_size") or config.get("bounds.records")
-    return f", for any number of {names}" + (f", in a log of at most {most} record{'s' * (most != 1)}" if most else "")
+    longest = f", in a log of at most {most} record{'s' * (most != 1)}" if most else ""
+    return f", for any number of {names}" + (", in logs of any length" if "offsets" in unbounded else longest)
 
 
 def parse_ledger(content: str, where: str) -> list[LedgerLine]:

@@ -47,8 +47,10 @@ from neverlost.specs.property import Property
 
 SEED = 0
 DEFAULT_TACTIC = "z3's choice of a solver"
-ONE_CHOICE = 30.0
-"""How long one question with quantifiers goes on.  Units: seconds."""
+ROUNDS = (4.0, 30.0)
+"""How long one question with quantifiers goes on, with each choice of witnesses in turn; and once more.  Units: seconds."""
+OPTIONS: tuple[Mapping[str, str], ...] = ({}, smtlib.MORE_INSTANCES)
+"""What cvc5 is asked with: with as few instances as it likes, and with more."""
 SHOWN = 8
 """How many counterexamples to induction are looked up."""
 
@@ -180,10 +182,10 @@ def _prove_with_quantifiers(reading: ParametricEncoding, task: ProofTask, goal: 
     """
     started, said = time.monotonic(), ""
     shared = smtlib.SharedDefinitions(reading)
-    for options, choice in product(({}, smtlib.MORE_INSTANCES), reading.attempts(task, goal)):
+    for longest, options, choice in product(ROUNDS, OPTIONS, reading.attempts(task, goal)):
         reading.is_enough(task, goal, choice)
         text = smtlib.format_task(reading, task, shared, [goal])
-        (said,) = smtlib.solve_with_cvc5(text, min(patience, ONE_CHOICE), options)
+        (said,) = smtlib.solve_with_cvc5(text, min(patience, longest), options)
         if said == "unsat":
             return ObligationAnswer(task, goal.name, "proved", time.monotonic() - started, "cvc5")
     reason = f"cvc5 said {said.split()[0]} with every choice of witnesses"

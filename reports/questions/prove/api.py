@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from itertools import product
@@ -18,6 +18,7 @@ from neverlost.checker.engine.proof import induction as by_induction
 from neverlost.checker.engine.proof.bounded_search import BoundedResult
 from neverlost.checker.engine.proof.every_size import ParametricEncoding
 from neverlost.checker.engine.proof.induction import Proof, make_untried
+from neverlost.checker.engine.proof.obligations import Reading
 from neverlost.checker.engine.proof.progress import Reporter
 from neverlost.checker.engine.proof.unbounded import UnboundedEncoding
 from neverlost.checker.questions.necessity.necessity import clauses_of
@@ -31,6 +32,7 @@ from neverlost.reports.questions.prove import document as describe_proofs
 from neverlost.reports.request.keywords import Limited, Settings
 from neverlost.reports.request.run_options import RunOptions, list_names
 from neverlost.reports.results.results import Result, States, verdicts
+from neverlost.specs.any_log import open_logs
 from neverlost.specs.configuration.choose import Chosen, Given, choose, choose_one, read_given
 from neverlost.specs.configuration.keys import KEYS, is_without_faults
 from neverlost.specs.errors import InputError, unknown
@@ -40,7 +42,7 @@ from neverlost.specs.properties import choose_properties, require_fields
 from neverlost.specs.property import RECOVERY, Property
 from neverlost.specs.setting import assumed
 
-WithoutBounds = type[UnboundedEncoding] | type[ParametricEncoding] | None
+WithoutBounds = Callable[[System, Sequence[Lemma], Property], Reading] | None
 """How a proof reads the system otherwise than within its bounds."""
 
 METHODS = ("bmc", "induction")
@@ -95,7 +97,7 @@ def prove(
     """Decide properties with Z3: `bmc` looks for counterexamples of up to `depth` steps, `induction` proves.
 
     `free` are keys (`KEY` or `KEY=A,B`) whose unsafe values are all found; `unbounded` proves for any number of epochs and
-    records, `every_rf` for every replication factor too; `without` are guard clauses
+    records, `every_rf` for every replication factor and logs of any length too; `without` are guard clauses
     (`action: clause`) to switch off; `progress` is called while a proof by induction goes on.
 
     Errors: `InputError` for bad input, and for options that contradict each other.
@@ -120,7 +122,7 @@ def prove(
     if method == "induction":
         chosen = choose_one(given)
         system = weaken(chosen.system, without)
-        reading = ParametricEncoding if every_rf else UnboundedEncoding if unbounded else None
+        reading: WithoutBounds = read_every_size if every_rf else UnboundedEncoding if unbounded else None
         proofs = prove_each(system, _asked(system, properties), reading, request, out is not None, progress)
         return _result(describe_proofs.induction_document(proofs) | _assumed(chosen), proofs, asked, out)
     chosen, system, keys = free_cells(given, free)
@@ -260,6 +262,12 @@ def _free_key(text: str, model: Model, replicas: int) -> tuple[str, list[Any]]:
     if name == "min.insync.replicas":
         return name, list(range(1, replicas + 1))
     raise InputError(f"{name} cannot be left free without its values: write --free {name}={key.low or 1},{(key.low or 1) + 1}")
+
+
+def read_every_size(system: System, lemmas: Sequence[Lemma], goal: Property) -> ParametricEncoding:
+    """Return the obligations for every number of replicas, in logs of any length."""
+    opened, asked = open_logs(system, goal)
+    return ParametricEncoding(opened, lemmas, asked)
 
 
 def prove_each(

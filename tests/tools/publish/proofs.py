@@ -23,6 +23,7 @@ from neverlost.checker.engine.digest import lemma_digest, model_digest, property
 from neverlost.checker.engine.proof.induction import Proof
 from neverlost.model.interpreters.terms import name_solver
 from neverlost.model.protocols import models
+from neverlost.specs.any_log import open_logs
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.properties import properties
@@ -63,9 +64,10 @@ class Row:
     @property
     def text(self) -> str:
         """The row's first cells."""
-        is_open = self.unbounded or self.every_rf
-        bounds = "any number of records and epochs, 2 in a log" if is_open else _many(self.records, "record")
-        if not is_open and self.model == "kip-320":
+        bounds = _many(self.records, "record")
+        if self.unbounded or self.every_rf:
+            bounds = f"any number of records and epochs, {'logs of any length' if self.every_rf else '2 in a log'}"
+        elif self.model == "kip-320":
             bounds += f", epochs 0 to {dict(self.given)['bounds.max_leader_epoch']}"
         return f"| {self.model} | {self.goal} | {self.size} | {bounds} | {self.faults} |"
 
@@ -83,8 +85,12 @@ class Row:
     def stamp(self) -> str:
         """What its answer depends on."""
         given = {key: (str(value), "the row") for key, value in self.settings.items()}
-        lemmas = [lemma_digest(each) for each in find_lemmas(choose(given).system)]
-        parts = [model_digest(models()[self.model]), property_digest(properties()[self.goal]), name_solver(), *lemmas]
+        system, model, goal = choose(given).system, models()[self.model], properties()[self.goal]
+        lemmas = [lemma_digest(each) for each in find_lemmas(system)]
+        if self.every_rf:
+            opened, goal = open_logs(system, goal)
+            model = opened.model
+        parts = [model_digest(model), property_digest(goal), name_solver(), *lemmas]
         return sha256(json.dumps([*parts, self.settings, self.unbounded, *["every RF"] * self.every_rf]).encode()).hexdigest()[
             :16
         ]

@@ -15,9 +15,10 @@ from typing import Any
 
 from neverlost.checker.engine.proof import smtlib
 from neverlost.checker.engine.proof.every_size import ParametricEncoding
-from neverlost.checker.engine.proof.induction import choose_reading
+from neverlost.checker.engine.proof.induction import OPTIONS, ROUNDS, choose_reading
 from neverlost.checker.engine.proof.obligations import ProofTask, Reading
 from neverlost.checker.engine.proof.unbounded import UnboundedEncoding
+from neverlost.reports.questions.prove.api import read_every_size
 from neverlost.specs.configuration.choose import choose, read_given
 from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.properties import properties
@@ -30,9 +31,6 @@ PATIENCE = 20
 
 TOGETHER = 120
 """How long it may take for all obligations of a step together.  Units: seconds."""
-
-ROUNDS = (4, 30)
-"""How long it looks for a proof with quantifiers with one choice of witnesses, each in turn; and once more.  Units: seconds."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ def reading_of_row(settings: tuple[tuple[str, Any], ...], goal: str, unbounded: 
     system = choose(read_given(None, dict(settings))).system
     lemmas, asked = find_lemmas(system, goal), properties()[goal]
     if every_rf:
-        return ParametricEncoding(system, lemmas, asked)
+        return read_every_size(system, lemmas, asked)
     return UnboundedEncoding(system, lemmas, asked) if unbounded else choose_reading(system, lemmas, asked)
 
 
@@ -144,10 +142,10 @@ def asked_with_quantifiers(reading: ParametricEncoding, task: ProofTask) -> Agai
     """
     checked, text, goals = 0, "", reading.goals(task)
     for each in goals:
-        for patience, choice, options in product(ROUNDS, reading.attempts(task, each), ({}, smtlib.MORE_INSTANCES)):
+        for patience, options, choice in product(ROUNDS, OPTIONS, reading.attempts(task, each)):
             reading.is_enough(task, each, choice)
             text = smtlib.format_task(reading, task, shared_by(reading), [each])
-            proof = proof_of(alone(text), {**options, "tlimit-per": str(patience * 1000)})
+            proof = proof_of(alone(text), {**options, "tlimit-per": str(int(patience * 1000))})
             if proof is not None:
                 checked += is_proof(alone(text), proof)
                 break
