@@ -88,7 +88,8 @@ def asked_again(step: str, text: str) -> Again:
 
 def asked_at_once(text: str) -> str:
     """What cvc5 says to all checks of a text as one: whether any of them can be satisfied."""
-    return said_by_cvc5(as_one(text), {"bitblast": "eager", "tlimit-per": str(TOGETHER * 1000)})[0]
+    bits = {"bitblast": "eager"} if "(set-logic QF_BV)" in text else {}
+    return said_by_cvc5(as_one(text), {**bits, "tlimit-per": str(TOGETHER * 1000)})[0]
 
 
 def said_by_cvc5(text: str, options: Mapping[str, str]) -> list[str]:
