@@ -18,6 +18,7 @@ ENGINE = (
     "checker/engine/reached_states_system.py",
     "checker/engine/source_definitions.py",
     "checker/engine/digest.py",
+    "checker/engine/kept_digests.py",
     "checker/engine/disk",
     "checker/engine/engines",
     "checker/engine/evidence",

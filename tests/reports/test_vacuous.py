@@ -125,6 +125,7 @@ def test_what_compares_two_records_says_so_where_there_is_one(tmp_path: Path) ->
     assert "VACUOUS" not in program(*asked, "--set", "bounds.records=2", "--quiet").stdout
 
 
+@pytest.mark.slow
 def test_a_table_and_a_matrix_of_one_record_bound_nothing(tmp_path: Path) -> None:
     table = neverlost.tolerance(GIVEN | {"defects": "fixed"}, properties=["log-matching"]).document
     assert list(table["says"].values()) == [[f"VACUOUS: log-matching: {ONE_RECORD}."]]
