@@ -25,6 +25,8 @@ def say_affected(
 
 def _say_rule(faults: Sequence[str | None], scenes: Sequence[ClusterSnapshot], record: int, leader: int, names: Names) -> str:
     """Return a rule that holds of every broker without a record: each never fetched it, or a fault took it from its disk."""
+    if not any(record in lane.records for scene in scenes for lane in scene.lanes):
+        return "That can be any record that has not reached the leader yet."
     cause = _find_cause(faults, scenes, record, leader)
     if cause is None:
         return ""

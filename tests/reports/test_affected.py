@@ -14,6 +14,7 @@ from tests.support.program import neverlost as program
 
 LOST_DISK = {"min.insync.replicas": 1, "faults.isr_shrink": 2, "faults.disk_loss": 1}
 UNCLEAN = {"min.insync.replicas": 1, "faults.isr_shrink": 2, "faults.kill": 1, "unclean.leader.election.enable": True}
+SENT = {"acks": "0", "faults.kill": 1}
 BOTH = {"acks": "1", "faults.kill": 1, "faults.lossy_crash": 1}
 
 
@@ -34,6 +35,7 @@ def shortest(given: dict[str, Any]) -> Any:
         ),
         (LOST_DISK, "every acknowledged record, because broker 1 comes back with an empty directory"),
         (UNCLEAN, "any acknowledged record that broker 2 has not fetched."),
+        (SENT, "any record that has not reached the leader yet."),
         (BOTH, "broker 2 has not fetched and broker 1 has appended since its last flush"),
     ],
 )
