@@ -34,7 +34,8 @@ class Timelines:
             return None
         diagram = space_time.render(shown, found.labels) if self._drawn < MOST_DRAWN else ""
         self._drawn += len(diagram)
-        said = {"title": shown.verdict_line, "moments": shown.moments, "still_held": shown.still_held}
+        said: dict[str, Any] = {"title": shown.verdict_line, "affected": shown.affected}
+        said |= {"moments": shown.moments, "still_held": shown.still_held}
         return self._once(self.timelines, {**said, "frames": self._frames(shown), "diagram": diagram})
 
     def compare(self, found: Counterexample, safe: System) -> int | None:

@@ -38,10 +38,7 @@ def alone(data: Data) -> list[dict[str, Any]]:
             if entry.get("timeline") is not None:
                 broken.setdefault(entry["timeline"], []).append(f"`{entry['name']}`{where}")
     found = [(", ".join(names), data["timelines"][number]) for number, names in sorted(broken.items())]
-    return [
-        {"of": names, "title": each["title"], "says": [data["frames"][frame]["says"] for frame in each["frames"]]}
-        for names, each in found
-    ]
+    return [{"of": names, **each, "says": [data["frames"][frame]["says"] for frame in each["frames"]]} for names, each in found]
 
 
 def _pair(cell: Mapping[str, Any], entry: Mapping[str, Any], data: Data) -> dict[str, Any]:

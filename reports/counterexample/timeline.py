@@ -22,6 +22,7 @@ from neverlost.model.sentences import (
 )
 from neverlost.model.snapshot import BrokerView, ClusterSnapshot
 from neverlost.model.system import System
+from neverlost.reports.counterexample.affected import say_affected
 from neverlost.specs.property import RECOVERY, SAFETY, Property
 
 
@@ -46,13 +47,14 @@ ACKNOWLEDGED, GONE, LEADS = "acknowledged", "lost", "leads without it"
 @dataclass(frozen=True)
 class Timeline:
     """All frames of a counterexample.  `lost` are promised records that the broken property misses at the end; `names` are the
-    brokers' names."""
+    brokers' names; `affected` says which records can be lost so, where the steps show it."""
 
     model: str
     title: str
     frames: tuple[Frame, ...]
     lost: frozenset[int]
     names: Names
+    affected: str = ""
 
     @property
     def verdict_line(self) -> str:
@@ -152,7 +154,8 @@ def timeline(system: System, broken: Property, trace: Behaviour, breaks: bool = 
         return Timeline(system.model.name, broken.name, shown, frozenset(), names)
     lost = _lost(scenes, broken.name in OF_LEADERS) if broken.kind == SAFETY else frozenset[int]()
     end = ": nothing but a further fault leads on from here" if broken.kind == RECOVERY else ""
-    return Timeline(system.model.name, f"{weakness(system)}violates {broken.name}{end}", shown, lost, names)
+    affected = say_affected(system, trace, scenes, lost, names)
+    return Timeline(system.model.name, f"{weakness(system)}violates {broken.name}{end}", shown, lost, names, affected)
 
 
 def frames(says: Sequence[tuple[str, bool]], scenes: Sequence[ClusterSnapshot]) -> tuple[Frame, ...]:

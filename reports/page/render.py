@@ -90,10 +90,11 @@ def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCountere
 
 
 def _cause(drawn: Timelines, number: int) -> list[str]:
-    """Return the steps of a counterexample that decide, each with what it decides."""
+    """Return the steps of a counterexample that decide, each with what it decides, and which records can be lost so."""
     found = drawn.timelines[number]
     said = {step: drawn.frames[found["frames"][step]]["says"] for step in found["moments"]}
-    return [f"{moment.capitalize()} in step {step}: {said[step]}" for step, moment in found["moments"].items()]
+    decides = [f"{moment.capitalize()} in step {step}: {said[step]}." for step, moment in found["moments"].items()]
+    return [*decides, found["affected"]] if found["affected"] else decides
 
 
 def _heading(document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -150,10 +150,12 @@ def _contradiction(file: str, epochs: tuple[tuple[int, int], ...], end: int) -> 
 
 
 def _entries(file: Path, fields: int) -> list[tuple[list[str], str]]:
-    """Return the fields of each entry, with its place."""
+    """Return the fields of each entry, with its place; none of an empty file, as Kafka creates it (`CheckpointFile`)."""
     name = str(file)
     lines = [line.strip() for line in lines_of(read_text(name, "--replica"))]
     found = [(line.split(), f"{name} line {at}") for at, line in enumerate(lines, 1) if line]
+    if not found:
+        return []
     if len(found) < 2 or found[0][0] != ["0"]:
         raise InputError(f"{name!r} is no checkpoint of version 0: its first lines are a version and a count; copy it again")
     (count, where), entries = found[1], found[2:]

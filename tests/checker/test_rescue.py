@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +248,7 @@ def test_files_are_read_as_kafka_writes_them(tmp_path: Path) -> None:
         ("0\n2\n4 120\n7 10\n", "epoch 7 at offset 10 after epoch 4 at offset 120"),
         ("0\n1\n4 200\n", "epoch 4 starts at 200, beyond the log end 140"),
         ("0\n0\n", "has no epochs, but the log ends at 140"),
+        ("", "has no epochs, but the log ends at 140"),
     ],
 )
 def test_files_of_different_moments_are_a_problem_of_their_replica(tmp_path: Path, epochs: str, problem: str) -> None:
@@ -260,7 +261,7 @@ def test_files_of_different_moments_are_a_problem_of_their_replica(tmp_path: Pat
 @pytest.mark.parametrize(
     ("epochs", "end", "says"),
     [
-        ("", "0\n1\norders 0 140\n", "is no checkpoint of version 0"),
+        ("1\n", "0\n1\norders 0 140\n", "is no checkpoint of version 0"),
         ("0\n3\n4 0\n", "0\n1\norders 0 140\n", "says '3' entries, and 1 follow"),
         ("0\n1\n4\n", "0\n1\norders 0 140\n", "bad entry '4' in"),
         ("0\n1\n4 -1\n", "0\n1\norders 0 140\n", "bad value '-1' in"),
@@ -270,6 +271,14 @@ def test_files_of_different_moments_are_a_problem_of_their_replica(tmp_path: Pat
 def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path, epochs: str, end: str, says: str) -> None:
     with pytest.raises(InputError, match=says):
         read_replica(1, write_files(tmp_path, epochs, end), "orders", 0)
+
+
+def test_a_replica_that_was_just_added_has_an_empty_checkpoint(tmp_path: Path) -> None:
+    """Kafka creates the file empty, and writes it with the first record."""
+    found = read_replica(1, write_files(tmp_path, "", "0\n1\norders 0 0\n"), "orders", 0)
+    assert (found.epochs, found.end, found.problem) == ((), 0, None)
+    (advice,) = advise(offline({1: "up"}, replace(found, high_watermark=None), isr=(2,))).candidates
+    assert not advice.loses_nothing
 
 
 def test_a_description_shows_the_last_known_elr() -> None:

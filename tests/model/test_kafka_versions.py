@@ -43,7 +43,10 @@ REFUSED = FENCED | {"on": "broker-epoch-in-isr,reelection-forgets-offsets,equal-
         ("hw-truncation-divergence", "0.10", LOGS, "violated", TWO_CRASHES),
         ("kip279-fast-failover", "1.1", LOGS, "violated", FAST_MOVES),
         ("kip279-fast-failover", "2.0", LOGS, "holds", FAST_MOVES),
-        ("kip320-stale-follower", "2.0", ACKED, "violated", {"records": 4, "leader_move": 2, "crash": 1}),
+        pytest.param(
+            *("kip320-stale-follower", "2.0", ACKED, "violated", {"records": 4, "leader_move": 2, "crash": 1}),
+            marks=pytest.mark.slow,
+        ),
         ("leso-isr-expansion", "2.0", ACKED, "violated", LATE_JOINER),
         ("leso-isr-expansion", "2.1", ACKED, "holds", LATE_JOINER),
         ("leso-isr-expansion", "4.0", ACKED, "violated", LATE_JOINER | {"off": "leader-epoch-start"}),

@@ -145,6 +145,7 @@ def of_controllers(folder: Path, version: int, steps: str, voters: str = "[1, 2,
     return file
 
 
+@pytest.mark.slow
 def test_a_controllers_new_disk_loses_metadata_without_directory_ids_alone(tmp_path: Path) -> None:
     """As `neverlost scenarios controller-disk-replaced` has it; the steps of a partition go on beside it."""
     steps = "[[step]]\nmin.insync.replicas = 1\n[[step]]\nreplace-controller-disk = 3\n"

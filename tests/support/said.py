@@ -111,7 +111,7 @@ class Reader:
     """Reads the lines of one screen, and checks each against searches of what it says."""
 
     def __init__(self, drawn: Drawn) -> None:
-        self.drawn, self.table, self.about = drawn, "", dict(drawn.settings)
+        self.drawn, self.table, self.about, self.broken = drawn, "", dict(drawn.settings), ""
         self.checked = 0
 
     def cell(self, cell: Cell, more: Mapping[str, Any] | None = None) -> Settings:
@@ -147,9 +147,10 @@ class Reader:
                 raise AssertionError(f"{' '.join(self.drawn.arguments)}: no meaning is known of {line!r}")
 
     def read_line(self, line: str) -> bool:
-        return (
-            not line or is_no_verdict(line) or any(each(line) for each in (self.heading, self.row, self.sentence, self.verdict))
-        )
+        if found := re.match(r"violates ([a-z-]+)", line):
+            self.broken = found[1]
+        readers = (self.heading, self.row, self.sentence, self.verdict, self.affected)
+        return not line or is_no_verdict(line) or any(each(line) for each in readers)
 
     def heading(self, line: str) -> bool:
         """Which table follows: its variant, and the property of any but that of records and writes."""
@@ -264,6 +265,44 @@ class Reader:
             word, _, where = part.partition(" with ")
             for each in where.split(", or "):
                 self.require(self.word_of(read_cell(each), more) == word != self.word_of(read_cell(each)), line)
+        return True
+
+    def affected(self, line: str) -> bool:
+        """Which records can be lost so: each part is true of the records that the counterexample loses."""
+        found = re.fullmatch(
+            r"That can be (?:any (?:acknowledged )?record that|every acknowledged record, because) (.+)\.", line
+        )
+        if found is None:
+            return False
+        shown = search(tuple(self.about.items()), self.broken).trace.counterexample
+        logs = [[lane.records for lane in each.scene.lanes] for each in shown.timeline.frames]
+        faults = [shown.system.steps[number].action.fault for number in shown.trace.steps]
+
+        def is_so(part: str, lost: int) -> bool:
+            if part == "has not reached the leader yet":
+                return not any(lost in log for each in logs for log in each)
+            names, what = re.fullmatch(r"brokers? (\S+) (.+)", part).groups()  # type: ignore[union-attr]
+            brokers = [int(each) - 1 for each in names.split(",")]
+            if what == "has not fetched":
+                return all(lost not in each[broker] for each in logs for broker in brokers) and any(
+                    lost in log for each in logs for log in each
+                )
+            kinds = {"comes back with an empty directory": ("disk_loss",)} | dict.fromkeys(
+                ("has appended since its last flush", "have appended since their last flush"), ("lossy_crash", "rack_loss")
+            )
+            return all(
+                any(
+                    fault in kinds[what] and lost in before[broker] and lost not in after[broker]
+                    for fault, before, after in zip(faults, logs, logs[1:], strict=False)
+                )
+                for broker in brokers
+            )
+
+        self.require(
+            bool(shown.timeline.lost)
+            and all(is_so(part, lost) for part in found[1].split(" and ") for lost in shown.timeline.lost),
+            line,
+        )
         return True
 
     def keeps(self, said: str, cell: Cell) -> bool:

@@ -192,7 +192,7 @@ def _find_remedies(
 
     def decide_cell(chosen: Chosen, asked: Sequence[Property]) -> Sequence[CellVerdict]:
         cells = [(chosen.model, chosen.configuration)]
-        return tolerance.decided(cells, asked, short.options(), request.engine, progress, lookup.find_known())[0]
+        return tolerance.decided(cells, asked, short.options(), request.engine, progress, lookup.find_known(shipped()))[0]
 
     def find_table(chosen: Chosen) -> Tolerance | None:
         calm = {name: "0" for name, value in chosen.configuration.items() if name.startswith("faults.") and value}

@@ -11,6 +11,7 @@ from typing import Any, TypedDict, Unpack
 import neverlost
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.engine.search.options import Reporter
+from neverlost.checker.questions.atlas.index import shipped
 from neverlost.checker.questions.atlas.lookup import find_known
 from neverlost.checker.questions.roll.broker_stop import FURTHER, Stop, stops
 from neverlost.checker.questions.tolerance.tolerance import decided
@@ -154,7 +155,7 @@ class _StopVerdicts:
             for stop in stops(min(at_a_time, chosen.configuration["replication.factor"]))
         }
         options = replace(request, orbits=True).options()
-        found = decided(list(questions.values()), asked, options, request.engine, progress, find_known())
+        found = decided(list(questions.values()), asked, options, request.engine, progress, find_known(shipped()))
         self._words = {key: verdict_text(entries) for key, entries in zip(questions, found, strict=True)}
 
     def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:

@@ -148,7 +148,7 @@ def close_open(says: str, chosen: Chosen, is_whole: bool) -> str:
 @lru_cache(maxsize=10_000)
 def _look_up(model: str, configuration: tuple[tuple[str, Any], ...], has_answers: bool) -> str:
     asked = [properties()[name] for name in tolerance_document.ASKED]
-    found = look_up(models()[model], dict(configuration), asked, find_known()) if has_answers else None
+    found = look_up(models()[model], dict(configuration), asked, find_known(shipped())) if has_answers else None
     return UNDECIDED if found is None else verdict_text(found)
 
 

@@ -16,9 +16,9 @@ from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.atlas.index import Atlas, shipped
 from neverlost.checker.questions.tolerance import tolerance as tolerance_search
 from neverlost.checker.questions.tolerance.fault_budget import AXES, OF_MEMBERS, FaultBudget, spots_of
-from neverlost.checker.questions.tolerance.tolerance import CellVerdict, Known, Tolerance
+from neverlost.checker.questions.tolerance.tolerance import CellVerdict, Tolerance
 from neverlost.model.any_number import AnyNumber
-from neverlost.model.kernel import Configuration, Model, Sizes
+from neverlost.model.kernel import Sizes
 from neverlost.model.kraft.mechanisms import BY_NAME
 from neverlost.model.plain import plain
 from neverlost.model.protocols import models
@@ -292,7 +292,7 @@ class Tables:
                     more,
                     self.request.engine,
                     self.progress,
-                    self._known(),
+                    lookup.find_known(self.atlas),
                     spots,
                 )
                 found = replace(found, entries={**found.entries, **part.entries})
@@ -331,20 +331,10 @@ class Tables:
             self._asked[layout] = asked
         return self._asked[layout]
 
-    def _known(self) -> Known | None:
-        atlas = self.atlas
-        if atlas is None:
-            return None
-
-        def find(model: Model, configuration: Configuration, asked: Sequence[Property]) -> Any:
-            return lookup.answers(atlas, model, configuration, asked)
-
-        return find
-
     def is_known(self, chosen: Chosen, more: Mapping[str, Any]) -> bool:
         """Return True if the atlas covers every cell of this table.  It looks at the cells with the most faults only: the
         atlas is built so that an answer there comes with all smaller ones."""
-        known, model = self._known(), chosen.model
+        known, model = lookup.find_known(self.atlas), chosen.model
         if known is None or is_contradictory(chosen, more):
             return False
         most = chosen.configuration["replication.factor"] - chosen.configuration.get("start.outside_isr", 0)

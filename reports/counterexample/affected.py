@@ -1,0 +1,72 @@
+"""Which records a loss can take: a rule in words, derived from the steps of one counterexample."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from neverlost.checker.engine.outcome import Behaviour
+from neverlost.model.faults import DISK_LOSS, LOSSY_CRASH, RACK_LOSS
+from neverlost.model.sentences import Names, listed
+from neverlost.model.snapshot import ClusterSnapshot
+from neverlost.model.system import System
+
+
+def say_affected(
+    system: System, trace: Behaviour, scenes: Sequence[ClusterSnapshot], lost: frozenset[int], names: Names
+) -> str:
+    """Return which acknowledged records can be lost as these were; empty where the steps do not say it of all of them alike."""
+    leaders = [each.broker for each in scenes[-1].lanes if each.is_leader and not lost <= each.records]
+    if len(leaders) != 1 or not lost or not lost <= scenes[-1].acked:
+        return ""
+    faults = [system.steps[number].action.fault for number in trace.steps]
+    found = {_say_rule(faults, scenes, record, leaders[0], names) for record in lost}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _say_rule(faults: Sequence[str | None], scenes: Sequence[ClusterSnapshot], record: int, leader: int, names: Names) -> str:
+    """Return a rule that holds of every broker without a record: each never fetched it, or a fault took it from its disk."""
+    if not any(record in lane.records for scene in scenes for lane in scene.lanes):
+        return "That can be any record that has not reached the leader yet."
+    cause = _find_cause(faults, scenes, record, leader)
+    if cause is None:
+        return ""
+    broker, is_fetch = cause
+    unflushed = sorted(_brokers_that_lost(faults, scenes, record, (LOSSY_CRASH.name, RACK_LOSS.name)))
+    says = [f"broker {names[broker]} has not fetched"] if is_fetch else []
+    if unflushed:
+        has, its = ("s {} have", "their") if len(unflushed) > 1 else (" {} has", "its")
+        says.append(f"broker{has.format(listed(unflushed, names))} appended since {its} last flush")
+    if says:
+        return f"That can be any acknowledged record that {' and '.join(says)}."
+    return f"That can be every acknowledged record, because broker {names[broker]} comes back with an empty directory."
+
+
+def _find_cause(
+    faults: Sequence[str | None], scenes: Sequence[ClusterSnapshot], record: int, broker: int
+) -> tuple[int, bool] | None:
+    """Follow who is without a record back to who was first: it never fetched it (True), or a fault took it.  None where a log
+    was cut otherwise."""
+    last = len(scenes) - 1
+    while True:
+        held = [number for number in range(last + 1) if record in scenes[number].lanes[broker].records]
+        if not held:
+            return broker, True
+        last = held[-1]
+        if faults[last] in (LOSSY_CRASH.name, RACK_LOSS.name, DISK_LOSS.name):
+            return broker, False
+        follows = scenes[last + 1].lanes[broker].follows
+        if faults[last] is not None or follows is None or record in scenes[last].lanes[follows].records:
+            return None
+        broker = follows
+
+
+def _brokers_that_lost(
+    faults: Sequence[str | None], scenes: Sequence[ClusterSnapshot], record: int, kinds: Collection[str]
+) -> set[int]:
+    """Return from which brokers faults of some kinds took a record."""
+    return {
+        before.broker
+        for fault, one, other in zip(faults, scenes, scenes[1:], strict=False)
+        for before, after in zip(one.lanes, other.lanes, strict=True)
+        if fault in kinds and record in before.records and record not in after.records
+    }
