@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from neverlost.checker.engine.outcome import Behaviour
 from neverlost.model.faults import DISK_LOSS, LOSSY_CRASH, RACK_LOSS
@@ -11,25 +12,40 @@ from neverlost.model.snapshot import ClusterSnapshot
 from neverlost.model.system import System
 
 
-def say_affected(
+@dataclass(frozen=True)
+class Affected:
+    """Which acknowledged records can be lost, as a sentence (empty where nothing is said): those that were not fetched, those
+    that were not flushed, those of which both are true, or others."""
+
+    says: str = ""
+    is_unfetched: bool = False
+    is_unflushed: bool = False
+
+
+NOTHING_SAID = Affected()
+
+
+def find_affected(
     system: System, trace: Behaviour, scenes: Sequence[ClusterSnapshot], lost: frozenset[int], names: Names
-) -> str:
-    """Return which acknowledged records can be lost as these were; empty where the steps do not say it of all of them alike."""
+) -> Affected:
+    """Return which acknowledged records can be lost as these were; nothing where the steps do not say it of all alike."""
     leaders = [each.broker for each in scenes[-1].lanes if each.is_leader and not lost <= each.records]
     if len(leaders) != 1 or not lost or not lost <= scenes[-1].acked:
-        return ""
+        return NOTHING_SAID
     faults = [system.steps[number].action.fault for number in trace.steps]
-    found = {_say_rule(faults, scenes, record, leaders[0], names) for record in lost}
-    return found.pop() if len(found) == 1 else ""
+    found = {_find_rule(faults, scenes, record, leaders[0], names) for record in lost}
+    return found.pop() if len(found) == 1 else NOTHING_SAID
 
 
-def _say_rule(faults: Sequence[str | None], scenes: Sequence[ClusterSnapshot], record: int, leader: int, names: Names) -> str:
+def _find_rule(
+    faults: Sequence[str | None], scenes: Sequence[ClusterSnapshot], record: int, leader: int, names: Names
+) -> Affected:
     """Return a rule that holds of every broker without a record: each never fetched it, or a fault took it from its disk."""
     if not any(record in lane.records for scene in scenes for lane in scene.lanes):
-        return "That can be any record that has not reached the leader yet."
+        return Affected("That can be any record that has not reached the leader yet.")
     cause = _find_cause(faults, scenes, record, leader)
     if cause is None:
-        return ""
+        return NOTHING_SAID
     broker, is_fetch = cause
     unflushed = sorted(_brokers_that_lost(faults, scenes, record, (LOSSY_CRASH.name, RACK_LOSS.name)))
     says = [f"broker {names[broker]} has not fetched"] if is_fetch else []
@@ -37,8 +53,10 @@ def _say_rule(faults: Sequence[str | None], scenes: Sequence[ClusterSnapshot], r
         has, its = ("s {} have", "their") if len(unflushed) > 1 else (" {} has", "its")
         says.append(f"broker{has.format(listed(unflushed, names))} appended since {its} last flush")
     if says:
-        return f"That can be any acknowledged record that {' and '.join(says)}."
-    return f"That can be every acknowledged record, because broker {names[broker]} comes back with an empty directory."
+        return Affected(f"That can be any acknowledged record that {' and '.join(says)}.", is_fetch, bool(unflushed))
+    return Affected(
+        f"That can be every acknowledged record, because broker {names[broker]} comes back with an empty directory."
+    )
 
 
 def _find_cause(

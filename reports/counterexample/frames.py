@@ -34,7 +34,7 @@ class Timelines:
             return None
         diagram = space_time.render(shown, found.labels) if self._drawn < MOST_DRAWN else ""
         self._drawn += len(diagram)
-        said: dict[str, Any] = {"title": shown.verdict_line, "affected": shown.affected}
+        said: dict[str, Any] = {"title": shown.verdict_line, "affected": shown.affected.says}
         said |= {"moments": shown.moments, "still_held": shown.still_held}
         return self._once(self.timelines, {**said, "frames": self._frames(shown), "diagram": diagram})
 

@@ -22,7 +22,7 @@ from neverlost.model.sentences import (
 )
 from neverlost.model.snapshot import BrokerView, ClusterSnapshot
 from neverlost.model.system import System
-from neverlost.reports.counterexample.affected import say_affected
+from neverlost.reports.counterexample.affected import NOTHING_SAID, Affected, find_affected
 from neverlost.specs.property import RECOVERY, SAFETY, Property
 
 
@@ -54,7 +54,7 @@ class Timeline:
     frames: tuple[Frame, ...]
     lost: frozenset[int]
     names: Names
-    affected: str = ""
+    affected: Affected = NOTHING_SAID
 
     @property
     def verdict_line(self) -> str:
@@ -154,7 +154,7 @@ def timeline(system: System, broken: Property, trace: Behaviour, breaks: bool = 
         return Timeline(system.model.name, broken.name, shown, frozenset(), names)
     lost = _lost(scenes, broken.name in OF_LEADERS) if broken.kind == SAFETY else frozenset[int]()
     end = ": nothing but a further fault leads on from here" if broken.kind == RECOVERY else ""
-    affected = say_affected(system, trace, scenes, lost, names)
+    affected = find_affected(system, trace, scenes, lost, names)
     return Timeline(system.model.name, f"{weakness(system)}violates {broken.name}{end}", shown, lost, names, affected)
 
 

@@ -31,8 +31,8 @@ def show_timeline(out: Console, shown: Timeline) -> None:
         if lines:
             out.print(_lines(lines, widths, room))
     out.print(Text(shown.verdict_line, "bold red"))
-    if shown.affected:
-        out.print(Text(shown.affected))
+    if shown.affected.says:
+        out.print(Text(shown.affected.says))
 
 
 def _widths(shown: Timeline) -> list[int]:

@@ -9,7 +9,7 @@ import pytest
 
 import neverlost
 from neverlost.model.snapshot import BrokerView, ClusterSnapshot
-from neverlost.reports.counterexample.affected import say_affected
+from neverlost.reports.counterexample.affected import NOTHING_SAID, find_affected
 from tests.support.program import neverlost as program
 
 LOST_DISK = {"min.insync.replicas": 1, "faults.isr_shrink": 2, "faults.disk_loss": 1}
@@ -41,9 +41,11 @@ def shortest(given: dict[str, Any]) -> Any:
 )
 def test_the_rule_is_that_of_the_steps(given: dict[str, Any], says: str) -> None:
     found = shortest(given)
-    assert says in found.timeline.affected
+    assert says in found.timeline.affected.says
     losses = {found.system.steps[each].action.fault for each in found.trace.steps} & {"lossy_crash", "disk_loss"}
-    assert ("flush" in says) == ("lossy_crash" in losses) and ("directory" in says) == (losses == {"disk_loss"})
+    assert found.timeline.affected.is_unflushed == ("flush" in says) == ("lossy_crash" in losses) and ("directory" in says) == (
+        losses == {"disk_loss"}
+    )
 
 
 def test_a_log_that_is_cut_without_a_reason_gives_no_rule() -> None:
@@ -54,9 +56,10 @@ def test_a_log_that_is_cut_without_a_reason_gives_no_rule() -> None:
     end = replace(scene, lanes=(replace(whole, is_leader=False), replace(cut, is_leader=True)))
     quiet = next(number for number, each in enumerate(found.system.steps) if each.action.fault is None)
     trace = replace(found.trace, states=found.trace.states[:2], steps=(quiet,))
-    assert say_affected(found.system, trace, [scene, end], frozenset({1}), ("1", "2")) == ""
+    assert find_affected(found.system, trace, [scene, end], frozenset({1}), ("1", "2")) == NOTHING_SAID
     never = replace(scene, lanes=(whole, cut))
-    assert "2 has not fetched" in say_affected(found.system, trace, [never, end], frozenset({1}), ("1", "2"))
+    unfetched = find_affected(found.system, trace, [never, end], frozenset({1}), ("1", "2"))
+    assert "2 has not fetched" in unfetched.says and unfetched.is_unfetched
 
 
 def test_the_screen_has_it_below_the_loss() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from rich.console import Console
 
 import neverlost
 from neverlost.checker.engine.engines import explore as engines
@@ -25,6 +26,7 @@ from neverlost.checker.questions.tolerance.region import Region, usual
 from neverlost.model.sentences import sentences
 from neverlost.model.system import System
 from neverlost.reports.questions.nines import document as describe
+from neverlost.reports.questions.nines import screen
 from neverlost.reports.questions.nines.bounds import REGION_SECONDS, dominant_loss
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property
@@ -57,6 +59,29 @@ def test_two_replicas() -> None:
     assert sum(each["share"] for each in found["exits"]) == pytest.approx(1)
     loss = dominant_loss(result.judged[0])
     assert loss is not None and loss[1].name == "acked-never-lost" and len(loss[2].steps) == 7
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ([*TWO, "unclean.leader.election.enable=true"], "At most 1,000 records, what is written in 0.5 s"),
+        ([*TWO, "min.insync.replicas=2"], "At most 60,000 records, what is written in 30 s"),
+        ([*TWO, "min.insync.replicas=2", "flush.messages=1"], None),
+    ],
+)
+def test_how_much_one_loss_takes_is_what_its_tail_holds(
+    settings: list[str], says: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The records of the shorter time where the loss takes only what is both unflushed and on one broker; without a table
+    [tail], and of a lost disk, nothing."""
+    file = tmp_path / "rates.toml"
+    file.write_text('[tail]\nwritten = "100 .. 2000 records/s"\nunflushed = "30 s"\nbehind = "100 ms .. 500 ms"\n')
+    for rates_files in ([file], []):
+        result = neverlost.nines(settings, rates_files=rates_files)
+        screen.show(Console(width=120), result, with_loss=True)
+        printed = capsys.readouterr().out
+        assert ("[tail]" in printed) == bool(says and rates_files) and "violates acked-never-lost" in printed
+        assert not (says and rates_files) or says in printed
 
 
 @pytest.mark.slow

@@ -52,6 +52,9 @@ def test_an_annual_failure_rate_is_a_probability(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ('[tail]\nbehind = "1 s"', "bad table [tail] in FILE: give written, unflushed, behind, each once"),
+        ('[tail]\nwritten = "9/s"\nunflushed = "1 s"\nbehind = "1 s"', "bad value '9/s' for tail.written in FILE"),
+        ("tail = 3", "bad table [tail] in FILE"),
         ('[power_los]\nrate = "1 /year"', "unknown table 'power_los' in FILE; did you mean 'power_loss'?"),
         ('[power_loss]\nrates = "1 /year"', "unknown key 'power_loss.rates' in FILE; did you mean 'power_loss.rate'?"),
         ('[power_loss]\nrate = "1"', "bad value '1' for power_loss.rate in FILE: write a number that is not negative and /h,"),

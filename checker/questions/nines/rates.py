@@ -6,7 +6,7 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from os import PathLike
 from typing import Any
@@ -59,6 +59,9 @@ _RATES = {"/h": YEAR / 3600, "/day": 365.25, "/week": 365.25 / 7, "/month": 12.0
 _SIZES = {"MB": 1e6, "GB": 1e9, "TB": 1e12}
 _SPEEDS = {"MB/s": 1e6, "GB/s": 1e9}
 _SHARES = {"%": 0.01}
+_RECORDS = {"records/s": 1.0, "records/min": 1 / 60, "records/h": 1 / 3600}
+TAIL = ("written", "unflushed", "behind")
+"""What a table [tail] has; there is none among the shipped rates."""
 
 
 SHORTEST, LONGEST = 1 / YEAR, 100.0
@@ -122,6 +125,16 @@ class Window:
 
 
 @dataclass(frozen=True)
+class Tail:
+    """How much of a log one loss can take: records acknowledged a second, and for how many seconds a record is not flushed, and
+    is on its leader alone, each at most at the upper end of its range."""
+
+    written: Range
+    unflushed: Range
+    behind: Range
+
+
+@dataclass(frozen=True)
 class Rates:
     """Every kind of episode, how long it takes (in years) until a leader that stopped without notice is replaced, and how often
     a year the race of a known defect happens to a set of replicas, where that is given; else the window of its race."""
@@ -130,6 +143,7 @@ class Rates:
     detection: Range
     defects: Mapping[str, Range]
     windows: Mapping[str, Window]
+    tail: Tail | None = None
 
     def episode(self, name: str) -> Episode:
         return next(each for each in self.episodes if each.name == name)
@@ -161,9 +175,10 @@ def rates(path: str | PathLike[str] | None = None) -> Rates:
         return _rates(shipped, "the shipped rates")
     given = parse_toml(read_text(path), str(path))
     windows = _own_windows(shipped.pop("windows"), given.pop("windows", {}), str(path))
+    tail = _tail(given.pop("tail"), str(path)) if "tail" in given else None
     for table, values in given.items():
         if table not in shipped:
-            raise unknown("table", table, shipped, str(path))
+            raise unknown("table", table, [*shipped, "tail"], str(path))
         if not isinstance(values, dict):
             raise InputError(f"bad value {values!r} for {table} in {path}: write it as a table, [{table}]")
         for key in values:
@@ -174,7 +189,15 @@ def rates(path: str | PathLike[str] | None = None) -> Rates:
             raise InputError(f"{table} in {path} has a rate and an afr: give one of them")
     defects = given.pop("defects", {})
     tables = {name: _over(shipped[name], given.get(name, {})) for name in shipped}
-    return _rates(tables | {"defects": defects, "windows": windows}, str(path))
+    return replace(_rates(tables | {"defects": defects, "windows": windows}, str(path)), tail=tail)
+
+
+def _tail(given: Any, path: str) -> Tail:
+    """Return what a user's [tail] says; all of it has to be there, since nothing is assumed."""
+    if not isinstance(given, dict) or given.keys() != set(TAIL):
+        raise InputError(f'bad table [tail] in {path}: give {", ".join(TAIL)}, each once, such as behind = "1 s .. 30 s"')
+    units = (_RECORDS, _TIMES, _TIMES)
+    return Tail(*(_read(given, "tail", key, each, path) for key, each in zip(TAIL, units, strict=True)))
 
 
 def _own_windows(shipped: Mapping[str, Any], given: Any, path: str) -> dict[str, Any]:

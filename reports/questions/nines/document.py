@@ -11,8 +11,9 @@ from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.nines.bounds import Bound, NoBound
 from neverlost.checker.questions.nines.chain import LOST
 from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines, Shipped
-from neverlost.checker.questions.nines.rates import KINDS, YEAR, Range, Rates
+from neverlost.checker.questions.nines.rates import KINDS, TAIL, YEAR, Range, Rates
 from neverlost.checker.questions.question_id import question_id
+from neverlost.reports.counterexample.affected import Affected
 from neverlost.reports.questions.tolerance import document as tolerance_document
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.choose import Chosen
@@ -200,7 +201,9 @@ def rates(given: Rates) -> dict[str, Any]:
         for each in given.episodes
     }
     seconds = Range(given.detection.low * YEAR, given.detection.high * YEAR)
+    tail = {"tail": {key: _range(getattr(given.tail, key)) for key in TAIL}} if given.tail else {}
     return episodes | {
+        **tail,
         "detection": {"seconds": _range(seconds)},
         "defects": {name: _range(each) for name, each in given.defects.items()},
         "windows": {
@@ -214,6 +217,16 @@ def rates(given: Rates) -> dict[str, Any]:
             for name, each in given.windows.items()
         },
     }
+
+
+def amount(affected: Affected, tail: Mapping[str, Any]) -> str:
+    """Say how many records one such loss takes at most, by the tail of the rates; nothing where it takes no tail of a log."""
+    times = {"unflushed": affected.is_unflushed, "behind": affected.is_unfetched}
+    seconds = min((tail[key]["high"] for key, applies in times.items() if applies), default=None)
+    if seconds is None:
+        return ""
+    records = math.ceil(tail["written"]["high"] * seconds)
+    return f"At most {records:,} records, what is written in {seconds:,.3g} s: by written, unflushed and behind of [tail]."
 
 
 def rows(subject: str, found: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -31,7 +31,7 @@ def show(out: Console, result: NinesResult, with_loss: bool = False) -> None:
         if len(result.nines) <= MOST_IN_FULL:
             _show_one(out, found)
         if with_loss:
-            _show_loss(out, judged)
+            _show_loss(out, judged, result.document["rates"])
     is_bounded = any(each["region"] is not None for each in result.nines.values())
     for each in result.document["assumptions"] if is_bounded else ():
         out.print(Text(each, "dim"))
@@ -69,7 +69,7 @@ def _show_table(out: Console, document: Mapping[str, Any]) -> None:
     out.print()
 
 
-def _show_loss(out: Console, judged: ConfigurationNines) -> None:
+def _show_loss(out: Console, judged: ConfigurationNines, rates: Mapping[str, Any]) -> None:
     from neverlost.reports.counterexample.timeline import timeline
     from neverlost.reports.questions.nines.bounds import dominant_loss
     from neverlost.reports.terminal.counterexample import show_timeline
@@ -78,7 +78,11 @@ def _show_loss(out: Console, judged: ConfigurationNines) -> None:
     if found is None:
         out.print(Text("No way out of the region leads to a loss that is decided.", "yellow"))
     else:
-        show_timeline(out, timeline(*found))
+        shown = timeline(*found)
+        show_timeline(out, shown)
+        for name, each in rates.items():
+            if says := "tail" in each and describe.amount(shown.affected, each["tail"]):
+                out.print(Text(f"At the rates of {name}: {says}" if len(rates) > 1 else says))
 
 
 def draw(file: str, judged: Iterable[ConfigurationNines]) -> None:
