@@ -176,21 +176,22 @@ def test_what_would_be_safe_with_more_copies_is_a_question(tmp_path: Path) -> No
         ),
     ],
 )
-def test_files_that_contradict_each_other_are_named_and_nothing_is_said_of_their_replica(
+def test_files_that_contradict_each_other_are_named_and_nothing_rests_on_them(
     tmp_path: Path, file: str, content: str, problem: str
 ) -> None:
     gather(tmp_path, 2)
     (tmp_path / "rescue" / "broker-2" / file).write_text(content)
-    replicas = [f"2={tmp_path / 'rescue' / 'broker-2'}"]
+    replicas = [f"2={tmp_path / 'rescue' / 'broker-2'}", gather(tmp_path, 3)]
     found = rescue(
         ["min.insync.replicas=2"],
         files={"describe": describe(tmp_path, isr="2")},
         replicas=replicas,
         went=["1=up", "2=killed", "3=up"],
     )
-    (candidate,) = found.candidates
+    candidate, other = sorted(found.candidates, key=lambda each: each["broker"])
     assert problem in candidate["problem"] and (found.says, found.broker) == ("unknown", 2)
     assert not candidate["loses_nothing"] and "cannot be known" in text(found)
+    assert other["at_least"] is None and not other["loses_nothing"], "nothing rests on files that are not believed"
 
 
 @pytest.mark.parametrize(

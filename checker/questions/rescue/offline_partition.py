@@ -132,7 +132,7 @@ def _epoch_at(log: ReplicaFiles, offset: int) -> int:
 
 def advise(seen: OfflinePartition) -> RescueAdvice:
     """Return what to do."""
-    usable = [each for each in seen.files.values() if each.problem is None and each.broker in seen.replicas]
+    usable = [each for each in seen.files.values() if _find_problem(seen, each) is None]
     candidates = tuple(_judge(seen, usable, each) for each in seen.files.values())
     order = list(dict.fromkeys((*seen.members, *seen.replicas)))
     safe = [each.broker for each in candidates if each.loses_nothing]
@@ -160,13 +160,18 @@ def find_least_bad(seen: OfflinePartition, candidates: Sequence[Candidate]) -> i
     return None if best is None else best.broker
 
 
+def _find_problem(seen: OfflinePartition, log: ReplicaFiles) -> str | None:
+    """Return why the files of a replica cannot be believed, so that nothing rests on them; None where they can."""
+    if log.broker not in seen.replicas:
+        return f"broker {log.broker} has no replica of the partition (its replicas: {', '.join(map(str, seen.replicas))})"
+    if log.problem is None and seen.is_cut(log.broker) and seen.is_said_intact(log.broker):
+        ends = f"its log ends at {log.end}, below its high watermark {log.high_watermark}, so it has lost data"
+        return f"{ends}; say how (--went {log.broker}={POWER}), or take its files again"
+    return log.problem
+
+
 def _judge(seen: OfflinePartition, usable: Sequence[ReplicaFiles], log: ReplicaFiles) -> Candidate:
-    broker, problem = log.broker, log.problem
-    if broker not in seen.replicas:
-        problem = f"broker {broker} has no replica of the partition (its replicas: {', '.join(map(str, seen.replicas))})"
-    if problem is None and seen.is_cut(broker) and seen.is_said_intact(broker):
-        problem = f"its log ends at {log.end}, below its high watermark {log.high_watermark}, so it has lost data; "
-        problem += f"say how (--went {broker}={POWER}), or take its files again"
+    broker, problem = log.broker, _find_problem(seen, log)
     if problem is not None:
         return Candidate(broker, None, OffsetRange(0, None), {}, problem)
     common = {each.broker: find_common_end(log, each) for each in usable}
