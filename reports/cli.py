@@ -16,6 +16,9 @@ TYPER_INTERRUPTED = 130
 
 REMEDY = "ask for less, make more of it free, or keep levels on disk with --state-dir DIR and --memory-limit SIZE"
 
+HELP = os.path.join(os.path.dirname(__file__), "command_line", "help.txt")
+"""The list of the commands as typer writes it, whose import alone takes six times as long as Python's start."""
+
 GARBAGE = 100_000
 """Objects made between two collections: imports make many that stay, and looking at them costs a tenth of a short `check`."""
 
@@ -46,6 +49,9 @@ def main() -> NoReturn:
     warnings.showwarning = _show_warning
     sys.unraisablehook = _ignore_unraisable
     _ignore_broken_pipes()
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        with open(HELP, encoding="utf-8") as text:
+            sys.exit(print(text.read(), end=""))
     from neverlost.reports import program
 
     program.register(sys.argv[1:])

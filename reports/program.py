@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
@@ -81,28 +81,8 @@ def _common(
         typer.echo(SHORT_HELP)
 
 
-class _Names:
-    """Collects the names and first lines of commands, which are all that the list of commands shows."""
-
-    def __init__(self, program: typer.Typer) -> None:
-        self._program = program
-
-    def command(self, *given: Any, **named: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Register a command as `typer.Typer.command` does, without its options."""
-
-        def take(command: Callable[..., Any]) -> Callable[..., Any]:
-            def shown() -> None: ...
-
-            shown.__name__, shown.__doc__ = command.__name__, command.__doc__
-            self._program.command(*given, **named)(shown)
-            return command
-
-        return take
-
-
 def register(words: Sequence[str]) -> None:
     """Register the commands; building one takes a millisecond, so if the first word names a command, only that one is built."""
     first = words[0] if words else ""
-    known: Any = _Names(app) if list(words) in (["-h"], ["--help"]) else app
     for name in (first,) if first in COMMANDS and first not in OF_ALL else COMMANDS:
-        importlib.import_module(f"neverlost.reports.commands.{name}").register(known)
+        importlib.import_module(f"neverlost.reports.commands.{name}").register(app)

@@ -420,6 +420,21 @@ def test_toml_tables_and_settings_combine(tmp_path: Path) -> None:
     assert found["config"]["replication.factor"] == 2 and found["bounds"]["bounds.log_size"] == 1
 
 
+def test_the_kept_list_of_commands_is_what_typer_writes() -> None:
+    code = "from neverlost.reports import program; program.register(['']); program.app(['--help'], prog_name='neverlost')"
+    typed = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env=os.environ | {"COLUMNS": "80"},
+    ).stdout
+    kept = ROOT / "reports" / "command_line" / "help.txt"
+    assert kept.read_text() == typed == neverlost("--help").stdout, f"write to {kept} what this prints: python -c {code!r}"
+
+
 def test_help_is_quick_and_imports_nothing_heavy() -> None:
     code = (
         "import sys; sys.argv = ['neverlost', '--help']\n"
