@@ -30,8 +30,6 @@ def atlas(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
     workers: Annotated[int | None, options.SHARED["workers"][0]] = None,
-    master: Annotated[str | None, options.SHARED["master"][0]] = None,
-    spark_conf: Annotated[list[str] | None, options.SHARED["spark_conf"][0]] = None,
 ) -> int:
     """Run `neverlost atlas` and return the exit status."""
     from neverlost.reports.output import exit_status
@@ -58,8 +56,6 @@ def atlas(
         chapters=chapters,
         share=share,
         workers=workers,
-        master=master,
-        spark_conf=spark_conf,
         report=None if quiet else _report,
     )
     output.deliver(found.document, lines=lambda document: [_summary(document)])

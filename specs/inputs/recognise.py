@@ -23,6 +23,7 @@ NOT_TAKEN: tuple[tuple[str, str, str], ...] = (
     (r"GROUP\s+TOPIC\s+PARTITION\s+CURRENT-OFFSET", "kafka-consumer-groups.sh --describe", _DESCRIBE),
     (r"Querying brokers for log directories|Received log directory information", "kafka-log-dirs.sh --describe", _DESCRIBE),
     (r"Dumping \S+\.log|Starting offset: \d+|baseOffset: \d+", "kafka-dump-log.sh", _DESCRIBE),
+    (r'resource\s+"\w+"\s+"[\w-]+"', "a file of Terraform's language", "give what terraform show -json prints"),
     (r"\S+ \(id: \d+ rack: ", "kafka-broker-api-versions.sh", _DESCRIBE),
     (r"Status of partition reassignment", "kafka-reassign-partitions.sh --verify", "give the plan (the JSON file) itself"),
     (r"\s*(NAME|Name)\s+\|?\s*(Internal|PARTITIONS|CLUSTER)\b", "a table of topics", _DESCRIBE),

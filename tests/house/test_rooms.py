@@ -33,8 +33,6 @@ THIRD_PARTY = {
     ),
     "networkx": ("checker/engine/search/graph/state_graph.py", "reports/page/state_graph.py"),
     "yaml": ("specs/inputs/syntax/documents.py",),
-    "hcl2": ("specs/inputs/formats/terraform.py",),
-    "lark": ("specs/inputs/formats/terraform.py",),
     "rich": ("reports",),
     "typer": ("reports/program.py", "reports/command_line", "reports/commands"),
     "jpype": ("checker/kafka/conform/java/jvm.py",),

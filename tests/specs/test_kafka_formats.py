@@ -45,16 +45,11 @@ READER_OF = {
     "strimzi-topics.yaml": "strimzi",
     "strimzi-kafka.yaml": "strimzi",
     "strimzi-list.json": "strimzi",
-    "terraform.tf": "terraform",
     "terraform-show.json": "terraform",
-    "julie.yaml": "julie",
-    "gitops.yaml": "kafka_gitops",
     "kcat.json": "admin_json",
     "kafkajs.json": "admin_json",
     "admin-client.json": "admin_json",
     "rest-topics.json": "admin_json",
-    "rpk.txt": "rpk",
-    "rpk.json": "rpk",
     "running-cluster.json": "running_cluster",
 }
 
@@ -111,19 +106,14 @@ def facts(name: str, version: str | None = "3.9") -> dict[str, tuple[str, ...]]:
             {"orders": ("3", "2", "file"), "Clicks": ("2", "1", "assumed"), "audit": ("2", "1", "assumed")},
         ),
         ("strimzi-list.json", {"orders": ("3", "2", "file")}),
-        ("terraform.tf", {"orders": ("3", "2", "default"), "clicks": ("3", "2", "default")}),
-        ("terraform-show.json", {"orders": ("3", "2", "file"), "clicks": ("2", "1", "assumed")}),
         (
-            "julie.yaml",
-            {"shop.acme.checkout.orders.avro": ("3", "2", "file"), "shop.acme.checkout.clicks": ("3", "1", "assumed")},
+            "terraform-show.json",
+            {"orders": ("3", "1", "file"), "events": ("3", "2", "default"), "clicks": ("2", "1", "assumed")},
         ),
-        ("gitops.yaml", {"orders": ("2", "2", "file"), "clicks": ("3", "1", "assumed")}),
         ("kcat.json", {"orders (partition 0)": ("3", "1", "assumed"), "orders (partition 1)": ("3", "1", "assumed")}),
         ("kafkajs.json", {"orders": ("3", "1", "assumed")}),
         ("rest-topics.json", {"orders": ("3", "1", "assumed")}),
         ("admin-client.json", {"orders": ("3", "2", "file")}),
-        ("rpk.txt", {"orders": ("3", "2", "file")}),
-        ("rpk.json", {"orders": ("3", "2", "file")}),
         ("reassignment-generated.txt", {"orders": ("3", "1", "assumed")}),
         (
             "reassignment-plan.json",
@@ -328,6 +318,7 @@ NOT_TAKEN = [
     ("Querying brokers for log directories information\n{}\n", "kafka-log-dirs.sh --describe", DESCRIBE),
     ("Dumping /var/t-0/00000000000000000000.log\nStarting offset: 0\n", "kafka-dump-log.sh", DESCRIBE),
     ("Status of partition reassignment:\n", "kafka-reassign-partitions.sh --verify", "give the plan (the JSON file) itself"),
+    ('resource "kafka_topic" "t" {\n}\n', "a file of Terraform's language", "give what terraform show -json prints"),
     ("acks=all\n", "the settings of a producer", "give it with --producer-properties"),
     ("broker.id=1\n", "the settings of a broker", "give it with --server-properties"),
     ("<!DOCTYPE html>\n", "a page or an XML document", DESCRIBE),
@@ -374,18 +365,9 @@ MALFORMED = [
     ),
     (TOPIC.format(3, "a: 1").replace("name: t", "x: t"), "f line 4 has no topic name: write a text or a number"),
     (
-        'resource "kafka_topic" "t" {\n  name = \n}\n',
-        "f line 2 is not HCL; try terraform validate, or give what terraform show -json prints",
+        '{"format_version":"1","terraform_version":"1","values":{"root_module":{}}}',
+        "f has no kafka_topic or confluent_kafka_topic; give the file that has the topics",
     ),
-    (
-        'resource "kafka_topic" "t" {\n  name = "t"\n  replication_factor = var.n\n}\n',
-        "replication_factor in f line 3 is an expression, whose value Terraform knows; give what terraform show -json prints",
-    ),
-    (
-        'resource "kafka_topic" "t" {\n  name = "t"\n  replication_factor = 3\n  replication_factor = 2\n}\n',
-        "'replication_factor' stands twice, in f line 3 and f line 4; keep one",
-    ),
-    ('resource "aws_s3_bucket" "b" {\n}\n', "f has no kafka_topic or confluent_kafka_topic; give the file that has the topics"),
     (
         '{"partitions":[{"topic":"t","partition":0,"replicas":[1,1]}]}',
         "bad value '1,1' for replicas in f at partitions[0]: a broker is named twice",
@@ -411,7 +393,15 @@ MALFORMED = [
         "bad value 'on' for the level of eligible.leader.replicas.version in f line 1: use a number",
     ),
     ("LeaderId: 1\nnonsense\n", "f line 2 is not what kafka-metadata-quorum.sh describe prints: 'nonsense'; remove the line"),
-    ("context: c\nprojects: x\n", "f line 2 should be a list"),
+    (
+        "LeaderId: 1\nCurrentVoters: [12345678901]\n",
+        "bad value '[12345678901]' for voters in f line 2: use broker ids such as 1,2,3",
+    ),
+    (
+        '{"schema":"neverlost.cluster/1","server":"s","topics":[{"name":"t","partitions":['
+        '{"partition":0,"leader":1,"replicas":[1],"isr":[1]}]}]}',
+        "s, topic t, partition 0 has no adding; describe again",
+    ),
     (
         '{"topics":[{"topic":"t","partitions":[{"partition":0,"replicas":{"\\u2028":1}}]}]}',
         "f at topics[0].partitions[0].replicas should be a list",
@@ -421,10 +411,6 @@ MALFORMED = [
         '"address":"a","values":{"replication_factor":3,"config":{"min.insync\\n.replicas":"2"}}}]}}}',
         r"unknown topic setting 'min.insync\n.replicas' in "
         r"f at values.root_module.resources[0].values.config.'min.insync\n.replicas'; did you mean 'min.insync.replicas'?",
-    ),
-    (
-        "topics:\n  t:\n    replication: many\n",
-        "bad value 'many' for ReplicationFactor in f line 3: use a whole number from 1 to 7",
     ),
 ]
 

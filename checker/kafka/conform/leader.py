@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neverlost.checker.kafka.conform.cases.cases import search_reachable
-from neverlost.checker.kafka.conform.cases.comparison import Answers, Difference, Tally, sorted_texts
+from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally, sorted_texts
 from neverlost.checker.kafka.conform.cases.entry_calls import (
     LEADER_EPOCH,
     PARTITION_EPOCH,
@@ -291,13 +291,6 @@ class LeaderComparison:
                 return
         self._differs(state, event, found, answers)
 
-    def answer(self, state: LeaderState, event: LeaderEvent) -> str:
-        """Return what Kafka does, at once and after it recomputes the high watermark."""
-        leader = self.leader(state.min_isr)
-        leader.install(state, event.slow)
-        leader.fire(event)
-        return str(leader.observed())
-
     def _differs(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[LeaderOutcome]) -> None:
         known = None
         if event.name == "shrink" and len(found.asked) > 1:
@@ -347,23 +340,6 @@ def compare(setting: ConformSetting) -> Tally:
 def compare_random(setting: ConformSetting, count: int, seed: int) -> Tally:
     """Compare events in `count` random legal states."""
     return _compared(setting, (count, seed))
-
-
-def answers(setting: ConformSetting) -> Answers:
-    """Return what a Partition does at every event in every state of a leader that the model reaches."""
-    comparison = LeaderComparison(setting)
-    size, least = setting.system.sizes, int(setting.configuration["min.insync.replicas"])
-    found: Answers = {}
-    try:
-        for state in reached_states(search_reachable(setting.system), least):
-            for event in events(state, size["record"]):
-                if event.is_fenced:
-                    continue  # not every version's stand-ins know who is fenced
-                case_shown = f"{event} when {state}"
-                found[entry_point(event), setting.rules, case_shown] = (comparison.answer(state, event),)
-    finally:
-        comparison.close()
-    return found
 
 
 def _compared(setting: ConformSetting, drawn: tuple[int, int] | None) -> Tally:

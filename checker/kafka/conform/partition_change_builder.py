@@ -25,7 +25,7 @@ from neverlost.checker.kafka.conform.cases.cases import (
     known_of_4_0,
     search_reachable,
 )
-from neverlost.checker.kafka.conform.cases.comparison import Answers, Difference, Tally, sorted_texts
+from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally, sorted_texts
 from neverlost.checker.kafka.conform.cases.settings import ConformSetting
 from neverlost.checker.kafka.conform.java.jvm import constructor, int_array, integer, java_class, java_list, kafka_class, proxy
 from neverlost.checker.kafka.conform.java.metadata import metadata_version, partition_registration
@@ -280,21 +280,6 @@ def read_registration(before: Knowledge, after: Any) -> Knowledge:
 def _effective(before: Knowledge, min_isr: int, configuration: Configuration) -> int:
     """Return what getTopicEffectiveMinIsr gives the builder: at most the partition's number of replicas."""
     return min(before.min_isr_changed or min_isr, len(before.replicas))
-
-
-def answers(setting: ConformSetting) -> Answers:
-    """Return what this class answers in every distinct case of a setting's reachable states, without the model's answers."""
-    judge = ChangeBuilderOracle(setting.system.sizes["replica"])
-    least = setting.configuration["min.insync.replicas"]
-    found: Answers = {}
-    for case in find_cases(search_reachable(setting.system), dict.fromkeys(EVENTS))[0]:
-        isr = f", ISR=[{','.join(str(each + 1) for each in sorted(case.proposed))}]" if case.proposed else ""
-        case_shown = f"{case.shown}{isr} when {case.before} ({KNOWS[case.before.epochs]})"
-        kafka = judge.answers(case, setting.configuration, least)
-        found["PartitionChangeBuilder.build", setting.rules, case_shown] = sorted_texts(
-            f"{each} ({KNOWS[each.epochs]})" for each in kafka
-        )
-    return found
 
 
 def compare(setting: ConformSetting) -> Tally:

@@ -10,13 +10,11 @@ from typing import Any
 
 from neverlost.checker.engine.host import locks, processes
 from neverlost.checker.engine.spark.java import find_java_home
-from neverlost.checker.engine.spark.jobs_here_or_there import WorkerTarget
 from neverlost.checker.kafka.conform import broker_order, entry_points, leader, partition_change_builder, replication_control
-from neverlost.checker.kafka.conform.cases.comparison import Answers, Tally
+from neverlost.checker.kafka.conform.cases.comparison import Tally
 from neverlost.checker.kafka.conform.cases.settings import (
     SEED,
     SHORT_RANDOM_STATES,
-    ConformSetting,
     controller_settings,
     leader_settings,
     parse_setting,
@@ -27,10 +25,12 @@ from neverlost.checker.kafka.conform.java.kafka import Kafka
 from neverlost.checker.kafka.conform.quorum import voters
 from neverlost.checker.kafka.conform.transactions import comparison as transactions
 from neverlost.checker.kafka.conform.walk import walks
-from neverlost.specs.errors import InputError
 
 Progress = Callable[[str, "ConformReport"], None]
 """Called with what has just been compared and with all there is so far."""
+
+Limits = tuple[int, float | None]
+"""How many processes there are at a time, and how many seconds all of them may take."""
 
 
 @dataclass(frozen=True)
@@ -111,27 +111,25 @@ def plan_walks(kafka: Kafka, count: int, seed: int, state_dir: str | None = None
     return [Job(walks.PART, walks.batch_name(seed, *batch), (kafka, seed, *batch, state_dir)) for batch in walks.batches(count)]
 
 
-def run_walks(
-    kafka: Kafka, count: int, seed: int, state_dir: str | None, where: WorkerTarget, progress: Progress
-) -> ConformReport:
+def run_walks(kafka: Kafka, count: int, seed: int, state_dir: str | None, limits: Limits, progress: Progress) -> ConformReport:
     """Do random walks; batches that the state directory has are not done again."""
     with locks.hold_lock(state_dir):
         todo = plan_walks(kafka, count, seed, state_dir)
         done = {each.name: walks.read_batch(state_dir, *each.arguments[:-1]) for each in todo}
-        found = run_jobs(kafka, [each for each in todo if done[each.name] is None], where, progress)
+        found = run_jobs(kafka, [each for each in todo if done[each.name] is None], limits, progress)
     for tally in done.values():
         if tally is not None:
             found.tallies.setdefault(walks.PART, Tally(walks.PART)).add(tally)
     return found
 
 
-def run_jobs(kafka: Kafka, todo: Sequence[Job], where: WorkerTarget, progress: Progress) -> ConformReport:
+def run_jobs(kafka: Kafka, todo: Sequence[Job], limits: Limits, progress: Progress) -> ConformReport:
     """Do all jobs; Ctrl-C keeps what was compared.  Errors: `KeyboardInterrupt` is not passed on: the jobs that were not done
     are named in `left`."""
     found = ConformReport(kafka, left={f"{each.part}: {each.name}": processes.INTERRUPTED for each in todo})
     begun = time.monotonic()
     try:
-        for number, result in _results(kafka, todo, where):
+        for number, result in _results(kafka, todo, limits):
             job = todo[number]
             name = f"{job.part}: {job.name}"
             if isinstance(result, Tally):
@@ -147,74 +145,9 @@ def run_jobs(kafka: Kafka, todo: Sequence[Job], where: WorkerTarget, progress: P
     return found
 
 
-ANSWERS: dict[str, Callable[[ConformSetting], Answers]] = {
-    "builder": partition_change_builder.answers,
-    "leader": leader.answers,
-}
-"""What two versions can be asked alike."""
-
-
-@dataclass
-class VersionComparison:
-    """What changed from one Kafka to another: every case in which their own classes answer differently."""
-
-    old: Kafka
-    new: Kafka
-    cases: int = 0
-    changed: list[tuple[tuple[str, str, str], tuple[str, ...], tuple[str, ...]]] = field(default_factory=list)
-    left: dict[str, str] = field(default_factory=dict)
-    seconds: float = 0.0
-
-
-def compare_versions(
-    old: Kafka, new: Kafka, short: bool, where: WorkerTarget, progress: Callable[[str], None]
-) -> VersionComparison:
-    """Give the cases of both versions' models to the classes of both, and record those with different answers.  Errors:
-    `KeyboardInterrupt` is not passed on: the jobs that were not done are named in `left`."""
-    begun = time.monotonic()
-    todo = [(part, each, kafka) for part in ANSWERS for each, kafka in _common_settings(part, old, new, short)]
-    names = [f"{part}: {each.text}, of the model of {kafka}" for part, each, kafka in todo]
-    found = VersionComparison(old, new, left=dict.fromkeys(names, processes.INTERRUPTED))
-    jobs = [(kafka, part, each) for part, each, _ in todo for kafka in (old, new)]
-    answered: dict[tuple[int, int], Answers] = {}
-    try:
-        for message in where.run(_run_answers, jobs):
-            if message.kind != "result":
-                continue
-            number, which = divmod(message.job, 2)
-            answered[number, which] = message.value
-            if (number, 1 - which) in answered:
-                _note_changes(found, answered.pop((number, 0)), answered.pop((number, 1)))
-                del found.left[names[number]]
-                progress(f"{found.cases:,} cases, {len(found.changed):,} answered otherwise; {names[number][:60]}")
-    except KeyboardInterrupt:
-        pass
-    found.changed = sorted(set(found.changed))
-    found.seconds = time.monotonic() - begun
-    return found
-
-
-def _common_settings(part: str, old: Kafka, new: Kafka, short: bool) -> list[tuple[ConformSetting, str]]:
-    """Return the settings of both versions' models, without ELR if only one has it."""
-    settings = leader_settings if part == "leader" else controller_settings
-    found = [(each, kafka.minor) for kafka in (old, new) for each in settings(kafka, short)]
-    has_elr = old.has_released_elr and new.has_released_elr
-    return [(each, minor) for each, minor in found if has_elr or not each.configuration["eligible.leader.replicas"]]
-
-
-def _note_changes(found: VersionComparison, before: Answers, after: Answers) -> None:
-    found.cases += len(before)
-    found.changed += [(case, before[case], after[case]) for case in before if before[case] != after[case]]
-
-
-def _run_answers(send: processes.Send, kafka: Kafka, part: str, setting: ConformSetting) -> Answers:
-    _start_java(kafka)
-    return ANSWERS[part](setting)
-
-
-def _results(kafka: Kafka, todo: Sequence[Job], where: WorkerTarget) -> Iterator[tuple[int, Tally | str]]:
+def _results(kafka: Kafka, todo: Sequence[Job], limits: Limits) -> Iterator[tuple[int, Tally | str]]:
     arguments = [(kafka, each.part, each.arguments) for each in todo]
-    for message in where.run(_run_part, arguments):
+    for message in processes.run(_run_part, arguments, *limits):
         if message.kind != "progress":
             yield message.job, message.value
 
@@ -229,10 +162,7 @@ def _run_part(send: processes.Send, kafka: Kafka, part: str, arguments: tuple[An
 
 
 def _start_java(kafka: Kafka) -> None:
-    """Start Java with a version's jars on this machine.  Errors: `InputError` if it lacks a jar, or Java."""
-    missing = next((each for each in kafka.jars if not each.is_file()), None)
-    if missing is not None:
-        raise InputError(f"a task finds no {missing}: name a folder that every machine has with --classpath")
+    """Start Java with a version's jars."""
     jvm.require_bridge()
     java = kafka.java if kafka.java.is_dir() else find_java_home(needed_by="a comparison with Kafka's classes")
     jvm.start(kafka.jars, java)

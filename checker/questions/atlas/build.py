@@ -1,4 +1,4 @@
-"""Building the atlas: units of work that are decided here or by Spark, each kept in a file of its own, and then one table.
+"""Building the atlas: units of work that are decided in processes, each kept in a file of its own, and then one table.
 
 A build that was stopped goes on where it was: a unit whose file is there is not decided again.  The table depends on the rows
 alone, so the same questions give the same bytes wherever and however often they were decided.
@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from neverlost.checker.engine.host.processes import Send
+from neverlost.checker.engine.host import processes
 from neverlost.checker.engine.host.whole_files import clear_unfinished, write_text
-from neverlost.checker.engine.spark.jobs_here_or_there import WorkerTarget
 from neverlost.checker.questions.atlas import table
 from neverlost.checker.questions.atlas.build_task import CUT_SHORT, Unit, decide, rows_of
 
@@ -32,8 +31,6 @@ def build(
     units: Sequence[Unit],
     place: Path,
     workers: int = 1,
-    master: str | None = None,
-    conf: Sequence[tuple[str, str]] = (),
     report: Report | None = None,
 ) -> Build:
     """Decide what has no file in a directory yet, and return all rows."""
@@ -42,7 +39,7 @@ def build(
     done = len(units) - len(left)
     failures = []
     jobs = [(each.text,) for each in left]
-    for message in WorkerTarget(workers, None, master, tuple(conf)).run(_work, jobs):
+    for message in processes.run(_work, jobs, workers):
         unit = left[message.job]
         if message.kind == "result" and message.value != CUT_SHORT:
             write_text(_file(place, unit), message.value)
@@ -61,5 +58,5 @@ def _file(place: Path, unit: Unit) -> Path:
     return place / f"{unit.name}.json"
 
 
-def _work(send: Send, text: str) -> str:
+def _work(send: processes.Send, text: str) -> str:
     return decide(text)

@@ -87,8 +87,6 @@ def build_atlas(
     chapters: Sequence[int] | None = None,
     share: str = "1/1",
     workers: int | None = None,
-    master: str | None = None,
-    spark_conf: list[str] | None = None,
     report: Callable[[int, int], None] | None = None,
 ) -> AtlasResult:
     """Decide the questions of the atlas and write its table to `out`.
@@ -98,13 +96,12 @@ def build_atlas(
 
     Errors: `InputError` for numbers that make no sense, and directories that cannot be written.
     """
-    request = RunOptions(workers=workers, master=master, spark_conf=spark_conf)
+    request = RunOptions(workers=workers)
     wanted = [CHAPTERS[each - 1] for each in _numbers(chapters)]
     first, step = _share(share)
     writable_directory(state_dir)
     chosen = list(units(wanted))[first - 1 :: step]
-    conf = request.options().spark_conf
-    found = build.build(chosen, Path(state_dir), workers or os.cpu_count() or 1, master, conf, report)
+    found = build.build(chosen, Path(state_dir), request.workers or os.cpu_count() or 1, report)
     table.write(found.rows, Path(out))
     document: dict[str, Any] = {
         "schema": "neverlost.atlas/1",

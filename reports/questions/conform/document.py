@@ -18,7 +18,7 @@ from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.exploration.explore_classes import ExplorationResult, list_missing
 from neverlost.checker.kafka.conform.exploration.explored_group import Bounds
-from neverlost.checker.kafka.conform.run import ConformReport, VersionComparison
+from neverlost.checker.kafka.conform.run import ConformReport
 from neverlost.checker.kafka.conform.walk import walks
 from neverlost.reports.ci.formats.junit import add_case, suite_text
 from neverlost.reports.output import exit_status as statuses
@@ -49,16 +49,7 @@ def comparison_document(found: ConformReport, known: frozenset[str] | None = Non
     }
 
 
-def unconcerned_document() -> dict[str, Any]:
-    """Return the result document for a change that touches no file which any part of `conform` compares."""
-    reason = "nothing that changed is judged here: no part of conform looks at these files"
-    empty: dict[str, Any] = {"parts": [], "differences": [], "left": {}, "seconds": 0.0}
-    return {"schema": SCHEMA, "version": neverlost.__version__, "kafka": None, "verdict": "agrees", "reason": reason, **empty}
-
-
 def verdict_lines(stated: Mapping[str, Any]) -> list[str]:
-    if stated["schema"] == VERSIONS_SCHEMA:
-        return [f"{'CHANGED':12} {len(stated['changed'])} of {stated['cases']} cases"]
     parts = [f"{each['differences']} differences in {each['part']}" for each in stated.get("parts", ())]
     return [verdict_line(stated["verdict"], ", ".join([f"Kafka {stated['kafka']}", *parts]))]
 
@@ -220,46 +211,6 @@ def write_comparison(directory: str, stated: dict[str, Any]) -> None:
     java_test_writer.write_java_tests(directory, stated["kafka"], [each for each in stated["differences"] if each["new"]])
 
 
-def versions_document(found: VersionComparison) -> dict[str, Any]:
-    """Return the document of what changed from one Kafka version to another."""
-    return {
-        "schema": VERSIONS_SCHEMA,
-        "version": neverlost.__version__,
-        "from": found.old.version,
-        "to": found.new.version,
-        "cases": found.cases,
-        "changed": [
-            {"method": method, "setting": setting, "case": case, "before": list(before), "after": list(after)}
-            for (method, setting, case), before, after in found.changed
-        ],
-        "left": found.left,
-        "seconds": round(found.seconds, 1),
-    }
-
-
-def show_versions(out: Console, stated: dict[str, Any]) -> None:
-    """Print the first changed cases of each method."""
-    shown: dict[str, int] = {}
-    for each in stated["changed"]:
-        shown[each["method"]] = shown.get(each["method"], 0) + 1
-        if shown[each["method"]] <= SHOWN:
-            out.print(Text(f"{each['method']}: {each['case']}", "bold"))
-            out.print(Text(f"   setting: {each['setting']}", "dim"))
-            for when, version in (("before", stated["from"]), ("after", stated["to"])):
-                for answer in each[when] or ["nothing"]:
-                    out.print(Text(f"   {version}: {answer}"))
-    for method, count in shown.items():
-        out.print(Text(f"{method}: {count:,} cases changed"))
-    for name, reason in stated["left"].items():
-        out.print(Text(f"not compared: {name}: {reason}", "yellow"))
-    changed = f"{len(stated['changed']):,} of {stated['cases']:,} cases are answered otherwise"
-    out.print(Text(f"Kafka {stated['from']} to {stated['to']}: {changed} ({stated['seconds']:,} s)", "bold"))
-
-
-def versions_status(stated: dict[str, Any]) -> int:
-    return statuses.INCONCLUSIVE if stated["left"] else statuses.HOLDS
-
-
 def read_bounds(settings: Iterable[str], fixes: Iterable[str]) -> Bounds:
     """Read the bounds of an exploration of Kafka's classes from settings and stand-in fixes. Errors: `InputError` for a key
     that it does not read, a value out of range, and an unknown fix."""
@@ -296,7 +247,6 @@ EXPLORATION_KEYS = {
 FIXES = {"equal-epoch": "skips_known_epoch"}
 """Stand-in fixes: a metadata record with a partition epoch that the leader has already is left out."""
 
-VERSIONS_SCHEMA = "neverlost.conform-between/1"
 EXPLORATION_SCHEMA = "neverlost.conform-free/1"
 
 

@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.syntax.printed import content
 from neverlost.specs.inputs.syntax.text import Path, lines_of, read_text, shown_name
-from neverlost.specs.inputs.syntax.topics_and_settings import Described, Document
+from neverlost.specs.inputs.syntax.topics_and_settings import Described, Document, broker_ids
 from neverlost.specs.setting import Notice, NoticeKind
 
 NAME = "kafka-metadata-quorum.sh describe"
 LINE = re.compile(r"(LeaderId:\s|NodeId\s+(DirectoryId\s+)?LogEndOffset\s)")
 
 _FIELD = re.compile(r"([A-Z][A-Za-z]+):\s+(.*)$")
-_ROW = re.compile(r"(\d+)\s+(?:(\S+)\s+)?\d+\s+-?\d+\s+-?\d+\s+(-?\d+)\s+(Leader|Follower|Observer)\s*$")
+_ROW = re.compile(r"(\d{1,10})\s+(?:(\S+)\s+)?\d+\s+-?\d+\s+-?\d+\s+(-?\d{1,18})\s+(Leader|Follower|Observer)\s*$")
+_NUMBER = re.compile(r"\d{1,18}")
 _NO_DIRECTORY = "A" * 22
 _FETCH_TIMEOUT_MS = 2000
 """Default of controller.quorum.fetch.timeout.ms: a voter that caught up no longer ago than this follows."""
@@ -74,11 +75,11 @@ def _quorum(document: Document) -> ControllerQuorum:
         has_directories = all(each[0] != _NO_DIRECTORY for each in rows.values())
         return ControllerQuorum(frozenset(rows), leader, following, has_directories, document.name)
     named, where = fields.get("CurrentVoters", ("", document.name))
-    voters = frozenset(map(int, re.findall(r'"id":\s*(\d+)', named) or re.findall(r"\d+", named)))
+    voters = frozenset(broker_ids(re.findall(r'"id":\s*(\d+)', named) or re.findall(r"\d+", named), "voters", where, named))
     first = fields.get("LeaderId", ("-1", ""))[0]
     lag = fields.get("MaxFollowerLagTimeMs", ("-1", ""))[0]
-    leader = int(first) if first.isdecimal() else None
-    is_seen = leader is not None and lag.isdecimal() and int(lag) <= _FETCH_TIMEOUT_MS
+    leader = int(first) if _NUMBER.fullmatch(first) else None
+    is_seen = leader is not None and bool(_NUMBER.fullmatch(lag)) and int(lag) <= _FETCH_TIMEOUT_MS
     directories = re.findall(r'"directoryId":\s*"([^"]+)"', named)
     has_directories = len(directories) == len(voters) and _NO_DIRECTORY not in directories
     return ControllerQuorum(voters, leader, voters if is_seen else None, has_directories, where)

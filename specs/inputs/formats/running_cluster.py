@@ -63,8 +63,9 @@ def _topic(node: DocumentNode, server: str) -> Topic:
 
 def _partition(node: DocumentNode, number: int, where: str) -> DescribedPartition:
     ids = {key: _ids(node, key, where) for key in ("replicas", "adding", "isr", "elr", "removing") if node.has(key)}
-    if "replicas" not in ids:
-        raise InputError(f"{where} has no replicas; describe again")
+    for key in ("replicas", "adding", "isr", "elr"):
+        if key not in ids:
+            raise InputError(f"{where} has no {key}; describe again")
     leader = node.get("leader").text("leader")
     has_leader = leader.isascii() and leader.isdigit()
     return DescribedPartition(number, **ids, has_leader=has_leader, where=where, leader=int(leader) if has_leader else None)

@@ -1,4 +1,4 @@
-"""Topics as a file asks for them (operators, Terraform, GitOps): what it sets shows, what brokers add does not."""
+"""Topics as a file asks for them (operators, Terraform): what it sets shows, what brokers add does not."""
 
 from __future__ import annotations
 

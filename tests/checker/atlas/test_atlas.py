@@ -182,7 +182,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_a_tenth_after_a_kill_and_on_spark(tmp_path: Path) -> None:
+def test_a_tenth_after_a_kill_and_in_processes(tmp_path: Path) -> None:
     """A tenth of the chapters that are decided whole, drawn by a printed seed; ATLAS_SEED draws another one."""
     seed = int(os.environ.get("ATLAS_SEED", "1"))
     every = list(units(each for each in CHAPTERS if each.name in WHOLE))
@@ -197,11 +197,11 @@ def test_a_tenth_after_a_kill_and_on_spark(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
     left = len(chosen) - len(list((tmp_path / "killed").glob("*.json")))
     assert 0 < left < len(chosen)
-    (tmp_path / "spark").mkdir()
+    (tmp_path / "whole").mkdir()
     resumed = build(chosen, tmp_path / "killed")
-    by_spark = build(chosen, tmp_path / "spark", master="local[2]")
-    assert not resumed.failures and not by_spark.failures
-    one, other = bytes_of(resumed.rows, tmp_path / "a"), bytes_of(by_spark.rows, tmp_path / "b")
+    by_two = build(chosen, tmp_path / "whole", workers=2)
+    assert not resumed.failures and not by_two.failures
+    one, other = bytes_of(resumed.rows, tmp_path / "a"), bytes_of(by_two.rows, tmp_path / "b")
     print(f"{len(resumed.rows)} rows, {left} units decided after the kill")
     assert one == other, "the tables differ"
 
@@ -210,7 +210,7 @@ def test_a_question_that_was_cut_short_has_no_row(small: list[Unit], tmp_path: P
     """A unit whose search ended early is named, and asked again by the next build."""
     monkeypatch.setattr(ways, "explore", lambda *asked: replace(explore(*asked), reason="out of memory"))
     assert unit.decide(small[0].text) == unit.CUT_SHORT
-    monkeypatch.setattr(building.WorkerTarget, "run", lambda where, work, jobs: [JobReport(0, "result", unit.CUT_SHORT)])
+    monkeypatch.setattr(building.processes, "run", lambda work, jobs, workers: [JobReport(0, "result", unit.CUT_SHORT)])
     found = build(small[:1], tmp_path)
     assert found.rows == () and found.failures == (f"{small[0].name}: memory or disk ended the search",)
     assert not list(tmp_path.iterdir())

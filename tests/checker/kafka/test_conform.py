@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from neverlost.checker.kafka.conform.cases import cases
-from neverlost.checker.kafka.conform.java import kafka, sources
+from neverlost.checker.kafka.conform.java import kafka
 from neverlost.checker.kafka.conform.partition_change_builder import EVENTS
 from neverlost.checker.kafka.conform.run import PARTS
 from neverlost.model.interpreters.ints import successors
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.choose import choose, read_settings
-from neverlost.specs.errors import InputError
-from tests.support.program import document, interrupted, neverlost
+from tests.support.program import interrupted, neverlost
 
 TWO = "model=kraft-elr replication.factor=2 min.insync.replicas=2 bounds.records=1 faults.crash=1 faults.fence=1"
 
@@ -76,8 +74,7 @@ def test_every_supported_version_has_checksums_of_its_own_jars() -> None:
         (["--kafka-version", "x"], "bad value 'x' for --kafka-version"),
         (["--kafka-version", "4.3", "--part", "bilder"], "unknown part 'bilder' in --part; did you mean 'builder'?"),
         (["--kafka-version", "4.3", "--baseline", "/nowhere.json"], "/nowhere.json"),
-        (["--kafka-version", "4.3", "--free", "--master", "local[2]"], "--master and --workers are for comparisons"),
-        (["--kafka-version", "4.3", "--free", "--workers", "2"], "--master and --workers are for comparisons"),
+        (["--kafka-version", "4.3", "--free", "--workers", "2"], "--workers is for comparisons"),
     ],
 )
 def test_bad_input_is_one_line(arguments: list[str], says: str) -> None:
@@ -120,21 +117,10 @@ def test_older_classes_are_asked_by_their_own_signatures(version: str, tmp_path:
 
 
 @pytest.mark.kafka
-def test_tasks_of_spark_compare_the_same() -> None:
-    asked = ("conform", "--kafka-version", "4.3", "--short", "--part", "builder", "--part", "broker", "--part", "quorum")
-    here, there = document(*asked), document(*asked, "--master", "local[2]")
-    compared = [{each["part"]: each["cases"] for each in found["parts"]} for found in (here, there)]
-    assert compared[0] == compared[1] and compared[0]["builder"] > 1000 and len(compared[0]) == 3
-    assert here["verdict"] == there["verdict"] and there["left"] == {}
-
-
-@pytest.mark.kafka
-@pytest.mark.parametrize(
-    ("ending", "where"), [("SIGINT", "--workers=1"), ("SIGTERM", "--workers=1"), ("SIGINT", "--master=local[1]")]
-)
-def test_an_interrupted_run_keeps_what_was_compared(ending: str, where: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", ["SIGINT", "SIGTERM"])
+def test_an_interrupted_run_keeps_what_was_compared(ending: str, tmp_path: Path) -> None:
     result, out = tmp_path / "found.json", tmp_path / "out"
-    asked = ("--part", "builder", "--part", "entry-points", where, "--out", str(out), "--json", str(result))
+    asked = ("--part", "builder", "--part", "entry-points", "--workers=1", "--out", str(out), "--json", str(result))
     done = interrupted(ending, "conform", "--kafka-version", "4.3", "--short", *asked)
     assert (done.returncode, done.stderr) == (20, "")
     found = json.loads(result.read_text())
@@ -159,58 +145,12 @@ def test_a_changed_jar_is_refused(tmp_path: Path) -> None:
         kafka.kafka_of_version("4.3", environment={"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/bin"})
 
 
-@pytest.mark.parametrize(
-    ("changed", "parts"),
-    [
-        ("core/src/main/scala/kafka/cluster/Partition.scala", ["entry-points", "leader", "random", "walks"]),
-        (
-            "./metadata/src/main/java/org/apache/kafka/controller/ReplicationControlManager.java",
-            ["entry-points", "controller", "walks"],
-        ),
-        (
-            "metadata/src/main/java/org/apache/kafka/controller/PartitionChangeBuilder.java",
-            ["builder", "entry-points", "controller"],
-        ),
-        (
-            "storage/src/main/java/org/apache/kafka/storage/internals/log/UnifiedLog.java",
-            ["entry-points", "leader", "random", "transactions", "walks"],
-        ),
-        ("docs/upgrade.html clients/src/main/java/org/apache/kafka/clients/NetworkClient.java", []),
-    ],
-)
-def test_a_change_concerns_the_parts_that_judge_its_files(changed: str, parts: list[str]) -> None:
-    assert sources.concerned_parts(changed.split(), list(PARTS)) == parts
-    assert set(sources.read_patterns()) == set(PARTS)
-
-
-def test_a_change_that_concerns_no_part_is_an_answer() -> None:
-    done = neverlost("conform", "--kafka-version", "4.3", "--changed", "docs/upgrade.html,README.md")
-    assert (done.returncode, done.stdout.count("\n")) == (0, 1) and "nothing that changed is judged here" in done.stdout
-
-
-def test_a_commit_is_built_in_a_folder_of_its_own(tmp_path: Path) -> None:
-    def git(*arguments: str) -> None:
-        subprocess.run(["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e", *arguments], check=True)
-
-    source = tmp_path / "core" / "src" / "main" / "scala" / "kafka" / "cluster" / "Partition.scala"
-    source.parent.mkdir(parents=True)
-    source.write_text("one")
-    build = "mkdir -p core/build/libs && touch core/build/libs/kafka_2.13-9.9.9.jar core/build/libs/kafka_2.13-9.9.9-test.jar\n"
-    (tmp_path / "gradlew").write_text(f"#!/bin/sh\n{build}")
-    (tmp_path / "gradlew").chmod(0o755)
-    git("init", "-q", "-b", "trunk")
-    git("add", ".")
-    git("commit", "-q", "-m", "one")
-    git("checkout", "-q", "-b", "mine")
-    source.write_text("two")
-    git("commit", "-q", "-a", "-m", "two")
-    assert sources.changed_files(tmp_path, "trunk", "mine") == [str(source.relative_to(tmp_path))]
-    with sources.build_commit(tmp_path, "mine") as place:
-        assert [each.name for each in sources.find_jars(place)] == ["kafka_2.13-9.9.9.jar"]
-        assert (place / source.relative_to(tmp_path)).read_text() == "two"
-    assert not place.exists() and sources.find_jars(tmp_path) == ()
-    with (
-        pytest.raises(InputError, match=r"git worktree in .*invalid reference: nowhere"),
-        sources.build_commit(tmp_path, "nowhere"),
-    ):
-        pass
+def test_the_jars_of_a_checkout_are_those_that_gradle_built(tmp_path: Path) -> None:
+    built, libraries = tmp_path / "core/build/libs", tmp_path / "core/build/dependant-libs-2.13.16"
+    for place in (built, libraries):
+        place.mkdir(parents=True)
+    assert kafka.built_jars(tmp_path) == ()
+    for name in ("kafka_2.13-9.9.9.jar", "kafka_2.13-9.9.9-test.jar"):
+        (built / name).touch()
+    (libraries / "scala.jar").touch()
+    assert [each.name for each in kafka.built_jars(tmp_path)] == ["scala.jar", "kafka_2.13-9.9.9.jar"]

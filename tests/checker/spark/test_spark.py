@@ -21,12 +21,10 @@ import pytest
 from neverlost.checker.engine.digest import model_digest
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.host import scratch
-from neverlost.checker.engine.host.processes import TIMEOUT
 from neverlost.checker.engine.host.resources import ResourceExhausted
 from neverlost.checker.engine.outcome import Outcome
 from neverlost.checker.engine.search.options import Options, SearchLimits, SearchProgress
 from neverlost.checker.engine.spark import java as spark_java
-from neverlost.checker.engine.spark import jobs_here_or_there as questions
 from neverlost.checker.engine.spark import session as spark_session
 from neverlost.checker.engine.storage.levels import Store
 from neverlost.model.protocols import models
@@ -102,16 +100,6 @@ def test_an_interrupt_asks_java_nothing_and_is_not_printed() -> None:
     """pyspark's handler would wait for the answer that is interrupted; the root logger prints a traceback."""
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert importlib.import_module("py4j.java_gateway").logging.name == "py4j.java_gateway"
-
-
-@pytest.mark.usefixtures("session")
-def test_questions_are_a_task_each() -> None:
-    jobs = [(6, 3), (1, 0), (9, 3)]
-    found = {each.job: (each.kind, each.value) for each in questions.run(lambda send, a, b: a // b, jobs, "local[2,4]", {})}
-    divided = "ZeroDivisionError: integer division or modulo by zero"
-    assert found == {0: ("result", 2), 1: ("failure", divided), 2: ("result", 3)}
-    late = [(each.kind, each.value) for each in questions.run(lambda send, a, b: a // b, jobs, "local[2,4]", {}, 1e-9)]
-    assert late == [("failure", TIMEOUT)] * 3
 
 
 def test_a_narrow_space_needs_no_job(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,10 +64,6 @@ class Tally:
         return [each for each in self.differences if each.known is None]
 
 
-Answers = dict[tuple[str, str, str], tuple[str, ...]]
-"""What a class answers: method, setting and case to every answer."""
-
-
 def sorted_texts(answers: Iterable[object]) -> tuple[str, ...]:
     """Return a set of answers as sorted texts."""
     return tuple(sorted(map(str, answers)))

@@ -41,12 +41,6 @@ class ConformSetting:
     system: System
 
     @property
-    def rules(self) -> str:
-        """The settings that the classes themselves read."""
-        seen = ("min.insync.replicas", "eligible.leader.replicas", "unclean.leader.election.enable")
-        return " ".join(f"{each}={str(self.configuration[each]).lower()}" for each in seen)
-
-    @property
     def configuration(self) -> Configuration:
         """Every key with its value."""
         return self.system.configurations[0]

@@ -10,9 +10,11 @@ from pathlib import Path
 from neverlost.checker.engine.spark.java import find_java_home
 from neverlost.checker.kafka.cluster.checksums import load_checksums, require_known
 from neverlost.checker.kafka.cluster.jars import CORE, fetch_home, parse_version
-from neverlost.checker.kafka.conform.java import sources
 from neverlost.checker.kafka.conform.java.jvm import require_bridge
 from neverlost.specs.errors import InputError
+
+LEFT_OUT = ("-sources.jar", "-test.jar", "-javadoc.jar", "-scaladoc.jar")
+"""Jars of a build that no class is loaded from."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +69,20 @@ def kafka_of_folder(folder: str, environment: Mapping[str, str] = os.environ) ->
     """Return the jars of a folder, of its `libs`, or of a checkout that Gradle has built, without a check: a committer's own
     build.  Errors: `InputError` for a folder without Kafka's core jar."""
     place = Path(folder).expanduser()
-    jars = tuple(sorted([*place.glob("*.jar"), *place.glob("libs/*.jar")])) or sources.find_jars(place)
+    jars = tuple(sorted([*place.glob("*.jar"), *place.glob("libs/*.jar")])) or built_jars(place)
     if not any(CORE.search(str(each)) for each in jars):
         raise InputError(
             f"{folder!r} has no kafka_2.13-X.Y.Z.jar, nor has its 'libs' or a build: name a folder with Kafka's jars"
         )
     require_bridge()
     return Kafka(_version(jars, folder), jars, find_java_home(environment, needed_by="a comparison with Kafka's classes"))
+
+
+def built_jars(checkout: Path) -> tuple[Path, ...]:
+    """Return the jars that Gradle has built in a checkout, and the libraries beside them."""
+    built = [*checkout.glob("*/build/libs/*.jar"), *checkout.glob("*/*/build/libs/*.jar")]
+    every = [*built, *checkout.glob("core/build/dependant-libs-*/*.jar")]
+    return tuple(sorted(each for each in every if not each.name.endswith(LEFT_OUT)))
 
 
 def _version(jars: tuple[Path, ...], asked: str) -> str:
