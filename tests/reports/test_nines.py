@@ -85,7 +85,7 @@ def test_how_much_one_loss_takes_is_what_its_tail_holds(
 
 
 @pytest.mark.slow
-def test_regions_of_four_replicas_have_a_short_time_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_regions_of_many_replicas_have_a_short_time_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless --time-limit says; what is not decided by then is no number.  Up to three replicas there is no such end."""
     limits: list[SearchLimits] = []
     explore = engines.explore
@@ -95,16 +95,31 @@ def test_regions_of_four_replicas_have_a_short_time_together(monkeypatch: pytest
         return explore(system, asked, replace(options, limits=SearchLimits(seconds=0.0)), *more)
 
     monkeypatch.setattr(engines, "explore", brief)
-    given = {"kafka.version": "4.3", "eligible.leader.replicas": "true", "min.insync.replicas": 2, "broker.rack": "a,b,c,d"}
-    (found,) = neverlost.nines(given | {"replication.factor": 4}).nines.values()
+    given = {"kafka.version": "4.3", "eligible.leader.replicas": "true", "min.insync.replicas": 2, "broker.rack": "a,b,c,a,b"}
+    (found,) = neverlost.nines(given | {"replication.factor": 5}).nines.values()
     assert found["verdict"] == "inconclusive" and found["loss_in_a_year"] is None
     assert {each.seconds for each in limits} == {REGION_SECONDS} and len({each.until for each in limits}) == 1
     limits.clear()
-    neverlost.nines(given | {"replication.factor": 4}, time_limit=70)
+    neverlost.nines(given | {"replication.factor": 5}, time_limit=70)
     assert {each.seconds for each in limits} == {70}
     limits.clear()
     neverlost.nines(given | {"replication.factor": 2, "broker.rack": "a,b"}, again=True)
     assert limits and {each.seconds for each in limits} == {None}
+
+
+def test_of_four_replicas_one_unimpaired_keeps_every_record_by_proof() -> None:
+    """No search decides four replicas while one waits; what is not decided beyond it counts as a loss, and is said."""
+    given = {"kafka.version": "4.3", "eligible.leader.replicas": "true", "min.insync.replicas": 2, "broker.rack": "a,b,c,d"}
+    result = neverlost.nines(given | {"replication.factor": 4})
+    (found,) = result.nines.values()
+    region = found["region"]
+    assert (region["out_beside"], region["is_largest"], region["verdict"]) == ([3, 2, 1, 0], False, "holds")
+    assert found["as_shipped"]["verdict"] == "inconclusive"
+    said = " ".join(describe.sentences(found))
+    assert "larger regions are not decided" in said and "As released, not decided; these bugs may lose a record" in said
+    asked = given | {"replication.factor": 4, "bounds.records": 1, "defects": "fixed"} | region["faults"]
+    proved = neverlost.prove(asked, method="induction", properties=["acked-never-lost"])
+    assert (proved.verdict, proved.id) == ("holds", region["id"])
 
 
 def textbook(failures: float, repairs: float, copies: int) -> float:

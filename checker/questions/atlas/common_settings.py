@@ -9,7 +9,7 @@ from typing import Any
 
 from neverlost.checker.questions.roll.broker_stop import ROUND_TRIPS, stops
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, fault_budgets
-from neverlost.checker.questions.tolerance.region import kills_count_as, usual
+from neverlost.checker.questions.tolerance.region import all_but_one, kills_count_as, usual
 from neverlost.model.any_number import AnyNumber
 from neverlost.model.kraft.mechanisms import MECHANISMS, Version, version_text
 from neverlost.specs.configuration.choose import Chosen, choose
@@ -161,6 +161,15 @@ class RegionChapter(Chapter):
 
 
 @dataclass(frozen=True)
+class UnimpairedChapter(Chapter):
+    """The region in which one replica is always unimpaired."""
+
+    def limits(self, chosen: Chosen) -> Iterator[Mapping[str, Any]]:
+        """Yield the fault limits of that region."""
+        yield all_but_one(chosen.configuration["replication.factor"])[1]
+
+
+@dataclass(frozen=True)
 class StopChapter(Chapter):
     """The questions of a rolling restart: up to two brokers are stopped, and one at a time suffers a further fault."""
 
@@ -221,5 +230,7 @@ CHAPTERS = (
     Chapter("three replicas, two records", (3,), USUAL | TWO, together=1),
     RoundTripChapter("one broker stops and returns", (1, 2, 3, 4, 5), USUAL | ONE, together=12),
     RoundTripChapter("one stops and returns, some are outside the ISR", (2, 3, 4), USUAL | ONE, outside=True, together=12),
+    UnimpairedChapter("one of four unimpaired: proofs", (4,), USUAL | ONE, ACKED, defects=DESIGNED, together=4, how=INDUCTION),
+    UnimpairedChapter("one of five unimpaired: proofs", (5,), USUAL | ONE, ACKED, defects=DESIGNED, together=4, how=INDUCTION),
 )
 """In the order in which they are decided; what an earlier chapter has decided is not decided again."""

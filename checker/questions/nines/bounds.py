@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.nines import exact
@@ -80,15 +81,19 @@ def strikes(rates: Rates, end: str, kills_count_as: str, is_flushed: bool = Fals
 def bound(subject: RatedConfiguration, rates: Rates) -> Bound:
     """Return what follows from a decided region."""
     high = _chain(subject, rates, "high")
-    loss = {end: probability(subject, rates, end) for end in ENDS}
-    refused = {end: _refused(subject, rates, end) for end in ENDS}
     return Bound(
         subject,
-        Range(loss["low"], loss["high"]),
-        Range(refused["low"], refused["high"]),
+        Range(probability(subject, rates, "low"), exact.probability(high)),
+        Range(_refused(subject, rates, "low"), _refused(subject, rates, "high")),
         tuple(exact.exits(high)),
         tuple(_influences(high, rates)),
     )
+
+
+def with_races(found: Bound, defects: tuple[str, ...], rates: Rates) -> Bound:
+    """Return a bound with the races of known defects counted as losses; all but the probability stays."""
+    subject = replace(found.subject, defects=defects)
+    return replace(found, subject=subject, loss=Range(*(probability(subject, rates, end) for end in ENDS)))
 
 
 def probability(subject: RatedConfiguration, rates: Rates, end: str) -> float:
@@ -132,15 +137,20 @@ def _strikes(subject: RatedConfiguration, rates: Rates, end: str) -> list[Strike
     return strikes(rates, end, subject.decided.kills_count_as, subject.is_flushed)
 
 
+@lru_cache(maxsize=8)
+def _all_states(racks: tuple[int, ...], struck: tuple[Strike, ...]) -> list[tuple[tuple[int, int], float]]:
+    """Return how many replicas have lost data and are out in each state of a whole chain, and its part of the time."""
+    whole = chain(racks, struck, Region(tuple(range(sum(racks), -1, -1))))
+    return [(counted(state), float(share)) for state, share in zip(whole.states, exact.long_run(whole), strict=True)]
+
+
 def _refused(subject: RatedConfiguration, rates: Rates, end: str) -> float:
     """The part of the time in which writes are refused: outside what stays writable, until a failure of the one that takes
     them is noticed, and without a controller."""
-    everywhere = Region(tuple(range(sum(subject.racks), -1, -1)))
-    whole = chain(subject.racks, _strikes(subject, rates, end), everywhere)
     outside = sum(
-        float(share)
-        for state, share in zip(whole.states, exact.long_run(whole), strict=True)
-        if subject.writable is None or not subject.writable.contains(*counted(state))
+        share
+        for spot, share in _all_states(subject.racks, tuple(_strikes(subject, rates, end)))
+        if subject.writable is None or not subject.writable.contains(*spot)
     )
     noticed = sum(
         each.rate.at(end) * (rates.detection.at(end) if each.kind.strikes != CONTROLLER else each.duration.at(end))

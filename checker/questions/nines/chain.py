@@ -10,10 +10,13 @@ again keeps the worse of the two marks: it counts as one that lost data if eithe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import comb, prod
 
+from neverlost.checker.questions.nines.rates import KINDS
 from neverlost.checker.questions.tolerance.region import Region
 
 LOST, OUT = "lost", "out"
@@ -86,6 +89,12 @@ def counted(state: State) -> tuple[int, int]:
     marks = [each for rack in state for each in rack if each is not None]
     lost = sum(each[0] for each in marks)
     return lost, len(marks) - lost
+
+
+def most_states(racks: Sequence[int]) -> int:
+    """Return how many states a chain may have: the marks of each rack's replicas, in any order, as the racks are."""
+    marks = Counter(comb(len(KINDS) - 1 + many, many) for many in racks)
+    return prod(comb(of_one + racks_alike - 1, racks_alike) for of_one, racks_alike in marks.items())
 
 
 def chain(

@@ -8,6 +8,7 @@ from typing import Any
 
 from neverlost.model.any_number import AnyNumber
 from neverlost.model.faults import DATA_LOSS, KILL, LEADER_MOVE, OUT
+from neverlost.model.limits import AT_ONCE
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,13 @@ class Region:
         kind, limit = (DATA_LOSS, data) if kills_count_as == "lost" else (OUT, out)
         kill = AnyNumber(counts_as=kind.name) if limit else 0
         return {DATA_LOSS.key: data, OUT.key: out, KILL.key: kill, LEADER_MOVE.key: AnyNumber()}
+
+
+def all_but_one(replicas: int) -> tuple[Region, dict[str, int | AnyNumber]]:
+    """Return the region in which one replica is always unimpaired, and the fault limits that say so: whatever strikes, and
+    whatever a kill counts as."""
+    limits = dict.fromkeys((DATA_LOSS.key, OUT.key, KILL.key, LEADER_MOVE.key), AnyNumber())
+    return Region(tuple(range(replicas - 1, -1, -1))), limits | {AT_ONCE: replicas - 1}
 
 
 def usual(configuration: Mapping[str, Any]) -> Region:

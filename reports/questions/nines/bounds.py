@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,12 +15,12 @@ from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.atlas.index import Atlas
 from neverlost.checker.questions.nines import bounds, regions
 from neverlost.checker.questions.nines.bounds import Bound, NoBound, RatedConfiguration
-from neverlost.checker.questions.nines.chain import OUT
+from neverlost.checker.questions.nines.chain import OUT, most_states
 from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines, Shipped
 from neverlost.checker.questions.nines.rates import Rates
 from neverlost.checker.questions.nines.regions import Decided
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
-from neverlost.checker.questions.tolerance.region import kills_count_as
+from neverlost.checker.questions.tolerance.region import all_but_one, kills_count_as
 from neverlost.checker.questions.tolerance.tolerance import Tolerance
 from neverlost.model.system import System, bind
 from neverlost.reports.questions.tolerance import document as tolerance_document
@@ -61,7 +61,7 @@ class NinesBounds:
         if isinstance(subject, NoBound):
             return ConfigurationNines(ideal, survived, dict.fromkeys(self.rates, subject))
         found = {name: bounds.bound(subject, each) for name, each in self.rates.items()}
-        return ConfigurationNines(ideal, survived, found, self._shipped(chosen, survived, subject))
+        return ConfigurationNines(ideal, survived, found, self._shipped(chosen, survived, found))
 
     def _subject(self, chosen: Chosen, survived: Tolerance) -> RatedConfiguration | NoBound:
         """Find the largest region of faults in which nothing is lost, to which rates are applied.  The region is decided by
@@ -69,10 +69,15 @@ class NinesBounds:
         says = {spot: tolerance_document.cell_answer(survived, spot)[0] for spot in survived.entries}
         safe = [(spot.losing, spot.out) for spot, one in says.items() if one != LOST]
         writable = regions.region_of((spot.losing, spot.out) for spot, one in says.items() if one == OK)
-        tried = [
-            regions.largest(safe, kills, lambda limits: self._verdict(chosen, limits)[0])
-            for kills in _ways_to_count_kills(chosen)
-        ]
+        proved = self._proved(chosen, safe)
+        tried = (
+            [proved]
+            if proved
+            else [
+                regions.largest(safe, kills, lambda limits: self._verdict(chosen, limits)[0])
+                for kills in _ways_to_count_kills(chosen)
+            ]
+        )
         decided = [each for each in tried if isinstance(each, Decided)]
         if not decided:
             return NoBound(Verdict.INCONCLUSIVE if Verdict.INCONCLUSIVE in tried else Verdict.VIOLATED)
@@ -81,17 +86,41 @@ class NinesBounds:
         rates = next(iter(self.rates.values()))
         return min(subjects, key=lambda each: bounds.probability(each, rates, "high"))
 
-    def _shipped(self, chosen: Chosen, survived: Tolerance, subject: RatedConfiguration) -> Shipped:
+    def _proved(self, chosen: Chosen, safe: Sequence[regions.Corner]) -> Decided | None:
+        """Prove by induction, where there are more replicas than a search may have, that nothing is lost while one of them is
+        unimpaired; None where the lemmas do not say it."""
+        replicas = chosen.configuration["replication.factor"]
+        if replicas <= MOST_REPLICAS or most_states(racks_of(chosen)) > MOST_STATES_OF_A_CHAIN:
+            return None
+        region, limits = all_but_one(replicas)
+        configuration, asked = {**chosen.configuration, **limits}, [properties()[ACKED]]
+        known = None if self.atlas is None else lookup.answers(self.atlas, chosen.model, configuration, asked)
+        if known is not None:
+            verdict = known[0][0]
+        else:
+            from neverlost.checker.questions.atlas.decision_procedures import by_induction
+
+            found = by_induction(chosen.model, [configuration], asked)
+            verdict = found[0].verdict if found else Verdict.INCONCLUSIVE
+        if verdict is not Verdict.HOLDS:
+            return None
+        return Decided(region, OUT, limits, is_largest=all(region.contains(*each) for each in safe))
+
+    def _shipped(self, chosen: Chosen, survived: Tolerance, found: Mapping[str, Bound]) -> Shipped:
         defects = tolerance_document.defects_that_matter(replace(survived, configuration=chosen.configuration), chosen)
         names = tuple(each.name for each in defects)
         if not names:
             return Shipped()
-        verdict, steps = self._verdict(chosen, subject.decided.question)
-        with_races = replace(subject, defects=names)
+        subject = next(iter(found.values())).subject
+        verdict, steps = Verdict.INCONCLUSIVE, None
+        if chosen.configuration["replication.factor"] <= MOST_REPLICAS:
+            verdict, steps = self._verdict(chosen, subject.decided.question)
+        if verdict is Verdict.HOLDS:
+            return Shipped(names, verdict, steps)
         priced = {name: each for name, each in self.rates.items() if all(map(each.prices, names))}
-        found = {} if verdict is Verdict.HOLDS else {name: bounds.bound(with_races, each) for name, each in priced.items()}
+        with_bugs = {name: bounds.with_races(found[name], names, each) for name, each in priced.items()}
         free = tuple(name for name in names if not all(each.prices(name) for each in self.rates.values()))
-        return Shipped(names, verdict, steps, found, () if verdict is Verdict.HOLDS else free)
+        return Shipped(names, verdict, steps, with_bugs, free)
 
     def _verdict(self, chosen: Chosen, limits: Mapping[str, Any]) -> tuple[Verdict, int | None]:
         """Decide whether acknowledged records can be lost under these fault limits; with the steps of the shortest loss."""
@@ -114,6 +143,9 @@ class NinesBounds:
         self._until = self._until or time.monotonic() + REGION_SECONDS
         return replace(options, limits=replace(options.limits, seconds=REGION_SECONDS, until=self._until))
 
+
+MOST_STATES_OF_A_CHAIN = 8_000
+"""States of a chain up to which its numbers take seconds."""
 
 MOST_REPLICAS = 3
 """Replicas up to which a second region is decided while one waits."""

@@ -350,7 +350,8 @@ def _as_shipped(found: Mapping[str, Any]) -> list[str]:
         return ["As released: the same; no known bug makes a difference."]
     if found["verdict"] == str(Verdict.HOLDS):
         return [f"As released: the same, decided with its known bugs ({defects})."]
-    lines = [f"As released, bugs can lose a record inside that region: {defects}."]
+    decided = "bugs can" if found["verdict"] == str(Verdict.VIOLATED) else "not decided; these bugs may"
+    lines = [f"As released, {decided} lose a record inside that region: {defects}."]
     for name, each in found["by_rates"].items():
         at = f" at the rates of {name}" if len(found["by_rates"]) > 1 else ""
         lines.append(f"With these bugs, each as often as its two events meet by chance{at}: {_bound(each)}.")
