@@ -97,7 +97,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "roll": ("settings", "files", "kafka_version", "at_a_time", "broker", "pod"),
     "rescue": ("settings", "files", "topic", "partition", "replicas", "went"),
     "plan": ("file", "settings"),
-    "nines": ("settings", "config", "matrix", "files", "kafka_version", "topics", "rates_files", "improve", "compare", "again"),
+    "nines": ("settings", "config", "matrix", "files", "kafka_version", "topics", "rates_files", "compare", "again"),
 }
 """What each command is asked with.  Files are named as they were read; where to work and to write is no part of a question."""
 
@@ -284,7 +284,7 @@ def _as_json_value(value: Any) -> Any:
 PATHS = ("metadata_log", "broker_log", "clients", "rates_files", *FILES)
 FLAGS = (
     *("certificate", "advise", "agree", "keep_going", "unbounded", "every_rf", "mechanisms", "losses", "symmetry"),
-    *("improve", "again"),
+    "again",
 )
 NUMBERS: Mapping[str, type | tuple[type, ...]] = {
     "depth": int,

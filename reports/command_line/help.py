@@ -30,12 +30,11 @@ GROUPS = {
             "broker",
             "pod",
             "rates",
-            "improve",
             "advise",
         ),
         *("nines", "agree", "compare"),
     ),
-    "The answer": ("out", "json", "format", "quiet", "redact", "certificate", "show", "picture", "help"),
+    "The answer": ("out", "json", "format", "quiet", "redact", "certificate", "show", "help"),
     "The search": (
         *("again", "time_limit", "memory_limit", "workers", "engine", "symmetry", "keep_going", "state_dir", "resume"),
         *("master", "spark_conf"),
@@ -60,7 +59,7 @@ EXAMPLES = {
         "neverlost rescue --script > gather.sh",
         "neverlost rescue rescue --went 1=power --went 2=up --went 3=up",
     ),
-    "nines": ("neverlost nines --set kafka.version=3.9 --set min.insync.replicas=2 --set broker.rack=a,b,c --improve",),
+    "nines": ("neverlost nines --set kafka.version=3.9 --set min.insync.replicas=2 --set broker.rack=a,b,c",),
 }
 
 

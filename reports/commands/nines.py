@@ -32,16 +32,11 @@ def nines(
         list[str] | None,
         typer.Option("--rates", metavar="FILE", help="rates and durations in TOML, in place of the shipped ones (repeatable)"),
     ] = None,
-    improve: Annotated[bool, typer.Option("--improve", help="also change each setting by one")] = False,
     compare: Annotated[
         list[str] | None,
         typer.Option("--compare", metavar="SETTINGS", help="how many times as high the bound is with these settings"),
     ] = None,
     show: Annotated[bool, typer.Option("--show", help="the counterexample behind the most frequent way to a loss")] = False,
-    picture: Annotated[
-        str | None,
-        typer.Option("--picture", metavar="FILE.svg", help="the same counterexample as a picture, of the first that has one"),
-    ] = None,
     again: Annotated[bool, typer.Option("--again", help="search, whatever the atlas knows")] = False,
     **given: Unpack[SearchingCluster],
 ) -> int:
@@ -62,7 +57,6 @@ def nines(
             files=files,
             topics=topic,
             matrix=matrix,
-            improve=improve,
             compare=compare or (),
             again=again,
             kafka_version=options.require_one_version(kafka_version),
@@ -72,8 +66,6 @@ def nines(
             **search,
         )
     output.deliver(result.document, is_saved=True, lines=screen.lines)
-    if picture is not None:
-        screen.draw(picture, result.judged)
     if output.is_read:
         screen.show(terminal.console(), result, with_loss=show)
     output.end(result.document)

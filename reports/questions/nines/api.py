@@ -17,14 +17,13 @@ from neverlost.checker.questions.nines.rates import Rates, rates
 from neverlost.checker.questions.tolerance.fault_budget import AXES
 from neverlost.reports.bundle.keep import writes_bundle
 from neverlost.reports.questions.nines import document as describe
-from neverlost.reports.questions.nines import improvements
 from neverlost.reports.questions.nines.bounds import NinesBounds
 from neverlost.reports.questions.tolerance.api import RECORDS, ToleranceResult, merge_equal, read_subjects
 from neverlost.reports.request.inputs import make_labels
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
-from neverlost.specs.configuration.choose import CHANGE, Chosen, read_given, read_settings, with_all_in_sync
+from neverlost.specs.configuration.choose import CHANGE, Chosen, change_settings, read_given, read_settings, with_all_in_sync
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import read_matrix
 from neverlost.specs.errors import InputError
@@ -56,7 +55,6 @@ def nines(
     matrix: Path | None = None,
     topics: Sequence[str] | None = None,
     rates_files: Path | Iterable[Path] | None = None,
-    improve: bool = False,
     compare: Sequence[str | Settings] = (),
     again: bool = False,
     out: Path | None = None,
@@ -66,8 +64,7 @@ def nines(
 ) -> NinesResult:
     """Bound the probability of loss of a configuration, of each distinct one of a described cluster, or of each cell of a
     `matrix`. `settings`, `config`, `kafka_version`, `topics`, `files` and `again` are those of `tolerance`; `rates_files` are
-    TOML files with rates in place of the shipped ones: with several of them there is a bound for each. With `improve` each
-    setting is changed by one, what an operator can do about rates is done, and the bound after it is said. `compare` are other
+    TOML files with rates in place of the shipped ones: with several of them there is a bound for each. `compare` are other
     settings, each beside the configuration: how many times as high their bound is at equal rates. The answer is about
     Kafka as designed, and says what the known defects of the version as shipped add. Errors: `InputError` for bad input,
     before anything is searched."""
@@ -83,11 +80,9 @@ def nines(
     known = NinesBounds(given, RunOptions(**search), progress, None if again else shipped())
     judged = [known.of(each) for each in asked]
     answers = _by_name(judged)
-    for answer, each in zip(answers.values(), judged, strict=True) if improve else ():
-        answer["changes"] = improvements.changes(each, known)
     options = [_option(each) for each in compare]
     for answer, each in zip(answers.values(), judged, strict=True) if options else ():
-        answer["compared"] = improvements.compare(each, known, options)
+        answer["compared"] = _compared(each, known, options)
     document = describe.document(answers, given, neverlost.__version__)
     document["assumed"] = assumed(each.chosen.settings for each in judged)
     return NinesResult.of(document, judged=tuple(judged))
@@ -104,6 +99,16 @@ def _by_name(judged: Iterable[ConfigurationNines]) -> dict[str, dict[str, Any]]:
     every = list(judged)
     labels = make_labels([each.chosen for each in every])
     return {label: describe.answer(each) for label, each in zip(labels, every, strict=True)}
+
+
+def _compared(judged: ConfigurationNines, known: NinesBounds, options: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+    """Return the bound with each of these settings, and how many times as high it is at equal rates."""
+    found = []
+    for each in options:
+        other = known.of(change_settings(judged.chosen, each))
+        told = describe.describe_change(each, judged.chosen, other.chosen, other.first)
+        found.append(told | {"ratio": describe.ratio(judged.first, other.first, next(iter(known.rates.values())))})
+    return found
 
 
 def _option(given: str | Settings) -> dict[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.nines import bounds
 from neverlost.checker.questions.nines.bounds import Bound, NoBound
 from neverlost.checker.questions.nines.chain import LOST
 from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines, Shipped
@@ -155,22 +156,23 @@ NOTHING = {"loss_in_a_year": None, "nines": None, "writes_refused_seconds_a_year
 """The numbers of what is not bounded."""
 
 
-def describe_change(
-    changed: Mapping[str, str] | str, before: Chosen, after: Chosen, was: Bound | NoBound, found: Bound | NoBound
-) -> dict[str, Any]:
-    """Describe a change of settings or operation: the bound after it, the nines gained, and the cost in copies and latency."""
-    named = changed if isinstance(changed, str) else ", ".join(f"{key}={value}" for key, value in changed.items())
-    gained = None
-    if isinstance(was, Bound) and isinstance(found, Bound) and was.loss.high and found.loss.high:
-        gained = math.log10(was.loss.high / found.loss.high)
+def describe_change(changed: Mapping[str, str], before: Chosen, after: Chosen, found: Bound | NoBound) -> dict[str, Any]:
+    """Describe a change of settings: the bound after it, and the cost in copies and latency."""
     return {
-        "changes": named,
+        "changes": ", ".join(f"{key}={value}" for key, value in changed.items()),
         "verdict": str(found.verdict) if isinstance(found, NoBound) else str(Verdict.HOLDS),
         **(NOTHING if isinstance(found, NoBound) else _numbers(found)),
-        "gained": gained,
         "copies": after.configuration["replication.factor"] - before.configuration["replication.factor"],
         "latency": latency(after) if latency(after) != latency(before) else None,
     }
+
+
+def ratio(before: Bound | NoBound, after: Bound | NoBound, rates: Rates) -> dict[str, float] | None:
+    """Return how many times as high a bound is as another at equal rates; None where one of them is none."""
+    if isinstance(before, NoBound) or isinstance(after, NoBound):
+        return None
+    found = bounds.ratio(before.subject, after.subject, rates)
+    return None if found is None else _range(found)
 
 
 def latency(chosen: Chosen) -> str:
@@ -250,7 +252,7 @@ def rows(subject: str, found: Mapping[str, Any]) -> list[dict[str, Any]]:
 def sentences(found: Mapping[str, Any]) -> list[str]:
     """Return a bound as sentences that a design review can cite."""
     if found["region"] is None:
-        return [_unbounded(found), *_compared(found), *changes(found)]
+        return [_unbounded(found), *_compared(found)]
     loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
     lines = [
         f"An acknowledged record is lost in a year with a probability of at most {_probability(loss)} "
@@ -266,7 +268,7 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
         lines.append(_exit(found["exits"][0]))
     if found["influences"]:
         lines.append("Most sensitive to: " + ", ".join(_influence(each) for each in found["influences"][:3]) + ".")
-    return [*lines, *_compared(found), *changes(found), *_as_shipped(found["as_shipped"])]
+    return [*lines, *_compared(found), *_as_shipped(found["as_shipped"])]
 
 
 def _unbounded(found: Mapping[str, Any]) -> str:
@@ -305,17 +307,6 @@ def _exit(found: Mapping[str, Any]) -> str:
         f"Most likely way to a loss ({found['share']:.0%}): {during + ', and meanwhile ' if during else ''}"
         f"{describe_episode(found['then'])}; then {lost} lost data and {pluralize(out, 'other')} out. --show prints it."
     )
-
-
-def changes(found: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each change, the best first, headed by the cheapest one that gains a nine."""
-    every = found.get("changes", ())
-    bought = [each for each in every if (each["gained"] or 0.0) >= 1.0]
-    if not every:
-        return []
-    cheapest = min(bought, key=lambda each: (each["copies"], each["latency"] is not None), default=None)
-    first = f"Buys a nine at the least cost: {cheapest['changes']}." if cheapest else "No single change buys a nine."
-    return [first, *(f"{_changed(each)}." for each in every)]
 
 
 def _compared(found: Mapping[str, Any]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -13,7 +12,6 @@ from rich.text import Text
 from neverlost.reports.questions.nines import document as describe
 from neverlost.reports.terminal.results import show_settings
 from neverlost.reports.wording import provenance
-from neverlost.specs.errors import InputError
 
 if TYPE_CHECKING:
     from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines
@@ -54,7 +52,7 @@ def show_bounds(out: Console, bounds: Mapping[str, Any]) -> None:
     """Print one sentence for each bound, the fewest nines first."""
     for each in sorted(bounds.values(), key=describe.sort_key):
         out.print(Text(f"{each['label']}: {describe.sentences(each)[0]}"))
-    out.print(Text("At the shipped rates; neverlost nines says what is assumed, and what buys the next nine.", "dim"))
+    out.print(Text("At the shipped rates; neverlost nines says what is assumed.", "dim"))
 
 
 def _show_table(out: Console, document: Mapping[str, Any]) -> None:
@@ -83,21 +81,6 @@ def _show_loss(out: Console, judged: ConfigurationNines, rates: Mapping[str, Any
         for name, each in rates.items():
             if says := "tail" in each and describe.amount(shown.affected, each["tail"]):
                 out.print(Text(f"At the rates of {name}: {says}" if len(rates) > 1 else says))
-
-
-def draw(file: str, judged: Iterable[ConfigurationNines]) -> None:
-    """Draw, as SVG, the counterexample behind the most frequent exit that can lose a record, of the first configuration that
-    has one. Errors: `InputError` where none has, or the file cannot be written."""
-    from neverlost.reports.counterexample.saved import Counterexample
-    from neverlost.reports.questions.nines.bounds import dominant_loss
-
-    found = next(filter(None, map(dominant_loss, judged)), None)
-    if found is None:
-        raise InputError(f"nothing is drawn to {file}: no way out of a decided region leads to a known loss")
-    try:
-        Path(file).write_text(Counterexample(*found).pictures()["svg"], encoding="utf-8")
-    except OSError as problem:
-        raise InputError(f"cannot write {file!r}: {problem.strerror}") from None
 
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:

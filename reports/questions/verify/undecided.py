@@ -28,7 +28,7 @@ DECIDED = {
     "plan": ("assumed", "states", "meanwhile", "done", "verdicts", "counterexample"),
     "nines": (
         *("verdict", "loss_in_a_year", "nines", "writes_refused_seconds_a_year", "by_rates", "region", "racks", "exits"),
-        *("influences", "as_shipped", "changes", "steps", "gained"),
+        *("influences", "as_shipped", "steps", "ratio"),
     ),
 }
 """What searches decide of an element of the main part; the question decides the rest."""
