@@ -62,7 +62,6 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
         "kafka_version",
         "topics",
         "properties",
-        "certificate",
         "advise",
         "agree",
         "keep_going",
@@ -283,7 +282,7 @@ def _as_json_value(value: Any) -> Any:
 
 PATHS = ("metadata_log", "broker_log", "clients", "rates_files", *FILES)
 FLAGS = (
-    *("certificate", "advise", "agree", "keep_going", "unbounded", "every_rf", "mechanisms", "losses", "symmetry"),
+    *("advise", "agree", "keep_going", "unbounded", "every_rf", "mechanisms", "losses", "symmetry"),
     "again",
 )
 NUMBERS: Mapping[str, type | tuple[type, ...]] = {

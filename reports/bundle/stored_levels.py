@@ -1,4 +1,4 @@
-"""Keeps the levels of a search whose states are needed afterwards: for a certificate, or for `--export`."""
+"""Keeps the levels of a search whose states are needed afterwards: for `--export`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
-from neverlost.checker.engine.evidence import reachable_states
 from neverlost.checker.engine.host import scratch
-from neverlost.checker.engine.outcome import Outcome, Verdict
+from neverlost.checker.engine.outcome import Outcome
 from neverlost.reports.request.run_options import RunOptions
-from neverlost.specs.errors import InputError
-
-CERTIFICATE = "reachable.xz"
 
 Kept = tuple[RunOptions, Callable[[Outcome], None]]
 """The request with a place for its levels, and what writes their states out after the search."""
@@ -49,31 +45,3 @@ def export_levels(request: RunOptions, target: str | PathLike[str] | None) -> It
             queries.write(outcome.system, Path(target))
 
         yield keeping, write
-
-
-@contextmanager
-def make_certificate(
-    request: RunOptions, wanted: bool, total: int, out: str | PathLike[str] | None
-) -> Iterator[tuple[RunOptions, Callable[[Outcome], dict[str, bytes]]]]:
-    """Yield the request (with a place for its levels) and a function that returns the certificate file of an outcome, by name;
-    none unless `wanted` and everything holds.  Errors: `InputError` if a certificate makes no sense."""
-    if not wanted:
-        yield request, lambda outcome: {}
-        return
-    if out is None:
-        raise InputError("--certificate needs --out DIR: the reachable states become a file of the bundle")
-    if request.symmetry or total > 1:
-        raise InputError("--certificate needs one configuration and --no-symmetry: it lists every state")
-    from neverlost.checker.engine.storage.levels import Store
-
-    with keep_levels(request) as keeping:
-
-        def certify(outcome: Outcome) -> dict[str, bytes]:
-            if outcome.verdict is not Verdict.HOLDS:
-                return {}
-            store = Store.attach(str(keeping.state_dir))
-            packed = [store.read_packed(file) for level in store.levels() for file in level.files]
-            rows = (row for states in packed for row in states.T.tolist())
-            return {CERTIFICATE: reachable_states.pack_states(outcome.system.words, rows)}
-
-        yield keeping, certify

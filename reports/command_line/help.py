@@ -34,7 +34,7 @@ GROUPS = {
         ),
         *("nines", "agree", "compare"),
     ),
-    "The answer": ("out", "json", "format", "quiet", "redact", "certificate", "show", "help"),
+    "The answer": ("out", "json", "format", "quiet", "redact", "show", "help"),
     "The search": (
         *("again", "time_limit", "memory_limit", "workers", "engine", "symmetry", "keep_going", "state_dir", "resume"),
         *("master", "spark_conf"),

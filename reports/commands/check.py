@@ -45,9 +45,6 @@ def check(
         typer.Option("--advise/--no-advise", help="look for the smallest change that helps (default: for described topics)"),
     ] = None,
     agree: Annotated[bool, typer.Option("--agree", help="ask every other way to the verdict that is at hand")] = False,
-    certificate: Annotated[
-        bool, typer.Option("--certificate", help="with --out: add the reachable states, for verify to walk through")
-    ] = False,
     **given: Unpack[CheckingCluster],
 ) -> int:
     """Run `neverlost check` and return the exit status.  Without any limit of faults it prints a tolerance table."""
@@ -61,7 +58,7 @@ def check(
 
     output = Output(json, out, quiet, format)
     files, search = options.take_cluster_files(given)
-    if tolerance_screen.is_table_wanted(config, settings, {**search, "certificate": certificate}):
+    if tolerance_screen.is_table_wanted(config, settings, search):
         if format not in ("text", "json"):
             raise InputError(
                 f"--format {format} is about one search: limit faults, such as --set faults.lossy_crash=1; "
@@ -83,7 +80,6 @@ def check(
             properties=properties,
             out=out,
             redact=redact,
-            certificate=certificate,
             agree=agree,
             topics=topic,
             advise=advise,

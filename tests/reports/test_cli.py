@@ -280,7 +280,6 @@ def test_bad_input_is_one_line_and_64(arguments: list[str], message: str) -> Non
         ["check", "--describe", "given"],
         ["check", "given"],
         ["check", "--property", "lossless"],
-        ["check", "--certificate", "--symmetry"],
         ["sweep", "given"],
         ["prove", "--method", "induction", "--set", "acks=7"],
         ["scenarios", "given"],

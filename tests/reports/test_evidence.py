@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import lzma
 import os
 import shutil
 import subprocess
@@ -12,13 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from neverlost.checker.engine.engines.explore import explore
-from neverlost.checker.engine.evidence import reachable_states as reachable
 from neverlost.checker.engine.host.visible import UNSEEN
 from neverlost.checker.engine.host.whole_files import as_json
-from neverlost.checker.engine.search.options import Options
-from neverlost.model.protocols import models
-from neverlost.model.system import System, bind
 from neverlost.reports.bundle import seal as bundle
 from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.bundle.seal import configuration_toml
@@ -27,9 +21,7 @@ from neverlost.reports.documents.sweep import read_baseline
 from neverlost.reports.questions.verify import verify as verification
 from neverlost.reports.questions.verify.derive import derive
 from neverlost.specs.configuration.choose import choose, read_toml
-from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
-from neverlost.specs.properties import properties
 from tests.checker.search.test_sweep import MATRIX
 from tests.support import forger
 from tests.support.program import neverlost
@@ -54,23 +46,6 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert done.returncode == 0, done.stderr
     assert {each["verdict"] for each in json.loads((place / "b" / "result.json").read_text())["cells"]} == {"holds", "violated"}
     return place / "b"
-
-
-@pytest.fixture(scope="module")
-def certified(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("certificate") / "b"
-    keys = [part for name, value in SMALL.items() for part in ("--set", f"{name}={value}")]
-    done = neverlost("check", "--set", "model=kip-320", *keys, "--certificate", "--out", str(place))
-    assert done.returncode == 0, done.stderr
-    return place
-
-
-SMALL = {"replication.factor": 2, "bounds.records": 1, "bounds.log_size": 1, "bounds.max_leader_epoch": 2}
-
-
-def small() -> System:
-    found = models()["kip-320"]
-    return bind(found, configuration(found, {name: (value, "test") for name, value in SMALL.items()}))
 
 
 def opened(folder: Path) -> dict[str, bytes]:
@@ -182,30 +157,6 @@ def test_a_second_bundle_in_one_directory_leaves_nothing_of_the_first_but_its_le
     assert "weak-isr is refuted in 8 steps" in "".join(found.unchecked)
 
 
-def test_the_certificate_is_walked(certified: Path) -> None:
-    done = neverlost("verify", str(certified))
-    counted = explore(small(), (), Options(workers=1)).counts.distinct
-    assert done.returncode == 0 and counted > 500 and f"certificate: {counted:,} states" in done.stdout
-
-
-@pytest.mark.parametrize("how", ["removed", "added", "changed", "cut"])
-def test_a_certificate_with_one_state_off_is_refused(certified: Path, tmp_path: Path, how: str) -> None:
-    path, system = tmp_path / "reachable.xz", small()
-    states = sorted(system.pack(state) for state in reachable.read(certified / "reachable.xz", system))
-    asked = [properties()["strong-isr"]]
-    listed = set(states)
-    other = next(words for words in ((*states[n][:-1], states[n][-1] ^ 1) for n in range(len(states))) if words not in listed)
-    if how in ("removed", "changed"):
-        listed.remove(states[len(states) // 2])
-    if how in ("added", "changed"):
-        listed.add(other)
-    path.write_bytes(reachable.pack_states(system.words, listed))
-    if how == "cut":
-        path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(InputError, match=r"not closed|unreachable|not a reachability certificate|outside"):
-        reachable.verify(path, system, asked)
-
-
 def test_the_walk_shares_no_code_with_the_engines() -> None:
     """Only the definition is loaded: the model with its ints interpreter, and the properties."""
     code = "import sys, neverlost.checker.engine.evidence.reachable_states; print(*sorted(sys.modules))"
@@ -216,41 +167,6 @@ def test_the_walk_shares_no_code_with_the_engines() -> None:
         f"neverlost.checker{each}" for each in ("", ".engine", ".engine.evidence", ".engine.evidence.reachable_states")
     }
     assert not {"numpy", "pyspark", "pyarrow", "z3", "neverlost.model.interpreters.columns"} & loaded
-
-
-@pytest.mark.slow
-def test_a_certificate_of_120_879_states(tmp_path: Path) -> None:
-    keys = ["model=kip-320", "replication.factor=2", "bounds.records=3", "bounds.max_leader_epoch=3"]
-    settings = [part for key in keys for part in ("--set", key)]
-    done = neverlost("check", *settings, "--property", "weak-isr", "--certificate", "--out", str(tmp_path / "b"))
-    assert done.returncode == 0, done.stderr
-    done = neverlost("verify", str(tmp_path / "b"), timeout=3000)
-    assert done.returncode == 0 and "certificate: 120,879 states are closed" in done.stdout, done.stderr
-    found = models()["kip-320"]
-    system = bind(found, configuration(found, {key: (value, "test") for key, value in (each.split("=") for each in keys[1:])}))
-    path = tmp_path / "b" / "reachable.xz"
-    states = sorted(system.pack(state) for state in reachable.read(path, system))
-    other = next(words for words in ((*row[:-1], row[-1] ^ 1) for row in states) if words not in set(states))
-    for listed, message in (
-        (states[:60_000] + states[60_001:], "not closed"),
-        (sorted([*states, other]), "unreachable|outside"),
-        (sorted([*states[:60_000], *states[60_001:], other]), "not closed|outside"),
-    ):
-        path.write_bytes(reachable.pack_states(system.words, listed))
-        with pytest.raises(InputError, match=message):
-            reachable.verify(path, system, [properties()["weak-isr"]])
-
-
-def test_a_certificate_of_a_broken_property_is_refused(tmp_path: Path) -> None:
-    found = models()["truncate-to-hw"]
-    system = bind(found, configuration(found, {"replication.factor": (2, "test")}))
-    (start,) = {state for _, state in system.initial_states()}
-    (tmp_path / "c.xz").write_bytes(reachable.pack_states(system.words, [system.pack(start)]))
-    with pytest.raises(InputError, match=r"is not closed"):
-        reachable.verify(tmp_path / "c.xz", system, [])
-    (tmp_path / "bad.xz").write_bytes(lzma.compress(b"no"))
-    with pytest.raises(InputError, match=r"not a reachability certificate"):
-        reachable.verify(tmp_path / "bad.xz", system, [])
 
 
 @pytest.mark.parametrize("name", ["kip-320", "kraft", "kraft-elr"])
@@ -290,8 +206,3 @@ def test_what_is_no_document_is_refused_wherever_it_is_read(text: str, message: 
 def test_directories_that_are_no_bundles_are_refused(arguments: list[str], tmp_path: Path) -> None:
     done = neverlost(*arguments, cwd=tmp_path)
     assert done.returncode == 64 and len(done.stderr.splitlines()) == 1
-
-
-def test_a_certificate_needs_a_place_and_one_configuration() -> None:
-    done = neverlost("check", "--certificate")
-    assert done.returncode == 64 and "--certificate needs --out DIR" in done.stderr

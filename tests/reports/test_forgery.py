@@ -455,7 +455,6 @@ STRUCTURAL: list[tuple[str, str, Callable[[Files], Files]]] = [
     ("check", "no question", without("question.json")),
     ("check", "a file besides", lambda files: forger.sealed(files, **{"advice.txt": b"it is safe"})),
     ("check", "another configuration's file", lambda files: forger.sealed(files, **{"config.toml": b'model = "kraft"'})),
-    ("check", "a certificate", lambda files: forger.sealed(files, **{"reachable.xz": b"neverlost.reachable/1\n1 0\n"})),
     ("check", "a line twice", with_lines(lambda lines: lines.append(lines[0]))),
     ("check", "a line less", with_lines(lambda lines: lines.pop())),
     (

@@ -55,7 +55,6 @@ def check(
     properties: Iterable[str] | None = None,
     out: Path | None = None,
     redact: bool = False,
-    certificate: bool = False,
     topics: Sequence[str] | None = None,
     advise: bool | None = None,
     agree: bool = False,
@@ -68,7 +67,7 @@ def check(
     `settings` are configuration keys with values, such as `{"acks": "1", "faults.crash": 1}`; they win over `config`, a TOML
     file, and over what Kafka's tools print: `describe` and `configs` (one file or several, in any format that describes a
     cluster) and the properties files.  With `out` an evidence bundle is written into that directory, with the files as they
-    were read; `redact` replaces names in them first, `certificate` adds the reachable states.  `topics` are those of the
+    were read; `redact` replaces names in them first.  `topics` are those of the
     described topics to ask about (default: all).  `advise` looks for the smallest change with which a violated configuration
     holds (default: where topics are described).  `progress` is called while the search runs, `decided` with each of
     several configurations as soon as it is.  `reports/request/keywords.py` says how to search.  `agree` asks every other way to
@@ -96,7 +95,6 @@ def check(
     asked, every = question.read_question("check", arguments, _read, _topics, redact)
     asked = asked.with_arguments(
         properties=properties,
-        certificate=certificate or None,
         advise=advise,
         agree=agree or None,
         keep_going=request.keep_going or None,
@@ -108,16 +106,14 @@ def check(
     request.require_apart(out)
     if out is not None:
         writable_directory(out)
-    with stored_levels.make_certificate(request, certificate, len(every), out) as (keeping, certify):
-        found = _decide_all(every, properties, keeping, progress, decided if len(every) > 1 else None, agree)
-        certificate_file = certify(found[0])
+    found = _decide_all(every, properties, request, progress, decided if len(every) > 1 else None, agree)
     advised = any(each.subjects for each in every) if advise is None else advise
     advice = _find_remedies(every, found, properties, request, progress) if advised else {}
     agreements = [_agreement(each) for each in found] if agree else None
     result = _result(every, found, asked if out is not None else None, advice, agreements)
     if out is not None:
         about = [(each.model, each.configuration) for each in every]
-        seal.write_bundle(out, asked, result.document, about, counterexamples(result), certificate_file)
+        seal.write_bundle(out, asked, result.document, about, counterexamples(result))
     return result
 
 

@@ -214,7 +214,7 @@ def is_table_wanted(config: str | None, settings: list[str] | None, only_searche
     return is_plain and not has_faults and name in models() and all(key in models()[name].keys for key in AXES)
 
 
-OF_ONE_SEARCH = ("certificate", "state_dir", "resume", "keep_going")
+OF_ONE_SEARCH = ("state_dir", "resume", "keep_going")
 """Options of `check` that make sense for a single search."""
 
 

@@ -13,25 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from neverlost.checker.engine.compiled.code_cache import compile_afresh
-from neverlost.checker.engine.evidence import ledger, reachable_states
+from neverlost.checker.engine.evidence import ledger
 from neverlost.checker.engine.host.whole_files import as_json
 from neverlost.checker.engine.outcome import EngineError
 from neverlost.checker.questions.atlas.index import without_answers
-from neverlost.model.system import bind
 from neverlost.reports.bundle import ledger_lines, proof_check, safe_paths, seal
 from neverlost.reports.bundle.question import FILE, BundleQuestion, commit_of_checkout, digest
 from neverlost.reports.bundle.safe_paths import MANIFEST
 from neverlost.reports.bundle.seal import ENVIRONMENT, RESULT
-from neverlost.reports.bundle.stored_levels import CERTIFICATE
 from neverlost.reports.counterexample.saved import SUFFIX
 from neverlost.reports.documents import measurements
 from neverlost.reports.questions.verify import solvers, undecided, unverified_claims
 from neverlost.reports.questions.verify.derive import Derived, derive
 from neverlost.reports.wording.merged_rows import pluralize
-from neverlost.specs.configuration.choose import chosen_of
 from neverlost.specs.configuration.input import Contents
 from neverlost.specs.errors import InputError, describe_misreading
-from neverlost.specs.properties import properties
 from neverlost.specs.strict_json import parse_json
 
 SECONDS = 120.0
@@ -166,8 +162,6 @@ def compare_bundle(files: Contents, own: Derived, seed: int | None = None, secon
         found.confirmed.append(f"{pluralize(counterexamples, 'counterexample')} re-executed on the defining interpreter")
     documents |= _check_ledger(files, _parsed(RESULT, files), found)
     _check_environment(files, own)
-    if CERTIFICATE in own.files:
-        found.confirmed.append(_check_certificate(files, own, result))
     _check_other_files(files, own, documents, found)
     if obligations := {name: each.decode() for name, each in own.files.items() if name.endswith(solvers.SUFFIX)}:
         confirmed, unchecked = solvers.solve_again(obligations, seconds)
@@ -260,20 +254,6 @@ def _check_environment(files: Contents, own: Derived) -> None:
     _require_same(ENVIRONMENT, files, expected)
 
 
-def _check_certificate(files: Contents, own: Derived, result: Document) -> str:
-    """Check the certificate with the program that shares no code with the engines; return a sentence."""
-    if CERTIFICATE not in files:
-        raise InputError(f"the bundle is refused: it lacks {CERTIFICATE}")
-    chosen = chosen_of(result)
-    holding = [properties()[each["name"]] for each in result["properties"] if each["verdict"] == "holds"]
-    path = own.folder / f"stated-{CERTIFICATE}"
-    path.write_bytes(files[CERTIFICATE])
-    count = reachable_states.verify(path, bind(chosen.model, chosen.configuration), holding)
-    if count != result["states"]["distinct"]:
-        raise InputError(f"{CERTIFICATE} lists {count} states, {RESULT} says {result['states']['distinct']}")
-    return f"certificate: {count:,} states are closed under every action, and {', '.join(each.name for each in holding)} holds"
-
-
 def _check_other_files(files: Contents, own: Derived, documents: dict[str, bytes], found: BundleCheck) -> None:
     """Compare every file that has no check of its own: what the question alone decides must be the same; reports, pictures and
     gate files, which follow from the documents, may be rendered by another version; any other file is refused."""
@@ -282,7 +262,7 @@ def _check_other_files(files: Contents, own: Derived, documents: dict[str, bytes
         rendered = own.rendered(documents, RESULT)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as problem:
         raise InputError(f"{RESULT} is refused: {describe_misreading(problem)}") from None
-    checked = {*documents, ENVIRONMENT, MANIFEST, *({CERTIFICATE} & own.files.keys())}
+    checked = {*documents, ENVIRONMENT, MANIFEST}
     required = {name: content for name, content in own.files.items() if not _is_decided(name) and name not in checked}
     unbuilt = _unbuilt_obligations(files, own, result)
     found.leave(

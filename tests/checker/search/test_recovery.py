@@ -13,16 +13,13 @@ import pytest
 
 from neverlost.checker.engine.disk.on_disk_search import explore as explore_on_disk
 from neverlost.checker.engine.engines.explore import explore
-from neverlost.checker.engine.evidence import reachable_states as reachable
 from neverlost.checker.engine.outcome import Finding, Verdict
 from neverlost.checker.engine.search.graph import recovery
 from neverlost.checker.engine.search.options import Options, SearchLimits
-from neverlost.checker.engine.storage.levels import Store
 from neverlost.checker.questions.sweep.sweep import Sweeper
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System
 from neverlost.specs.configuration.keys import GROWING
-from neverlost.specs.errors import InputError
 from neverlost.specs.properties import properties
 from neverlost.specs.property import RECOVERY, Property
 from tests.support.modern import system as modern
@@ -254,22 +251,6 @@ def test_an_outage_has_its_own_exit_status_a_trap_and_a_trace_that_replays(tmp_p
     refused = neverlost("replay", str(trace))
     assert refused.returncode == 64
     assert refused.stderr == f"neverlost: {str(trace)!r} ends in a state that does not break recovers-writable\n"
-
-
-def test_a_certificate_of_recovery_is_walked_back(tmp_path: Path) -> None:
-    done = neverlost(*ASKED, "--set", "faults.crash=1", "--certificate", "--out", str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    assert "recovers-writable holds" in neverlost("verify", str(tmp_path / "out")).stdout
-
-
-def test_a_certificate_of_an_outage_is_refused(tmp_path: Path) -> None:
-    system = modern("3.6", rf=1, crash=1)
-    explore_on_disk(system, (), Options(state_dir=tmp_path / "levels"))
-    store = Store.attach(tmp_path / "levels")
-    rows = (row for level in store.levels() for file in level.files for row in store.read_packed(file).T.tolist())
-    (tmp_path / "reachable.xz").write_bytes(reachable.pack_states(system.words, rows))
-    with pytest.raises(InputError, match="recovers-writable does not hold: nothing leads on from"):
-        reachable.verify(tmp_path / "reachable.xz", system, [WRITABLE])
 
 
 @pytest.mark.parametrize(
