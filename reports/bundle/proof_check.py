@@ -12,9 +12,6 @@ from neverlost.reports.documents.result import with_traces
 
 OBLIGATIONS = "obligations"
 
-Known = Sequence[Mapping[str, Counterexample]]
-"""Counterexamples by property, for each configuration."""
-
 
 def obligation_files(proofs: Sequence[Proof]) -> dict[str, bytes]:
     """Return the SMT-LIB files of complete proofs, by file name."""
@@ -35,18 +32,9 @@ def possible_obligation_files(proofs: Sequence[Proof]) -> set[str]:
     return {f"{OBLIGATIONS}/{name}" for name in found}
 
 
-def name_traces(document: dict[str, Any], known: Known) -> tuple[dict[str, Any], dict[str, Counterexample]]:
-    """Return the document with the names of its trace files, and the counterexamples by these names."""
-    files: dict[str, Counterexample] = {}
-    if "cells" not in document:
-        return _cell(document, known[0], "", files), files
-    pairs = enumerate(zip(document["cells"], known, strict=True), start=1)
-    return {**document, "cells": [_cell(cell, found, f"{number:02}-", files) for number, (cell, found) in pairs]}, files
-
-
-def _cell(
-    cell: dict[str, Any], known: Mapping[str, Counterexample], prefix: str, files: dict[str, Counterexample]
-) -> dict[str, Any]:
-    names = {name: f"{prefix}{name}{SUFFIX}" for name in known}
-    files |= {names[name]: each for name, each in known.items()}
-    return with_traces(cell, names)
+def name_traces(
+    document: dict[str, Any], known: Mapping[str, Counterexample]
+) -> tuple[dict[str, Any], dict[str, Counterexample]]:
+    """Return the document with the names of its trace files, and the counterexamples, given by property, by these names."""
+    names = {name: f"{name}{SUFFIX}" for name in known}
+    return with_traces(document, names), {names[name]: each for name, each in known.items()}

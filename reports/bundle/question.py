@@ -67,7 +67,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
         "keep_going",
     ),
     "sweep": ("matrix", "settings", "properties", "baseline"),
-    "prove": ("settings", "config", "method", "depth", "properties", "free", "unbounded", "every_rf", "without"),
+    "prove": ("settings", "config", "method", "depth", "properties", "unbounded", "every_rf", "without"),
     "observe": (
         "history",
         "settings",
@@ -304,7 +304,7 @@ def _fits(name: str, value: Any) -> bool:
         return isinstance(value, dict) and all(each in FILES and _fits(each, value[each]) for each in value)
     if name in ("settings", "also", "change") and isinstance(value, dict):
         return True
-    if name in ("settings", "properties", "topics", "free", "without", "also", "change", "beside", "waive", "replicas", "went"):
+    if name in ("settings", "properties", "topics", "without", "also", "change", "beside", "waive", "replicas", "went"):
         return _is_texts(value)
     return isinstance(value, str) or (name in PATHS and _is_texts(value))
 

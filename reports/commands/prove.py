@@ -12,10 +12,6 @@ from neverlost.reports.request.keywords import Limited
 
 Method = Annotated[str, typer.Option("--method", metavar="bmc|induction", help="how to decide")]
 Depth = Annotated[int, typer.Option("--depth", metavar="N", help="bmc: look for counterexamples of up to N steps")]
-Free = Annotated[
-    list[str] | None,
-    typer.Option("--free", metavar="KEY[=A,B]", help="bmc: find all its unsafe values (repeatable)", show_default=False),
-]
 Unbounded = Annotated[bool, typer.Option("--unbounded", help="induction: for any number of epochs and records")]
 EveryRf = Annotated[
     bool, typer.Option("--every-rf", help="induction: for every replication factor, any number of epochs and records, any log")
@@ -27,7 +23,7 @@ Without = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    text = "Decide with Z3: bounded search, induction, or which configurations are unsafe."
+    text = "Decide with Z3: bounded search, or induction."
     app.command("prove", help=text)(options.with_shared_options(prove))
 
 
@@ -37,7 +33,6 @@ def prove(
     method: Method = "bmc",
     depth: Depth = 12,
     properties: options.Properties = None,
-    free: Free = None,
     unbounded: Unbounded = False,
     every_rf: EveryRf = False,
     without: Without = None,
@@ -61,7 +56,6 @@ def prove(
             method=method,
             depth=depth,
             properties=properties,
-            free=free or (),
             unbounded=unbounded,
             every_rf=every_rf,
             without=without or (),
@@ -72,7 +66,7 @@ def prove(
         )
     output.deliver(result.document, is_saved=True)
     if output.is_read and result.bounded is not None:
-        screen.show_bounded(result.bounded, list(result.free))
+        screen.show_bounded(result.bounded)
     elif output.is_read:
         screen.show_proofs(result.inductions)
     output.end(result.document)

@@ -5,17 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.evidence import ledger
 from neverlost.checker.engine.proof import smtlib
-from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.reports.documents.ledger_file import read_ledger
-from neverlost.reports.questions.prove.api import free_cells
-from neverlost.specs.properties import properties
 from tests.support import obligations
 from tests.support.program import neverlost
 
@@ -101,87 +96,12 @@ def test_a_protocol_without_a_needed_clause_is_refuted_by_a_real_behaviour(metho
     assert neverlost("verify", str(tmp_path)).returncode == 0
 
 
-KRAFT = ["model=kraft", "faults.lossy_crash=1", "bounds.records=1", "defects=fixed"]
-FREE = ["--free", "acks", "--free", "unclean.leader.election.enable", "--free", "flush.messages", "--depth", "5"]
-
-
-@pytest.mark.slow
-def test_free_keys_list_their_unsafe_values() -> None:
-    keys = [part for each in KRAFT for part in ("--set", each)]
-    done = prove(*keys, "--property", "acked-never-lost", *FREE, "--json", "-")
-    assert done.returncode == 12, done.stderr
-    document = json.loads(done.stdout)
-    assert len(document["cells"]) == 4 * 2 * 2
-    found = {(each["acks"], each["unclean.leader.election.enable"], each["flush.messages"]) for each in document["unsafe"]}
-    assert found == explored_unsafe()
-    assert {("0", False, "default"), ("1", True, "default")} <= found
-    assert not any(acks == "all" for acks, _, _ in found)
-
-
-def explored_unsafe() -> set[tuple[str, bool, str]]:
-    """The same question, put to the explorer."""
-    given = {key: (value, "test") for key, value in dict(each.split("=") for each in KRAFT).items()}
-    _, system, _ = free_cells(given, [each for each in FREE[:6] if not each.startswith("--")])
-    options = Options(limits=SearchLimits(depth=5), workers=1, every_configuration=True)
-    outcome = explore(system, [properties()["acked-never-lost"]], options)
-    cells = [system.configurations[each.configuration] for each in outcome.findings if each.trace is not None]
-    return {(each["acks"], each["unclean.leader.election.enable"], each["flush.messages"]) for each in cells}
-
-
-FREE_KEYS = ["min.insync.replicas", "acks", "unclean.leader.election.enable", "flush.messages"]
-MATRIX = """
-[topic]
-min.insync.replicas = "1..3"
-unclean.leader.election.enable = [false, true]
-flush.messages = ["1", "default"]
-[producer]
-acks = ["0", "1", "all", "min.insync.replicas"]
-"""
-FIXED = ["replication.factor=3", "faults.lossy_crash=1", "faults.isr_shrink=1", "bounds.records=1"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("model", ["kraft", "kraft-elr"])
-def test_four_free_keys_are_unsafe_exactly_where_a_complete_sweep_says(model: str, tmp_path: Path) -> None:
-    """Every unsafe cell, with the steps of its shortest counterexample; the sweep has no depth, so none is deeper."""
-    fixed = [part for each in (f"model={model}", *FIXED) for part in ("--set", each)]
-    free = [part for each in FREE_KEYS for part in ("--free", each)]
-    proved = prove(*fixed, *free, "--property", "acked-never-lost", "--depth", "9", "--json", "-")
-    assert proved.returncode == 12, proved.stderr
-    matrix = tmp_path / "matrix.toml"
-    matrix.write_text(MATRIX)
-    swept = neverlost("sweep", str(matrix), *fixed, "--property", "acked-never-lost", "--json", "-")
-    assert swept.returncode == 0, swept.stderr
-    by_z3, by_search = steps_by_cell(proved.stdout), steps_by_cell(swept.stdout)
-    assert len(by_search) == 3 * 4 * 2 * 2 and "inconclusive" not in {each["verdict"] for each in cells_of(swept.stdout)}
-    assert by_z3 == by_search
-    assert sum(steps is not None for steps in by_z3.values()) == 22
-
-
-def cells_of(text: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(text)["cells"]
-    return found
-
-
-def steps_by_cell(text: str) -> dict[tuple[object, ...], int | None]:
-    cells = [(tuple(each["config"][key] for key in FREE_KEYS), each["properties"][0].get("steps")) for each in cells_of(text)]
-    return dict(cells)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--method", "magic"], "unknown method 'magic' in --method"),
-        (["--set", "model=kraft", "--free", "ack"], "unknown key 'ack' in --free"),
-        (["--set", "model=kraft", "--free", "bounds.records"], "bounds.records cannot be left free without its values"),
-        (["--set", "model=kraft", "--free", "bounds.records=1,2"], "these keys cannot be left free together"),
-        (
-            ["--set", "model=kraft", "--set", "replication.factor=2", "--free", "replication.factor=1,2"],
-            "replication.factor is free and has a value",
-        ),
         (["--unbounded"], "--unbounded needs --method induction"),
         (["--every-rf"], "--every-rf needs --method induction"),
-        (["--method", "induction", "--free", "acks"], "--free needs --method bmc"),
         (
             ["--set", "model=kraft", "--without", "leader_append: nothing"],
             "unknown guard clause 'leader_append: nothing' in --without",

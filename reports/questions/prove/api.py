@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from itertools import product
 from os import PathLike
 from typing import Any, Unpack
 
@@ -23,8 +22,7 @@ from neverlost.checker.engine.proof.progress import Reporter
 from neverlost.checker.engine.proof.unbounded import UnboundedEncoding
 from neverlost.checker.questions.necessity.necessity import clauses_of
 from neverlost.checker.questions.necessity.necessity import without as switched_off
-from neverlost.model.kernel import Model, ModelError
-from neverlost.model.system import System, bind
+from neverlost.model.system import System
 from neverlost.reports.bundle import proof_check, question, seal
 from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.counterexample.saved import Counterexample
@@ -33,8 +31,8 @@ from neverlost.reports.request.keywords import Limited, Settings
 from neverlost.reports.request.run_options import RunOptions, list_names
 from neverlost.reports.results.results import Result, States, verdicts
 from neverlost.specs.any_log import open_logs
-from neverlost.specs.configuration.choose import Chosen, Given, choose, choose_one, read_given
-from neverlost.specs.configuration.keys import KEYS, is_without_faults
+from neverlost.specs.configuration.choose import Chosen, Given, choose_one, read_given
+from neverlost.specs.configuration.keys import is_without_faults
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.lemmas import find_lemmas
@@ -50,16 +48,13 @@ METHODS = ("bmc", "induction")
 
 @dataclass(frozen=True, repr=False)
 class ProofResult(Result):
-    """The result of `prove`; with free keys, `cells` has a result for each of their values, and `unsafe` those that are
-    violated."""
+    """The result of `prove`."""
 
     method: str = "bmc"
     depth: int | None = None
     solver: str = ""
     seed: int = 0
     without: Sequence[str] = ()
-    free: Sequence[str] = ()
-    unsafe: Sequence[Mapping[str, Any]] = ()
     proofs: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
     bounded: BoundedResult | None = field(default=None, repr=False)
     inductions: tuple[Proof, ...] = field(default=(), repr=False)
@@ -85,7 +80,6 @@ def prove(
     method: str = "bmc",
     depth: int = 12,
     properties: Iterable[str] | None = None,
-    free: Sequence[str] = (),
     unbounded: bool = False,
     every_rf: bool = False,
     without: Sequence[str] = (),
@@ -96,14 +90,13 @@ def prove(
 ) -> ProofResult:
     """Decide properties with Z3: `bmc` looks for counterexamples of up to `depth` steps, `induction` proves.
 
-    `free` are keys (`KEY` or `KEY=A,B`) whose unsafe values are all found; `unbounded` proves for any number of epochs and
-    records, `every_rf` for every replication factor and logs of any length too; `without` are guard clauses
-    (`action: clause`) to switch off; `progress` is called while a proof by induction goes on.
+    `unbounded` proves for any number of epochs and records, `every_rf` for every replication factor and logs of any length
+    too; `without` are guard clauses (`action: clause`) to switch off; `progress` is called while a proof by induction goes on.
 
     Errors: `InputError` for bad input, and for options that contradict each other.
     """
     request = RunOptions(**search)
-    require_sense(method, depth, bool(free), unbounded)
+    require_sense(method, depth, unbounded)
     require_sense_of_every_rf(method, every_rf, out is not None)
     if out is not None:
         writable_directory(out)
@@ -114,19 +107,16 @@ def prove(
         method=method,
         depth=depth if method == "bmc" else None,
         properties=properties,
-        free=free,
         unbounded=unbounded or None,
         every_rf=every_rf or None,
         without=without,
     ).with_effort(request)
+    chosen = choose_one(given)
+    system = weaken(chosen.system, without)
     if method == "induction":
-        chosen = choose_one(given)
-        system = weaken(chosen.system, without)
         reading: WithoutBounds = read_every_size if every_rf else UnboundedEncoding if unbounded else None
         proofs = prove_each(system, _asked(system, properties), reading, request, out is not None, progress)
         return _result(describe_proofs.induction_document(proofs) | _assumed(chosen), proofs, asked, out)
-    chosen, system, keys = free_cells(given, free)
-    system = weaken(system, without)
     goals = _asked(system, properties)
     seconds = request.time_limit
     if seconds is None and all(map(is_without_faults, system.configurations)):
@@ -134,7 +124,7 @@ def prove(
     bounded = bounded_search.check(
         system, goals, depth, seconds, request.workers or 2, request.memory_bytes, find_lemmas(system)
     )
-    return _result(describe_proofs.bounded_document(bounded, keys) | _assumed(chosen), bounded, asked, out)
+    return _result(describe_proofs.bounded_document(bounded) | _assumed(chosen), bounded, asked, out)
 
 
 def _assumed(chosen: Chosen) -> dict[str, Any]:
@@ -165,39 +155,31 @@ def _result(
         configurations = [(system.model, each) for each in system.configurations]
         also = {} if isinstance(found, BoundedResult) else proof_check.obligation_files(found)
         seal.write_bundle(out, asked, document, configurations, traces, also)
-    cells = [
-        Result.of(each, properties=verdicts(each["properties"], of_cell), counterexamples=of_cell)
-        for each, of_cell in zip(document.get("cells", ()), known, strict=False)
-    ]
     return ProofResult.of(
         document,
         states=States(**document["states"]),
-        properties=() if cells else verdicts(document["properties"], known[0]),
-        counterexamples={} if cells else known[0],
-        cells=tuple(cells),
+        properties=verdicts(document["properties"], known),
+        counterexamples=known,
         bounded=found if isinstance(found, BoundedResult) else None,
         inductions=() if isinstance(found, BoundedResult) else tuple(found),
     )
 
 
-def _counterexamples(outcomes: Sequence[Outcome]) -> list[dict[str, Counterexample]]:
-    known: list[dict[str, Counterexample]] = [{} for _ in outcomes[0].system.configurations]
-    for outcome in outcomes:
-        for each in outcome.findings:
-            if each.trace is not None:
-                found = Counterexample(outcome.system, each.property, each.trace, each.configuration)
-                known[each.configuration][each.property.name] = found
-    return known
+def _counterexamples(outcomes: Sequence[Outcome]) -> dict[str, Counterexample]:
+    return {
+        each.property.name: Counterexample(outcome.system, each.property, each.trace)
+        for outcome in outcomes
+        for each in outcome.findings
+        if each.trace is not None
+    }
 
 
-def require_sense(method: str, depth: int, has_free: bool, unbounded: bool) -> None:
+def require_sense(method: str, depth: int, unbounded: bool) -> None:
     """Refuse options that contradict each other.  Errors: `InputError` for options that contradict each other."""
     if method not in METHODS:
         raise unknown("method", method, METHODS, "--method")
     if not 0 <= depth <= 1000:
         raise InputError(f"bad value '{depth}' for --depth: use a number of steps from 0 to 1000")
-    if method == "induction" and has_free:
-        raise InputError("--free needs --method bmc: a proof by induction speaks about one configuration")
     if method == "bmc" and unbounded:
         raise InputError("--unbounded needs --method induction")
 
@@ -215,26 +197,6 @@ def require_sense_of_every_rf(method: str, every_rf: bool, is_kept: bool) -> Non
         raise InputError("--every-rf needs the solver cvc5: pip install 'neverlost[proof]'")
 
 
-def free_cells(given: Given, free: Sequence[str]) -> tuple[Chosen, System, list[str]]:
-    """Return the first configuration, one system over every value of the free keys, and their names; without free keys, of the
-    one configuration.  Errors: `InputError` for a key that cannot be left free, or is also given."""
-    chosen = choose_one(given)
-    ranges = dict(_free_key(each, chosen.model, int(chosen.configuration["replication.factor"])) for each in free)
-    for name in ranges:
-        if name in given:
-            raise InputError(f"{name} is free and has a value too, in {given[name][1]}; drop one of them")
-    cells = [
-        choose(given | {name: (value, "--free") for name, value in zip(ranges, values, strict=True)}).configuration
-        for values in product(*ranges.values())
-    ]
-    system = bind(chosen.model, *cells)
-    try:
-        system.initial_states()
-    except ModelError as problem:
-        raise InputError(f"these keys cannot be left free together, for {problem}: give one of them a value") from None
-    return chosen, system, list(ranges)
-
-
 def weaken(system: System, clauses: Sequence[str]) -> System:
     """Return the system with some guard clauses switched off, each written `action: clause`.  Errors: `InputError` for a
     clause that the model does not have."""
@@ -245,23 +207,6 @@ def weaken(system: System, clauses: Sequence[str]) -> System:
             raise unknown("guard clause", name, known, "--without")
         system = switched_off(system, *known[name])
     return system
-
-
-def _free_key(text: str, model: Model, replicas: int) -> tuple[str, list[Any]]:
-    """Return a free key and its values: those that are listed, or all that it can have."""
-    name, equals, listed = text.partition("=")
-    if name not in model.keys:
-        raise unknown("key", name, model.keys, "--free")
-    if equals:
-        return name, list(dict.fromkeys(listed.split(",")))
-    key = KEYS.get(name)
-    if key is None or key.kind == "flag":
-        return name, ["true", "false"] if key is not None else ["on", "off"]
-    if key.kind == "choice":
-        return name, sorted(set((key.spellings or {}).values()))
-    if name == "min.insync.replicas":
-        return name, list(range(1, replicas + 1))
-    raise InputError(f"{name} cannot be left free without its values: write --free {name}={key.low or 1},{(key.low or 1) + 1}")
 
 
 def read_every_size(system: System, lemmas: Sequence[Lemma], goal: Property) -> ParametricEncoding:

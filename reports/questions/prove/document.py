@@ -21,20 +21,11 @@ def _weaknesses(system: System) -> dict[str, list[str]]:
     return {"without": sorted(f"{action}: {clause}" for action, clause in system.disabled)} if system.disabled else {}
 
 
-def bounded_document(bounded: BoundedResult, free: list[str]) -> dict[str, Any]:
-    """Return the result document of a bounded search; with free keys, a cell for each of their values."""
+def bounded_document(bounded: BoundedResult) -> dict[str, Any]:
+    """Return the result document of a bounded search."""
     outcome = bounded.outcome
     proved = {"method": "bmc", "depth": bounded.depth, "solver": bounded.solver, "seed": bounded.seed}
-    proved |= _weaknesses(outcome.system)
-    if not free:
-        return result.document(outcome) | proved
-    cells = [result.cell_fields(outcome, number) for number in range(len(outcome.system.configurations))]
-    unsafe = [{name: each["config"][name] for name in free} for each in cells if each["verdict"] == Verdict.VIOLATED]
-    return (
-        result.shared_fields(outcome)
-        | proved
-        | {"verdict": str(outcome.verdict), "free": free, "unsafe": unsafe, "cells": cells}
-    )
+    return result.document(outcome) | proved | _weaknesses(outcome.system)
 
 
 def induction_document(proofs: Sequence[Proof]) -> dict[str, Any]:

@@ -16,36 +16,19 @@ from neverlost.reports.counterexample.timeline import Timeline, timeline
 from neverlost.reports.questions.prove.document import say_hint
 from neverlost.reports.terminal import results as terminal
 from neverlost.reports.terminal.counterexample import show_timeline
-from neverlost.specs.configuration.keys import is_without_faults, shown
+from neverlost.specs.configuration.keys import is_without_faults
 
 
-def show_bounded(bounded: BoundedResult, free: list[str]) -> None:
+def show_bounded(bounded: BoundedResult) -> None:
     """Print the result of a bounded search."""
     out, outcome = terminal.console(), bounded.outcome
-    if free:
-        _show_unsafe(bounded, free)
-    else:
-        terminal.show_outcome(out, outcome)
-        _show_shortest(outcome)
+    terminal.show_outcome(out, outcome)
+    _show_shortest(outcome)
     covered = f"all behaviours of up to {bounded.depth} steps" if bounded.depth >= 0 else "nothing is covered"
     text = f"{bounded.solver}, seed {bounded.seed}: {covered}, {outcome.seconds:.1f} s"
     out.print(Text(text, style="dim"))
     if outcome.reason:
         out.print(Text(f"inconclusive beyond: {outcome.reason}", style="bold yellow"))
-
-
-def _show_unsafe(bounded: BoundedResult, free: list[str]) -> None:
-    out, outcome = terminal.console(), bounded.outcome
-    total = len(outcome.system.configurations)
-    for name in dict.fromkeys(each.property.name for each in outcome.findings):
-        unsafe = [each for each in outcome.findings if each.property.name == name and each.trace is not None]
-        out.print(Text(f"{name}: {len(unsafe)} of {total} configurations are unsafe", style="bold"))
-        for each in sorted(unsafe, key=lambda each: len(each.trace.steps) if each.trace else 0):
-            configuration = outcome.system.configurations[each.configuration]
-            values = " ".join(f"{key}={str(shown(configuration[key])).lower()}" for key in free)
-            out.print(f"  {values} ({len(each.trace.steps) if each.trace else 0} steps)")
-        if bounded.depth >= 0:
-            out.print(f"the other {total - len(unsafe)} have no counterexample of up to {bounded.depth} steps")
 
 
 def _show_shortest(outcome: Outcome) -> None:
