@@ -89,8 +89,6 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
         "properties",
         "also",
         "beside",
-        "change",
-        "waive",
         "again",
     ),
     "roll": ("settings", "files", "kafka_version", "at_a_time", "broker", "pod"),
@@ -302,9 +300,9 @@ def _fits(name: str, value: Any) -> bool:
         return isinstance(value, NUMBERS[name]) and not isinstance(value, bool)
     if name == "files":
         return isinstance(value, dict) and all(each in FILES and _fits(each, value[each]) for each in value)
-    if name in ("settings", "also", "change") and isinstance(value, dict):
+    if name in ("settings", "also") and isinstance(value, dict):
         return True
-    if name in ("settings", "properties", "topics", "without", "also", "change", "beside", "waive", "replicas", "went"):
+    if name in ("settings", "properties", "topics", "without", "also", "beside", "replicas", "went"):
         return _is_texts(value)
     return isinstance(value, str) or (name in PATHS and _is_texts(value))
 

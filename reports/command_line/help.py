@@ -23,8 +23,6 @@ GROUPS = {
             "properties",
             "also",
             "beside",
-            "change",
-            "waive",
             "at_least",
             "at_a_time",
             "broker",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
@@ -37,17 +36,6 @@ def tolerance(
     beside: Annotated[
         str | None, typer.Option("--with", metavar="FAULT,…", help="what any number of another fault changes: kill,leader_move")
     ] = None,
-    change: Annotated[
-        list[str] | None,
-        typer.Option("--change", metavar="KEY=VALUE", help="a proposed setting: what it changes in the table (repeatable)"),
-    ] = None,
-    waive: Annotated[
-        list[str] | None,
-        typer.Option("--waive", metavar="DEFECT", help="leave a known defect out of Kafka as shipped (repeatable)"),
-    ] = None,
-    nines: Annotated[
-        bool, typer.Option("--nines", help="also how likely a loss is in a year, at the shipped rates (see neverlost nines)")
-    ] = False,
     again: Annotated[bool, typer.Option("--again", help="decide afresh what the atlas knows")] = False,
     at_least: Annotated[
         str | None,
@@ -79,13 +67,7 @@ def tolerance(
             "properties": properties,
             "topics": topic,
         } | files
-        return _gate(at_least, [*(settings or ()), *mended(waive or ())], output, **asked, **search)
-    beside_it: dict[str, Any] = {}
-    if nines:
-        from neverlost.reports.questions.nines.api import bounds_of_tables
-        from neverlost.reports.questions.nines.screen import show_bounds
-
-        beside_it = {"bounds_of": lambda result: bounds_of_tables(result, again), "show_bounds": show_bounds}
+        return _gate(at_least, settings, output, **asked, **search)
     return screen.show_tables(
         output,
         screen.parse_cell(show),
@@ -95,9 +77,6 @@ def tolerance(
         properties=properties,
         also=also,
         beside=[each.strip() for each in beside.split(",")] if beside else None,
-        change=change,
-        waive=waive,
-        **beside_it,
         again=again,
         topics=topic,
         files=files,
@@ -107,18 +86,6 @@ def tolerance(
 
 GATE = ("acked-never-lost", "committed-never-lost")
 """What `--at-least` asks for unless properties are named."""
-
-
-def mended(waived: Iterable[str]) -> list[str]:
-    """Return the settings that mend the named known defects.  Errors: `InputError` for an unknown name."""
-    from neverlost.specs.defects import DEFECTS
-    from neverlost.specs.errors import unknown
-
-    known = {each.name: each.mechanism.key for each in DEFECTS}
-    for name in waived:
-        if name not in known:
-            raise unknown("defect", name, known, "--waive")
-    return [f"{known[name]}=on" for name in waived]
 
 
 def _gate(at_least: str, settings: list[str] | None, output: Output, **asked: Any) -> int:

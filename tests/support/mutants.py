@@ -51,7 +51,7 @@ OBSERVED = ("--no-losses", "--time-limit", "0.5", "--quiet")
 
 STORED = ("explore", "kip-101", "--set", "replication.factor=2", "--workers", "1")
 COMMANDS = (
-    ("tolerance", "--set", "kafka.version=4.1", "--set", "min.insync.replicas=2", "--waive", "KAFKA-19522", "--quiet"),
+    ("tolerance", "--set", "kafka.version=4.1", "--set", "min.insync.replicas=2", "--with", "kill", "--quiet"),
     ("tolerance", "--at-least", "crash=any lossy_crash=any:1 at_once=2", "--set", "kafka.version=3.9", *BRIEF[4:]),
     ("check", "--set", "model=kraft", "--set", "faults.data_loss=any:1", "--set", "broker.rack=a,a,b", *BRIEF[2:]),
     ("nines", "--set", "kafka.version=3.9", "--set", "acks=all", "--quiet"),

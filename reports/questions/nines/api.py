@@ -18,7 +18,7 @@ from neverlost.checker.questions.tolerance.fault_budget import AXES
 from neverlost.reports.bundle.keep import writes_bundle
 from neverlost.reports.questions.nines import document as describe
 from neverlost.reports.questions.nines.bounds import NinesBounds
-from neverlost.reports.questions.tolerance.api import RECORDS, ToleranceResult, merge_equal, read_subjects
+from neverlost.reports.questions.tolerance.api import RECORDS, merge_equal, read_subjects
 from neverlost.reports.request.inputs import make_labels
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
@@ -86,13 +86,6 @@ def nines(
     document = describe.document(answers, given, neverlost.__version__)
     document["assumed"] = assumed(each.chosen.settings for each in judged)
     return NinesResult.of(document, judged=tuple(judged))
-
-
-def bounds_of_tables(result: ToleranceResult, again: bool) -> dict[str, dict[str, Any]]:
-    """Return the bounds at the shipped rates for the configurations of tolerance tables, by label; what the atlas has is
-    looked up unless it is to be decided `again`."""
-    known = NinesBounds({SHIPPED: rates()}, RunOptions(), None, None if again else shipped())
-    return _by_name([known.of(each) for each in _in_sync(each.chosen for each in result.subjects)])
 
 
 def _by_name(judged: Iterable[ConfigurationNines]) -> dict[str, dict[str, Any]]:

@@ -48,13 +48,6 @@ def _show_one(out: Console, found: Mapping[str, Any]) -> None:
     out.print()
 
 
-def show_bounds(out: Console, bounds: Mapping[str, Any]) -> None:
-    """Print one sentence for each bound, the fewest nines first."""
-    for each in sorted(bounds.values(), key=describe.sort_key):
-        out.print(Text(f"{each['label']}: {describe.sentences(each)[0]}"))
-    out.print(Text("At the shipped rates; neverlost nines says what is assumed.", "dim"))
-
-
 def _show_table(out: Console, document: Mapping[str, Any]) -> None:
     """Print a table: settings down, rates across, the fewest nines first."""
     names = list(document["rates"])

@@ -33,8 +33,7 @@ from neverlost.reports.results.results import Answer
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.canonical import sizes_of
 from neverlost.specs.configuration.choose import OURS, Chosen, change_settings, read_given, read_settings, say_what_is_left_out
-from neverlost.specs.defects import DEFECTS
-from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.errors import InputError
 from neverlost.specs.inputs import remedies
 from neverlost.specs.properties import choose_properties, list_defined, require_fields
 from neverlost.specs.property import SAFETY, Property
@@ -53,14 +52,13 @@ LOOKED_UP = ("kill", "leader_move")
 class ToleranceSubject:
     """A configuration with its table; a configuration as designed and the same as shipped have one `label`.  `beside` are
     tables in which another fault, by its name, may happen any number of times; `advice` is the change that helps most with the
-    table after it, `proposed` the change that was asked about with its table."""
+    table after it."""
 
     label: str
     chosen: Chosen
     table: Tolerance
     beside: Mapping[str, Tolerance]
     advice: tuple[remedies.Changes, Tolerance] | None = None
-    proposed: tuple[remedies.Changes, Tolerance] | None = None
 
     @property
     def difference(self) -> str:
@@ -94,8 +92,6 @@ def tolerance(
     properties: Iterable[str] | None = None,
     also: Settings = None,
     beside: Iterable[str] | None = None,
-    change: Settings = None,
-    waive: Iterable[str] | None = None,
     again: bool = False,
     out: Path | None = None,
     progress: Reporter | None = None,
@@ -107,17 +103,14 @@ def tolerance(
     """Decide the table of a configuration, or of each distinct one of a described cluster.  `settings`, `config`,
     `kafka_version` and `topics` are those of `check`, and `files` its Kafka files by the names of its parameters
     (`{"describe": "topics.txt"}`), without limits of faults: the table varies them. `also` allows other faults everywhere,
-    such as `{"faults.kill": "any"}`; `beside` names faults of which it is said what they change. `change` are settings as they
-    might become, of which it is said what they change, and `waive` names known defects that are left out of Kafka as shipped.
+    such as `{"faults.kill": "any"}`; `beside` names faults of which it is said what they change.
     What the atlas knows is looked up, unless it is to be decided `again`. Unless `defects` says which, there are two tables
     for each configuration: Kafka as designed, and as shipped with its known defects. `decided` is called with the tables about
     the same topics as soon as they are there, and how many such groups there are: what is looked up first, the worst of it
     first. With `out` an evidence bundle is written into that directory. Errors: `InputError` for bad input, before anything is
     searched."""
     request = RunOptions(**search)
-    every = waive_defects(read_subjects(settings, config, kafka_version, files or {}, topics or ()), list(waive or ()))
-    proposed = {name: str(raw) for name, (raw, _) in read_settings(change).items()}
-    after = [change_settings(each, proposed) if proposed else None for each in every]
+    every = list(read_subjects(settings, config, kafka_version, files or {}, topics or ()))
     more = [_parse_other_limits(each, also) for each in every]
     both = {is_as_designed(each) for each in every} == {True, False}
     tables = Tables(properties, request, progress, None if again else shipped(), both)
@@ -130,10 +123,6 @@ def tolerance(
         for each in numbers:
             is_advised = each == numbers[0]  # as designed, where both are asked: no setting mends a bug
             made[each] = _subject(labels[each], every[each], more[each], tuple(beside or ()), tables, is_advised)
-            if (then := after[each]) is not None:
-                table = tables.of(then, more[each])
-                assert table is not None
-                made[each] = replace(made[each], proposed=(proposed, table))
         return [made[each] for each in numbers]
 
     known: list[list[int]] = []
@@ -195,23 +184,6 @@ def warn_if_one_record_hides_losses(chosen: Chosen) -> Chosen:
         return chosen
     says = "one record cannot show what logs that diverge lose, as before 3.0 as shipped: a table without a loss may have one"
     return replace(chosen, notices=(*chosen.notices, Notice(NoticeKind.WARNING, says, "", f"--set {RECORDS}=2 decides it")))
-
-
-def waive_defects(every: Iterable[Chosen], names: Sequence[str]) -> list[Chosen]:
-    """Return the configurations with the named known defects mended, and with a notice that says so.  Errors: `InputError` for
-    a name that no defect has."""
-    for name in names:
-        if name not in {each.name for each in DEFECTS}:
-            raise unknown("defect", name, [each.name for each in DEFECTS], "--waive")
-    found = []
-    for chosen in every:
-        mine = [each for each in DEFECTS if each.name in names and chosen.configuration.get(each.mechanism.key) is False]
-        if mine:
-            notice = Notice(NoticeKind.ASSUMED, f"waived: {', '.join(f'{each.name} ({each.report})' for each in mine)}")
-            other = change_settings(chosen, {each.mechanism.key: "on" for each in mine})
-            chosen = replace(other, notices=(*other.notices, notice))
-        found.append(chosen)
-    return found
 
 
 def merge_equal(every: Sequence[Chosen]) -> list[Chosen]:
@@ -454,20 +426,11 @@ def _document(found: Sequence[ToleranceSubject]) -> dict[str, Any]:
         "says": {
             f"{each.label} {describe.variant(each.chosen.configuration)}": describe.sentences(each.table)
             + [describe.changes(name, each.table, other) for name, other in each.beside.items()]
-            + ([describe.proposal(each.proposed[0], each.table, each.proposed[1])] if each.proposed else [])
             for each in found
         },
         "smallest": {
             f"{each.label} {describe.variant(each.chosen.configuration)}": describe.smallest(each.table, each.beside)
             for each in found
-        },
-        "proposed": {
-            f"{each.label} {describe.variant(each.chosen.configuration)}": {
-                "change": dict(each.proposed[0]),
-                "differences": describe.differences(each.table, each.proposed[1]),
-            }
-            for each in found
-            if each.proposed
         },
     }
 

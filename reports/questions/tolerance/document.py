@@ -444,33 +444,6 @@ def danger(entries: Mapping[FaultBudget, Sequence[CellVerdict]]) -> tuple[int, i
     return min(((spot.losing + spot.out, spot.losing) for spot in open_ones), default=(len(entries) + 1, 0))
 
 
-def differences(found: Tolerance, after: Tolerance) -> list[dict[str, Any]]:
-    """Return the cells in which two tables differ; None stands for a cell that one of them does not have."""
-    rows = []
-    for one, other in zip(list_aspects(found), list_aspects(after), strict=True):
-        about: dict[str, Any] = {"property": _name_table(one).removesuffix(": ")} if title(one) else {}
-        was, now = ({spot: cell_text(each, spot) for spot in each.entries} for each in (one, other))
-        rows += [
-            {"losing": spot.losing, "out": spot.out, "before": was.get(spot), "after": now.get(spot)} | about
-            for spot in sorted({*was, *now})
-            if was.get(spot) != now.get(spot)
-        ]
-    return rows
-
-
-def proposal(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> str:
-    """Return in a line which cells differ after a proposed change of settings."""
-    settings, none, parts = " ".join(f"{key}={value}" for key, value in wanted.items()), "no such cell", list[str]()
-    for one, other in zip(list_aspects(found), list_aspects(after), strict=True):
-        was, now = ({spot: cell_answer(each, spot)[0] for spot in each.entries} for each in (one, other))
-        parts += [
-            f"{_name_table(one)}{in_words(spot)}: {was.get(spot, none)} -> {now.get(spot, none)}"
-            for spot in sorted({*was, *now})
-            if was.get(spot) != now.get(spot)
-        ]
-    return f"With {settings}: {'; '.join(parts) or 'the same'}."
-
-
 def smallest(found: Tolerance, beside: Mapping[str, Tolerance]) -> list[dict[str, Any]]:
     """Return the smallest sets of faults that lose a record: numbers at once, and at most one other kind any number of times.
     No set is contained in another. Where a smaller set is not decided, `is_smallest` is false."""

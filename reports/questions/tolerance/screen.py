@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -133,9 +133,6 @@ def _show_subject(out: Console, subject: ToleranceSubject) -> None:
         out.print(Text("  " * has_variants + sentence))
     for name, other in subject.beside.items():
         out.print(_coloured("  " * has_variants + describe.changes(name, found, other)))
-    if subject.proposed is not None:
-        changes, after = subject.proposed
-        out.print(_coloured(describe.proposal(changes, found, after)))
     _show_advice(out, subject)
     if provenance.has_files({"settings": sources(chosen.settings)}):
         show_settings(out, sources(chosen.settings))
@@ -221,14 +218,10 @@ OF_ONE_SEARCH = ("state_dir", "resume", "keep_going")
 def show_tables(
     output: Output,
     spot: FaultBudget | None,
-    bounds_of: Callable[[ToleranceResult], Mapping[str, Any]] | None = None,
-    show_bounds: Callable[[Console, Mapping[str, Any]], None] | None = None,
     **asked: Any,
 ) -> int:
-    """Decide the tables and show them; `bounds_of` returns bounds of loss for each group of topics, `show_bounds` prints them.
-
-    Returns the exit status: 12 or 13 where a record is lost, or writes stop, without any fault.
-    """
+    """Decide the tables and show them; return the exit status: 12 or 13 where a record is lost, or writes stop, without any
+    fault."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import PROMETHEUS
     from neverlost.reports.questions.tolerance import api
@@ -244,18 +237,16 @@ def show_tables(
 
     with progress, terminal.shown_once(output.is_read):
         result = api.tolerance(out=output.out, progress=progress, decided=decided, **asked)
-        document = {**result.document, **({"nines": bounds_of(result)} if bounds_of else {})}
+        document = result.document
     if output.format == PROMETHEUS:
         from neverlost.reports.questions.tolerance import prometheus
 
-        output.deliver(document, bounds_of is None, lines, prometheus.render)
+        output.deliver(document, True, lines, prometheus.render)
     else:
-        output.deliver(document, bounds_of is None, lines)
+        output.deliver(document, True, lines)
     if output.is_read:
-        is_asked = spot is not None or any(asked.get(each) for each in ("topics", "change", "beside", "also"))
+        is_asked = spot is not None or any(asked.get(each) for each in ("topics", "beside", "also"))
         show(console, result, spot, is_asked or len(result.tolerance) == 1)
-        if show_bounds is not None:
-            show_bounds(console, document["nines"])
     output.end(document)
     calm = [each for one in result.subjects for each in one.table.entries[FaultBudget(0, 0)]]
     without_faults = exit_status.of_verdicts(calm)

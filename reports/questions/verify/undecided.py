@@ -15,7 +15,7 @@ MAIN = {"tolerance": "tolerance", "roll": "brokers", "plan": "phases", "nines": 
 """The part of each command's document that the others follow from."""
 
 FOLLOWING = {
-    "tolerance": ("verdict", "advice", "says", "smallest", "proposed"),
+    "tolerance": ("verdict", "advice", "says", "smallest"),
     "roll": ("verdict", "order", "first"),
     "plan": ("verdict",),
     "nines": ("verdict",),
