@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_LINES = 68513
+MOST_LINES = 68533
 SLACK = 200
 
 

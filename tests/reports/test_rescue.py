@@ -149,14 +149,16 @@ def test_a_broker_with_an_empty_disk_is_kept_stopped_before_anything_else(tmp_pa
 
 
 def test_what_would_be_safe_with_more_copies_is_a_question(tmp_path: Path) -> None:
-    said = text(ask(tmp_path, describe(tmp_path), "23", "1=disk-gone 2=up 3=up"))
-    assert (
-        "First find out if min.insync.replicas of orders was 2 whenever a record was written: then broker 2 loses nothing"
-        in said
-    )
-    assert "First find out" not in text(
-        ask(tmp_path, describe(tmp_path, configs="min.insync.replicas=1"), "23", "1=disk-gone 2=up 3=up")
-    )
+    """It comes first only where the answer decides what to do."""
+    always = "min.insync.replicas of orders was 2 whenever a record was written"
+    for seen, went, says in (
+        ("23", "1=disk-gone 2=up 3=up", f"If {always}, it loses nothing that was acknowledged, and the steps are the same."),
+        ("23", "1=killed 2=up 3=up", f"If you cannot wait, find out if {always}: then broker 2 loses nothing"),
+        ("23", "1=power 2=up 3=up", f"First find out if {always}: then broker 2 loses nothing"),
+    ):
+        assert says in text(ask(tmp_path, describe(tmp_path), seen, went))
+        with_one = describe(tmp_path, configs="min.insync.replicas=1")
+        assert always not in text(ask(tmp_path, with_one, seen, went))
 
 
 @pytest.mark.parametrize(

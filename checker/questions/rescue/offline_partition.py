@@ -166,7 +166,7 @@ def _find_problem(seen: OfflinePartition, log: ReplicaFiles) -> str | None:
         return f"broker {log.broker} has no replica of the partition (its replicas: {', '.join(map(str, seen.replicas))})"
     if log.problem is None and seen.is_cut(log.broker) and seen.is_said_intact(log.broker):
         ends = f"its log ends at {log.end}, below its high watermark {log.high_watermark}, so it has lost data"
-        return f"{ends}; say how (--went {log.broker}={POWER}), or take its files again"
+        return f"{ends}; take its files again, and if they stay so say how it lost them, such as --went {log.broker}={POWER}"
     return log.problem
 
 

@@ -86,7 +86,7 @@ def make_document(subject: RescueSubject, seen: OfflinePartition, advice: Rescue
             }
             for each in ordered
         ],
-        "rests_on": list(_premises(seen)),
+        "rests_on": list(_premises(seen, advice.candidates)),
         "assumed": dict(subject.assumed),
     }
 
@@ -134,7 +134,7 @@ def _name(brokers: Sequence[int]) -> str:
 def _headline(seen: OfflinePartition, advice: RescueAdvice) -> str:
     broker, acked = advice.broker, "nothing that was acknowledged"
     if advice.says == WAIT:
-        return f"Wait for broker {broker}: its log has every acknowledged record."
+        return f"Wait for broker {broker}: its log has every acknowledged record, so none is lost."
     if advice.says == UNKNOWN:
         if broker is None:
             return "It cannot be known whom to elect: no log is left to look at."
@@ -165,9 +165,15 @@ def _why(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice) -
     broker = advice.broker
     if broker is not None:
         yield f"Broker {broker} {_role(seen, broker)} and {_how(seen, broker)}."
+    is_safe = any(each.loses_nothing for each in advice.candidates)
+    if advice.says == ELECT and is_safe and broker not in seen.members and seen.copies > 1:
+        copies = f"Each acknowledged record was on {seen.copies} replicas"
+        yield f"{copies}, so it is in a log that was seen, and broker {broker} has all of these."
     if advice.says == UNKNOWN and broker is not None:
         if broker in seen.files:
-            yield f"Its files cannot be believed. Gather them again, all in one moment, and give --replica {broker}=FOLDER."
+            (problem,) = (each.problem for each in advice.candidates if each.broker == broker)
+            yield f"Its files cannot be believed: {str(problem).partition(';')[0]}."
+            yield f"Gather them again, all in one moment (neverlost rescue --script), and give --replica {broker}=FOLDER."
         else:
             yield f"Two histories fit: broker {broker} has acknowledged records that no other log has, or it has none such."
             yield f"Gather its files (neverlost rescue --script) and give --replica {broker}=FOLDER."
@@ -179,12 +185,17 @@ def _hints(subject: RescueSubject, advice: RescueAdvice, least_bad: int | None) 
     if subject.safe_if_copied is not None:
         broker, many = subject.safe_if_copied
         always = f"min.insync.replicas of {subject.topic.name} was {many} whenever a record was written"
-        yield f"First find out if {always}: then broker {broker} loses nothing that was acknowledged."
-        yield f"If it was, run this command again with --set min.insync.replicas={many}, which changes nothing in Kafka."
+        again = f"run this command again with --set min.insync.replicas={many}, which changes nothing in Kafka"
+        if broker == advice.broker:
+            yield f"If {always}, it loses nothing that was acknowledged, and the steps are the same."
+        else:
+            begin = "If you cannot wait, find" if advice.says == WAIT else "First find"
+            yield f"{begin} out if {always}: then broker {broker} loses nothing that was acknowledged."
+            yield f"If it was, {again}. kafka-configs.sh shows its present value only."
     if advice.says == UNKNOWN and least_bad is not None:
         gone = f"{advice.broker}={DISK_GONE}"
-        yield f"If the log of broker {advice.broker} is gone for good, run this command again with --went {gone}."
-        yield f"Do not elect broker {least_bad} before: it is the one that loses least then."
+        yield f"If its log is only out of reach, wait. If it is gone for good, run this command again with --went {gone}."
+        yield f"Until then elect nobody, not even broker {least_bad}, which loses least of those that are seen."
 
 
 def _candidate(seen: OfflinePartition, each: Candidate) -> Iterator[str]:
@@ -194,13 +205,11 @@ def _candidate(seen: OfflinePartition, each: Candidate) -> Iterator[str]:
     yield f"If broker {each.broker} is elected, {_loss(each)}"
     if each.at_most is not None and each.at_most.end is None and seen.files[each.broker].end > each.at_most.first:
         own = OffsetRange(each.at_most.first, seen.files[each.broker].end)
-        yield f"Its own {_offsets(own)} may not be what was acknowledged."
+        yield f"What broker {each.broker} has at {_offsets(own)} may differ from what was acknowledged there."
     if each.may_have_read is not None:
-        read, first = _offsets(each.may_have_read), each.may_have_read.first
-        without = ", which were never acknowledged" if each.loses_nothing else ""
-        yield f"Consumers may have read {read}{without}."
-        yield f"Such a consumer reads from offset {first} again, or misses what is written there anew."
-        yield "Its committed offset and its auto.offset.reset decide which."
+        without = "; none of them was acknowledged" if each.loses_nothing else ""
+        read = _offsets(each.may_have_read)
+        yield f"Consumers may have read records at {read} that broker {each.broker} does not have{without}."
     for broker, end in each.truncates.items():
         lost = OffsetRange(end, seen.files[broker].end)
         if lost.size:
@@ -253,7 +262,12 @@ def _steps(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice)
         yield RescueStep(says)
     if kept:
         save = (f"cp -a LOG_DIR/{name} SAFE_PLACE/",)
-        yield RescueStep(f"Save the folder {name} of {_name(kept)}, each in a place of its own.", save)
+        here = [each for each in kept if each in seen.files or seen.went.get(each) in ("up", "cut-off")]
+        later = [each for each in kept if each not in here]
+        whose = ", and of ".join(
+            [*([_name(here)] if here else []), *([f"{_name(later)} before it is started"] if later else [])]
+        )
+        yield RescueStep(f"Save the folder {name} of {whose}, each in a place of its own.", save)
     if broker is None or not is_known:
         yield RescueStep("Leave every stopped broker stopped, and elect nobody, until neverlost rescue names a broker.")
         return
@@ -305,8 +319,13 @@ def _assignment(topic: str, number: int, replicas: list[int]) -> str:
     return json.dumps(placed, separators=(",", ":"))
 
 
-def _premises(seen: OfflinePartition) -> Iterator[str]:
-    """Yield what the answer rests on, as sentences."""
+def _premises(seen: OfflinePartition, candidates: Sequence[Candidate]) -> Iterator[str]:
+    """Yield what the answer means for consumers, and what it rests on, as sentences."""
+    if any(each.may_have_read is not None for each in candidates):
+        yield (
+            "A consumer that read what is gone reads from there again, or misses what is written there anew: its committed "
+            "offset and its auto.offset.reset decide which."
+        )
     sets = {"ISR": seen.isr, "ELR": seen.elr, "last known leader": seen.last_known_elr}
     record = ", ".join(f"{word} {_list(each)}" for word, each in sets.items() if each) or "an empty ISR and ELR"
     ways = ", ".join(f"{each} {seen.went.get(each, UNKNOWN)}" for each in seen.replicas)
@@ -315,8 +334,9 @@ def _premises(seen: OfflinePartition) -> Iterator[str]:
     if seen.acks == "all":
         yield "It is about acks=all. With acks=1 an acknowledged record may be on the last leader only: ask with --set acks=1."
     yield "Producers send again what was not acknowledged: without enable.idempotence=true a record may be there twice."
-    if seen.copies > 1:
+    is_bounded = any(each.loses_nothing or (each.at_most is not None and each.at_most.end is not None) for each in candidates)
+    if seen.copies > 1 and is_bounded:
         always = f"min.insync.replicas was {seen.copies} whenever a record was written"
-        yield f"It holds if {always}, and if no reassignment was cancelled since."
+        yield f"It holds if {always}, and if no reassignment of the partition was cancelled after that."
     if seen.is_flushed:
         yield "It holds if flush.messages was 1 whenever a record was written."

@@ -266,6 +266,7 @@ FIGURES = (
 RECORDED = {
     "conform/": "what the pages of `neverlost conform` compare, and searches of Kafka's classes alone",
     "reproductions/": "counterexamples on real brokers, by `python -m tests.tools.publish.reproductions`",
+    "rescue-read.md": "five incidents, as a reader who had not seen the tool acted on them",
     "observed-runs.md": "seeded fault runs of real clusters, by `python -m tests.tools.publish.observed_runs`",
     "proofs.json": "the answers of `proofs.md`, with what each depends on",
     "made.json": "what `python -m tests.tools.publish` made, when and of what",
