@@ -73,7 +73,6 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
         "settings",
         "kafka_version",
         "metadata_log",
-        "broker_log",
         "clients",
         "topic",
         "partition",
@@ -278,7 +277,7 @@ def _as_json_value(value: Any) -> Any:
     raise InputError(f"bad value {value!r}: use texts, numbers, true and false, and lists of them")
 
 
-PATHS = ("metadata_log", "broker_log", "clients", "rates_files", *FILES)
+PATHS = ("metadata_log", "clients", "rates_files", *FILES)
 FLAGS = (
     *("advise", "agree", "keep_going", "unbounded", "every_rf", "mechanisms", "losses", "symmetry"),
     "again",

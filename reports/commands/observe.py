@@ -27,12 +27,7 @@ def observe(
     kafka_home: Annotated[str | None, typer.Option(metavar="DIR", help="a live run: a folder with Kafka's libs")] = None,
     metadata_log: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="FILE", help="a segment or snapshot of __cluster_metadata-0, or what kafka-dump-log.sh prints of it"
-        ),
-    ] = None,
-    broker_log: Annotated[
-        list[str] | None, typer.Option(metavar="FILE", help="server.log, state-change.log or controller.log (repeatable)")
+        typer.Option(metavar="FILE", help="a segment or snapshot of __cluster_metadata-0 (repeatable)"),
     ] = None,
     clients: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="JSON lines of what producers and consumers saw (repeatable)")
@@ -57,7 +52,7 @@ def observe(
     from neverlost.reports.output.output import Output
 
     output = Output(json, out, quiet)
-    files = {"metadata_log": metadata_log or [], "broker_log": broker_log or [], "clients": clients or []}
+    files = {"metadata_log": metadata_log or [], "clients": clients or []}
     is_live = seed is not None or faults is not None or kafka_home is not None
     if sum((history is not None, any(files.values()), is_live)) != 1:
         raise InputError(

@@ -114,16 +114,6 @@ def readers(place: Path) -> list[Reader]:
         Reader("server", kafka / "server.properties", ("check", "--server-properties", "{}", *BRIEF)),
         Reader("history", PLACE / "observation" / "history.jsonl", ("observe", "{}", *OBSERVED)),
         Reader("metadata log", observed / "metadata-4.3.log", ("observe", "--metadata-log", "{}", "--topic", "t", *OBSERVED)),
-        Reader(
-            "printed log",
-            _first(observed / "kafka-dump-log-4.3.txt", place),
-            ("observe", "--metadata-log", "{}", "--topic", "t", *OBSERVED),
-        ),
-        Reader(
-            "broker log",
-            _first(observed / "brokers-4.3.log", place),
-            ("observe", "--broker-log", "{}", "--topic", "t", *OBSERVED),
-        ),
         Reader("scenario", ROOT / "specs" / "scenarios" / "last-replica-standing.toml", function=read_scenario),
         Reader("claims", ROOT / "specs" / "claims" / "confluent-replication.toml", function=read_source),
         Reader("plan", ROOT / "specs" / "necessity" / "kip-320.toml", function=read_plan),

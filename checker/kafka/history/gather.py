@@ -1,4 +1,4 @@
-"""Merges what a user has into one history: metadata logs, printed logs, and what clients wrote down."""
+"""Merges what a user has into one history: metadata logs, and what clients wrote down."""
 
 from __future__ import annotations
 
@@ -11,32 +11,20 @@ from neverlost.specs.configuration.input import read_text
 from neverlost.specs.errors import InputError
 
 if TYPE_CHECKING:
-    from neverlost.checker.kafka.history.dumped_log import MetadataRecord
+    from neverlost.checker.kafka.history.metadata_log import MetadataRecord
 
 
-def gather_history(metadata: list[str], printed: list[str], clients: list[str], topic: str, partition: int) -> History:
-    """Return the history of a partition.  What the metadata log has, it has all of; printed logs have it all when no partition
-    epoch is missing; clients' files say themselves what they have all of. Errors: `InputError` for files that say nothing
-    about the partition, or that are malformed."""
-    complete: set[str] = set()
-    config: dict[str, Any] = {}
+def gather_history(metadata: list[str], clients: list[str], topic: str, partition: int) -> History:
+    """Return the history of a partition.  What the metadata log has, it has all of; clients' files say themselves what they
+    have all of. Errors: `InputError` for files that say nothing about the partition, or that are malformed."""
+    if not metadata:
+        raise InputError("--clients alone does not say who led: add --metadata-log FILE")
+    from neverlost.checker.kafka.history.metadata_log import make_observations
+
     seen, whole = _read_clients(clients)
-    complete |= whole
-    if metadata:
-        from neverlost.checker.kafka.history.metadata_log import make_observations
-
-        changes, config = make_observations(_read_metadata(metadata), topic, partition)
-        complete |= {"partition", "broker"}
-        seen += changes
-    elif printed:
-        from neverlost.checker.kafka.history.printed_log import make_observations as printed_observations
-
-        changes, is_whole = printed_observations(printed, topic, partition)
-        complete |= {"partition"} if is_whole else set()
-        seen += changes
-    else:
-        raise InputError("--clients alone does not say who led: add --metadata-log FILE or --broker-log FILE")
-    return make_history({"topic": topic, "partition": partition, "config": config, "complete": sorted(complete)}, seen, topic)
+    changes, config = make_observations(_read_metadata(metadata), topic, partition)
+    complete = sorted(whole | {"partition", "broker"})
+    return make_history({"topic": topic, "partition": partition, "config": config, "complete": complete}, seen + changes, topic)
 
 
 def _read_metadata(paths: list[str]) -> list[MetadataRecord]:

@@ -1,10 +1,10 @@
-"""Reads partition and registration changes from the controller's metadata log: its files, or what
-Kafka's tools print of them."""
+"""Reads partition and registration changes from the controller's metadata log: its segments and snapshots."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import google_crc32c
 
 from neverlost.checker.kafka.cluster.batches import HEAD, parse_batches
 from neverlost.checker.kafka.cluster.metadata import Event, MetadataImage, PartitionRecord, parse_record
-from neverlost.checker.kafka.history.dumped_log import LISTS, MetadataRecord, parse_dump
 from neverlost.checker.kafka.history.history import HistoryObservation
 from neverlost.specs.configuration.input import read_bytes
 from neverlost.specs.errors import InputError
@@ -21,18 +20,26 @@ LARGEST_LOG = 1 << 30
 """Units: bytes.  Where a metadata log begins a new segment (`metadata.log.segment.bytes`)."""
 
 
+LISTS = ("replicas", "isr", "removing", "adding", "elr", "last_known_elr")
+
+
+@dataclass(frozen=True)
+class MetadataRecord:
+    """One metadata record.  Units: seconds.  `batch` is the base offset of its batch: one controller event."""
+
+    at: float
+    batch: int
+    event: Event
+    place: str
+
+
 def read_entries(path: Path | str) -> list[MetadataRecord]:
-    """Return the records of a segment, a snapshot, or the tool's output.  Errors: `InputError` for a file that is neither,
-    with its place."""
+    """Return the records of a segment or a snapshot.  Errors: `InputError` for any other file, and for a damaged one, with
+    its place."""
     body = read_bytes(path, largest=LARGEST_LOG)
-    if body.startswith((b"\xff\xfe", b"\xfe\xff")):
-        body = body.decode("utf-16", errors="replace").encode()
-    found = list(_parse_binary(body, str(path)) if b"\x00" in body[:64] else parse_dump(body, str(path)))
+    found = list(_parse_binary(body, str(path))) if b"\x00" in body[:64] else []
     if not found:
-        raise InputError(
-            f"{str(path)!r} has no metadata records; give a file of __cluster_metadata-0, "
-            "or what kafka-dump-log.sh --cluster-metadata-decoder prints"
-        )
+        raise InputError(f"{str(path)!r} has no metadata records; give a file of __cluster_metadata-0 as it is")
     return found
 
 

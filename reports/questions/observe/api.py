@@ -54,7 +54,6 @@ def observe(
     *,
     kafka_version: str | None = None,
     metadata_log: Sequence[Path] = (),
-    broker_log: Sequence[Path] = (),
     clients: Sequence[Path] = (),
     topic: str | None = None,
     partition: int = 0,
@@ -66,7 +65,7 @@ def observe(
     progress: Progress = lambda *said: None,
 ) -> Observation:
     """Match a history, or what a partition's logs say, against the model. `history` is a file of its own format; else `topic`
-    and `partition` name what is looked for in `metadata_log`, `broker_log` and `clients`. `mechanisms` asks again with each
+    and `partition` name what is looked for in `metadata_log` and `clients`. `mechanisms` asks again with each
     mechanism off; without `losses` only the verdict is found. After `time_limit` seconds nothing more is looked for. Errors:
     `InputError` for bad input."""
     arguments = {
@@ -74,7 +73,6 @@ def observe(
         "settings": settings,
         "kafka_version": kafka_version,
         "metadata_log": metadata_log,
-        "broker_log": broker_log,
         "clients": clients,
         "topic": topic,
         "partition": partition or None,
@@ -112,7 +110,6 @@ def _read(
     settings: Settings = None,
     kafka_version: str | None = None,
     metadata_log: Sequence[str] = (),
-    broker_log: Sequence[str] = (),
     clients: Sequence[str] = (),
     topic: str | None = None,
     partition: int = 0,
@@ -124,4 +121,4 @@ def _read(
         return read_history(history), given
     if topic is None:
         raise InputError("--topic NAME is missing: which topic of the files to look at")
-    return gather_history(list(metadata_log), list(broker_log), list(clients), topic, partition), given
+    return gather_history(list(metadata_log), list(clients), topic, partition), given
