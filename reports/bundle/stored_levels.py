@@ -28,20 +28,18 @@ def keep_levels(request: RunOptions) -> Iterator[RunOptions]:
 
 @contextmanager
 def export_levels(request: RunOptions, target: str | PathLike[str] | None) -> Iterator[Kept]:
-    """Yield a request whose states are written to `target` as Parquet, with worked queries.  Errors: `InputError`, before
+    """Yield a request whose states are written to `target` as Parquet.  Errors: `InputError`, before
     anything is searched, for a target that cannot be written."""
     if target is None:
         yield request, lambda outcome: None
         return
     from neverlost.checker.engine.disk import parquet
     from neverlost.checker.engine.storage.levels import Store
-    from neverlost.reports import queries
 
     parquet.require_empty_directory(str(target))
     with keep_levels(request) as keeping:
 
         def write(outcome: Outcome) -> None:
             parquet.export(outcome.system, Store.attach(str(keeping.state_dir)), str(target))
-            queries.write(outcome.system, Path(target))
 
         yield keeping, write

@@ -25,7 +25,7 @@ def explore(
     quiet: options.Quiet = False,
     export: Annotated[str | None, typer.Option("--export", metavar="DIR", help="write the states here, as Parquet")] = None,
     graph: Annotated[
-        str | None, typer.Option("--graph", metavar="DIR", help="write the state graph here: GraphML, DOT, SVG if it is small")
+        str | None, typer.Option("--graph", metavar="DIR", help="write the state graph here, as GraphML and DOT")
     ] = None,
     properties: Annotated[
         list[str] | None,

@@ -12,12 +12,7 @@ STYLE = """
 .chart .one { stroke: var(--link); } .chart .two { stroke: var(--open-text); } .chart .three { stroke: var(--good-text); }
 .chart text.one, .chart text.two, .chart text.three { stroke: none; font-weight: 600; }
 .chart text.one { fill: var(--link); } .chart text.two { fill: var(--open-text); } .chart text.three { fill: var(--good-text); }
-.chart .curve { fill: none; stroke-width: 2; } .chart .edge { fill: none; stroke: var(--dim); opacity: .55; }
-.chart .edge.fault { stroke: var(--open-text); stroke-dasharray: 4 3; opacity: .8; }
-.chart .edge:hover { opacity: 1; stroke-width: 3; }
-.chart .node { fill: var(--soft); stroke: var(--dim); } .chart .node.initial { fill: var(--link); stroke: var(--link); }
-.chart .node.cyclic { stroke: var(--link); stroke-width: 2; } .chart .node.deadlock { stroke: var(--text); stroke-width: 3; }
-.chart .node.violating { fill: var(--bad-text); } .chart .head { fill: var(--dim); }
+.chart .curve { fill: none; stroke-width: 2; }
 """
 LIGHT = (
     "--page:#fff;--text:#1f2328;--dim:#59636e;--line:#d0d7de;--soft:#f6f8fa;--link:#0969da;"

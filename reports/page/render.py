@@ -22,8 +22,7 @@ from neverlost.reports.documents.answers import group_by_answer, list_unstruck, 
 from neverlost.reports.documents.answers import list_topics as listed
 from neverlost.reports.documents.ledger_file import read_ledger
 from neverlost.reports.documents.sweep import tolerance_lines
-from neverlost.reports.page.drawing import STYLE, embed, standalone
-from neverlost.reports.page.state_graph import DRAWN, Picture, build_picture
+from neverlost.reports.page.drawing import STYLE
 from neverlost.reports.page.templating import markdown_templates, page_templates
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import pluralize, settings_text
@@ -41,21 +40,15 @@ MOST_IN_MARKDOWN, MOST_RUNS, MOST_NAMED = 60, 6, 12
 def write_reports(
     folder: Path, document: Mapping[str, Any], target: Path | None = None, traces: SavedCounterexamples | None = None
 ) -> list[Path]:
-    """Write `report.md`, `report.html` and charts from a directory with a result and its traces, into it or elsewhere.
+    """Write `report.md` and `report.html` from a directory with a result and its traces, into it or elsewhere.
     Returns the two reports."""
     place = target or folder
     data = report_data(folder, document, traces)
-    graph = _graph(document)
-    extra = {
-        "chart_style": STYLE + SPACE_TIME_STYLE,
-        "graph": None if graph is None else {"says": graph.says, "picture": embed(graph.drawn)},
-    }
     packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    write_text(place / "report.html", page_templates().get_template("report.html").render(data=data, packed=packed, **extra))
+    page = page_templates().get_template("report.html")
+    write_text(place / "report.html", page.render(data=data, packed=packed, chart_style=STYLE + SPACE_TIME_STYLE))
     listed = {"pairs": tables.pairs(data), "alone": tables.alone(data), "most": MOST_IN_MARKDOWN, "most_runs": MOST_RUNS}
     write_text(place / "report.md", markdown_templates().get_template("report.md").render(data=data, **listed))
-    if graph is not None:
-        write_text(place / "graph.svg", standalone(graph.drawn))
     return [place / "report.md", place / "report.html"]
 
 
@@ -292,15 +285,6 @@ def _ledger(folder: Path, cells: Sequence[Mapping[str, Any]], shown: Sequence[di
 
 def _line(configuration: str, line: ledger.LedgerLine) -> dict[str, str]:
     return {"configuration": configuration, "property": line.goal, "status": line.status, "known": line.known, "how": line.how}
-
-
-def _graph(document: Mapping[str, Any]) -> Picture | None:
-    distinct = (document.get("states") or {}).get("distinct") or 0
-    if document.get("cells") or not 0 < distinct <= DRAWN:
-        return None
-    chosen = chosen_of(document)
-    asked = [properties()[each["name"]] for each in document["properties"]]
-    return build_picture(bind(chosen.model, chosen.configuration), asked, DRAWN)
 
 
 class Systems:

@@ -229,8 +229,8 @@ class Result(Answer):
         properties: Iterable[str] | None = None,
         notify: Callable[[str], None] = lambda text: None,
     ) -> list[str]:
-        """Write the state graph of one configuration: the `.graphml`, `.dot` or `.svg` file that is named, or a directory with
-        GraphML, DOT, and a picture if it is small.
+        """Write the state graph of one configuration: the `.graphml` or `.dot` file that is named, or a directory with
+        both.
 
         States that break one of the properties (all guarantees, unless they are named) are marked.  Returns a sentence about
         the graph, and one for each file.

@@ -193,22 +193,12 @@ def _numbered(partitions: Iterable[DescribedPartition]) -> str:
 
 
 def _about(topic: Topic, sources: Sources) -> list[Notice]:
-    """What is noticed about one topic: where it is worse off than anything that a search begins with, and what is planned."""
+    """What is noticed about one topic: where it is worse off than anything that a search begins with."""
     found = [each for each in sources.described.notices if topic.name in each.topics]
     offline = [each for each in topic.partitions.values() if each.is_offline]
     if offline:
         says = f"topic {quote(topic.name)} is offline now ({_numbered(offline)})"
         found.append(Notice(NoticeKind.WARNING, says, offline[0].where, "", (topic.name,)))
-    plan = {number: each for (name, number), each in sources.described.plan.items() if name == topic.name}
-    planned = [(*each, topic.partitions.get(number)) for number, each in plan.items()]
-    for replicas, where, partition in planned:
-        if partition and partition.where != where and len(replicas) != len(partition.settled):
-            says = f"the plan changes the replicas of topic {quote(topic.name)}, partition {partition.number}, from "
-            says += f"{len(partition.settled)} to {len(replicas)}: the verdict is about the present number"
-            found.append(Notice(NoticeKind.WARNING, says, where, "describe the topic again when it is done", (topic.name,)))
-    if any(partition and partition.where != where for _, where, partition in planned):
-        says = f"a reassignment of topic {quote(topic.name)} is planned, and is not part of the answer"
-        found.append(Notice(NoticeKind.NOT_MODELLED, says, planned[0][1], "ask with --set faults.reassign=1", (topic.name,)))
     return found + not_modelled(topic.configs | sources.described.configs.get(topic.name, {}), (topic.name,))
 
 
@@ -328,14 +318,10 @@ def _least_known(same: list[ClusterConfiguration]) -> dict[str, Setting]:
 
 
 def _topics(described: Described) -> list[Topic]:
-    """Return the described topics or, without a description, those of the configurations, or of a plan as it will be."""
+    """Return the described topics or, without a description, those of the configurations."""
     if described.topics:
         return list(described.topics.values())
-    found = {name: Topic(name, Setting("", ""), {}, False) for name in described.configs}
-    for (name, number), (replicas, where) in described.plan.items():
-        topic = found.setdefault(name, Topic(name, Setting("", ""), {}, False))
-        topic.partitions[number] = DescribedPartition(number, replicas, (), replicas, (), True, where)
-    return list(found.values())
+    return [Topic(name, Setting("", ""), {}, False) for name in described.configs]
 
 
 def read_cluster(

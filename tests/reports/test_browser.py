@@ -384,7 +384,7 @@ def test_everything_is_reached_by_keyboard_and_shows_it(page: Page) -> None:
     assert page.evaluate("document.activeElement.className") == "stepper"
 
 
-def test_a_check_shows_every_property_and_its_state_graph(page: Page, pages: dict[str, Path]) -> None:
+def test_a_check_shows_every_property(page: Page, pages: dict[str, Path]) -> None:
     page.goto(pages["check"].as_uri())
     data = data_of(page)
     assert page.locator("#map button").count() == len(data["properties"]) > 1
@@ -392,9 +392,7 @@ def test_a_check_shows_every_property_and_its_state_graph(page: Page, pages: dic
         page.locator("#map button").nth(number).click()
         assert page.locator("#map [aria-pressed=true]").count() == 1
         assert each["name"] in (page.locator("#cell h2").text_content() or "")
-    assert page.locator("#graph circle title").count() == 353
-    assert page.locator("#graph .wide").evaluate("each => each.scrollWidth >= each.clientWidth")
-    assert page.locator("#growth, #ledger, #measured").count() == 0
+    assert page.locator("#graph, #growth, #ledger, #measured").count() == 0
 
 
 def test_a_page_of_many_cells_is_small_and_quick(page: Page, tmp_path: Path) -> None:

@@ -40,8 +40,6 @@ READER_OF = {
     "quorum-status-3.9.txt": "kafka_metadata_quorum",
     "quorum-status-one-voter.txt": "kafka_metadata_quorum",
     "quorum-replication-3.9.txt": "kafka_metadata_quorum",
-    "reassignment-plan.json": "reassignment_plan",
-    "reassignment-generated.txt": "reassignment_plan",
     "strimzi-topics.yaml": "strimzi",
     "strimzi-kafka.yaml": "strimzi",
     "strimzi-list.json": "strimzi",
@@ -114,11 +112,6 @@ def facts(name: str, version: str | None = "3.9") -> dict[str, tuple[str, ...]]:
         ("kafkajs.json", {"orders": ("3", "1", "assumed")}),
         ("rest-topics.json", {"orders": ("3", "1", "assumed")}),
         ("admin-client.json", {"orders": ("3", "2", "file")}),
-        ("reassignment-generated.txt", {"orders": ("3", "1", "assumed")}),
-        (
-            "reassignment-plan.json",
-            {"orders (partition 0)": ("3", "1", "assumed"), "orders (partition 1)": ("2", "1", "assumed")},
-        ),
     ],
 )
 def test_topics_of_every_format(name, expected):
@@ -241,22 +234,6 @@ def test_a_value_of_the_topic_or_of_the_whole_cluster_settles_what_static_files_
     assert not [each for each in found.notices if "differ" in each.says]
 
 
-# Plans
-
-
-def test_a_plan_beside_a_description_is_said_and_not_answered():
-    every = read_cluster(describe=[sample("describe-3.9.txt"), sample("reassignment-plan.json")], kafka_version="3.9")
-    assert said(every[0], NoticeKind.WARNING) == [
-        "the plan changes the replicas of topic 'orders', partition 1, from 3 to 2: the verdict is about the present number "
-        "(reassignment-plan.json at partitions[1]); describe the topic again when it is done"
-    ]
-    assert said(every[0], NoticeKind.NOT_MODELLED) == [
-        "a reassignment of topic 'orders' is planned, and is not part of the answer (reassignment-plan.json at partitions[0]); "
-        "ask with --set faults.reassign=1"
-    ]
-    assert said(every[2], NoticeKind.NOT_MODELLED) == []
-
-
 # Versions that cannot both be
 
 
@@ -317,7 +294,13 @@ NOT_TAKEN = [
     ("b1:9092 (id: 1 rack: null isFenced: false) -> (\n", "kafka-broker-api-versions.sh", DESCRIBE),
     ("Querying brokers for log directories information\n{}\n", "kafka-log-dirs.sh --describe", DESCRIBE),
     ("Dumping /var/t-0/00000000000000000000.log\nStarting offset: 0\n", "kafka-dump-log.sh", DESCRIBE),
-    ("Status of partition reassignment:\n", "kafka-reassign-partitions.sh --verify", "give the plan (the JSON file) itself"),
+    ("Status of partition reassignment:\n", "kafka-reassign-partitions.sh --verify", DESCRIBE),
+    ('Current partition replica assignment\n{"version":1,"partitions":[]}\n', "a plan of reassignments", DESCRIBE),
+    (
+        '{"version":1,"partitions":[{"topic":"t","partition":0,"replicas":[1,2]}]}\n',
+        "a plan of reassignments",
+        DESCRIBE,
+    ),
     ('resource "kafka_topic" "t" {\n}\n', "a file of Terraform's language", "give what terraform show -json prints"),
     ("acks=all\n", "the settings of a producer", "give it with --producer-properties"),
     ("broker.id=1\n", "the settings of a broker", "give it with --server-properties"),
@@ -369,12 +352,8 @@ MALFORMED = [
         "f has no kafka_topic or confluent_kafka_topic; give the file that has the topics",
     ),
     (
-        '{"partitions":[{"topic":"t","partition":0,"replicas":[1,1]}]}',
-        "bad value '1,1' for replicas in f at partitions[0]: a broker is named twice",
-    ),
-    (
-        '{"partitions":[{"topic":"t","partition":-1,"replicas":[1]}]}',
-        "bad value '-1' for partition in f at partitions[0]: use a partition number",
+        '{"topics":[{"topic":"t","partitions":[{"partition":0,"leader":1,"replicas":[{"id":1},{"id":1}]}]}]}',
+        "bad value '1,1' for replicas in f at topics[0].partitions[0]: a broker is named twice",
     ),
     (
         '{"topics":[{"topic":"t","partitions":[{"partition":1e99,"leader":1,"replicas":[{"id":1}]}]}]}',

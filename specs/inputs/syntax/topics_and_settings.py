@@ -152,7 +152,6 @@ class Described:
     versions: list[Setting] = field(default_factory=list)
     metadata: Setting | None = None
     printed_by: tuple[Version, Version] = (OLDEST, NEWEST)
-    plan: dict[tuple[str, int], tuple[tuple[int, ...], str]] = field(default_factory=dict)
     notices: list[Notice] = field(default_factory=list)
 
     def add_topic(self, topic: Topic, where: str) -> None:
@@ -175,7 +174,6 @@ class Described:
         _join(self.server, other.server, " of the brokers")
         self.elr = _one(self.elr, other.elr, "eligible.leader.replicas.version")
         self.metadata = _one(self.metadata, other.metadata, "metadata.version")
-        self.plan |= other.plan
         self.versions += other.versions
         oldest = max(self.printed_by[0], other.printed_by[0])
         self.printed_by = oldest, max(oldest, min(self.printed_by[1], other.printed_by[1]))
