@@ -7,7 +7,7 @@ import sys
 
 from tests.support.program import ROOT
 
-KINDS = ("stored", "sweep", "atlas", "observe")
+KINDS = ("stored", "sweep", "observe")
 
 
 def test_work_that_is_killed_goes_on_to_the_same_answer() -> None:

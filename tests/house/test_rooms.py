@@ -28,7 +28,6 @@ THIRD_PARTY = {
         "checker/engine/storage",
         "checker/engine/disk",
         "checker/engine/spark",
-        "checker/questions/atlas",
         "reports/results/table.py",
     ),
     "networkx": ("checker/engine/search/graph/state_graph.py", "reports/page/state_graph.py"),

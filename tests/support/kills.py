@@ -1,7 +1,7 @@
 """Work that is killed at moments that a seed draws, and gone on with: nothing is lost, broken or left behind.
 
-`python -m tests.support.kills --count 200` kills searches in memory, on disk and on Spark, sweeps,
-builds of the atlas and observations; each is gone on with until it ends, and compared with one that was left alone.  `--first`
+`python -m tests.support.kills --count 200` kills searches in memory, on disk and on Spark, sweeps
+and observations; each is gone on with until it ends, and compared with one that was left alone.  `--first`
 and `--count` are for a part of them, and so is `--only NAME`.  CI kills one of each that needs no Java, in
 `tests/checker/test_kills.py`.
 """
@@ -26,11 +26,9 @@ from typing import Any
 
 from neverlost.checker.engine.engines import memory
 from neverlost.checker.engine.host import scratch
-from neverlost.checker.questions.atlas.common_settings import ONE, USUAL, Chapter
 from neverlost.reports.bundle import question
 from neverlost.reports.bundle import safe_paths as contained
 from neverlost.reports.documents import measurements as measured
-from neverlost.reports.questions.atlas import api as atlases
 from tests.support import apart, forger, forked
 from tests.support.program import DATA
 
@@ -42,14 +40,13 @@ GONE = 60.0
 """Seconds until a process that outlives its parent is a failure: a Java takes some."""
 
 SPACE = ("--set", "model=kip-320", "--set", "bounds.records=1", "--set", "bounds.max_leader_epoch=1", "--continue")
-BUILD = ("atlas", "build", "--chapter", "1", "--workers", "2", "--quiet")
 ON_SPARK = ("--master", "local[2]")
 SMALL_TASKS = ("--spark-conf", "neverlost.driver.states=500", "--spark-conf", "neverlost.task.least=300")
 
 MODULES = (
     "numpy",
     "pyarrow.parquet",
-    *(f"neverlost.reports.questions.{each}.api" for each in ("check", "sweep", "observe", "atlas")),
+    *(f"neverlost.reports.questions.{each}.api" for each in ("check", "sweep", "observe")),
     "neverlost.checker.engine.engines.memory",
     "neverlost.checker.engine.disk.on_disk_search",
     "neverlost.reports.page.render",
@@ -82,25 +79,18 @@ def works(place: Path) -> list[Work]:
     kept, resume = ("--state-dir", states), ("--resume",)
     check = ("check", *SPACE, "--out", out)
     spark = ("--engine", "spark", *ON_SPARK, *SMALL_TASKS)
-    table = ("--state-dir", states, "--out", str(place / "atlas.parquet"))
     return [
-        Work("memory", 25, (*check, "--workers", "1")),
+        Work("memory", 40, (*check, "--workers", "1")),
         Work("machine code", 10, (*check, "--workers", "2"), (), True, _compiled_at_once),
-        Work("stored", 45, (*check, *kept, "--workers", "1"), resume),
+        Work("stored", 60, (*check, *kept, "--workers", "1"), resume),
         Work("spark", 15, (*check, *kept, *spark), resume, True),
         Work("sweep", 30, ("sweep", str(place / "matrix.toml"), "--out", out), (), True),
-        Work("atlas", 25, (*BUILD, *table), (), True, _small_atlas),
-        Work("atlas on spark", 5, (*BUILD, *table, *ON_SPARK), (), True, _small_atlas),
         Work("observe", 15, ("observe", str(history), "--no-losses", "--out", out), (), True),
     ]
 
 
 def _compiled_at_once() -> None:
     memory.WORTH_COMPILING = 1_000
-
-
-def _small_atlas() -> None:
-    atlases.CHAPTERS = (Chapter("one replica", (1,), USUAL | ONE, defects=("fixed",), together=8),)
 
 
 def started(work: Work, place: Path, more: Sequence[str] = ()) -> int:
@@ -116,8 +106,6 @@ def started(work: Work, place: Path, more: Sequence[str] = ()) -> int:
 
 def found(place: Path) -> dict[str, bytes]:
     """The results, by name."""
-    if (table := place / "atlas.parquet").exists():
-        return {table.name: table.read_bytes()}
     return _files(place / "out")
 
 

@@ -25,7 +25,6 @@ from typing import Any, cast
 from neverlost.checker.engine.digest import model_digest, question_digest
 from neverlost.checker.engine.host.whole_files import write_bytes
 from neverlost.checker.engine.outcome import Verdict
-from neverlost.checker.questions.atlas.common_settings import ANSWERED
 from neverlost.model.kernel import Model, Sizes
 from neverlost.model.protocols import models
 from neverlost.specs.properties import properties
@@ -40,6 +39,13 @@ NONE = 255
 
 Answer = tuple[Verdict, int | None]
 """A verdict and the steps of a shortest counterexample, if there is one."""
+
+
+TABLE = ("acked-never-lost", "committed-never-lost", "stays-writable")
+"""What a tolerance table is about."""
+
+ANSWERED = (*TABLE, "recovers-writable")
+"""Every property that the atlas answers for."""
 
 
 class AnswersWarning(UserWarning):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from neverlost.checker.engine.outcome import Counts, Finding, Outcome, Verdict
-from neverlost.checker.questions.atlas.common_settings import ANSWERED
-from neverlost.checker.questions.atlas.index import Answer, Atlas, shipped
+from neverlost.checker.questions.atlas.index import ANSWERED, Answer, Atlas, shipped
 from neverlost.checker.questions.question_id import question_ids
 from neverlost.checker.questions.tolerance.tolerance import Known
 from neverlost.model.kernel import Configuration, Model

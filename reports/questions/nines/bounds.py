@@ -98,7 +98,7 @@ class NinesBounds:
         if known is not None:
             verdict = known[0][0]
         else:
-            from neverlost.checker.questions.atlas.decision_procedures import by_induction
+            from neverlost.checker.questions.by_lemmas import by_induction
 
             found = by_induction(chosen.model, [configuration], asked)
             verdict = found[0].verdict if found else Verdict.INCONCLUSIVE

@@ -18,13 +18,25 @@ from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.host.processes import JobReport
 from neverlost.checker.engine.outcome import EngineError, Verdict
 from neverlost.checker.engine.search.options import Options
-from neverlost.checker.questions.atlas import build as building
-from neverlost.checker.questions.atlas import build_task as unit
-from neverlost.checker.questions.atlas import decision_procedures as ways
-from neverlost.checker.questions.atlas import index, lookup, table
-from neverlost.checker.questions.atlas.build import Build, build
-from neverlost.checker.questions.atlas.build_task import Unit, units
-from neverlost.checker.questions.atlas.common_settings import (
+from neverlost.checker.questions.atlas import index, lookup
+from neverlost.checker.questions.atlas.lookup import question
+from neverlost.checker.questions.question_id import question_id
+from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
+from neverlost.checker.questions.tolerance.region import usual
+from neverlost.model.any_number import AnyNumber
+from neverlost.model.protocols import models
+from neverlost.model.system import bind
+from neverlost.reports.questions.atlas import api as atlases
+from neverlost.specs.configuration.choose import choose
+from neverlost.specs.properties import properties
+from tests.tools.atlas import __main__ as building_tool
+from tests.tools.atlas import build as building
+from tests.tools.atlas import build_task as unit
+from tests.tools.atlas import decision_procedures as ways
+from tests.tools.atlas import table
+from tests.tools.atlas.build import Build, build
+from tests.tools.atlas.build_task import Unit, units
+from tests.tools.atlas.common_settings import (
     ACKED,
     CHAPTERS,
     INDUCTION,
@@ -39,16 +51,6 @@ from neverlost.checker.questions.atlas.common_settings import (
     RegionChapter,
     loses_all,
 )
-from neverlost.checker.questions.atlas.lookup import question
-from neverlost.checker.questions.question_id import question_id
-from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
-from neverlost.checker.questions.tolerance.region import usual
-from neverlost.model.any_number import AnyNumber
-from neverlost.model.protocols import models
-from neverlost.model.system import bind
-from neverlost.reports.questions.atlas import api as atlases
-from neverlost.specs.configuration.choose import choose
-from neverlost.specs.properties import properties
 
 SMALL = Chapter("one replica", (1,), USUAL | ONE, together=24)
 
@@ -111,15 +113,17 @@ def check_row(row: table.AnswerRow) -> None:
 
 def shipped_rows(replicas: int, many: int, seed: int) -> list[table.AnswerRow]:
     """Rows of the shipped atlas, drawn at random from those of so many replicas at most."""
-    place, atlas = Path(table.__file__).with_name(table.FILE), index.shipped()
-    assert atlas is not None and atlas.is_of_these_models, f"{place} is of other models: neverlost atlas build makes it again"
+    place, atlas = Path(index.__file__).with_name(table.FILE), index.shipped()
+    assert atlas is not None and atlas.is_of_these_models, (
+        f"{place} is of other models: python -m tests.tools.atlas build makes it again"
+    )
     sizes = [each for each in table.read(place) if json.loads(each.question).get("replication.factor", 3) <= replicas]
     return random.Random(seed).sample(sizes, many)
 
 
 def test_the_index_has_what_the_table_has() -> None:
     """Every row is found with its answer, and what questions read is what a fresh reading finds."""
-    rows, atlas = table.read(Path(table.__file__).with_name(table.FILE)), index.shipped()
+    rows, atlas = table.read(Path(index.__file__).with_name(table.FILE)), index.shipped()
     assert atlas is not None and len(atlas) == len(rows)
     assert all(atlas.find(each.id) == (Verdict(each.verdict), each.steps) for each in rows)
     for row in random.Random(1).sample([each for each in rows if each.asked["replication.factor"] < 3], 8):
@@ -173,8 +177,8 @@ WHOLE = (
 BUILDING = """
 import json, sys
 from pathlib import Path
-from neverlost.checker.questions.atlas.build import build
-from neverlost.checker.questions.atlas.build_task import unit_of
+from tests.tools.atlas.build import build
+from tests.tools.atlas.build_task import unit_of
 if __name__ == "__main__":
     chosen = [unit_of(each) for each in json.loads(Path(sys.argv[1]).read_text())]
     build(chosen, Path(sys.argv[2]), report=lambda done, of: print(f"{done} of {of} units", flush=True))
@@ -218,14 +222,14 @@ def test_a_question_that_was_cut_short_has_no_row(small: list[Unit], tmp_path: P
 
 def test_what_the_atlas_covers_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every question about one replica is decided; counts of another index are not shown."""
-    monkeypatch.setattr(atlases, "CHAPTERS", (replace(SMALL, defects=("fixed",)),))
+    monkeypatch.setattr(building_tool, "CHAPTERS", (replace(SMALL, defects=("fixed",)),))
     monkeypatch.setattr(index, "COVERAGE", str(tmp_path / "coverage.json"))
     assert atlases.atlas_coverage().chapters == [] and atlases.atlas_coverage().all["decided"] > 5000
-    counted = atlases.count_atlas(index.COVERAGE)
-    (chapter,) = counted.chapters
-    assert chapter["questions"] == chapter["decided"] > 0 == counted.all["undecided"]
-    assert atlases.atlas_coverage().document == counted.document
-    monkeypatch.setattr(atlases, "_digest_of_index", lambda: "another")
+    counted = building_tool.count_atlas(tmp_path / "coverage.json")
+    (chapter,) = counted["chapters"]
+    assert chapter["questions"] == chapter["decided"] > 0 == counted["all"]["undecided"]
+    assert atlases.atlas_coverage().document == counted | {"is_of_these_models": True}
+    monkeypatch.setattr(atlases, "digest_of_index", lambda: "another")
     assert atlases.atlas_coverage().chapters == []
 
 
@@ -294,7 +298,7 @@ def test_with_three_replicas_two_records_say_what_one_says() -> None:
     """The rows of two records that are shipped: as designed, decided by proofs and losses, beside the searched rows of one."""
     atlas, compared = index.shipped(), dict.fromkeys(TABLE, 0)
     assert atlas is not None
-    for row in table.read(Path(table.__file__).with_name(table.FILE)):
+    for row in table.read(Path(index.__file__).with_name(table.FILE)):
         if row.asked["bounds.records"] == 2 and row.asked["replication.factor"] == 3 and row.verdict != Verdict.INCONCLUSIVE:
             model = models()[row.model]
             asked = question(model, {**row.asked, "bounds.records": 1})

@@ -9,8 +9,8 @@ import pytest
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.outcome import Finding, Verdict
 from neverlost.checker.engine.search.options import Options
-from neverlost.checker.questions.atlas.common_settings import SAFE, TABLE
-from neverlost.checker.questions.atlas.decision_procedures import by_induction, by_search, without_recovery_actions
+from neverlost.checker.questions.atlas.index import TABLE
+from neverlost.checker.questions.by_lemmas import by_induction
 from neverlost.checker.questions.necessity.necessity import clauses_of, without
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, fault_budgets
 from neverlost.model.system import System
@@ -20,6 +20,8 @@ from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
 from tests.checker.prove.test_unimpaired_proof import ACKED, is_open, is_proved, proof, verdict
 from tests.support.modern import system
+from tests.tools.atlas.common_settings import SAFE
+from tests.tools.atlas.decision_procedures import by_search, without_recovery_actions
 
 ASKED = [properties()[each] for each in TABLE]
 

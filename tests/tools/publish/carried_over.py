@@ -22,8 +22,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.questions.atlas import table
-from neverlost.checker.questions.atlas.common_settings import ANSWERED
+from neverlost.checker.questions.atlas import index
+from neverlost.checker.questions.atlas.index import ANSWERED
 from neverlost.checker.questions.atlas.lookup import question
 from neverlost.checker.questions.question_id import question_id
 from neverlost.model.kernel import Configuration, Model, Value
@@ -33,6 +33,7 @@ from neverlost.model.system import System, View, bind
 from neverlost.specs.configuration.canonical import layout, list_departures, list_fields_read
 from neverlost.specs.configuration.keys import MECHANISM
 from neverlost.specs.properties import list_defined, properties
+from tests.tools.atlas import table
 
 Known = Mapping[str, str]
 
@@ -219,7 +220,9 @@ def describe(place: Path) -> dict[str, Any]:
 def described(old: Path, place: Path) -> dict[str, Any]:
     """Return what another checkout says of its own models."""
     command = [sys.executable, __file__, "--describe", str(place)]
-    done = subprocess.run(command, env={"PYTHONPATH": str(old / ".package")}, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(
+        command, env={"PYTHONPATH": f"{old / '.package'}:{Path(__file__).parents[3]}"}, stdout=subprocess.PIPE, check=True
+    )
     return dict(json.loads(done.stdout))
 
 
@@ -267,9 +270,9 @@ def main() -> None:
     if given.describe:
         print(json.dumps(describe(given.describe)))
         return
-    place = Path(given.old, *Path(table.__file__).parts[-4:-1], table.FILE)
+    place = Path(given.old, *Path(index.__file__).parts[-4:-1], table.FILE)
     stay, other = carry_over(given.old, place)
-    table.write(stay, Path(table.__file__).with_name(table.FILE))
+    table.write(stay, Path(index.__file__).with_name(table.FILE))
     print(f"{len(table.read(place))} rows before, {len(stay)} stay, {len(other)} are of other systems now")
 
 

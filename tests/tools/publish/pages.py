@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from neverlost.checker.engine.digest import model_digest, property_digest
-from neverlost.checker.questions.atlas.common_settings import ANSWERED
+from neverlost.checker.questions.atlas.index import ANSWERED
 from neverlost.model.protocols import models
 from neverlost.specs.cases.claim import list_cases
 from neverlost.specs.cases.necessity_plan import read_plan

@@ -10,10 +10,8 @@ from typing import Any
 
 from neverlost.checker.engine.digest import question_digest
 from neverlost.checker.engine.outcome import EngineError, Finding
-from neverlost.checker.questions.atlas.common_settings import INDUCTION, NO_RETURN, SEARCH, Chapter
-from neverlost.checker.questions.atlas.decision_procedures import by_induction, by_search, without_recovery_actions
 from neverlost.checker.questions.atlas.lookup import question
-from neverlost.checker.questions.atlas.table import AnswerRow
+from neverlost.checker.questions.by_lemmas import by_induction
 from neverlost.checker.questions.question_id import question_id
 from neverlost.checker.questions.sweep.sweep import bounds_of, kind
 from neverlost.model.kernel import Configuration, Model
@@ -24,6 +22,9 @@ from neverlost.specs.configuration.canonical import list_departures
 from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
+from tests.tools.atlas.common_settings import INDUCTION, NO_RETURN, SEARCH, Chapter
+from tests.tools.atlas.decision_procedures import by_search, without_recovery_actions
+from tests.tools.atlas.table import AnswerRow
 
 Plain = Mapping[str, Any]
 
@@ -33,7 +34,7 @@ class Unit:
     """Questions that share a search: configurations of one model, as JSON has them, and the properties asked of each.
 
     What a search of more than `most_states` would decide is not decided, and has a row that says so; 0 is no limit.  `how` is
-    one of the ways of `checker/questions/atlas/common_settings.py`.
+    one of the ways of `common_settings.py`.
     """
 
     model: str

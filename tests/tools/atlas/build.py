@@ -12,8 +12,8 @@ from pathlib import Path
 
 from neverlost.checker.engine.host import processes
 from neverlost.checker.engine.host.whole_files import clear_unfinished, write_text
-from neverlost.checker.questions.atlas import table
-from neverlost.checker.questions.atlas.build_task import CUT_SHORT, Unit, decide, rows_of
+from tests.tools.atlas import table
+from tests.tools.atlas.build_task import CUT_SHORT, Unit, decide, rows_of
 
 Report = Callable[[int, int], None]
 """Called with how many units are decided, and how many there are."""

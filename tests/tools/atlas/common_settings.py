@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+from neverlost.checker.questions.atlas.index import ANSWERED, TABLE
 from neverlost.checker.questions.roll.broker_stop import ROUND_TRIPS, stops
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, fault_budgets
 from neverlost.checker.questions.tolerance.region import all_but_one, kills_count_as, usual
@@ -16,13 +17,8 @@ from neverlost.specs.configuration.choose import Chosen, choose
 from neverlost.specs.configuration.metadata_version import LOWEST_KNOWN, METADATA
 from neverlost.specs.configuration.version_defaults import ELR
 
-TABLE = ("acked-never-lost", "committed-never-lost", "stays-writable")
-"""What a tolerance table is about."""
-
 ACKED, SAFE, WRITES = TABLE[:1], TABLE[:2], TABLE[2:]
-RECOVERS = ("recovers-writable",)
-ANSWERED = (*TABLE, *RECOVERS)
-"""Every property that the atlas answers for."""
+RECOVERS = ANSWERED[len(TABLE) :]
 
 WITH_ELR: Version = (4, 0)
 """The first version that may have eligible leader replicas."""
