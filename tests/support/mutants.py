@@ -146,12 +146,6 @@ def readers(place: Path) -> list[Reader]:
     return [each for each in found if each.file.exists()]
 
 
-def _first(path: Path, place: Path) -> Path:
-    """The first lines of a file, under its name elsewhere."""
-    (place / path.name).write_text("\n".join(path.read_text().splitlines()[:30]) + "\n")
-    return place / path.name
-
-
 def mutated(content: bytes, drawn: random.Random) -> bytes:
     """A content with one to four places changed."""
     for _ in range(drawn.randint(1, 4)):

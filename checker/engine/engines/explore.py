@@ -69,9 +69,7 @@ def _explore(system: System, properties: Sequence[Property], asked: Options, rep
         return search(system, properties, asked, reporter)
 
 
-def explore_graph(
-    system: System, options: Options | None = None, reporter: Reporter | None = None, engine: str = "memory"
-) -> StateGraph:
+def explore_graph(system: System, options: Options | None = None) -> StateGraph:
     """Explore a system completely and keep its graph.
 
     Errors: `EngineError` when the search was cut short: a part of the graph would answer nothing.
@@ -80,14 +78,7 @@ def explore_graph(
     from neverlost.checker.engine.storage.levels import Store
 
     with scratch.hold_folder("graph") as place:
-        asked = options or Options(workers=1)
-        outcome = explore(
-            system,
-            (),
-            Options(limits=asked.limits, workers=asked.workers, symmetry=asked.symmetry, state_dir=place),
-            reporter,
-            engine,
-        )
+        outcome = explore(system, (), replace(options or Options(workers=1), state_dir=place))
         if outcome.reason:
             raise EngineError(f"no state graph of an unfinished search: {outcome.reason}")
         return build_from_store(system, Store.attach(place))

@@ -122,10 +122,6 @@ def is_decided(found: Tolerance) -> bool:
     return all(cell_answer(one, spot)[0] != UNDECIDED for one in list_aspects(found) for spot in one.entries)
 
 
-def cell_text(found: Tolerance, spot: FaultBudget) -> str:
-    return answer_text(*cell_answer(found, spot))
-
-
 def answer_text(says: str, steps: int | None) -> str:
     """Return a verdict word with its number of steps, as text."""
     return f"{says}, {pluralize(steps, 'step')}" if steps is not None else says

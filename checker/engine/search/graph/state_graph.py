@@ -2,7 +2,7 @@
 
 States are numbered level by level and, within a level, in the order of their packed words; so the numbers depend on no
 engine and no number of workers, and the first ones are the initial states.  Edges are three arrays, which hold tens of
-millions; NetworkX answers what is about components and pictures.
+millions; NetworkX answers what is about components.
 
 Shapes: `states` is `uint64[words, n]`; `sources`, `targets`, `steps` have one element per edge, in order of their sources.
 """
@@ -84,32 +84,22 @@ class StateGraph:
         into = np.flatnonzero(self.targets == number)
         return int(into[np.lexsort((self.steps[into], self.sources[into]))[0]])
 
-    def as_networkx(self, among: Chosen | None = None, edges: Chosen | None = None) -> Any:
-        """Return a `networkx.MultiDiGraph` of the chosen states and of the chosen edges between them (None: all).
-
-        A node is a state's number and has its `depth`; an edge has the `step` number and the `action` as text.
-        """
-        kept = np.ones(len(self), np.bool_) if among is None else among
-        inside = kept[self.sources] & kept[self.targets] & (True if edges is None else edges)
+    def as_networkx(self) -> Any:
+        """Return a `networkx.MultiDiGraph`: a node is a state's number and has its `depth`, an edge has the `step` number and
+        the `action` as text."""
         graph = nx.MultiDiGraph()
-        graph.add_nodes_from((number, {"depth": self.depth(number)}) for number in np.flatnonzero(kept).tolist())
+        graph.add_nodes_from((number, {"depth": self.depth(number)}) for number in range(len(self)))
         labels = [step.label for step in self.system.steps]
-        chosen = (each[inside].tolist() for each in (self.sources, self.targets, self.steps))
-        graph.add_edges_from(
-            (one, other, {"step": step, "action": labels[step]}) for one, other, step in zip(*chosen, strict=True)
-        )
+        edges = zip(self.sources.tolist(), self.targets.tolist(), self.steps.tolist(), strict=True)
+        graph.add_edges_from((one, other, {"step": step, "action": labels[step]}) for one, other, step in edges)
         return graph
 
-    def components(self, among: Chosen | None = None, edges: Chosen | None = None) -> list[Component]:
-        """Return the strongly connected components of the chosen states and edges (None: all), by their smallest state."""
-        kept = np.ones(len(self), np.bool_) if among is None else among
-        inside = kept[self.sources] & kept[self.targets] & (True if edges is None else edges)
-        sources, targets = self.sources[inside], self.targets[inside]
-        home = _find_components(len(self), sources, targets)
+    def components(self) -> list[Component]:
+        """Return the strongly connected components, by their smallest state."""
+        home = _find_components(len(self), self.sources, self.targets)
         is_terminal = np.ones(len(self), np.bool_)
-        is_terminal[home[sources[home[sources] != home[targets]]]] = False
-        states = np.flatnonzero(kept)
-        order = states[np.argsort(home[states], kind="stable")]
+        is_terminal[home[self.sources[home[self.sources] != home[self.targets]]]] = False
+        order = np.argsort(home, kind="stable")
         parts = np.split(order, np.flatnonzero(np.diff(home[order])) + 1) if len(order) else []
         return [Component(tuple(part.tolist()), bool(is_terminal[part[0]])) for part in parts]
 
