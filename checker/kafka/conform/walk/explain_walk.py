@@ -8,8 +8,7 @@ Kafka may do less than the model, or later, and never more.  A fetch may be hand
 may a request for another ISR.  A high watermark may be lower than the model's: Kafka's waits for a replica that is about to
 join, and a follower's is the one before its own fetch has raised it.  A record may be acknowledged later.  A leader that has
 stepped down may be counted as leading until its successor leads, and a process that follows a deposed leader when it registers
-as following nobody, also where that leader has been elected again and does not know it yet.  A log that diverges in several
-epochs is truncated in several fetches.
+as following nobody, elected again or not.  A log that diverges in several epochs is truncated in several fetches.
 """
 
 from __future__ import annotations
@@ -295,8 +294,7 @@ class WalkExplainer:
         if seen.state == "down":
             return
         follows = self._of(state, "follows", me) + 1
-        is_deposed = seen.follows != view.leader or ELECTED in view.leader_knows
-        stays = seen.began_unregistered and is_deposed
+        stays = seen.began_unregistered and (seen.follows != view.leader or ELECTED in view.leader_knows)
         if seen.state == "leads":
             if follows != me:
                 yield "it leads"
