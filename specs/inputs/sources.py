@@ -350,9 +350,10 @@ def _open_metadata(version: Version) -> tuple[Setting, Setting]:
 
 
 def _known_elr(described: Described, version: Version | None, default: Settings, given: Collection[str]) -> tuple[Setting, ...]:
-    """Return True if eligible leader replicas are on: one value, or both where a version has them and no file shows which.
+    """Whether eligible leader replicas are on: one value, or both where a version has them and no file shows which.
 
-    A partition that lists some is proof that they are on.
+    A partition that lists some is proof that they are on, unless a file says that they are off: that file may be of another
+    time, or the feature was switched off, which leaves in a partition what it has (`PartitionChangeBuilder`).
     """
     listed = (each.where for topic in described.topics.values() for each in topic.partitions.values() if each.elr)
     where = next(listed, None)
@@ -360,6 +361,11 @@ def _known_elr(described: Described, version: Version | None, default: Settings,
         raise InputError(
             f"{where} lists eligible leader replicas (Elr), which Kafka {shown(version)} does not have; "
             "give the version that runs"
+        )
+    if where and described.elr and described.elr.value == "false" and ELR not in given:
+        raise InputError(
+            f"{where} lists eligible leader replicas (Elr), and they are off in {described.elr.where}; "
+            f"describe both again at the same time, or say which is so with --set {ELR}=true or false"
         )
     if where:
         return (Setting("true", where),)

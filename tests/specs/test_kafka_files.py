@@ -706,6 +706,14 @@ def test_eligible_leader_replicas_are_no_part_of_older_versions():
         read_cluster(describe=DATA / "describe-4.1-elr.txt", kafka_version="3.9")
 
 
+def test_files_that_contradict_each_other_about_eligible_leader_replicas_are_refused():
+    files = [DATA / "describe-4.1-elr.txt", DATA / "formats" / "features-4.1-upgraded.txt"]
+    with pytest.raises(InputError, match=r"elr.txt line 2 lists .*, and they are off in .*upgraded.txt line 1; desc"):
+        read_cluster(*files, kafka_version="4.1")
+    lower, full = read_cluster(*files, kafka_version="4.1", given=[ELR])
+    assert (lower.topics, full.topics) == (("payments (partition 0)",), ("payments (partition 1)",))
+
+
 @pytest.mark.parametrize("text", ["0.8", "0.8.2", "0.8.2.2", "0.10.2.2", "0.11", "1.1.1", "2.8.2", "3.0", "3.9.7", "4.4"])
 def test_releases_that_exist(text):
     assert parse_version(text) == tuple(map(int, text.split(".")))
