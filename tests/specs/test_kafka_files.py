@@ -533,6 +533,11 @@ ERRORS = [
         HEAD.format("") + "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,7\n",
         "broker 7 is in the ISR of a partition in f line 2, and not among its replicas 1,2,3; describe again",
     ),
+    (
+        "describe",
+        HEAD.format("") + "\tTopic: t\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2\tElr: 2,3\n",
+        "broker 2 is in the ISR and in the ELR of a partition in f line 2; describe again",
+    ),
     ("describe", "Topic: t", "topic 't' in f line 1 has no ReplicationFactor; give the whole output of --describe"),
     ("describe", HEAD.format("") * 2, "topic 't' in f line 2 is described twice; remove one of them"),
     (

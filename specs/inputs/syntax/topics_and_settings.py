@@ -18,7 +18,7 @@ from neverlost.specs.setting import Notice, Setting, Settings
 class DescribedPartition:
     """Where one partition stands.
 
-    Errors: `InputError` where a broker is in the ISR or eligible, or leads, without being a replica.
+    Errors: `InputError` where a broker is in the ISR or the ELR, or leads, without being a replica, or is in both.
     """
 
     number: int
@@ -45,6 +45,9 @@ class DescribedPartition:
                     f"broker {wrong} is {what} of a partition in {self.where}, and not among its replicas "
                     f"{','.join(map(str, self.replicas))}; describe again"
                 )
+        both = [each for each in self.elr if each in self.isr]
+        if both:
+            raise InputError(f"broker {both[0]} is in the ISR and in the ELR of a partition in {self.where}; describe again")
 
     def alike(self, number: int, where: str) -> DescribedPartition:
         """Another partition that stands as this one does, which was checked."""
