@@ -7,8 +7,9 @@ seen of the group.  An empty set is a proof that no behaviour with these steps e
 Kafka may do less than the model, or later, and never more.  A fetch may be handled, and a response taken, when it is sent; so
 may a request for another ISR.  A high watermark may be lower than the model's: Kafka's waits for a replica that is about to
 join, and a follower's is the one before its own fetch has raised it.  A record may be acknowledged later.  A leader that has
-stepped down may be counted as leading until its successor leads, and a process that follows a deposed leader when it registers
-as following nobody, elected again or not.  A log that diverges in several epochs is truncated in several fetches.
+stepped down may be counted as leading until its successor leads, and a process that follows a deposed leader when it
+registers as following nobody, elected again or not.  A log that diverges in several epochs is truncated in several fetches,
+and its broker may be killed between them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 
 from neverlost.checker.kafka.conform.cases.settings import parse_setting
 from neverlost.checker.kafka.conform.java.kafka import Kafka
-from neverlost.checker.kafka.conform.walk.broker_group import BROKERS, BrokerSight, GroupSight, has_prefix
+from neverlost.checker.kafka.conform.walk.broker_group import BROKERS, BrokerSight, GroupSight, Log, has_prefix
 from neverlost.checker.kafka.conform.walk.random_walk import RECORDS, WalkEvent
 from neverlost.model.interpreters.ints import Ints, refusals
 from neverlost.model.kernel import NO_REPLICA, Model
@@ -187,6 +188,8 @@ class WalkExplainer:
     def begin(self, kept: int = FEW) -> None:
         """Begin a walk; `kept` states are kept after each event at most."""
         self.states, self.kept = frozenset(state for _, state in self.system.initial_states()), kept
+        self.half_truncated: dict[int, Log] = {}
+        """The logs that still diverge after a truncation, by broker: Kafka finds the common end in several fetches."""
 
     def keep_few(self) -> None:
         """Go on with few of the states."""
@@ -195,6 +198,11 @@ class WalkExplainer:
     def follow(self, event: WalkEvent, view: GroupSight) -> Unexplained | None:
         """Take an event; return what is unexplained, after which the walk cannot be followed any further."""
         steps = list(self._chosen(event, view))
+        for me, seen in zip(self.brokers, view.brokers, strict=True):
+            if is_half_truncated(seen, view):
+                self.half_truncated[me] = seen.log
+            elif seen.log != self.half_truncated.get(me) or seen.follows is not None:
+                self.half_truncated.pop(me, None)
         reached = self._closure(self.states, steps, is_acks_one=event.name == "produce acks=1")
         fitting = [each for each in reached if not any(self.differences(each, view))]
         if not fitting:
@@ -286,7 +294,7 @@ class WalkExplainer:
 
     def _broker_differences(self, state: State, me: int, seen: BrokerSight, view: GroupSight) -> Iterator[str]:
         log, records = self.log(state, me), tuple(record for record, _ in seen.log)
-        may_differ = me in view.coming or is_half_truncated(seen, view)
+        may_differ = me in view.coming or me in self.half_truncated
         if log != records and not (may_differ and (log[: len(records)] == records or records[: len(log)] == log)):
             yield f"the log has records {list(records)}, not {list(log)}"
         if bool(self._of(state, "is_running", me)) != (seen.state in ("leads", "follows")):
@@ -332,7 +340,7 @@ class WalkExplainer:
 
 
 def is_half_truncated(seen: BrokerSight, view: GroupSight) -> bool:
-    """Whether a follower's log still diverges from its leader's: Kafka finds the common end in several fetches."""
+    """Whether a follower's log is seen to diverge from its leader's."""
     return seen.is_half_truncated or (seen.follows is not None and not has_prefix(view.brokers[seen.follows - 1].log, seen.log))
 
 
