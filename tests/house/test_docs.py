@@ -143,6 +143,18 @@ def test_every_link_of_the_documents_leads_somewhere() -> None:
             assert (page.parent / target).exists(), f"{target} in {page.name}"
 
 
+FILE = re.compile(r"`((?:model|checker|specs|tests|reports)/[\w./-]+\.(?:py|md|toml|json))`")
+
+
+def test_every_module_and_file_that_a_document_names_is_there() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "reports").rglob("*.md")]
+    named = {name.replace(".", "/") for each in pages for name in re.findall(r"python -m (tests(?:\.\w+)+)", each.read_text())}
+    files = {name for each in pages if each.name != "CHANGELOG.md" for name in FILE.findall(each.read_text())}
+    missing = [each for each in named if not (ROOT / each).is_dir() and not (ROOT / f"{each}.py").is_file()]
+    missing += [each for each in files if not (ROOT / each).exists() and Path(each).stem not in ("NAME", "toy")]
+    assert len(named) > 10 and len(files) > 50 and not missing
+
+
 def test_the_readme_is_short_and_the_index_names_every_decision() -> None:
     assert len(README.splitlines()) <= 150
     folder = ROOT / "reports" / "decisions"
