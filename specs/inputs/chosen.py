@@ -108,15 +108,15 @@ def _about_standing(cluster: ClusterConfiguration, chosen: Chosen) -> Iterator[N
         first = cluster.partitions[moved[0]][0]
         changes = (("adding", first.adding), ("removing", first.removing))
         what = ", ".join(f"{verb} {_listed(brokers)}" for verb, brokers in changes if brokers)
-        says = f"{_and_more(moved)}: a reassignment is in progress ({what}){left_out}"
+        says = f"{moved[0]}: a reassignment is in progress ({what}){left_out}{_and_more(moved)}"
         yield Notice(kind, says, first.where, "ask again when it is done" if left_out else "", cluster.topics)
     if hanging:
         first = cluster.partitions[hanging[0]][0]
         least = min(chosen.configuration.get("min.insync.replicas", 1), chosen.configuration["replication.factor"])
         holders = [each for each in first.settled if each in first.isr or each in first.elr]
         by = f"hang by broker{'s' * (len(holders) > 1)} {_listed(holders)}" if holders else "are on no replica that may lead"
-        now = "offline" if first.is_offline else f"{len(first.settled) - first.outside} of {least} replicas in sync"
-        says = f"{_and_more(hanging)} ({now}): records already stored {by}{left_out.replace('is', 'are')}"
+        now = "offline" if first.is_offline else f"{len(first.settled) - first.outside} in sync, min.insync.replicas={least}"
+        says = f"{hanging[0]} ({now}): records already stored {by}{left_out.replace('is', 'are')}{_and_more(hanging)}"
         if first.is_offline:
             kind, says = NoticeKind.LEFT_OUT, f"{says}; what brokers that are down have kept is not shown"
         yield Notice(kind, says, first.where, "bring the other replicas back into the ISR first", cluster.topics)
@@ -127,7 +127,8 @@ def _listed(brokers: Iterable[int]) -> str:
 
 
 def _and_more(names: Sequence[str]) -> str:
-    return names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+    many = "1 more partition is" if len(names) == 2 else f"{len(names) - 1} more partitions are"
+    return f"; {many} in the same state" if len(names) > 1 else ""
 
 
 def _not_read(settings: Mapping[str, Setting], given: Given, chosen: Chosen) -> tuple[Notice, ...]:
