@@ -181,6 +181,8 @@ def _explore_classes(
         found = explore_classes(kafka, bounds, limits, state_dir, lambda now: progress(document.exploration_progress(now)))
     result = document.exploration_document(found)
     output.deliver(result, lines=document.verdict_lines)
+    if output.out is not None and found.steps:
+        document.write_exploration(output.out, found)
     if output.is_read:
         document.show_exploration(console(), found)
     return document.exploration_status(found)

@@ -14,12 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 import neverlost
-from neverlost.checker.engine.host.whole_files import write_text
+from neverlost.checker.engine.host.whole_files import as_json, write_text
 from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.exploration.explore_classes import ExplorationResult, list_missing
 from neverlost.checker.kafka.conform.exploration.explored_group import Bounds
 from neverlost.checker.kafka.conform.run import ConformReport
 from neverlost.checker.kafka.conform.walk import walks
+from neverlost.checker.kafka.conform.walk.broker_group import GroupSight
 from neverlost.reports.ci.formats.junit import add_case, suite_text
 from neverlost.reports.output import exit_status as statuses
 from neverlost.reports.output.output import verdict_line
@@ -271,15 +272,62 @@ def exploration_document(found: ExplorationResult) -> dict[str, Any]:
         "never": list_missing(found),
         "property": found.broken,
         "trace": None if found.trace is None else [[name, *arguments] for name, arguments in found.trace],
-        "described": list(found.described),
+        "described": _described(found),
         "explanation": list(found.explanation),
         "seconds": round(found.seconds, 1),
     }
 
 
+def _described(found: ExplorationResult) -> list[str]:
+    """Return the events of a counterexample with what is seen after each, a line each."""
+    lines = [f"{number:3} {event} | {walks.shown(view)}" for number, (event, view) in enumerate(found.steps) if number]
+    return [f"    {walks.shown(view)}" for _, view in found.steps[:1]] + lines
+
+
+def write_exploration(directory: str, found: ExplorationResult) -> None:
+    """Write the counterexample as ITF: what is seen of Kafka's controller and brokers after each event."""
+    asked = {"schema": EXPLORATION_SCHEMA, "kafka": found.kafka, "bounds": asdict(found.bounds), "property": found.broken}
+    document = {
+        "#meta": {
+            "format": "ITF",
+            "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
+            "description": f"Kafka {found.kafka}'s own classes break {found.broken}; {'; '.join(found.explanation)}",
+            "neverlost": asked,
+        },
+        "vars": ["action", "leader", "isr", "fenced", "acked", "brokers"],
+        "states": [
+            {"#meta": {"index": index}, "action": str(event) if index else "begin"} | _itf_state(view)
+            for index, (event, view) in enumerate(found.steps)
+        ],
+    }
+    write_text(Path(directory) / "trace.itf.json", as_json(document))
+
+
+def _itf_state(view: GroupSight) -> dict[str, Any]:
+    brokers = [
+        [
+            number,
+            {
+                "state": each.state,
+                "log": [{"record": record, "epoch": epoch} for record, epoch in each.log],
+                "high_watermark": each.high_watermark,
+                "follows": each.follows or 0,
+                "isr": _itf_set(each.isr),
+            },
+        ]
+        for number, each in enumerate(view.brokers, start=1)
+    ]
+    sets = {name: _itf_set(members) for name, members in (("isr", view.isr), ("fenced", view.fenced), ("acked", view.acked))}
+    return {"leader": view.leader, **sets, "brokers": {"#map": brokers}}
+
+
+def _itf_set(members: Iterable[int]) -> dict[str, Any]:
+    return {"#set": sorted(members)}
+
+
 def show_exploration(out: Console, found: ExplorationResult) -> None:
     """Print an exploration's result at a terminal."""
-    for line in (*found.described, *found.explanation):
+    for line in (*_described(found), *found.explanation):
         out.print(Text(line))
     words = {
         "violated": f"Kafka {found.kafka}'s own classes break {found.broken} in {len(found.trace or ())} events",

@@ -173,6 +173,21 @@ def test_a_late_record_is_found_unasked() -> None:
 
 
 @pytest.mark.kafka
+def test_a_loss_is_written_as_itf(tmp_path: Path) -> None:
+    """Its last state has a leader whose log lacks an acknowledged record."""
+    keys = ("bounds.records=2", "faults.kill=0", "faults.isr_shrink=2")
+    settings = [part for each in keys for part in ("--set", each)]
+    done = neverlost("conform", "--free", "--kafka-version", "4.3", *settings, "--out", str(tmp_path), "--quiet")
+    found = json.loads((tmp_path / "trace.itf.json").read_text())
+    assert (done.returncode, len(found["states"])) == (12, 12) and {*found["states"][-1]} == {*found["vars"], "#meta"}
+    last, leader = found["states"][-1], found["states"][-1]["leader"]
+    (log,) = (each["log"] for number, each in last["brokers"]["#map"] if number == leader)
+    assert last["acked"] == {"#set": [1]} and 1 not in [each["record"] for each in log]
+    again = neverlost("replay", str(tmp_path / "trace.itf.json"))
+    assert again.returncode == 64 and len(again.stderr.splitlines()) == 1
+
+
+@pytest.mark.kafka
 @pytest.mark.slow
 def test_the_late_truncation_is_found_unasked_and_the_model_names_its_step() -> None:
     (found,) = searched("3.9.0", (LATE, ExplorationLimits(), 1, ""))

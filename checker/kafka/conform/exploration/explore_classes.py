@@ -24,7 +24,7 @@ from neverlost.checker.kafka.conform.java import jvm
 from neverlost.checker.kafka.conform.java.kafka import Kafka
 from neverlost.checker.kafka.conform.walk.explain_walk import WalkExplainer
 from neverlost.checker.kafka.conform.walk.random_walk import Drawn
-from neverlost.checker.kafka.conform.walk.walks import OLDEST, explain, shown
+from neverlost.checker.kafka.conform.walk.walks import OLDEST, Steps, explain
 from neverlost.model.kraft.mechanisms import parsed
 from neverlost.specs.errors import InputError, describe_misreading
 
@@ -43,8 +43,9 @@ class ExplorationLimits:
 
 @dataclass
 class ExplorationResult:
-    """The result of an exploration.  `trace`: the events of a shortest counterexample; `calls`: how many events Kafka's classes
-    did; `left`: how many states were not expanded; `explanation`: the step that the model forbids, or that it forbids none."""
+    """The result of an exploration.  `trace`: the events of a shortest counterexample; `steps`: those with what is seen after
+    each; `calls`: how many events Kafka's classes did; `left`: how many states were not expanded; `explanation`: the step that
+    the model forbids, or that it forbids none."""
 
     kafka: str
     bounds: Bounds
@@ -58,7 +59,7 @@ class ExplorationResult:
     by_event: Counter[str] = field(default_factory=Counter)
     broken: str | None = None
     trace: tuple[Drawn, ...] | None = None
-    described: tuple[str, ...] = ()
+    steps: Steps = field(default_factory=list)
     explanation: tuple[str, ...] = ()
     seconds: float = 0.0
     reason: str | None = None
@@ -199,8 +200,7 @@ class ClassesSearch:
     def _describe(self, path: tuple[Drawn, ...]) -> None:
         """Walk a path on the other group, and let the model of the version explain it."""
         steps, bounds = self.again.walk(path), self.found.bounds
-        lines = [f"{number:3} {event} | {shown(view)}" for number, (event, view) in enumerate(steps) if number]
-        self.found.described = (f"    {shown(steps[0][1])}", *lines)
+        self.found.steps = steps
         fixed = ["equal-epoch-record-skipped"] if bounds.skips_known_epoch else []
         found = explain(WalkExplainer(self.kafka, bounds.min_isr, fixed, brokers=self.again.group.brokers), steps)
         if found is None:
