@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from neverlost.model.kraft.mechanisms import BY_NAME, NEWEST, Mechanism, Version, version_text
+from neverlost.model.kraft.mechanisms import BY_NAME, NEWEST, Mechanism, Version, parsed, version_text
 from neverlost.model.toml_beside import read_toml_beside
+from neverlost.specs.patch_releases import has_mechanism, name_first
 
 NOT_REPORTED = "not reported"
 
@@ -48,15 +49,16 @@ class Defect:
         """The mechanism that mends it."""
         return BY_NAME[self.mends]
 
-    def is_in(self, version: Version) -> bool:
-        """Return True if a version has it."""
-        return self.first <= version and not self.mechanism.is_in(version)
+    def is_in(self, release: str) -> bool:
+        """Return True if a release has it; X.Y stands for the newest patch."""
+        version = parsed(release)
+        return version is not None and self.first <= version and not has_mechanism(release, self.mechanism)
 
     @property
     def mended(self) -> str:
         """The first release without it, or that there is none."""
         fixed = self.mechanism.since
-        return "in no release" if fixed is None or fixed <= self.first else f"in {version_text(fixed)}"
+        return "in no release" if fixed is None or fixed <= self.first else f"in {name_first(self.mechanism)}"
 
     @property
     def versions(self) -> str:
@@ -64,7 +66,7 @@ class Defect:
         fixed = self.mechanism.since
         if fixed is None or fixed <= self.first:
             return f"{version_text(self.first)} to {version_text(NEWEST)}"
-        return f"{version_text(self.first)} until {version_text(fixed)}"
+        return f"{version_text(self.first)} until {name_first(self.mechanism)}"
 
 
 def _read() -> Iterator[Defect]:

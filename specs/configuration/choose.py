@@ -40,6 +40,7 @@ from neverlost.specs.configuration.version_defaults import (
 )
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.patch_releases import list_unpatched
 from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, SourcePlace, of_kind
 
 Given = dict[str, tuple[Any, str]]
@@ -370,11 +371,12 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
     of_version = list_defaults(version)
     raw = _get_raw(offered) | given
     mended = FIXES if str(raw.get(DEFECTS_KEY, ("", ""))[0]).strip() == "fixed" else ()
-    off, of_level = (list_lacking(level, version), f"{METADATA}={level.value}") if level else (frozenset[str](), "")
+    off, unpatched = list_lacking(level, version) if level else frozenset[str](), list_unpatched(shown(version))
+    of_level = f"{METADATA}={level.value}" if level else ""
     rules = {
-        key: Setting(str(is_on), of_level if was_on and not is_on else f"Kafka {stated.value}", Origin.DEFAULT)
+        key: Setting(str(is_on), of_level if was_on and key in off else f"Kafka {stated.value}", Origin.DEFAULT)
         for key, was_on in mechanisms_of(stated.value).items()
-        if (is_on := was_on and key not in off) or key not in mended
+        if (is_on := was_on and key not in off | unpatched) or key not in mended
     }
     usual = {key: of_version[key] for key in OF_TOPICS_AND_PRODUCERS}
     acks = str(raw.get("acks", (of_version["acks"].value, ""))[0])
@@ -384,7 +386,7 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
         usual[IDEMPOTENCE], offered = dropped, {key: each for key, each in offered.items() if key != IDEMPOTENCE}
     model = model_named(model_of(stated.value, raw))
     found = _complete(model, given, rules | usual | offered, subjects)
-    release = ".".join(stated.value.split(".")[:2])
+    release = shown(version) if unpatched else ".".join(stated.value.split(".")[:2])
     refused: tuple[Notice, ...] = ()
     if acks in ("0", "1") and str(found.configuration.get(IDEMPOTENCE)) == "True" and IDEMPOTENCE in given:
         says = f"Kafka refuses to start a producer with enable.idempotence=true and acks={acks}"
@@ -415,11 +417,13 @@ def _choose_level(version: Version, given: tuple[Any, str] | None, offered: Sett
 
 
 def is_release(version: str, model: Model, configuration: Configuration) -> bool:
-    """Whether a model and configuration have exactly the mechanisms of a Kafka version, written as X.Y, as it is shipped or,
-    with `defects=fixed`, as it is designed.
+    """Whether a model and configuration have exactly the mechanisms of a Kafka version, written as X.Y, or X.Y.Z where that
+    patch lacks some, as it is shipped or, with `defects=fixed`, as it is designed.
     """
     found, given = parsed(version), {key: (value, "") for key, value in configuration.items()}
-    if found is None or version != version_text(found) or model.name != model_of(version, given):
+    unpatched = dict.fromkeys(list_unpatched(version), False)
+    if found is None or not (unpatched or version == version_text(found)) or model.name != model_of(version, given):
         return False
     mended = dict.fromkeys(FIXES, True) if configuration.get("defects") == "fixed" else {}
-    return all(configuration.get(key, value) == value for key, value in (mechanisms_of(version) | mended).items())
+    rules = mechanisms_of(version) | unpatched | mended
+    return all(configuration.get(key, value) == value for key, value in rules.items())

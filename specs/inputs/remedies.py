@@ -200,8 +200,8 @@ def is_upgrade(changes: Changes) -> bool:
 def defects_in(chosen: Chosen) -> list[Defect]:
     """Return the known defects of the version that was asked for."""
     stated = chosen.settings.get(VERSION)
-    version = parsed(chosen.release or (stated.value if stated else ""))
-    return [each for each in DEFECTS if version is not None and each.is_in(version)]
+    release = chosen.release or (stated.value if stated else "")
+    return [each for each in DEFECTS if each.is_in(release)]
 
 
 def is_possible(chosen: Chosen, changes: Changes) -> bool:

@@ -8,6 +8,8 @@ import pytest
 
 from neverlost.model.kraft.mechanisms import MECHANISMS, mechanisms_of, model_of
 from neverlost.model.protocols import model_named, models
+from neverlost.specs.configuration.choose import choose, read_settings
+from neverlost.specs.defects import DEFECTS, FIXES
 from tests.support.modern import verdict
 
 ACKED, COMMITTED, LOGS = "acked-never-lost", "committed-never-lost", "log-matching"
@@ -132,3 +134,34 @@ def test_elr_comes_with_4_1_unless_the_key_says_otherwise() -> None:
 def test_a_version_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="use a Kafka version"):
         mechanisms_of(text)
+
+
+@pytest.mark.parametrize(
+    ("version", "release", "lacks"),
+    [
+        ("3.9.0", "3.9.0", ["newer-epochs-dropped", "response-of-older-epoch-ignored"]),
+        ("3.9.1", "3.9", []),
+        ("3.9", "3.9", []),
+        ("4.0.0", "4.0.0", ["response-of-older-epoch-ignored"]),
+        ("3.7.0", "3.7.0", ["offline-log-not-recreated"]),
+        ("4.1.0", "4.1.0", ["last-known-leader-when-leaderless"]),
+        ("2.8.0", "2.8.0", ["removed-partition-not-truncated"]),
+    ],
+)
+def test_a_patch_release_lacks_what_came_after_it(version: str, release: str, lacks: list[str]) -> None:
+    """X.Y stands for its newest patch, and a patch that is named for itself; with its defects mended, those rules are there."""
+    found = choose(read_settings([f"kafka.version={version}"]))
+    line = choose(read_settings([f"kafka.version={'.'.join(version.split('.')[:2])}"]))
+    differ = [key for key, value in line.configuration.items() if found.configuration[key] != value]
+    assert {*differ} == {f"mechanism.{each}" for each in lacks}
+    assert found.release == release
+    mended = choose(read_settings([f"kafka.version={version}", "defects=fixed"]))
+    left = [each for each in lacks if not mended.configuration[f"mechanism.{each}"]]
+    assert left == [each for each in lacks if f"mechanism.{each}" not in FIXES]
+
+
+def test_a_defect_is_in_the_patches_before_its_fix() -> None:
+    found = {each.name: each for each in DEFECTS}["late-response-truncates-follower"]
+    releases = ("2.6", "2.7", "3.8.1", "3.9.0", "3.9.1", "3.9", "4.0.0", "4.0.1", "4.0")
+    assert [each for each in releases if found.is_in(each)] == ["2.7", "3.8.1", "3.9.0", "4.0.0"]
+    assert (found.versions, found.mended) == ("2.7 until 3.9.1 and 4.0.1", "in 3.9.1 and 4.0.1")

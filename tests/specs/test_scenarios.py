@@ -101,7 +101,7 @@ def test_a_case_has_the_faults_that_its_name_says() -> None:
                 assert word not in NAMED or allowed >= least(words, place), case.where
 
 
-SAID = {r"^(\d\.\d+)": "kafka.version", r"rf-?(\d)": "replication.factor", r"min-isr-(\d)": "min.insync.replicas"}
+SAID = {r"^(\d\.\d+(?:\.\d+)?)": "kafka.version", r"rf-?(\d)": "replication.factor", r"min-isr-(\d)": "min.insync.replicas"}
 
 
 def test_a_case_has_the_version_and_the_sizes_that_its_name_says() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict
-from neverlost.model.kraft.mechanisms import Version, parsed
 from neverlost.reports.documents.answers import brief_settings
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.wording import provenance
@@ -19,6 +18,7 @@ from neverlost.reports.wording.merged_rows import name_some, pluralize
 from neverlost.reports.wording.table_words import LOST, SAFE, UNDECIDED
 from neverlost.specs.defects import DEFECTS, NOT_REPORTED, Defect
 from neverlost.specs.inputs.remedies import topic_of
+from neverlost.specs.patch_releases import has_mechanism
 from neverlost.specs.properties import properties
 from neverlost.specs.setting import NoticeKind, Origin
 
@@ -177,7 +177,7 @@ def overview(document: Document) -> Overview:
         headline=tuple(_headline(document, parts, bugs)),
         levels=tuple(_levels(document, parts)),
         bugs_title=f"Bugs of Kafka {_releases(document)} as released" if bugs else "",
-        bugs=tuple(_bug(each, parsed(_releases(document))) for each in bugs),
+        bugs=tuple(_bug(each, _releases(document)) for each in bugs),
         with_bugs=tuple(_with_bugs(parts)) if bugs else (),
         notices=tuple(_notices(document)),
     )
@@ -414,7 +414,7 @@ def _with_bugs(parts: Sequence[_Part]) -> Iterable[str]:
         yield f"With them {who} (--topic {topics[0]} --show {spot.losing},{spot.out} shows how)."
 
 
-def _bug(defect: Defect, version: Version | None) -> Bug:
+def _bug(defect: Defect, release: str) -> Bug:
     seen = ", ".join(f"{each.reproduced} of {each.tries} on {each.kafka}" for each in defect.seen)
     lines = [
         f"in {defect.versions}; {defect.report if defect.report == NOT_REPORTED else f'report: {defect.report}'}",
@@ -422,7 +422,7 @@ def _bug(defect: Defect, version: Version | None) -> Bug:
         f"seen on real brokers: {seen or 'not among the published tries'}",
     ]
     lines += [f"needs by itself (RF 3, min ISR 2): {defect.needs}"] if defect.needs else []
-    is_mended = version is not None and defect.mechanism.is_in(version)
+    is_mended = has_mechanism(release, defect.mechanism)
     upgrade = "a newer metadata.version (kafka-features.sh upgrade)" if is_mended else "upgrade to the release that mends it"
     avoid = defect.avoid or ("" if defect.mended == "in no release" else upgrade)
     return Bug(defect.name, defect.says, (*lines, f"avoided by: {avoid or 'no setting that is known here'}"))

@@ -74,8 +74,7 @@ class WalkJudge:
     def guilty(self, steps: Steps) -> list[str]:
         """Return the known defects without which the model does not explain a walk."""
         found = []
-        version = parsed(self.kafka.minor)
-        for defect in (each for each in DEFECTS if version is not None and each.is_in(version)):
+        for defect in (each for each in DEFECTS if each.is_in(self.kafka.minor)):
             if defect.name not in self.others:
                 self.others[defect.name] = WalkExplainer(self.kafka, self.min_isr, [defect.mechanism.name])
             if explain(self.others[defect.name], steps) is not None:
