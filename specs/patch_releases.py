@@ -19,15 +19,14 @@ LACKING = {
 """The mechanisms that a patch release lacks."""
 
 
-def list_unpatched(release: str) -> frozenset[str]:
-    """Return the keys of the mechanisms that a release lacks, though the newest of its line has them."""
-    return frozenset(BY_NAME[each].key for each in LACKING.get(release.strip(), ()))
+UNPATCHED = {release: frozenset(BY_NAME[each].key for each in names) for release, names in LACKING.items()}
+"""Their keys."""
 
 
 def has_mechanism(release: str, mechanism: Mechanism) -> bool:
     """Return True if a release has a rule; a text that is no release has none."""
     version = parsed(release)
-    return version is not None and mechanism.is_in(version) and mechanism.key not in list_unpatched(release)
+    return version is not None and mechanism.is_in(version) and mechanism.key not in UNPATCHED.get(release, ())
 
 
 def name_first(mechanism: Mechanism) -> str:

@@ -40,7 +40,7 @@ from neverlost.specs.configuration.version_defaults import (
 )
 from neverlost.specs.defects import FIXES
 from neverlost.specs.errors import InputError, unknown
-from neverlost.specs.patch_releases import list_unpatched
+from neverlost.specs.patch_releases import UNPATCHED
 from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, SourcePlace, of_kind
 
 Given = dict[str, tuple[Any, str]]
@@ -371,7 +371,7 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
     of_version = list_defaults(version)
     raw = _get_raw(offered) | given
     mended = FIXES if str(raw.get(DEFECTS_KEY, ("", ""))[0]).strip() == "fixed" else ()
-    off, unpatched = list_lacking(level, version) if level else frozenset[str](), list_unpatched(shown(version))
+    off, unpatched = list_lacking(level, version) if level else frozenset[str](), UNPATCHED.get(shown(version), frozenset())
     of_level = f"{METADATA}={level.value}" if level else ""
     rules = {
         key: Setting(str(is_on), of_level if was_on and key in off else f"Kafka {stated.value}", Origin.DEFAULT)
@@ -421,7 +421,7 @@ def is_release(version: str, model: Model, configuration: Configuration) -> bool
     patch lacks some, as it is shipped or, with `defects=fixed`, as it is designed.
     """
     found, given = parsed(version), {key: (value, "") for key, value in configuration.items()}
-    unpatched = dict.fromkeys(list_unpatched(version), False)
+    unpatched = dict.fromkeys(UNPATCHED.get(version, ()), False)
     if found is None or not (unpatched or version == version_text(found)) or model.name != model_of(version, given):
         return False
     mended = dict.fromkeys(FIXES, True) if configuration.get("defects") == "fixed" else {}

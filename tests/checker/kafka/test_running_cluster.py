@@ -72,7 +72,11 @@ def test_a_look_gives_settings_with_their_places_and_the_version(tmp_path: Path)
     unlisted = read(tmp_path, seen(brokers=seen()["brokers"][:2]))
     assert "broker 3 shows no settings" in [each.says for each in unlisted.warnings]
     raised = {"metadata.version": {"finalized": 8, "supported": 30}}
-    assert read(tmp_path, seen(features=raised)).settings["metadata.version"].value == "3.4-IV0"
+    with pytest.raises(InputError, match="lists eligible leader replicas"):
+        read(tmp_path, seen(features=raised))
+    topics = seen()["topics"]
+    topics[0]["partitions"][0]["elr"] = []
+    assert read(tmp_path, seen(features=raised, topics=topics)).settings["metadata.version"].value == "3.4-IV0"
     changed = seen()
     changed["topics"][0]["partitions"][0]["isr"] = ["x"]
     with pytest.raises(InputError, match="bad value 'x' for isr in k:9092, topic orders, partition 0: use broker ids"):
