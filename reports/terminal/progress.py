@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, Self
 
 from rich.console import Console
@@ -27,18 +26,6 @@ class _Bar:
     def __exit__(self, *_: Any) -> None:
         if not self._bar.disable:  # older versions of rich end with an empty line even so
             self._bar.stop()
-
-    @contextmanager
-    def aside(self) -> Iterator[None]:
-        """Hide the bar while something else is printed."""
-        if self._bar.disable:
-            yield
-            return
-        self._bar.stop()
-        try:
-            yield
-        finally:
-            self._bar.start()
 
 
 class PartsProgress(_Bar):

@@ -9,7 +9,8 @@ goes on.  A mutant is a copy of `model/` with one change:
 - *calm*: the action does not happen while a broker is down or fenced.
 
 What sees a mutant: a case of the corpus whose known counterexample takes the action, and which is not found any more, or
-only by a longer one; else `conform --short`, in which the unchanged model does not differ.  A mutant is equal if it has as
+only by a longer one; else a row of `tests/model/test_what_may_happen.py`; else `conform --short`, in which the unchanged model
+does not differ.  A mutant is equal if it has as
 many states as the model, and each action happens as often, in every setting that `conform` compares the controller and the
 leader in, but for those of millions of states.
 """
@@ -20,6 +21,7 @@ import argparse
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -35,6 +37,7 @@ from neverlost.specs.cases.case import Case
 from neverlost.specs.cases.scenario import scenarios
 
 ROOT = Path(__file__).resolve().parents[2]
+MAY = ROOT / "tests" / "model" / "test_what_may_happen.py"
 MODERN = ROOT / "model" / "kraft"
 VERSIONS = ("4.3", "3.9")
 ELR = {"4.3": ("false", "true"), "3.9": ("false",)}
@@ -198,6 +201,13 @@ def find_case(names: list[str]) -> str | None:
     return None
 
 
+def missing(place: Path, action: str) -> str | None:
+    """The first situation in which Kafka does what an action stands for, and a model does not."""
+    done = run(place, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(MAY), "-k", f"{action}-", seconds=1200)
+    failed = re.findall(r"^FAILED \S+\[\w+-(\w+)\]", done.stdout, re.MULTILINE)
+    return failed[0] if failed else None if done.returncode in (0, 5) else f"ends with {done.returncode}"
+
+
 def differences(place: Path, version: str, file: Path) -> frozenset[str]:
     """The cases in which a model differs from a version's classes, in the parts that compare the actions of a file."""
     to = place / f"{version}.json"
@@ -240,6 +250,9 @@ def sees(mutant: Mutant, traced: dict[str, list[str]], known: dict[str, Any]) ->
                 return f"the corpus: ends with {done.stderr.strip().splitlines()[-1:]}"
             if done.stdout.strip():
                 return f"the corpus: {done.stdout.strip()}"
+        row = missing(place, mutant.action)
+        if row:
+            return f"what may happen: {row}"
         if mutant.action in happening:
             done = run(place, __file__, "--graphs", seconds=1800)
             if done.returncode == 0 and json.loads(done.stdout) == known:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,12 @@ from typing import Any
 import pytest
 
 from neverlost.checker.engine.host import processes
-from neverlost.checker.kafka.conform.exploration.explore_classes import ClassesSearch, ExplorationLimits
+from neverlost.checker.kafka.conform.exploration.explore_classes import (
+    ClassesSearch,
+    ExplorationLimits,
+    Progress,
+    explore_classes,
+)
 from neverlost.checker.kafka.conform.exploration.explored_group import Bounds, ExploredGroup, GroupState
 from neverlost.checker.kafka.conform.exploration.saved_process import RestoreError, SavedProcess
 from neverlost.checker.kafka.conform.java import jvm, kafka
@@ -241,7 +248,26 @@ def test_an_interrupted_search_keeps_what_it_has(tmp_path: Path) -> None:
     done = interrupted("SIGINT", *asked)
     found = json.loads((tmp_path / "found").read_text())
     assert (done.returncode, found["reason"], found["states"]["left"] > 0) == (20, "interrupted", True)
-    assert len(json.loads((tmp_path / "free-4.3.1.json").read_text())["parents"]) + 1 == found["states"]["distinct"]
+    assert len(json.loads((tmp_path / "free-4.3.1.json").read_text())["parents"]) + 1 >= found["states"]["distinct"]
+
+
+@pytest.mark.kafka
+def test_a_java_that_dies_leaves_what_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = ClassesSearch.run
+
+    def die(self: ClassesSearch, progress: Progress) -> None:
+        self.limits = ExplorationLimits(states=50)
+        search(self, progress)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(ClassesSearch, "run", die)
+    told: list[int] = []
+    found = explore_classes(
+        kafka.kafka_of_version("4.3"), MOVED, ExplorationLimits(), str(tmp_path), lambda now: told.append(now.states)
+    )
+    assert (found.verdict, found.states, found.left > 0) == ("inconclusive", told[-1], True)
+    assert found.reason == "the process ended with code -9 (killed, or out of memory)"
+    assert len(json.loads((tmp_path / "free-4.3.1.json").read_text())["parents"]) + 1 == told[-1]
 
 
 @pytest.mark.parametrize(

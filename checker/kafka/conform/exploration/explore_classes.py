@@ -1,5 +1,5 @@
-"""Explores Kafka's own brokers and controller breadth first, in one process; what was found can be kept in a file and gone on
-from.
+"""Explores Kafka's own brokers and controller breadth first, in a process of its own; what was found can be kept in a file and
+gone on from.
 
 Of each level a few paths are walked from the beginning on a second group of brokers: each must lead to the state that was
 found, whether that was new or was reached by another path before.  The file has for each state its parent and the event between
@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neverlost.checker.engine.host import interrupts, processes
 from neverlost.checker.engine.host.processes import INTERRUPTED, TIMEOUT
 from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.checker.kafka.conform.exploration.explored_group import LIMITED, Bounds, ExploredGroup
@@ -27,6 +28,9 @@ from neverlost.checker.kafka.conform.walk.random_walk import Drawn
 from neverlost.checker.kafka.conform.walk.walks import OLDEST, Steps, explain
 from neverlost.model.kraft.mechanisms import parsed
 from neverlost.specs.errors import InputError, describe_misreading
+
+REPORTED, SHARE = 1.0, 20
+"""What was found is written this often, in seconds, and at most this part of the time is spent on it."""
 
 SAMPLE = 4
 """So many states of each level are reached by their path again."""
@@ -78,28 +82,62 @@ Progress = Callable[[ExplorationResult], None]
 def explore_classes(
     kafka: Kafka, bounds: Bounds, limits: ExplorationLimits, state_dir: str | None, progress: Progress, sample: int = SAMPLE
 ) -> ExplorationResult:
-    """Explore until no state is new, a property is broken, or a limit is reached; Ctrl-C keeps what was found.  Errors:
-    `InputError` for a version without what is run here, and for a state directory of something else."""
+    """Explore until no state is new, a property is broken, or a limit is reached, in a process with a Java of its own; Ctrl-C,
+    or a Java that dies, keeps what was written by then.  Errors: `InputError` for a version without what is run here, and for a
+    state directory of something else."""
     if (parsed(kafka.minor) or OLDEST) < OLDEST:
         raise InputError(f"--free explores three brokers from Kafka {OLDEST[0]}.{OLDEST[1]} on, not {kafka.version}")
-    jvm.start(kafka.jars, kafka.java)
-    try:
-        search = ClassesSearch(kafka, bounds, limits, sample)
-    except jvm.MissingClass as missing:
-        raise InputError(f"Kafka {kafka.version} has no {missing}, which --free needs") from None
+    found = ExplorationResult(kafka.version, bounds)
+    for message in processes.run(_explore, [(kafka, bounds, limits, state_dir, sample)], 1):
+        if isinstance(message.value, InputError):
+            raise message.value
+        if message.kind == "failure":
+            found.reason = INTERRUPTED if interrupts.have_come() else message.value
+        else:
+            found = message.value
+            progress(found)
+    return found
+
+
+def _explore(
+    send: processes.Send, kafka: Kafka, bounds: Bounds, limits: ExplorationLimits, state_dir: str | None, sample: int
+) -> ExplorationResult | InputError:
+    """Explore in this process; what is reported has been written."""
     file = None if state_dir is None else Path(state_dir) / f"free-{kafka.version}.json"
     try:
+        jvm.start(kafka.jars, kafka.java)
+        search = ClassesSearch(kafka, bounds, limits, sample)
         if file is not None and file.is_file():
             search.resume(file)
-        search.run(progress)
-    except KeyboardInterrupt:
-        search.found.reason = INTERRUPTED
-    finally:
-        search.count()
-        search.close()
+        search.run(Reports(search, file, send))
+    except InputError as problem:
+        return problem
+    except jvm.MissingClass as missing:
+        return InputError(f"Kafka {kafka.version} has no {missing}, which --free needs")
+    search.count()
     if file is not None:
         write_text(file, json.dumps(search.stored))
+    search.close()
     return search.found
+
+
+class Reports:
+    """Writes what a search has found by now, and then says so, as often as that takes a small part of the time."""
+
+    def __init__(self, search: ClassesSearch, file: Path | None, send: processes.Send) -> None:
+        self.search, self.file, self.send = search, file, send
+        self.next = 0.0
+
+    def __call__(self, found: ExplorationResult) -> None:
+        begun = time.monotonic()
+        if begun < self.next:
+            return
+        self.search.count()
+        if self.file is not None:
+            write_text(self.file, json.dumps(self.search.stored))
+        self.send(found)
+        ended = time.monotonic()
+        self.next = ended + max(REPORTED, SHARE * (ended - begun))
 
 
 class ClassesSearch:
@@ -133,9 +171,8 @@ class ClassesSearch:
             depth = self.depths[self.expanded]
             if depth > found.depth:
                 found.depth = depth
-                self.count()
-                progress(found)
                 self._retrace_level()
+            progress(found)
             if limits.depth is not None and depth >= limits.depth:
                 found.reason = f"the depth limit of {limits.depth} was reached"
             elif limits.states is not None and len(self.states) >= limits.states:

@@ -352,14 +352,6 @@ class Controller:
         answer = self._done(call(self.replication, "electLeaders", request))
         return error_name(answer.replicaElectionResults()[0].partitionResult()[0].errorCode())
 
-    def balance(self) -> None:
-        """Fire the timer of auto.leader.rebalance.enable."""
-        self._done(call(self.replication, "maybeBalancePartitionLeaders"))
-
-    def elect_unclean(self) -> None:
-        """Fire the timer of unclean elections."""
-        self._done(call(self.replication, "maybeElectUncleanLeaders"))
-
     def reassign(self, replicas: Sequence[int] | None) -> str:
         """Handle an operator's reassignment (None: its cancellation); return the error's name."""
         self.calls.append(("reassign", None if replicas is None else list(replicas)))
@@ -382,9 +374,6 @@ class Controller:
         changes = java_class("java.util.HashMap")()
         changes.put(kafka_class("common.config.ConfigResource")(_topic_kind(), TOPIC), operations)
         self._done(call_known(self.configurations, "incrementalAlterConfigs", changes, False, False))
-
-    def unregister(self, broker: int) -> None:
-        self._done(call(self.replication, "unregisterBroker", broker))
 
     # reading and installing
 
