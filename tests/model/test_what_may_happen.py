@@ -17,10 +17,11 @@ from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.model.interpreters.ints import Ints, IntsView
 from neverlost.model.kernel import NO_REPLICA
+from neverlost.model.kraft.broker.leader import logs_agree
 from neverlost.model.kraft.broker.log import EMPTY
 from neverlost.model.kraft.controller.planned import operated
 from neverlost.model.kraft.controller.reassignment import remaining
-from neverlost.model.kraft.state import ELECTED
+from neverlost.model.kraft.state import ELECTED, UP_TO_DATE
 from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.choose import choose, read_settings
@@ -39,8 +40,8 @@ def another_is_down(k: Any, s: Any, about: Mapping[str, int]) -> Any:
 
 
 def another_is_in_its_place(k: Any, s: Any, about: Mapping[str, int]) -> Any:
-    """Another broker has been elected, and this one does not know."""
-    return k.all_of(s.leader != about["leader"], s.leader != NO_REPLICA)
+    """Another broker leads by now, and this one does not know."""
+    return k.all_of(s.leader != about["leader"], s.leader != NO_REPLICA, s.leader_knows != ELECTED)
 
 
 def it_is_elected_again(k: Any, s: Any, about: Mapping[str, int]) -> Any:
@@ -86,6 +87,41 @@ def nothing_is_removed(k: Any, s: Any, about: Mapping[str, int]) -> Any:
     return k.not_(k.any_of(*s.is_removing))
 
 
+def nothing_is_added(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """Replicas are being removed, none is being added, and the ISR is empty, as it can be beside an ELR."""
+    return k.not_(k.any_of(*s.is_adding))
+
+
+def everything_is_kept(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """Each broker of the rack had flushed all of its log."""
+    return all(end == s.sizes.offset for end in s.sizes.parts_kept(about["rack"], about["parts"]).values())
+
+
+def logs_diverge(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The follower has a record that its leader has not."""
+    return k.not_(logs_agree(k, s, about["follower"], about["leader"]))
+
+
+def a_configuration_is_unknown(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The broker has another min.insync.replicas than the controller."""
+    return s.min_isr_known[about["broker"]] != s.min_isr_changed
+
+
+def something_has_changed(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The controller has changed the partition since the leader asked."""
+    return s.leader_knows != UP_TO_DATE
+
+
+def it_is_fenced_and_leaves(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The replica that is to leave the ISR has been fenced."""
+    return k.all_of(s.leader_isr[about["leader"]][about["replica"]], s.is_fenced[about["replica"]])
+
+
+def always(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """In this setting."""
+    return True
+
+
 def an_earlier_one_remains(k: Any, s: Any, about: Mapping[str, int]) -> Any:
     """A replica that stands before it in the assignment remains too."""
     return k.any_of(False, *remaining(k, s)[: about["first"]])
@@ -113,6 +149,7 @@ PAIR_TWO = PAIR.replace("bounds.records=1", "bounds.records=2")
 UNCLEAN = "faults.isr_shrink=1 unclean.leader.election.enable=true"
 GROWS = f"{NEWEST} faults.crash=1 faults.reassign=1"
 CANCELS = f"{PAIR} faults.crash=2 faults.reassign=1 unclean.leader.election.enable=true"
+UNCHECKED = f"{NEWEST} faults.isr_shrink=1 mechanism.partition-epoch-check=off"
 WHILE_ANOTHER_IS_DOWN = {
     f"{NEWEST} faults.crash=1 faults.isr_shrink=1 faults.fence=1": (
         "leader_append leader_note_fetch follower_take_response follower_truncate leader_ask_to_expand_isr"
@@ -165,6 +202,22 @@ ROWS = [
     ),
     May("controller_cancel_reassignment_uncleanly", nothing_is_removed, CANCELS),
     May("controller_cancel_reassignment_uncleanly", an_earlier_one_remains, CANCELS),
+    May("controller_cancel_reassignment_uncleanly", nothing_is_added, f"{CANCELS} eligible.leader.replicas=true"),
+    May("controller_cancel_reassignment_uncleanly", always, f"{CANCELS} election.policy=preferred"),
+    May("controller_cancel_reassignment_uncleanly", always, CANCELS.replace("insync.replicas=1", "insync.replicas=2")),
+    May("controller_cancel_reassignment_uncleanly", always, f"{CANCELS} defects=fixed"),
+    May("leader_note_fetch", logs_diverge, f"{PAIR.replace('4.3', '2.8')} faults.leader_move=2"),
+    May("leader_ask_to_expand_isr", logs_diverge, f"{PAIR.replace('4.3', '2.8')} faults.leader_move=2 faults.isr_shrink=1"),
+    May("leader_ask_to_expand_isr", always, f"{PAIR} faults.isr_shrink=1 election.policy=fenced-longest-log"),
+    May(
+        "leader_apply_answer",
+        a_configuration_is_unknown,
+        f"{PAIR} faults.isr_shrink=1 faults.min_isr_change=1 mechanism.configuration-before-isr=on"
+        " mechanism.equal-epoch-record-skipped=on",
+    ),
+    May("controller_alter_isr", something_has_changed, f"{UNCHECKED} faults.fence=1"),
+    May("controller_alter_isr", it_is_fenced_and_leaves, f"{UNCHECKED} faults.fence=1"),
+    May("rack_lose_power", everything_is_kept, f"{PAIR} faults.rack_loss=1 broker.rack=a,a"),
     May("broker_delete_replica", its_log_is_empty, f"{PAIR} faults.reassign=1"),
     May("broker_delete_replica", it_follows_nobody, f"{PAIR} faults.reassign=1"),
     May(
