@@ -21,7 +21,7 @@ def test_every_published_file_is_made_by_the_command_or_recorded() -> None:
     named = pages | {each.rstrip("/") for each in RECORDED} | {"README.md"}
     assert {each.name for each in publish.PUBLISHED.iterdir()} <= named
     conform = {each.name for each in (publish.PUBLISHED / "conform").iterdir()} - {"README.md"}
-    assert conform <= {each.path.name for each in PAGES if each.name.startswith("conform/")}
+    assert conform <= {each.path.name for each in (*PAGES, *FIGURES) if "conform/" in each.name}
 
 
 def test_nothing_published_is_older_than_what_it_depends_on(capsys: pytest.CaptureFixture[str]) -> None:

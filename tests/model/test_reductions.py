@@ -309,3 +309,18 @@ def test_following_before_registering_changes_no_verdict(model: str, given: dict
         actions=(*plain.model.actions, widened.process_start, widened.broker_follow_unregistered),
     )
     assert verdicts(replace(plain, model=early), SAFETY) == verdicts(plain, SAFETY)
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        ("4.3", {"rf": 2, "lossy_crash": 2, "leader_move": 1}),
+        ("4.3", {"rf": 2, "min_isr": 1, "lossy_crash": 2, "crash": 1, "isr_shrink": 1}),
+        pytest.param("4.3", {"lossy_crash": 2, "isr_shrink": 1, "leader_move": 1}, marks=pytest.mark.slow),
+        pytest.param("3.9", {"lossy_crash": 2, "crash": 1, "isr_shrink": 1}, marks=pytest.mark.slow),
+    ],
+)
+def test_a_member_that_follows_before_it_registers_changes_no_verdict(model: str, given: dict[str, Any]) -> None:
+    """It follows a new leader too, which counts its fetches; walks of Kafka's classes have shown it."""
+    bound = ("broker_follow_unregistered", "bound: outside the ISR")
+    assert verdicts(system(model, disabled=(bound,), **given), SAFETY) == verdicts(system(model, **given), SAFETY)

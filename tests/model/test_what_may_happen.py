@@ -16,12 +16,12 @@ from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.model.interpreters.ints import Ints, IntsView
-from neverlost.model.kernel import NO_REPLICA
+from neverlost.model.kernel import NO_REPLICA, members
 from neverlost.model.kraft.broker.leader import logs_agree
 from neverlost.model.kraft.broker.log import EMPTY
 from neverlost.model.kraft.controller.planned import operated
 from neverlost.model.kraft.controller.reassignment import remaining
-from neverlost.model.kraft.state import ELECTED, UP_TO_DATE
+from neverlost.model.kraft.state import ELECTED, UNCHANGED, UP_TO_DATE
 from neverlost.model.protocols import models
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.choose import choose, read_settings
@@ -117,6 +117,28 @@ def it_is_fenced_and_leaves(k: Any, s: Any, about: Mapping[str, int]) -> Any:
     return k.all_of(s.leader_isr[about["leader"]][about["replica"]], s.is_fenced[about["replica"]])
 
 
+def an_earlier_one_could_lead(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """A member of the ISR that runs stands before it in the assignment, and does not lead."""
+    return k.any_of(
+        False, *[k.all_of(s.isr[each], s.leader != each, k.not_(s.is_fenced[each])) for each in range(about["elected"])]
+    )
+
+
+def nobody_leads(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The partition has no leader."""
+    return s.leader == NO_REPLICA
+
+
+def an_eligible_one_is_added(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """A broker of the ELR that was removed is assigned again."""
+    return k.any_of(*[k.all_of(s.elr[each], k.not_(s.is_replica[each])) for each in members(about["target"])])
+
+
+def it_has_this_value(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The topic's min.insync.replicas is what it is set to."""
+    return s.min_isr_changed == k.ite(s.min_isr == about["least"], UNCHANGED, about["least"])
+
+
 def always(k: Any, s: Any, about: Mapping[str, int]) -> Any:
     """In this setting."""
     return True
@@ -149,6 +171,8 @@ PAIR_TWO = PAIR.replace("bounds.records=1", "bounds.records=2")
 UNCLEAN = "faults.isr_shrink=1 unclean.leader.election.enable=true"
 GROWS = f"{NEWEST} faults.crash=1 faults.reassign=1"
 CANCELS = f"{PAIR} faults.crash=2 faults.reassign=1 unclean.leader.election.enable=true"
+ELR = f"{PAIR.replace('insync.replicas=1', 'insync.replicas=2')} eligible.leader.replicas=true"
+OLDER = PAIR.replace("4.3", "3.9")
 UNCHECKED = f"{NEWEST} faults.isr_shrink=1 mechanism.partition-epoch-check=off"
 WHILE_ANOTHER_IS_DOWN = {
     f"{NEWEST} faults.crash=1 faults.isr_shrink=1 faults.fence=1": (
@@ -217,6 +241,14 @@ ROWS = [
     ),
     May("controller_alter_isr", something_has_changed, f"{UNCHECKED} faults.fence=1"),
     May("controller_alter_isr", it_is_fenced_and_leaves, f"{UNCHECKED} faults.fence=1"),
+    May("controller_move_leader", an_earlier_one_could_lead, f"{NEWEST} faults.leader_move=1"),
+    May("controller_move_leader", always, f"{NEWEST} faults.leader_move=1 election.policy=preferred faults.crash=1"),
+    May("controller_reassign", nobody_leads, f"{PAIR} faults.crash=2 faults.reassign=1 eligible.leader.replicas=true"),
+    May("controller_reassign", an_eligible_one_is_added, f"{ELR} faults.crash=2 faults.reassign=2"),
+    May("controller_set_min_isr", it_has_this_value, f"{ELR} faults.clean_stop=2 faults.min_isr_change=1"),
+    May("controller_cancel_reassignment", nothing_is_removed, f"{PAIR} faults.reassign=1"),
+    May("controller_cancel_reassignment", nothing_is_added, f"{OLDER} faults.crash=1 faults.isr_shrink=1 faults.reassign=1"),
+    May("controller_cancel_reassignment", always, f"{PAIR} faults.reassign=1 defects=fixed"),
     May("rack_lose_power", everything_is_kept, f"{PAIR} faults.rack_loss=1 broker.rack=a,a"),
     May("broker_delete_replica", its_log_is_empty, f"{PAIR} faults.reassign=1"),
     May("broker_delete_replica", it_follows_nobody, f"{PAIR} faults.reassign=1"),

@@ -201,11 +201,17 @@ def find_case(names: list[str]) -> str | None:
     return None
 
 
+class Unjudged(Exception):
+    """What should have judged a mutant came to no end: that is no judgement."""
+
+
 def missing(place: Path, action: str) -> str | None:
     """The first situation in which Kafka does what an action stands for, and a model does not."""
     done = run(place, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(MAY), "-k", f"{action}-", seconds=1200)
-    failed = re.findall(r"^FAILED \S+\[\w+-(\w+)\]", done.stdout, re.MULTILINE)
-    return failed[0] if failed else None if done.returncode in (0, 5) else f"ends with {done.returncode}"
+    failed = re.findall(r"^FAILED \S+\[\w+-([a-z_]+)\d*\]", done.stdout, re.MULTILINE)
+    if done.returncode not in (0, 1, 5):
+        raise Unjudged(f"the rows end with {done.returncode}")
+    return failed[0] if failed else None
 
 
 def differences(place: Path, version: str, file: Path) -> frozenset[str]:
@@ -215,7 +221,7 @@ def differences(place: Path, version: str, file: Path) -> frozenset[str]:
     command = ("-m", "neverlost", "conform", "--kafka-version", version, "--short", "--workers", "1", "--json", str(to))
     done = run(place, *command, *parts, seconds=1800)
     if not to.exists():
-        return frozenset([f"ends with {done.returncode}: {done.stderr.strip().splitlines()[-1:]}"])
+        raise Unjudged(f"conform ends with {done.returncode}: {done.stderr.strip().splitlines()[-1:]}")
     return frozenset(each["case"] for each in json.loads(to.read_text())["differences"] if each["new"])
 
 
@@ -247,21 +253,54 @@ def sees(mutant: Mutant, traced: dict[str, list[str]], known: dict[str, Any]) ->
         if names:
             done = run(place, __file__, "--cases", *names)
             if done.returncode:
-                return f"the corpus: ends with {done.stderr.strip().splitlines()[-1:]}"
+                return f"{UNSEEN}: the corpus ends with {done.stderr.strip().splitlines()[-1:]}"
             if done.stdout.strip():
                 return f"the corpus: {done.stdout.strip()}"
-        row = missing(place, mutant.action)
-        if row:
-            return f"what may happen: {row}"
-        if mutant.action in happening:
-            done = run(place, __file__, "--graphs", seconds=1800)
-            if done.returncode == 0 and json.loads(done.stdout) == known:
-                return EQUAL
-        for version in VERSIONS:
-            new = differences(place, version, mutant.file)
-            if new:
-                return f"conform {version}: {min(new)}"
+        try:
+            row = missing(place, mutant.action)
+            if row:
+                return f"what may happen: {row}"
+            if mutant.action in happening:
+                done = run(place, __file__, "--graphs", seconds=1800)
+                if done.returncode == 0 and json.loads(done.stdout) == known:
+                    return EQUAL
+            for version in VERSIONS:
+                new = differences(place, version, mutant.file)
+                if new:
+                    return f"conform {version}: {min(new)}"
+        except Unjudged as problem:
+            return f"{UNSEEN}: {problem}"
     return UNSEEN
+
+
+KINDS = {
+    "never": "the action does not happen",
+    "calm": "it does not happen while a broker is down or fenced",
+    "branch": "an alternative of a clause is gone",
+    "tighter": "a comparison asks for one more",
+}
+
+
+def page(mutants: list[Mutant], seen: dict[str, str]) -> str:
+    """What saw each mutant, as Markdown."""
+    rows = [
+        f"| `{each.action}` | {KINDS[each.kind]}{': *' + each.clause + '*' if each.clause else ''} | {seen[each.name]} |"
+        for each in mutants
+    ]
+    counts = Counter(what if what == EQUAL else what.split(":")[0] for what in seen.values())
+    said = "; ".join(
+        f"{count} by {name}" if name not in (EQUAL, UNSEEN) else f"{count}: {name}" for name, count in counts.items()
+    )
+    head = f"""# Guards that are too strict, one at a time
+
+`python -m tests.tools.too_strict --state-dir DIR --page FILE` made each action of the modern models too strict in
+{len(mutants)} ways, and asked who sees it: a case of the corpus, a row of `tests/model/test_what_may_happen.py`, or
+`conform --short` on {" and ".join(VERSIONS)}, in this order. {said}.
+
+| action | changed | seen by |
+| --- | --- | --- |
+"""
+    return head + "\n".join(rows) + "\n"
 
 
 def main() -> None:
@@ -270,6 +309,7 @@ def main() -> None:
     options.add_argument("--state-dir", type=Path)
     options.add_argument("--only", default="", help="mutants whose name has this")
     options.add_argument("--workers", type=int, default=2, help="mutants at once")
+    options.add_argument("--page", type=Path, help="write what sees each mutant here, as Markdown")
     options.add_argument("--list", action="store_true", help="print their names, and try none")
     options.add_argument("--graphs", action="store_true", help=argparse.SUPPRESS)
     options.add_argument("--cases", nargs="+", help=argparse.SUPPRESS)
@@ -299,6 +339,8 @@ def main() -> None:
             file.write_text(json.dumps(state, indent=1))
             print(f"{mutant.name}: {found}", flush=True)
     seen: dict[str, str] = {each.name: state["seen"][each.name] for each in todo}
+    if given.page is not None:
+        given.page.write_text(page(todo, seen))
     equal = [name for name, what in seen.items() if what == EQUAL]
     unseen = [f"{name}: {what}" for name, what in seen.items() if what.startswith(UNSEEN)]
     print(

@@ -259,6 +259,13 @@ FIGURES = (
     _measured(
         "conform.md", "walks and what they could not explain", "neverlost conform --walks 300 --kafka-version 4.3", *MODERN
     ),
+    Page(
+        "published/conform/too-strict.md",
+        "guards that are too strict, and what sees each",
+        "python -m tests.tools.too_strict --state-dir too-strict --page reports/published/conform/too-strict.md",
+        about=about(*MODERN),
+        is_measured=True,
+    ),
     _measured("tolerance.md", "what the shipped answers cover", "neverlost atlas show", *MODERN),
 )
 """Pages of the guide with figures that depend on a model: somebody runs the command, and compares."""

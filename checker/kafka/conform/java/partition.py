@@ -1,7 +1,7 @@
 """Runs Kafka's own broker for one partition: kafka.cluster.Partition with a real log, and stand-ins for its neighbours.
 
-The stand-ins: a clock, a scheduler that runs nothing, what the metadata cache says of the other brokers, and the channel to
-the controller, which keeps each AlterPartition request until it is answered.  Brokers are numbered as in Kafka, from 1.
+The stand-ins: a clock, a scheduler that runs nothing by itself, what the metadata cache says of the other brokers, and the
+channel to the controller, which keeps each AlterPartition request until it is answered.  Brokers are numbered from 1.
 
 Source: kafka.cluster.Partition, kafka.log.LogManager, org.apache.kafka.storage.internals.log.UnifiedLog.
 """
@@ -57,7 +57,10 @@ FIELDS = (
 
 
 class _IdleScheduler:
-    """A Kafka Scheduler that runs nothing."""
+    """A Kafka Scheduler that runs nothing by itself; `flushes` are the writes of leader-epoch caches that it was given last."""
+
+    def __init__(self) -> None:
+        self.flushes: dict[str, Any] = {}
 
     def isStarted(self) -> bool:
         """Return True: there is nothing to start."""
@@ -71,11 +74,14 @@ class _IdleScheduler:
 
     def schedule(self, *arguments: Any) -> Any:
         """Do not run the task; return what cancels it."""
+        name, task = str(arguments[0]), arguments[1]
+        if name.startswith("leader-epoch-cache-flush"):
+            self.flushes[name] = task
         return proxy("java.util.concurrent.ScheduledFuture", {"cancel": lambda is_running: True})
 
     def scheduleOnce(self, *arguments: Any) -> Any:
         """Do not run the task; return what cancels it."""
-        return self.schedule()
+        return self.schedule(*arguments)
 
     def resizeThreadPool(self, size: int) -> None:
         """Do nothing."""
@@ -88,13 +94,18 @@ class Host:
         """`folders` are its log directories; by default one in memory, since a log is appended to and truncated thousands of
         times."""
         self.me, self.clock, self.partitions = me, Clock(STARTED), 0
-        self.time = self.clock.java()
+        self.time, self.scheduler = self.clock.java(), _IdleScheduler()
         self.held = ExitStack()
         self.folders = tuple(folders) or (self.held.enter_context(scratch.hold_folder("conform", in_memory=True)),)
         configuration = self.configuration = self._configuration(min_isr)
         self.lag = int(configuration.replicaLagTimeMaxMs())
         self.logs = self._log_manager(configuration)
         self.purgatories = [self._purgatory(each) for each in ("produce", "fetch", "delete", "share")]
+
+    def flush_leader_epochs(self) -> None:
+        """Write the leader-epoch caches that wait to be written."""
+        while self.scheduler.flushes:
+            self.scheduler.flushes.popitem()[1].run()
 
     def _configuration(self, min_isr: int) -> Any:
         given = {
@@ -132,7 +143,7 @@ class Host:
         self.statistics = new(
             statistics, *[optional() if each == "java.util.Optional" else False for each in constructor(statistics)[1]]
         )
-        idle = proxy(first_class(PACKAGE + "server.util.Scheduler", "kafka.utils.Scheduler"), _IdleScheduler())
+        idle = proxy(first_class(PACKAGE + "server.util.Scheduler", "kafka.utils.Scheduler"), self.scheduler)
         is_own = types[3].endswith("KafkaScheduler")  # up to 3.3 it must be Kafka's own until the manager is made
         given = [
             configuration,

@@ -259,6 +259,11 @@ class BrokerGroup:
         process.replayed, process.fetches_from, process.is_half_truncated = 0, None, False
         self.replay(me, self.newest)
 
+    def flush_leader_epochs(self) -> None:
+        """Write what waits to be written: Kafka's scheduler does it at once, so that only a kill can come before."""
+        for process in self.processes.values():
+            process.host.flush_leader_epochs()
+
     def _stop_fetching(self, process: BrokerProcess, topic_partition: Any) -> None:
         if process.fetches_from is not None:
             process.fetchers[process.fetches_from].remove(topic_partition)
@@ -266,6 +271,7 @@ class BrokerGroup:
 
     def _close(self, process: BrokerProcess, log: Any, delete: bool = False) -> None:
         """Close a log and forget it: who opens it again recovers it from its files."""
+        process.host.scheduler.flushes.clear()
         call(log, "delete" if delete else "close")
         logs = field_of(str(process.host.logs.getClass().getName()), "currentLogs").get(process.host.logs)
         logs.remove(log.topicPartition())
@@ -556,7 +562,8 @@ class BrokerGroup:
             is_open = answer == "NONE" or answer in INELIGIBLE or (sent is not None and bool(asked) and self._is_outdated(sent))
             is_open = is_open or (broker.epoch, me) != (self.newest.leader_epoch, self.newest.leader)
             is_early = any(each in asked - isr and 0 <= end < high_watermark for each, end in seen.remote)
-            return BrokerSight("leads", log, high_watermark, None, isr, None if is_open else asked, False, is_early)
+            asked_for, began = None if is_open else asked, process.began_unregistered
+            return BrokerSight("leads", log, high_watermark, None, isr, asked_for, began, is_early)
         state, follows = "unregistered" if not process.is_registered else "follows", process.fetches_from
         leader = self.processes[follows].broker if follows is not None and self.processes[follows].serves else None
         if leader is None or not leader.partition.isLeader() or leader.epoch != broker.epoch:

@@ -43,6 +43,7 @@ DISABLED = {
     ("leader_ask_to_shrink_isr", "follower is running"): "a leader drops a member that is down before the controller misses it",
     ("leader_ask_to_expand_isr", "reached the high watermark"): "it reaches Kafka's, which is checked and may be lower",
     ("leader_ask_to_expand_isr", "follower is not fenced"): "a leader goes by its own metadata, which may be old",
+    ("broker_follow_unregistered", "bound: outside the ISR"): "a member follows a new leader before it registers",
     ("broker_follow_unregistered", "old session lasts"): "a process that has not registered fetches on after its old session",
 }
 """Guard clauses that are left out, and what Kafka does: bounds, and guards that Kafka does not have, as walks have shown."""
@@ -294,7 +295,8 @@ class WalkExplainer:
 
     def _broker_differences(self, state: State, me: int, seen: BrokerSight, view: GroupSight) -> Iterator[str]:
         log, records = self.log(state, me), tuple(record for record, _ in seen.log)
-        may_differ = me in view.coming or me in self.half_truncated
+        stays = has_stayed(me, seen, view)
+        may_differ = stays or me in view.coming or me in self.half_truncated
         if log != records and not (may_differ and (log[: len(records)] == records or records[: len(log)] == log)):
             yield f"the log has records {list(records)}, not {list(log)}"
         if bool(self._of(state, "is_running", me)) != (seen.state in ("leads", "follows")):
@@ -302,11 +304,11 @@ class WalkExplainer:
         if seen.state == "down":
             return
         follows = self._of(state, "follows", me) + 1
-        stays = seen.began_unregistered and (seen.follows != view.leader or ELECTED in view.leader_knows)
         if seen.state == "leads":
-            if follows != me:
-                yield "it leads"
-            yield from self._leader_differences(state, me, seen)
+            if not stays:
+                if follows != me:
+                    yield "it leads"
+                yield from self._leader_differences(state, me, seen)
         elif seen.follows is not None and follows != seen.follows and not (stays and not follows):
             yield f"it follows {seen.follows}, not {_named(follows)}"
         elif seen.follows is None and follows == view.leader != me and ELECTED not in view.leader_knows:
@@ -342,6 +344,16 @@ class WalkExplainer:
 def is_half_truncated(seen: BrokerSight, view: GroupSight) -> bool:
     """Whether a follower's log is seen to diverge from its leader's."""
     return seen.is_half_truncated or (seen.follows is not None and not has_prefix(view.brokers[seen.follows - 1].log, seen.log))
+
+
+def has_stayed(me: int, seen: BrokerSight, view: GroupSight) -> bool:
+    """Whether a process that began before it registered goes on by the metadata of then.
+
+    In the model a broker that registers has replayed all of it, as one has that is unfenced.  Until then it is no candidate,
+    and what it copies from a deposed leader goes when it follows the new one; the high watermark that it has learned stays.
+    """
+    led_by = me if seen.state == "leads" else seen.follows
+    return seen.began_unregistered and (led_by != view.leader or ELECTED in view.leader_knows)
 
 
 def _named(broker: int) -> str:

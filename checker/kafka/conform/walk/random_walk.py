@@ -171,6 +171,8 @@ class RandomWalk:
             if not drawn:
                 return
             name, arguments = self.random.choices(drawn, [self._weight(*each) for each in drawn])[0]
+            if name != "kill":
+                self.group.flush_leader_epochs()
             yield take_event(self.group, name, arguments), self.group.view()
             self.kills += name == "kill"
 
