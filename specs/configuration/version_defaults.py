@@ -81,8 +81,10 @@ def parse_version(text: str, where: str = "--kafka-version") -> Version:
     last = RELEASES.get(line)
     carried = None if last is not None else of_confluent_platform(version)
     if carried is not None:
-        says = f"Confluent Platform {shown(version[:2])} is Kafka {shown(carried)}"
-        raise InputError(f"there is no Kafka {number} ({where}); {says}: give {shown(carried)}")
+        name, newest = shown(carried), shown((*carried, RELEASES[carried]))
+        give = name if newest == f"{name}.0" else f"{name}.0, or {name} if yours has the fixes of {newest}"
+        says = f"Confluent Platform {shown(version[:2])} is Kafka {name}: give {give}"
+        raise InputError(f"there is no Kafka {number} ({where}); {says}")
     if last is None or len(patch) > 1 or (patch and patch[0] > last and line < MAINTAINED):
         raise InputError(f"there is no Kafka {number} ({where}); did you mean {shown(_find_nearest(version))!r}? {_BETWEEN}")
     return version
