@@ -387,13 +387,15 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
     model = model_named(model_of(stated.value, raw))
     found = _complete(model, given, rules | usual | offered, subjects)
     release = shown(version) if unpatched else ".".join(stated.value.split(".")[:2])
-    refused: tuple[Notice, ...] = ()
+    older = [] if mended else [each for each in UNPATCHED if each.rpartition(".")[0] == shown(version)]
+    newest = f"Kafka {shown(version)} is its newest patch, which has more fixes than {' and '.join(older)}"
+    noticed = (Notice(NoticeKind.ASSUMED, newest, remedy=f"set {VERSION}={older[0]}"),) if older else ()
     if acks in ("0", "1") and str(found.configuration.get(IDEMPOTENCE)) == "True" and IDEMPOTENCE in given:
         says = f"Kafka refuses to start a producer with enable.idempotence=true and acks={acks}"
-        refused = (Notice(NoticeKind.WARNING, says, remedy="set one of them otherwise"),)
+        noticed = (Notice(NoticeKind.WARNING, says, remedy="set one of them otherwise"), *noticed)
     return replace(
         found,
-        notices=(*refused, *found.notices),
+        notices=(*noticed, *found.notices),
         release=release if is_release(release, model, found.configuration) else None,
         settings={VERSION: stated, **({METADATA: level} if level else {}), **found.settings},
     )

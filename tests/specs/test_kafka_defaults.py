@@ -116,11 +116,33 @@ def test_every_setting_of_a_configuration_says_where_it_comes_from():
     assert where["bounds.records"] == ("1", "[bounds] of c.toml", "file")
     assert where["faults.fence"] == ("0", "the default of neverlost", "default")
     assert where["mechanism.strict-high-watermark"] == ("true", "Kafka 3.9", "default")
-    assert [each.kind for each in orders.notices] == [NoticeKind.ASSUMED, NoticeKind.NOT_MODELLED, NoticeKind.NOT_MODELLED]
-    assert [each.partition(" (")[0] for each in warnings] == [DEAD_IS_FENCED, "topic 'clicks' is offline now", "clicks-1"]
+    assert [each.kind for each in orders.notices] == [*[NoticeKind.ASSUMED] * 2, *[NoticeKind.NOT_MODELLED] * 2]
+    newest = "Kafka 3.9 is its newest patch, which has more fixes than 3.9.0; set kafka.version=3.9.0"
+    assert [each.partition(" (")[0] for each in warnings] == [
+        newest,
+        DEAD_IS_FENCED,
+        "topic 'clicks' is offline now",
+        "clicks-1",
+    ]
     assert all(
         KEYS[key].parse(each.value, "x") == orders.configuration[key] for key, each in orders.settings.items() if key in KEYS
     )
+
+
+@pytest.mark.parametrize(
+    ("version", "defects", "older"),
+    [
+        ("3.9", "shipped", "3.9.0"),
+        ("3.5", "shipped", "3.5.0 and 3.5.1"),
+        ("3.9.2", "shipped", ""),
+        ("3.9", "fixed", ""),
+        ("4.3", "shipped", ""),
+    ],
+)
+def test_a_line_of_releases_is_said_to_be_its_newest_patch(version: str, defects: str, older: str) -> None:
+    found = choose({"kafka.version": (version, "--set"), "defects": (defects, "--set")})
+    said = [each.says for each in found.notices if "newest patch" in each.says]
+    assert said == ([f"Kafka {version} is its newest patch, which has more fixes than {older}"] if older else [])
 
 
 def test_a_model_that_is_named_keeps_its_own_defaults_and_says_so():

@@ -231,7 +231,7 @@ PAGES = (
         "bundles",
         "an evidence bundle of each kind: `neverlost verify reports/published/bundles/NAME`",
         "python -m tests.tools.publish.bundles",
-        inputs=("specs/lemmas/*.py",),
+        inputs=("specs/lemmas/*.py", "specs/configuration/*.py", "specs/inputs/**/*.py"),
         about=about(*MODERN, "kip-320", "truncate-to-hw", "acked-never-lost", "committed-never-lost", "weak-isr", "strong-isr"),
         writes=True,
     ),
