@@ -341,7 +341,7 @@ class _Change:
         return [f"{self._name(new)}{what}, which the controller has committed"] if is_committed else []
 
     def watermarks(self) -> list[str]:
-        """High watermarks, and what a leader counts on when it moves its own."""
+        """Sentences on high watermarks, and on the fetch offsets by which a leader moves its own."""
         found = []
         for old, new in self._lanes():
             if old.high_watermark is None or new.high_watermark is None:

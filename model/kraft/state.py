@@ -264,7 +264,7 @@ def _consumer_fields(size: KraftSizes) -> list[Field]:
 
 
 def initial(configuration: Configuration) -> list[dict[str, Any]]:
-    """A leader that has applied its leadership, behind it all replicas in sync, or all but some.
+    """A leader that has applied its leadership; all replicas are in its ISR, but for as many as `start.outside_isr` says.
 
     Where replicas are not alike, every choice of leader and of replicas outside the ISR is an initial state.
     """

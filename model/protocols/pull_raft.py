@@ -60,7 +60,7 @@ class HistorySizes(Sizes):
 
     @property
     def entry(self) -> int:
-        """Entries of logs."""
+        """How many different entries a log may have: a record and the term in which it was appended."""
         return self.record * self.sent_term
 
     @property

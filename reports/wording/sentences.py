@@ -102,7 +102,7 @@ def say_verdict(asked: Property, verdict: Verdict, counts: Mapping[str, int] | N
 
 
 def cite_verdict(entry: Mapping[str, Any], is_proof: bool = False) -> Sentence:
-    """Return the verdict of a document's property as the beginning of a citation."""
+    """Return the sentence on a property with which a citation begins; one that holds by a proof says so."""
     name, verdict = entry["name"], Verdict(entry["verdict"])
     if verdict is Verdict.VIOLATED:
         known = sorted_faults(entry["faults"])

@@ -306,7 +306,7 @@ def _cut_blocks(states: Keyed, parts: int) -> Iterator[Block]:
 
 
 def settle(text: str, blocks: Iterable[Block], retried: int = 0) -> Iterator[Bytes]:
-    """Settle the candidates of the owners whose blocks these are; one result per owner, and what was counted."""
+    """Decide which candidate states are new; yield a result for each owner whose blocks these are, and the counters."""
     try:
         worker, task, _ = _parse_task(text)
         candidates: dict[int, list[Keyed]] = {}

@@ -130,7 +130,7 @@ def require_agreement(line: LedgerLine, other: LedgerLine) -> None:
 
 
 def outranks(line: LedgerLine, other: LedgerLine) -> bool:
-    """Return True if a line says more than another one on the same subject."""
+    """Return True if a line is stronger evidence than another one on the same subject."""
     return _weigh(line) > _weigh(other)
 
 

@@ -37,8 +37,8 @@ APART = "partitions and configuration each by a way of its own"
 
 
 def order_of_publication() -> tuple[str, ...]:
-    """Return the order in which a publication reaches the partitions and the configuration.  A publisher without targets fails
-    at each of them; the order of the failures is the order."""
+    """Return the order in which the publisher of metadata updates the partitions and the configuration.  It is given
+    neither, so both updates fail, one after the other."""
     failures: list[str] = []
 
     def failed(message: Any, thrown: Any = None) -> Any:

@@ -68,7 +68,7 @@ class Interval:
 
 
 class Recovery:
-    """Decides whether an acknowledged record is missing at a leader that may follow without further faults."""
+    """Decides whether the next leader may lack an acknowledged record, though no further fault happens."""
 
     def __init__(self, observer: Observer) -> None:
         self.observer = observer

@@ -90,8 +90,8 @@ class ReproductionPlan:
 
     @property
     def server_settings(self) -> dict[str, str]:
-        """Brokers' settings: a follower is slow soon if the counterexample has slow followers, else hardly ever.  If an answer
-        from the metadata log is blocked, the broker must not ask again meanwhile."""
+        """Brokers' settings: a follower is slow after 3 s if the counterexample has slow followers, else after 60 s.  Where an
+        answer from the metadata log is held back, the broker fetches from that log again only after 60 s."""
         is_slow = any(stage.operation == "lag" for stage in self.stages)
         found = {"replica.lag.time.max.ms": "3000" if is_slow else "60000"}
         if any(stage.holds.metadata_answers for stage in self.stages):

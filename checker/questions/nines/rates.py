@@ -126,8 +126,8 @@ class Window:
 
 @dataclass(frozen=True)
 class Tail:
-    """How much of a log one loss can take: records acknowledged a second, and for how many seconds a record is not flushed, and
-    is on its leader alone, each at most at the upper end of its range."""
+    """How much of a log one loss can take: records acknowledged a second, for how many seconds a record is not flushed, and for
+    how many it is on its leader alone.  The upper ends of the ranges bound a loss."""
 
     written: Range
     unflushed: Range

@@ -35,7 +35,7 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
 
 
 def order(document: Mapping[str, Any]) -> Iterable[str]:
-    """Yield the order in which to restart brokers, and what to do before."""
+    """Yield the order in which brokers restart, and what has to be done before the first of them."""
     groups = ", then ".join(" and ".join(each) for each in document["order"])
     if groups:
         yield f"Restart {document['at_a_time']} at a time: {groups}; wait until every partition has the ISR it had before."

@@ -86,6 +86,6 @@ def parse_properties(text: str, name: str) -> Settings:
 def read_properties(path: Path, option: str) -> Settings:
     """Return the settings of a properties file.
 
-    Errors: as `read_text` and `parse_properties`.
+    Errors: `InputError`, with the option, for a file that cannot be read, and with the place for a line that is malformed.
     """
     return parse_properties(read_text(path, option, encoding="iso-8859-1"), shown_name(path))

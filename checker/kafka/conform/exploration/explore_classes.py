@@ -255,7 +255,7 @@ class ClassesSearch:
         return {**identity, "expanded": self.expanded, **counts, "parents": self.parents[1:]}
 
     def resume(self, file: Path) -> None:
-        """Find the states of a file again.  Errors: `InputError` for a file of another exploration, or of none."""
+        """Reach the states of a file again, by its events.  Errors: `InputError` if they are another exploration's."""
         try:
             stored: Mapping[str, Any] = json.loads(file.read_text())
             identity = (stored["kafka"], stored["bounds"])

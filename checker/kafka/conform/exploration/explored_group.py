@@ -157,7 +157,7 @@ class ExploredGroup:
     # reading the group
 
     def read(self, spent: tuple[int, ...], committed: frozenset[int] = frozenset()) -> GroupState:
-        """Return the state in which the group is now, after so many events and records that could be read."""
+        """Return the present state; `spent` counts the events of each kind, `committed` are the records that were readable."""
         group = self.group
         processes = tuple(self._process_number(me) for me in group.brokers)
         images = tuple(self.images.number(each, each) for each in group.images)

@@ -43,7 +43,7 @@ ATTEMPT, OTHER, PARTITION = 0, 1, 0
 
 
 def settings(kafka: Kafka, short: bool) -> list[ConformSetting]:
-    """Return the settings of a version: one for each transaction version that it has."""
+    """Return the settings of a Kafka version: for each transaction version that it has each size, or each `short` one."""
     minor = tuple(map(int, kafka.minor.split(".")))
     model = next((name for since, name in MODELS if since <= minor), "transactions-3.5")
     versions = (1, 2) if minor >= (4, 0) else (1,)
