@@ -127,7 +127,7 @@ def remembered(leader: BrokerView, scene: ClusterSnapshot, names: Names) -> list
     """Return the fetch offsets that a leader has noted, and which of them its followers have gone back from."""
     found = []
     for follower, offset in leader.fetched:
-        old = "" if leader.has_fetched(scene.lanes[follower], offset) else f" ({STALE_MARK}: it has truncated)"
+        old = "" if leader.has_fetched(scene.lanes[follower], offset) else f" ({STALE_MARK}: its log has changed)"
         found.append(f"remembers fetch offset {offset} of {names[follower]}{old}")
     return found
 
@@ -309,7 +309,8 @@ class _Change:
                 verb = {DOWN: "loses", REMOVED: "deletes"}.get(new.role, "truncates")
                 found.append(f"{self._name(new)}{verb} {self._promised(gone)}{self._last_copy(gone)}")
             if added:
-                found.append(f"{self._name(new)}appends {', '.join(added)}")
+                again = new.role == DOWN
+                found.append(f"{self._name(new)}{'has' if again else 'appends'} {', '.join(added)}{' again' if again else ''}")
         return found
 
     def _last_copy(self, gone: Iterable[int]) -> str:

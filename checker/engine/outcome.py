@@ -134,7 +134,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class JobsDone:
-    """What Spark did of a search: `levels` are the depths its jobs expanded, `states` what they found there."""
+    """What Spark did of a search: `levels` are the depths whose states its jobs found, `states` how many they are."""
 
     master: str
     jobs: int = 0

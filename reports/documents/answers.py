@@ -40,7 +40,7 @@ class Group:
 
     @property
     def cause(self) -> str:
-        """The shortest violation: the property, its steps and its faults."""
+        """The shortest violation: the property, what it loses and its faults; without one, why nothing is known."""
         return cause(self.cells[0])
 
     @property

@@ -102,7 +102,7 @@ def say_verdict(asked: Property, verdict: Verdict, counts: Mapping[str, int] | N
 
 
 def cite_verdict(entry: Mapping[str, Any], is_proof: bool = False) -> Sentence:
-    """Return the sentence on a property with which a citation begins; one that holds by a proof says so."""
+    """Return the sentence with which the citation of a verdict begins; `is_proof` says that it was proved by induction."""
     name, verdict = entry["name"], Verdict(entry["verdict"])
     if verdict is Verdict.VIOLATED:
         known = sorted_faults(entry["faults"])

@@ -21,6 +21,8 @@ from neverlost.model.kraft.sizes import (
 from neverlost.model.limits import can_happen
 from neverlost.model.protocols import model_named, models
 from neverlost.model.protocols.kraft_standing import MODEL as STANDING
+from neverlost.model.protocols.kraft_unordered import LEAST_RECORDS, ORDERED
+from neverlost.model.protocols.kraft_unordered import MODEL as UNORDERED
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import find_lines, flatten, parse_toml, read_text
@@ -230,7 +232,7 @@ def with_all_in_sync(chosen: Chosen) -> Chosen:
     return change_settings(chosen, {OUTSIDE: "0"}) if chosen.is_standing or chosen.configuration[OUTSIDE] else chosen
 
 
-VERSION, DEFECTS_KEY, OUTSIDE = "kafka.version", "defects", "start.outside_isr"
+VERSION, DEFECTS_KEY, OUTSIDE, RECORDS = "kafka.version", "defects", "start.outside_isr", "bounds.records"
 CHANGE, OURS = "a change", "the default of neverlost"
 """Where a value comes from that the question itself changes, and one that nobody gives."""
 
@@ -368,6 +370,8 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
     """Return the modern model with the mechanisms and defaults of a Kafka version; explicit keys win."""
     version = parse_version(stated.value, _place_of_version(stated.where))
     level = _choose_level(version, given.pop(METADATA, None), offered.pop(METADATA, None))
+    ordered = given.pop(ORDERED, None) or _get_raw(offered).get(ORDERED)
+    offered.pop(ORDERED, None)
     of_version = list_defaults(version)
     raw = _get_raw(offered) | given
     mended = FIXES if str(raw.get(DEFECTS_KEY, ("", ""))[0]).strip() == "fixed" else ()
@@ -393,12 +397,28 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
     if acks in ("0", "1") and str(found.configuration.get(IDEMPOTENCE)) == "True" and IDEMPOTENCE in given:
         says = f"Kafka refuses to start a producer with enable.idempotence=true and acks={acks}"
         noticed = (Notice(NoticeKind.WARNING, says, remedy="set one of them otherwise"), *noticed)
-    return replace(
+    found = replace(
         found,
         notices=(*noticed, *found.notices),
         release=release if is_release(release, model, found.configuration) else None,
         settings={VERSION: stated, **({METADATA: level} if level else {}), **found.settings},
     )
+    return found if ordered is None else _put_on_file_system(found, _make_setting(str(ordered[0]), ordered, None))
+
+
+def _put_on_file_system(found: Chosen, ordered: Setting) -> Chosen:
+    """Return the configuration on a file system that brings truncations to disk in order, or need not."""
+    found = replace(found, settings={**found.settings, ORDERED: ordered})
+    if keys.KEYS[ORDERED].parse(ordered.value, ordered.where):
+        return found
+    configuration, records = {**found.configuration, ORDERED: False}, found.settings[RECORDS]
+    if configuration[RECORDS] < LEAST_RECORDS and records.where == OURS:
+        configuration[RECORDS] = LEAST_RECORDS
+        found = replace(found, settings={**found.settings, RECORDS: replace(records, value=str(LEAST_RECORDS))})
+    wrong = UNORDERED.contradiction(configuration)
+    if wrong is not None:
+        raise InputError(wrong)
+    return replace(found, model=UNORDERED, configuration=configuration)
 
 
 IDEMPOTENCE = "enable.idempotence"

@@ -49,7 +49,7 @@ def test_a_high_watermark_that_counts_on_a_fetch_offset_of_a_follower_that_has_t
     """Partition.makeLeader keeps the offsets of a leader that never knew another one."""
     stale = leader(M1, role=STALE_LEADER, is_leader=False, fetched=((2, 1),))
     before = scene(stale, follower(1), follower(2), isr=(0, 2), knowledge=NOT_APPLIED)
-    assert beliefs_of(stale, before, NAMES)[1] == "remembers fetch offset 1 of 104 (stale: it has truncated)"
+    assert beliefs_of(stale, before, NAMES)[1] == "remembers fetch offset 1 of 104 (stale: its log has changed)"
     lanes = leader(M1, 1, isr=(0, 2)), follower(1), follower(2)
     after = scene(*lanes, isr=(0, 2), acked=frozenset({1}))
     assert said(before, after, 0).endswith(

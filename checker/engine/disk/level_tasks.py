@@ -306,7 +306,7 @@ def _cut_blocks(states: Keyed, parts: int) -> Iterator[Block]:
 
 
 def settle(text: str, blocks: Iterable[Block], retried: int = 0) -> Iterator[Bytes]:
-    """Decide which candidate states are new; yield a result for each owner whose blocks these are, and the counters."""
+    """Decide which candidate states are new, and write these; yield a result for each of their owners, and what was counted."""
     try:
         worker, task, _ = _parse_task(text)
         candidates: dict[int, list[Keyed]] = {}

@@ -127,7 +127,7 @@ class _SearchOnDisk(LevelSearch):
 
 
 class LevelsOnDisk:
-    """The workers of a search whose levels are stored on disk."""
+    """Searches levels that are stored on disk: narrow ones in this process, wide ones by the hired jobs, if there are any."""
 
     def __init__(
         self, system: System, properties: Sequence[Property], options: Options, place: str, hire: Hire | None = None

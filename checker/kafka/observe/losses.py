@@ -68,7 +68,7 @@ class Interval:
 
 
 class Recovery:
-    """Decides whether the next leader may lack an acknowledged record, though no further fault happens."""
+    """Decides whether, with no further fault, some later leader may lack an acknowledged record."""
 
     def __init__(self, observer: Observer) -> None:
         self.observer = observer

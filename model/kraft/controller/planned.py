@@ -36,7 +36,7 @@ def operated(model: Model, least: int | None, is_growing: bool = False) -> Model
 
 
 def is_set(least: int, before: int) -> Callable[[Any, Any], Value]:
-    """Return the condition that the controller's min.insync.replicas is `least` now and was `before` at the beginning."""
+    """Return the condition that the controller's min.insync.replicas is now `least`, where it was configured as `before`."""
     return lambda k, s: s.min_isr_changed == _code(least, before)
 
 

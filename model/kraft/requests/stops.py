@@ -80,7 +80,7 @@ def crash(k: Primitives, s: View, broker: int) -> Clauses:
 
 
 def crash_unflushed(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
-    """A running broker stops and loses its log from offset `kept` on, which was only in memory; at the last offset, nothing."""
+    """A running broker stops and loses its log from offset `kept` on, which was not flushed; one past every log is nothing."""
     yield from fault_enabled(k, s, LOSSY_CRASH, broker)
     yield "broker is running", s.is_running[broker]
     if kept == s.sizes.offset:

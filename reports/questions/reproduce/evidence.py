@@ -145,7 +145,7 @@ def save_evidence(report: ReproductionReport, trace: str, cluster_logs: Mapping[
 
 
 def trimmed_logs(cluster: Cluster, topic: str) -> dict[str, str]:
-    """Return, for each node, its log lines about a topic and its warnings; only the end of a long log."""
+    """Return by node the last log lines about partition 0 of a topic, and errors; `metadata` has its metadata records."""
     found = {}
     for node in cluster.nodes:
         lines = [each for each in node.process.read_log().splitlines() if f"{topic}-0" in each or " ERROR " in each]

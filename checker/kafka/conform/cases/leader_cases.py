@@ -118,7 +118,7 @@ RAISING = (
 
 
 def subsets(brokers: range) -> list[frozenset[int]]:
-    """Return every set of brokers that contains `LEADER`."""
+    """Return every set of these brokers that contains `LEADER`."""
     others = [each for each in brokers if each != LEADER]
     return [frozenset({LEADER, *(others[each] for each in members(mask))}) for mask in range(2 ** len(others))]
 

@@ -157,7 +157,7 @@ class ExploredGroup:
     # reading the group
 
     def read(self, spent: tuple[int, ...], committed: frozenset[int] = frozenset()) -> GroupState:
-        """Return the present state; `spent` counts the events of each kind, `committed` are the records that were readable."""
+        """Return the present state; `spent` counts the bounded events, `committed` are records below a high watermark."""
         group = self.group
         processes = tuple(self._process_number(me) for me in group.brokers)
         images = tuple(self.images.number(each, each) for each in group.images)
