@@ -42,7 +42,14 @@ def select_topics(every: Sequence[Chosen], topics: Sequence[str]) -> list[Chosen
             )
         if name not in known:
             raise unknown("topic", name, known, "--topic")
-    kept = [replace(each, subjects=tuple(one for one in each.subjects if topic_of(one) in topics)) for each in every]
+    kept = []
+    for each in every:
+        brokers, out = (
+            {name: one for name, one in every_one.items() if name.rpartition("-")[0] in topics}
+            for every_one in (each.brokers, each.out)
+        )
+        subjects = tuple(one for one in each.subjects if topic_of(one) in topics)
+        kept.append(replace(each, subjects=subjects, brokers=brokers, out=out))
     return [each for each in kept if each.subjects]
 
 

@@ -118,10 +118,11 @@ def what_happened(name: str, counts: Mapping[str, int]) -> str:
 
 
 def say_limits(counts: Mapping[str, int], configuration: Mapping[str, Any]) -> str:
-    """Return which of these faults may happen any number of times but not at once, as these limits are written."""
-    limits = {name: str(shown(configuration.get(PREFIX + name, ""))) for name, _ in sorted_faults(counts)}
-    written = " ".join(f"{name}={limit}" for name, limit in limits.items() if limit.startswith("any:"))
-    return f", never more at once than {written}" if written else ""
+    """Return which of these faults may happen any number of times but not at once, as these limits say."""
+    limits = {name: str(shown(configuration.get(PREFIX + name, ""))).partition(",")[0] for name, _ in sorted_faults(counts)}
+    most = {name: limit.removeprefix("any:") for name, limit in limits.items() if limit.startswith("any:")}
+    written = fault_words(tuple((name, int(limit)) for name, limit in most.items() if limit.isdecimal()))
+    return f", never more than {written} at once" if written else ""
 
 
 def say_never(names: Sequence[str]) -> str:

@@ -57,10 +57,10 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
     assert all("offline already on gone-0" in found[each] for each in ("106", "107"))
     assert lines[4:] == [
         "Restart 2 at a time: 102 and 104, then 103; wait until every partition has the ISR it had before.",
-        "Before the others, orders-0: wait until 102 is in the ISR again.",
-        "Before the others, strict-0: stopping any broker takes a replica that is needed (RF 2, min ISR 2): "
+        "Before any restart, orders-0: wait until 102 is in the ISR again.",
+        "Before any restart, strict-0: stopping any broker takes a replica that is needed (RF 2, min ISR 2): "
         "add one, or lower min ISR.",
-        "Before the others, gone-0: it is offline; bring back a replica of its last ISR or ELR.",
+        "Before any restart, gone-0: it is offline; bring back a replica of its last ISR or ELR.",
         "While a broker is down, another that loses data may lose records on orders-0, orders-1, orders-2 and 1 more.",
         "While a broker is down, another that is killed or is cut off stops writes on orders-0, orders-1, orders-2 and 1 more.",
         "assumed: acks=all",
@@ -95,7 +95,7 @@ def test_what_comes_first_is_about_the_cause(tmp_path: Path, replicas: str, acks
         "defects=fixed",
     )
     lines = [each for each in done.stdout.splitlines() if not each.startswith(("assumed: ", "settings"))]
-    assert done.returncode == status and f"Before the others, orders-0: {says}" in lines
+    assert done.returncode == status and f"Before any restart, orders-0: {says}" in lines
 
 
 def test_go_has_its_condition(tmp_path: Path) -> None:

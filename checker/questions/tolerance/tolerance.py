@@ -84,14 +84,14 @@ def tolerance(
     model: Model,
     configuration: Configuration,
     properties: Sequence[Property],
-    options: Options,
+    options: Options | None,
     more: Mapping[str, Any] | None = None,
     engine: str = "memory",
     reporter: Reporter | None = None,
     known: Known | None = None,
     only: Sequence[FaultBudget] | None = None,
 ) -> Tolerance:
-    """Return the table of a configuration, or `only` some spots of it."""
+    """Return the table of a configuration, or `only` some spots of it; without options nothing is searched for."""
     every = only if only is not None else spots_of(configuration)
     empty = Tolerance(model, configuration, dict(more or {}), {})
     cells = [(model, empty.asked(spot)) for spot in every]
@@ -102,12 +102,13 @@ def tolerance(
 def decided(
     cells: Sequence[tuple[Model, Configuration]],
     properties: Sequence[Property],
-    options: Options,
+    options: Options | None,
     engine: str = "memory",
     reporter: Reporter | None = None,
     known: Known | None = None,
 ) -> list[tuple[CellVerdict, ...]]:
-    """Return the verdict on each property of each cell: looked up where it is known, else searched for, in few searches."""
+    """Return the verdict on each property of each cell: looked up where it is known, else searched for, in few searches, or
+    not decided without options."""
     entries: dict[int, tuple[CellVerdict, ...]] = {}
     together: dict[tuple[int, Sizes], list[int]] = {}
     found = {}
@@ -123,8 +124,9 @@ def decided(
             unstruck = look_for_strikes(system, place, harmless_too).faults
             entries[number] = _verdicts_of(properties, found[number], unstruck, harmless_too)
     left = [number for number in range(len(cells)) if number not in entries]
-    if interrupts.have_come():
-        undecided = tuple(CellVerdict(each, Verdict.INCONCLUSIVE, None, SEARCH, is_interrupted=True) for each in properties)
+    is_interrupted = interrupts.have_come()
+    if is_interrupted or options is None:
+        undecided = tuple(CellVerdict(each, Verdict.INCONCLUSIVE, None, SEARCH, None, is_interrupted) for each in properties)
         entries |= dict.fromkeys(left, undecided)
     elif left:
         from neverlost.checker.questions.sweep.sweep import Sweeper

@@ -39,7 +39,7 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
     groups = ", then ".join(" and ".join(each) for each in document["order"])
     if groups:
         yield f"Restart {document['at_a_time']} at a time: {groups}; wait until every partition has the ISR it had before."
-    yield from (f"Before the others, {name_some(each['partitions'])}: {each['do']}." for each in document["first"])
+    yield from (f"Before any restart, {name_some(each['partitions'])}: {each['do']}." for each in document["first"])
 
 
 def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -11,7 +10,7 @@ from typing import Any, Unpack
 
 import neverlost
 from neverlost.checker.engine.outcome import Behaviour, Verdict, worst
-from neverlost.checker.engine.search.options import Options, Reporter, SearchLimits
+from neverlost.checker.engine.search.options import Options, Reporter
 from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.atlas.index import Atlas, shipped
 from neverlost.checker.questions.tolerance import tolerance as tolerance_search
@@ -131,6 +130,8 @@ def tolerance(
         is_known = all(tables.is_known(every[each], more[each]) for each in numbers)
         (known if is_known else unknown_yet).append(numbers)
     known.sort(key=lambda numbers: -max(tables.how_many_lost(every[each], more[each]) for each in numbers))
+    tables.many, tables.standing = len(every), sum(each.is_standing for each in every)
+    unknown_yet.sort(key=lambda numbers: max(_estimate_effort(every[each]) for each in numbers))
     for numbers in (*known, *unknown_yet):
         group = make(numbers)
         if decided is not None:
@@ -170,9 +171,12 @@ def is_as_designed(chosen: Chosen) -> bool:
     return bool(chosen.configuration.get("defects") == "fixed")
 
 
-SHORT_SECONDS = 5.0
-"""How long all searches about Kafka as shipped may take beside tables as designed, and all about partitions that are offline,
-moved or hang by their last replicas, unless --time-limit says."""
+STATES_AS_SHIPPED, STATES_OF_STANDING = 100_000, 60_000
+"""The most states of all searches about Kafka as shipped beside the same as designed (of many tables these are looked up only),
+and of those about partitions that are offline, moved or hang by their last replicas; what is not decided ends such a table."""
+
+FEW = 4
+"""So many tables are few."""
 
 DIVERGING = BY_NAME["diverging-fetch-ignored"].key
 """Without this rule (Kafka before 3.0 as shipped) a loss may need logs that diverge, which takes two records (decision 056)."""
@@ -226,6 +230,12 @@ def _require_sense(chosen: Chosen, more: Mapping[str, Any]) -> None:
         raise InputError(wrong)
 
 
+def _estimate_effort(chosen: Chosen) -> tuple[bool, int, int]:
+    """Return what a table takes: partitions that are in danger now come first; then how many searches, and how many states
+    they begin in."""
+    return not chosen.is_standing, len(_in_steps(chosen)), len(list(chosen.model.initial(chosen.configuration)))
+
+
 @dataclass
 class Tables:
     """Computes and caches tables; after an interrupt only answers that are known are used."""
@@ -235,9 +245,11 @@ class Tables:
     progress: Reporter | None
     atlas: Atlas | None
     is_beside_designed: bool = False
+    many: int = 1
+    standing: int = 0
+    """How many tables there are, and how many of them are about partitions that do not stand as they should."""
 
     def __post_init__(self) -> None:
-        self._short: dict[bool, SearchLimits] = {}
         self._made: dict[str, Tolerance] = {}
         self._sizes: set[tuple[str, Sizes]] = set()
         self._asked: dict[tuple[int, Sizes], list[Property]] = {}
@@ -254,13 +266,14 @@ class Tables:
         if key not in self._made:
             if known_only and is_near and not self.is_known(chosen, more):
                 return None
-            found = Tolerance(chosen.model, chosen.configuration, more, {})
+            found, options = Tolerance(chosen.model, chosen.configuration, more, {}), self._options_for(chosen)
             for spots in _in_steps(chosen):
+                is_open = bool(found.entries) and chosen.is_standing and not describe.is_decided(found)
                 part = tolerance_search.tolerance(
                     chosen.model,
                     chosen.configuration,
                     self.asked(chosen),
-                    self._options_for(chosen),
+                    None if is_open else options,
                     more,
                     self.request.engine,
                     self.progress,
@@ -272,20 +285,19 @@ class Tables:
             self._made[key] = found = replace(found, entries={spot: found.entries[spot] for spot in sorted(found.entries)})
             if found.is_interrupted:
                 self._options = self._options.out_of_time()
-                self._short = dict.fromkeys((False, True), self._options.limits)
         found = self._made[key] if chosen.left_out is None else self._made[key].undecided()
         return replace(found, configuration=chosen.configuration, more=more)
 
-    def _options_for(self, chosen: Chosen) -> Options:
-        """Return the options of the next search.  Beside tables as designed, those as shipped have a time of their own; so have
-        those of partitions that do not stand as they should."""
-        is_beside = chosen.is_standing or (self.is_beside_designed and not is_as_designed(chosen))
-        if not is_beside or self.request.time_limit is not None:
+    def _options_for(self, chosen: Chosen) -> Options | None:
+        """Return the options of the next search, None for none.  Limits in states are the same wherever it is asked again."""
+        if chosen.is_standing:
+            states = STATES_OF_STANDING // max(self.standing, 1)
+        elif self.is_beside_designed and not is_as_designed(chosen):
+            states = STATES_AS_SHIPPED // self.many
+        else:
             return self._options
-        if chosen.is_standing not in self._short:
-            limits = replace(self._options.limits, seconds=SHORT_SECONDS, until=time.monotonic() + SHORT_SECONDS)
-            self._short[chosen.is_standing] = limits
-        return replace(self._options, limits=self._short[chosen.is_standing])
+        is_left = chosen.is_standing or self.many <= FEW
+        return replace(self._options, limits=replace(self._options.limits, states=states)) if is_left else None
 
     def how_many_lost(self, chosen: Chosen, more: Mapping[str, Any]) -> int:
         """Return in how many cells of its table a record can be lost, or nothing is decided."""
@@ -318,7 +330,11 @@ class Tables:
 def _in_steps(chosen: Chosen) -> list[list[FaultBudget]]:
     """Return the cells of a table in searches: all in one; one by one, few brokers first, where no shipped answer is near."""
     spots = spots_of(chosen.configuration)
-    return [[each] for each in sorted(spots, key=lambda spot: spot.losing + spot.out)] if chosen.is_standing else [spots]
+    return (
+        [[each] for each in sorted(spots, key=lambda spot: (spot.losing + spot.out, spot.out))]
+        if chosen.is_standing
+        else [spots]
+    )
 
 
 def is_contradictory(chosen: Chosen, more: Mapping[str, Any]) -> bool:

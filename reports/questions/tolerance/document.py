@@ -536,5 +536,5 @@ def assumptions(found: Tolerance) -> list[str]:
     elif not quorum:
         lines.append("A member that loses data forgets what it stored and how it voted.")
     elif names_of(found) & {*RECORDS}:
-        lines.append("In sync is not on disk: Kafka acknowledges from the page cache. See the last row.")
+        lines.append("In sync is not on disk: Kafka acknowledges from the page cache. The last row is a power loss of all.")
     return lines

@@ -219,6 +219,7 @@ def _headline(document: Document, parts: Sequence[_Part], bugs: Sequence[Defect]
     is_designed = any(_variant(document, each.label) == DESIGNED for each in parts)
     about = [pluralize(sum(counts.values()), "topic"), _version_words(document), _acks_words(document)]
     how = "as designed" if is_designed else "as released, with its bugs"
+    how += ", each counted once, at its worst" if sum(counts.values()) > 1 else ""
     yield f"{', '.join(filter(None, [*about, how]))}: {'; '.join(said)}."
     if any(each.shipped is not None for each in parts):
         yield _release_sentence(f"Kafka {_releases(document)}", parts, bugs)
@@ -243,10 +244,9 @@ def _release_sentence(release: str, parts: Sequence[_Part], bugs: Sequence[Defec
     safe = _counted(_count_risks(released)["safe"], "safe")
     worse = {topic_of(each.subject) for each in parts if _is_worse(each)}
     unknown = {topic_of(each.subject) for each in parts if each.shipped is not None and each.shipped.is_open} - worse
-    earlier = f"{len(worse) or 'none'} can lose a record earlier" + (
-        f"; for {len(unknown)} that is not decided" if unknown else ""
-    )
-    return f"With the {pluralize(len(bugs), 'known bug')} of {release}: {safe}; {earlier}."
+    fewer = f"{len(worse) or 'none'} can lose a record with fewer brokers than as designed"
+    fewer += f"; for {len(unknown)} that is not decided" if unknown else ""
+    return f"As released, with the {pluralize(len(bugs), 'known bug')} of {release}: {safe}; {fewer}."
 
 
 def _is_worse(part: _Part) -> bool:
@@ -365,7 +365,7 @@ def _groups_now(document: Document, parts: Sequence[_Part]) -> Iterable[TopicGro
         stored = (f"{lost} ({name_some(names, 1)})" if len(found) > 1 else lost for lost, names in found.items())
         if mine:
             who = tuple(_with_brokers(each) for each, _ in mine)
-            about = says if state == describe.ABOVE else f"{says}; what is stored: {', '.join(stored)}"
+            about = says if state == describe.ABOVE else f"{says}; what is stored is {', '.join(stored)}"
             yield TopicGroup(who, "", about, remedy, ({"line": command, "where": ""},))
 
 

@@ -183,7 +183,8 @@ def _show_spot(out: Console, subject: ToleranceSubject, spot: FaultBudget) -> No
 
     found = counterexample(subject.table, spot)
     if found is None:
-        out.print(Text(f"{spot.losing},{spot.out} has no counterexample", "yellow"))
+        where = f"{spot.losing},{spot.out} {describe.variant(subject.chosen.configuration)}"
+        out.print(Text(f"{where}: nothing that is asked is violated there, so there is no counterexample", "yellow"))
     else:
         from neverlost.reports.counterexample.timeline import timeline
         from neverlost.reports.terminal.counterexample import show_timeline

@@ -23,7 +23,7 @@ FOLLOWING = {
 """The other parts of it that searches decide."""
 
 DECIDED = {
-    "tolerance": ("verdict", "steps"),
+    "tolerance": ("verdict", "steps", "source"),
     "roll": ("may_be_stopped", "now", "then"),
     "plan": ("assumed", "states", "meanwhile", "done", "verdicts", "counterexample"),
     "nines": (
@@ -101,7 +101,7 @@ def _stop_answers(broker: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _is_possible(command: str, derived: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
     """Whether a stated value is well formed, and for a broker agrees with what was decided here."""
     if command != "roll":
-        return command == "plan" or found["verdict"] in list(Verdict)
+        return command == "plan" or (found["verdict"] in list(Verdict) and found.get("source") != ATLAS)
     if derived["then"].keys() != found["then"].keys() or found["may_be_stopped"] != (found["now"].keys() == {OK}):
         return False
     for one, other in zip(_stop_answers(derived), _stop_answers(found), strict=True):
