@@ -82,7 +82,14 @@ def test_every_property_can_be_asked_at_the_beginning(name: str) -> None:
         assert [each.name for each in asked if not ints.evaluate(system, state, each.condition)] == []
 
 
-LONG = ("kraft", "kraft-standing", THREE, "pull-raft", *[f"transactions-{version}" for version in ("3.5", "3.6", "3.9", "4.1")])
+LONG = (
+    "kraft",
+    "kraft-standing",
+    "kraft-unordered",
+    THREE,
+    "pull-raft",
+    *[f"transactions-{version}" for version in ("3.5", "3.6", "3.9", "4.1")],
+)
 """Models of which another one has every action, or is their like, or whose messages fill the state: their rows are slow."""
 
 

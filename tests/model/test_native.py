@@ -63,7 +63,7 @@ COMPOSED = ("amid a change", "observed")
 """Whose steps are those of another model, each in several ways."""
 
 
-LARGE = (*LONG, *COMPOSED, "kraft-elr", "kraft-standing")
+LARGE = (*LONG, *COMPOSED, "kraft-elr", "kraft-standing", "kraft-unordered")
 """Whose programs take long to compile: left to those who ask for slow tests."""
 
 WELL = [name for name in SYSTEMS if name not in (*LARGE, "kraft")]
@@ -181,7 +181,16 @@ MUTANTS: dict[str, tuple[str, Any]] = {
 
 
 MUTATED = sorted([*models(), *COMPOSED])
-KEPT = ["amid a change", "kraft-composed", "kraft-elr", "kraft-quorum", "kraft-standing", "majority", "observed"]
+KEPT = [
+    "amid a change",
+    "kraft-composed",
+    "kraft-elr",
+    "kraft-quorum",
+    "kraft-standing",
+    "kraft-unordered",
+    "majority",
+    "observed",
+]
 """Models of which no step was found that leaves its bounds, from 400 arbitrary states."""
 
 
