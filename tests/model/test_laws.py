@@ -23,7 +23,7 @@ from neverlost.model.system import System, View, bind
 from neverlost.specs.configuration.keys import configuration
 from tests.support.grown import DRAWINGS, NUMBER, examine
 from tests.support.laws import compare
-from tests.support.modern import system
+from tests.support.modern import named, system
 
 Given = dict[str, Any]
 FIXED = {"defects": "fixed"}
@@ -155,6 +155,19 @@ def test_every_step_is_one_with_stronger_faults(model: str, weaker: Given, stron
 def test_every_fault_of_a_model_is_monotone(model: str) -> None:
     shown = set[str]().union(*(check_law_a(model, *pair) for pair in pairs(model)))
     assert shown == {each.name for each in models()[model].actions if each.fault} - NEVER.get(model, set())
+
+
+@pytest.mark.parametrize(("weaker", "stronger"), [*KINDS[:4], *KINDS[5:8], NUMBERS[0], NUMBERS[6], *FLUSHED], ids=name)
+def test_a_power_loss_that_undoes_a_truncation_is_monotone(weaker: Given, stronger: Given) -> None:
+    found = models()["kraft-unordered"]
+    given = [
+        system_keys | {"filesystem.ordered": False}
+        for system_keys in (named("kraft", KRAFT | each)[1] for each in (weaker, stronger))
+    ]
+    bound = [bind(found, configuration(found, {key: (value, "test") for key, value in each.items()})) for each in given]
+    compared = compare(*bound)
+    assert not compared.wrong
+    assert ("broker_lose_truncation" in compared.actions) == ("lossy_crash" in weaker and weaker.get("flush") != "1")
 
 
 def counted(model: str, limits: Given) -> System:
