@@ -11,12 +11,14 @@ from neverlost.model.faults import FAULTS, ISR_SHRINK, REQUEST_COPY
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.kraft.mechanisms import BY_NAME, NEWEST, mechanisms_of, model_of, parsed, version_text
 from neverlost.model.kraft.sizes import (
+    ON_FETCH,
     RECORDS_OF_LATE_BYTES,
     RECORDS_OF_STALLED_REQUESTS,
     has_late_bytes,
     has_request_copies,
     has_stalled_requests,
     is_deposed_alive,
+    truncation,
 )
 from neverlost.model.limits import can_happen
 from neverlost.model.protocols import model_named, models
@@ -309,6 +311,11 @@ def say_what_is_left_out(chosen: Chosen, after_deposition: bool = True) -> Chose
     if ACKNOWLEDGED_BY_OFFSET not in asked:
         return chosen
     notices = _list_unshown(chosen) if after_deposition or is_deposed_alive(asked) else []
+    is_cut = after_deposition or (
+        is_deposed_alive(asked) and any(can_happen(asked, each) for each in FAULTS if each.loses_data)
+    )
+    if is_cut and ORDERED not in chosen.settings and truncation(asked) == ON_FETCH and asked["flush.messages"] != "1":
+        notices.append(ORDERED_IS_ASSUMED)
     if (
         asked[DEFECTS_KEY] != "fixed"
         and any(can_happen(asked, each) for each in FAULTS if each.stops)
@@ -320,6 +327,11 @@ def say_what_is_left_out(chosen: Chosen, after_deposition: bool = True) -> Chose
         )
         notices.append(Notice(NoticeKind.ASSUMED, says, "", f"set {ISR_SHRINK.key}=1"))
     return replace(chosen, notices=tuple(dict.fromkeys((*chosen.notices, *notices))))
+
+
+ORDERED_IS_ASSUMED = Notice(
+    NoticeKind.ASSUMED, "a power loss undoes no truncation, as with one ordered journal (ext4, XFS)", "", f"set {ORDERED}=false"
+)
 
 
 def _list_unshown(chosen: Chosen) -> list[Notice]:
@@ -408,7 +420,8 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
 
 def _put_on_file_system(found: Chosen, ordered: Setting) -> Chosen:
     """Return the configuration on a file system that brings truncations to disk in order, or need not."""
-    found = replace(found, settings={**found.settings, ORDERED: ordered})
+    notices = tuple(each for each in found.notices if each is not ORDERED_IS_ASSUMED)
+    found = replace(found, settings={**found.settings, ORDERED: ordered}, notices=notices)
     if keys.KEYS[ORDERED].parse(ordered.value, ordered.where):
         return found
     configuration, records = {**found.configuration, ORDERED: False}, found.settings[RECORDS]

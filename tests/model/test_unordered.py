@@ -86,3 +86,15 @@ def test_an_ordered_file_system_is_kraft_and_is_shown() -> None:
     found = choose({"kafka.version": ("3.9", "--set"), ORDERED: ("true", "--set")})
     assert (found.model.name, found.settings[ORDERED].value) == ("kraft", "true")
     assert broker_lose_truncation.name not in {each.name for each in found.model.actions}
+
+
+def test_an_ordered_file_system_that_nobody_stated_is_assumed_where_it_matters() -> None:
+    def says(**given: Any) -> bool:
+        asked = {"kafka.version": "3.9", "bounds.records": 2} | {key.replace("__", "."): each for key, each in given.items()}
+        notices = choose({key: (value, "--set") for key, value in asked.items()}).notices
+        return any("undoes no truncation" in each.says for each in notices)
+
+    cut = {"faults__lossy_crash": 1, "faults__leader_move": 1}
+    assert says(**cut)
+    assert not says(**cut, filesystem__ordered="true") and not says(**cut, filesystem__ordered="false")
+    assert not says(**cut, flush__messages="1") and not says(faults__kill=1, faults__leader_move=1)
