@@ -309,8 +309,8 @@ class _Change:
                 verb = {DOWN: "loses", REMOVED: "deletes"}.get(new.role, "truncates")
                 found.append(f"{self._name(new)}{verb} {self._promised(gone)}{self._last_copy(gone)}")
             if added:
-                again = new.role == DOWN
-                found.append(f"{self._name(new)}{'has' if again else 'appends'} {', '.join(added)}{' again' if again else ''}")
+                verb, end = ("has", " again") if new.role == DOWN else ("appends", "")
+                found.append(f"{self._name(new)}{verb} {', '.join(added)}{end}")
         return found
 
     def _last_copy(self, gone: Iterable[int]) -> str:

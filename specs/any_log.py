@@ -77,7 +77,7 @@ def read_with_any_log(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def open_logs(system: System, goal: Property) -> tuple[System, Property]:
-    """Return a system and a property in which logs have any length; one without logs as it is."""
+    """Return a system and a property whose logs may have any length.  A system without logs is returned as it is."""
     if OFFSETS.axis not in system.sizes:
         return system, goal
     model = system.model

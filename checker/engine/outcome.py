@@ -134,7 +134,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class JobsDone:
-    """What Spark did of a search: `levels` are the depths whose states its jobs found, `states` how many they are."""
+    """What Spark did of a search: `levels` are the depths at which its jobs found states, `states` counts these."""
 
     master: str
     jobs: int = 0

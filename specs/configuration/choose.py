@@ -382,8 +382,7 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
     """Return the modern model with the mechanisms and defaults of a Kafka version; explicit keys win."""
     version = parse_version(stated.value, _place_of_version(stated.where))
     level = _choose_level(version, given.pop(METADATA, None), offered.pop(METADATA, None))
-    ordered = given.pop(ORDERED, None) or _get_raw(offered).get(ORDERED)
-    offered.pop(ORDERED, None)
+    stated_order, offered_order = given.pop(ORDERED, None), offered.pop(ORDERED, None)
     of_version = list_defaults(version)
     raw = _get_raw(offered) | given
     mended = FIXES if str(raw.get(DEFECTS_KEY, ("", ""))[0]).strip() == "fixed" else ()
@@ -415,7 +414,8 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
         release=release if is_release(release, model, found.configuration) else None,
         settings={VERSION: stated, **({METADATA: level} if level else {}), **found.settings},
     )
-    return found if ordered is None else _put_on_file_system(found, _make_setting(str(ordered[0]), ordered, None))
+    ordered = _make_setting(str(stated_order[0]), stated_order, None) if stated_order else offered_order
+    return found if ordered is None else _put_on_file_system(found, ordered)
 
 
 def _put_on_file_system(found: Chosen, ordered: Setting) -> Chosen:

@@ -23,7 +23,7 @@ from neverlost.model.system import System, View, bind
 from neverlost.specs.configuration.keys import configuration
 from tests.support.grown import DRAWINGS, NUMBER, examine
 from tests.support.laws import compare
-from tests.support.modern import named, system
+from tests.support.modern import system
 
 Given = dict[str, Any]
 FIXED = {"defects": "fixed"}
@@ -159,13 +159,7 @@ def test_every_fault_of_a_model_is_monotone(model: str) -> None:
 
 @pytest.mark.parametrize(("weaker", "stronger"), [*KINDS[:4], *KINDS[5:8], NUMBERS[0], NUMBERS[6], *FLUSHED], ids=name)
 def test_a_power_loss_that_undoes_a_truncation_is_monotone(weaker: Given, stronger: Given) -> None:
-    found = models()["kraft-unordered"]
-    given = [
-        system_keys | {"filesystem.ordered": False}
-        for system_keys in (named("kraft", KRAFT | each)[1] for each in (weaker, stronger))
-    ]
-    bound = [bind(found, configuration(found, {key: (value, "test") for key, value in each.items()})) for each in given]
-    compared = compare(*bound)
+    compared = compare(*[system("kraft-unordered", **(KRAFT | each)) for each in (weaker, stronger)])
     assert not compared.wrong
     assert ("broker_lose_truncation" in compared.actions) == ("lossy_crash" in weaker and weaker.get("flush") != "1")
 

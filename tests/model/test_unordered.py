@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from neverlost.checker.engine.outcome import Verdict
-from neverlost.model.interpreters import ints
 from neverlost.model.protocols import models
 from neverlost.model.protocols.kraft_unordered import ORDERED, broker_lose_truncation
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
+from tests.model.test_kraft import behaviour
 from tests.support.modern import explored, named, system
 
 ACKED = "acked-never-lost"
@@ -25,23 +25,11 @@ def unordered(version: str, **given: Any) -> System:
     return bind(found, configuration(found, {key: (value, "test") for key, value in keys.items()}))
 
 
-def reached(bound: System, names: set[str]) -> set[tuple[int, ...]]:
-    """Every reachable state, as far as these fields go."""
-    kept = [at for at, slot in enumerate(bound.slots) if slot.field.name in names]
-    waiting = [state for _, state in bound.initial_states()]
-    seen = set(waiting)
-    for state in waiting:
-        more = {after for _, after in ints.successors(bound, state)} - seen
-        seen |= more
-        waiting += more
-    return {tuple(state[at] for at in kept) for state in seen}
-
-
 @pytest.mark.parametrize("given", [{"leader_move": 1, "kill": 1}, {"leader_move": 1, "lossy_crash": 1, "flush": "1"}])
 def test_without_a_truncation_to_undo_it_is_kraft(given: dict[str, Any]) -> None:
     plain = system("3.9", **{"defects": "fixed", "records": 2, "rf": 2} | given)
     names = {slot.field.name for slot in plain.slots if not slot.field.frozen}
-    assert reached(unordered("3.9", rf=2, **given), names) == reached(plain, names)
+    assert behaviour(unordered("3.9", rf=2, **given), names) == behaviour(plain)
 
 
 @pytest.mark.parametrize("version", ["2.7", "3.4", "3.9", "4.4"])
@@ -54,9 +42,9 @@ def test_each_version_that_truncates_while_it_fetches_loses_a_record(version: st
 
 
 def test_a_disk_that_was_replaced_gives_nothing_back() -> None:
-    """What is on disk is of the present replica: another directory, and a start, leave nothing of before."""
+    """After a stop the disk has what the log has, and nothing older."""
     bound = unordered("3.9", rf=2, leader_move=1, disk_loss=1, lossy_crash=1)
-    found = reached(bound, {"log_record", "is_running", "disk_record"})
+    found = behaviour(bound, {"log_record", "is_running", "disk_record"})
     stopped = [
         (flat[2 * each : 2 * each + 2], flat[6 + 2 * each : 8 + 2 * each])
         for flat in found

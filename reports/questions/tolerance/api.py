@@ -112,7 +112,8 @@ def tolerance(
     every = list(read_subjects(settings, config, kafka_version, files or {}, topics or ()))
     more = [_parse_other_limits(each, also) for each in every]
     both = {is_as_designed(each) for each in every} == {True, False}
-    tables = Tables(properties, request, progress, None if again else shipped(), both)
+    atlas, standing = None if again else shipped(), sum(each.is_standing for each in every)
+    tables = Tables(properties, request, progress, atlas, both, len(every), standing)
     labels, groups = make_labels(every), dict[str, list[int]]()
     for number, label in enumerate(labels):
         groups.setdefault(label, []).append(number)
@@ -130,7 +131,6 @@ def tolerance(
         is_known = all(tables.is_known(every[each], more[each]) for each in numbers)
         (known if is_known else unknown_yet).append(numbers)
     known.sort(key=lambda numbers: -max(tables.how_many_lost(every[each], more[each]) for each in numbers))
-    tables.many, tables.standing = len(every), sum(each.is_standing for each in every)
     unknown_yet.sort(key=lambda numbers: max(_estimate_effort(every[each]) for each in numbers))
     for numbers in (*known, *unknown_yet):
         group = make(numbers)
@@ -292,12 +292,13 @@ class Tables:
         """Return the options of the next search, None for none.  Limits in states are the same wherever it is asked again."""
         if chosen.is_standing:
             states = STATES_OF_STANDING // max(self.standing, 1)
-        elif self.is_beside_designed and not is_as_designed(chosen):
-            states = STATES_AS_SHIPPED // self.many
-        else:
+        elif not self.is_beside_designed or is_as_designed(chosen):
             return self._options
-        is_left = chosen.is_standing or self.many <= FEW
-        return replace(self._options, limits=replace(self._options.limits, states=states)) if is_left else None
+        elif self.many > FEW:
+            return None
+        else:
+            states = STATES_AS_SHIPPED // self.many
+        return replace(self._options, limits=replace(self._options.limits, states=states))
 
     def how_many_lost(self, chosen: Chosen, more: Mapping[str, Any]) -> int:
         """Return in how many cells of its table a record can be lost, or nothing is decided."""
@@ -330,11 +331,9 @@ class Tables:
 def _in_steps(chosen: Chosen) -> list[list[FaultBudget]]:
     """Return the cells of a table in searches: all in one; one by one, few brokers first, where no shipped answer is near."""
     spots = spots_of(chosen.configuration)
-    return (
-        [[each] for each in sorted(spots, key=lambda spot: (spot.losing + spot.out, spot.out))]
-        if chosen.is_standing
-        else [spots]
-    )
+    if not chosen.is_standing:
+        return [spots]
+    return [[each] for each in sorted(spots, key=lambda spot: (spot.losing + spot.out, spot.out))]
 
 
 def is_contradictory(chosen: Chosen, more: Mapping[str, Any]) -> bool:
