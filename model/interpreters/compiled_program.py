@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from neverlost.model.interpreters import compiled as native
-from neverlost.model.interpreters.compiled import LANES, Code, Native, NativeView
+from neverlost.model.interpreters import emitted_code as native
+from neverlost.model.interpreters.emitted_code import LANES, Code, Native, NativeView
 from neverlost.model.kernel import ModelError, Value
 from neverlost.model.system import WORD_BITS, Predicate, System
 

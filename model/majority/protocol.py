@@ -36,7 +36,7 @@ from neverlost.model.kraft.broker.log import (
     offsets,
     truncate_to_common,
 )
-from neverlost.model.kraft.requests.stops import crash, crash_unflushed, lose_disk
+from neverlost.model.kraft.lifecycle.stops import crash, crash_unflushed, lose_disk
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE, everyone, others
 from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.quorum.fetching import append_fetched, brings_something

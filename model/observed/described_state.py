@@ -22,7 +22,7 @@ from neverlost.model.kraft.broker.high_watermark import (
 )
 from neverlost.model.kraft.broker.leader import logs_agree
 from neverlost.model.kraft.broker.log import log_end, truncate_to
-from neverlost.model.kraft.requests.stops import stop
+from neverlost.model.kraft.lifecycle.stops import stop
 from neverlost.model.kraft.state import ACKS, UP_TO_DATE, everyone
 from neverlost.model.limits import left
 from neverlost.model.system import State, System

@@ -41,7 +41,7 @@ from neverlost.model.kraft.controller.partition_change import (
     outdate_leader,
     unfenced,
 )
-from neverlost.model.kraft.requests.stops import start, stop
+from neverlost.model.kraft.lifecycle.stops import start, stop
 from neverlost.model.kraft.sizes import KraftSizes, sizes_of
 from neverlost.model.kraft.state import everyone, fields
 from neverlost.model.protocols.kraft import MODEL as KRAFT

@@ -19,7 +19,7 @@ from __future__ import annotations
 from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, action, different, flag
 from neverlost.model.kraft.broker.follower import truncate_before_fetching
 from neverlost.model.kraft.broker.log import truncate_to
-from neverlost.model.kraft.requests.stops import stop
+from neverlost.model.kraft.lifecycle.stops import stop
 from neverlost.model.kraft.state import ELECTED, everyone
 from neverlost.model.observed.one_offset import unknown_record
 from neverlost.model.system import View

@@ -16,7 +16,7 @@ The rules, each with its actions:
   ISR, unless eligible leader replicas are on.  Only a member of the ISR is elected, except by an unclean election
   (`controller/fencing.py`, `controller/leader_election.py`).
 - A broker that stops without a clean shutdown may lose what it has not flushed, and by default Kafka acknowledges before it
-  flushes (`broker/stops.py`, `faults.py`).
+  flushes (`lifecycle/stops.py`, `faults.py`).
 
 No eligible leader replicas unless `eligible.leader.replicas` is true.
 
@@ -34,9 +34,10 @@ from neverlost.model.kraft.broker.metadata import METADATA_ACTIONS, broker_learn
 from neverlost.model.kraft.controller.fencing import FENCING_ACTIONS
 from neverlost.model.kraft.controller.operator import OPERATOR_ACTIONS
 from neverlost.model.kraft.controller.reassignment import REASSIGNMENT_ACTIONS
+from neverlost.model.kraft.lifecycle.fetch_before_registration import UNREGISTERED_ACTIONS
+from neverlost.model.kraft.lifecycle.stops import STOP_ACTIONS
 from neverlost.model.kraft.requests.consumer import CONSUMER_ACTIONS
 from neverlost.model.kraft.requests.isr_change import ISR_CHANGE_ACTIONS
-from neverlost.model.kraft.requests.stops import STOP_ACTIONS
 from neverlost.model.kraft.sizes import sizes
 from neverlost.model.kraft.snapshot import portrait
 from neverlost.model.kraft.state import FROZEN, contradiction, fields, initial, is_symmetric, settle
@@ -76,6 +77,7 @@ MODEL = Model(
         broker_learn_config,
         *REASSIGNMENT_ACTIONS,
         *STOP_ACTIONS,
+        *UNREGISTERED_ACTIONS,
         *CONSUMER_ACTIONS,
     ),
     guarantees=("acked-never-lost", "committed-never-lost", "log-matching", "single-leader-per-epoch"),

@@ -22,7 +22,7 @@ from neverlost.model.interpreters.otherwise import call_otherwise
 from neverlost.model.kernel import Action, Clauses, Configuration, Field, Primitives, Value, action, count, number
 from neverlost.model.kraft import state
 from neverlost.model.kraft.broker.log import EMPTY, common_end, is_prefix, offsets, truncate_to, truncate_to_common
-from neverlost.model.kraft.requests.stops import stop
+from neverlost.model.kraft.lifecycle.stops import stop
 from neverlost.model.kraft.sizes import ON_FETCH, RECORDS_OF_LATE_BYTES, truncation
 from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.protocols.kraft import MODEL as KRAFT

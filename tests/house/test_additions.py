@@ -146,8 +146,8 @@ STOP_ACTIONS = (
 def test_a_fault_is_its_declaration_and_its_action(copy: Copy, tmp_path: Path) -> None:
     """And it is everywhere: keys, check, sweep, tolerance, a plan for a cluster, live runs, and what is said of a history."""
     copy.change("model/faults.toml", "[crash]\n", FIRE)
-    copy.change("model/kraft/requests/stops.py", "STOP_ACTIONS = (\n", BURN)
-    copy.change("model/kraft/requests/stops.py", "import CLEAN_STOP, ", "import BY_NAME, CLEAN_STOP, ")
+    copy.change("model/kraft/lifecycle/stops.py", "STOP_ACTIONS = (\n", BURN)
+    copy.change("model/kraft/lifecycle/stops.py", "import CLEAN_STOP, ", "import BY_NAME, CLEAN_STOP, ")
     assert len(copy.touched) == 2
     acked, keys = ("--property", "acked-never-lost"), ("--set", "model=kraft", *SMALL, "--set", "acks=1")
     found = copy.document("check", *keys, "--set", "faults.fire=1", *acked, "--out", "out", statuses=(12,))

@@ -15,7 +15,7 @@ from neverlost.model import kernel
 from neverlost.model.faults import RACK_LOSS
 from neverlost.model.kernel import Clauses, Primitives
 from neverlost.model.kraft.broker.log import EMPTY, truncate_to
-from neverlost.model.kraft.requests.stops import stop
+from neverlost.model.kraft.lifecycle.stops import stop
 from neverlost.model.kraft.state import everyone
 from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.protocols import models

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neverlost.model.faults import FAULTS, RACK_LOSS
-from neverlost.model.interpreters import compiled as native
 from neverlost.model.interpreters import compiled_program as native_program
+from neverlost.model.interpreters import emitted_code as native
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.llvm import OptimizationLevel
 from neverlost.model.interpreters.mixed_versions import mix_versions
@@ -170,13 +170,13 @@ packed, unpacked, ite, clauses = native.emit_pack, native.emit_unpack, native.Na
 hasty = {"eq": lambda low, high, least, most: False if low < least or high > most else None}
 MUTANTS: dict[str, tuple[str, Any]] = {
     "dropped guards": ("compiled_program.run_guard", without_guards),
-    "dropped bounds": ("compiled.emit_bounds_check", without_bounds),
-    "a wrong shift": ("compiled.emit_pack", one_bit_off),
-    "a dropped mask": ("compiled.emit_unpack", without_mask),
-    "exchanged cases": ("compiled.Native.ite", staticmethod(second_as_first)),
-    "any for all": ("compiled.Native.all_of", staticmethod(native.Native.any_of)),
-    "all for any": ("compiled.Native.any_of", staticmethod(native.Native.all_of)),
-    "a wrong range": ("compiled.DECIDED", native.DECIDED | hasty),
+    "dropped bounds": ("emitted_code.emit_bounds_check", without_bounds),
+    "a wrong shift": ("emitted_code.emit_pack", one_bit_off),
+    "a dropped mask": ("emitted_code.emit_unpack", without_mask),
+    "exchanged cases": ("emitted_code.Native.ite", staticmethod(second_as_first)),
+    "any for all": ("emitted_code.Native.all_of", staticmethod(native.Native.any_of)),
+    "all for any": ("emitted_code.Native.any_of", staticmethod(native.Native.all_of)),
+    "a wrong range": ("emitted_code.DECIDED", native.DECIDED | hasty),
 }
 
 

@@ -18,7 +18,7 @@ from neverlost.model.kraft.broker.leader import forget_leadership, is_up_to_date
 from neverlost.model.kraft.controller.fencing import admit
 from neverlost.model.kraft.controller.leader_election import no_brokers
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, outdate_leader
-from neverlost.model.kraft.requests.stops import start
+from neverlost.model.kraft.lifecycle.stops import start
 from neverlost.model.kraft.sizes import KEPT
 from neverlost.model.kraft.state import ELECTED, everyone, started
 from neverlost.model.limits import fault_enabled, record_fault

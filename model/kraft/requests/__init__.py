@@ -1,1 +1,1 @@
-"""What broker, controller and consumer do with each other: AlterPartition, stops and registrations, reads."""
+"""What broker, controller and consumer do with each other: AlterPartition, and reads."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from neverlost.specs.errors import InputError, quote
-from neverlost.specs.inputs.clients.dialects import CONNECT, Dialect, dialect_of
+from neverlost.specs.inputs.clients.frameworks import CONNECT, Dialect, dialect_of
 from neverlost.specs.inputs.syntax.documents import looks_like_json, parse_json, parse_yaml
 from neverlost.specs.inputs.syntax.known_keys import DECISIVE, known_to, meant, unknown_keys
 from neverlost.specs.inputs.syntax.properties import parse_properties

@@ -6,7 +6,7 @@ Source: BrokerLifecycleManager, BrokerServer.shutdown, ClusterControlManager.reg
 from __future__ import annotations
 
 from neverlost.model.faults import CLEAN_STOP, DISK_LOSS, KILL, LOSSY_CRASH, RACK_LOSS, Fault
-from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action
 from neverlost.model.kraft.broker.follower import forget_response
 from neverlost.model.kraft.broker.leader import forget_late_response, forget_leadership
 from neverlost.model.kraft.broker.log import EMPTY, truncate_to
@@ -157,51 +157,6 @@ def rack_lose_power(k: Primitives, s: View, rack: int, parts: int) -> Clauses:
         stop(k, s, each)
 
 
-@action(
-    broker="unregistered",
-    leader="replica",
-    where=different,
-    says="broker {broker}, started and not yet registered, follows {leader}",
-)
-def broker_follow_unregistered(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
-    """A process that starts within its old session fetches before it can register, and its fetch names no broker epoch.
-
-    The leader takes it for the old incarnation, which has not been missed yet, and proposes it for the ISR without an epoch;
-    whatever incarnation is registered when the request arrives is let in.  Of a member of the ISR the leader proposes nothing.
-
-    Source: BrokerServer.startup, RemoteLeaderEndPoint.buildFetch, Replica.updateFetchStateOrThrow,
-    Partition.isBrokerEpochIsrEligible, ReplicationControlManager.ineligibleReplicasForIsr.
-    """
-    yield "process has not registered", k.not_(s.is_running[broker])
-    yield "old session lasts", k.not_(s.is_fenced[broker])
-    yield "elected", s.leader == leader
-    yield "leadership is applied", s.leader_knows != ELECTED
-    yield "bound: not yet following", s.follows[broker] != leader
-    yield "bound: outside the ISR", k.not_(s.isr[broker])
-    if s.sizes.reassignment:
-        yield "a replica", s.is_replica[broker]
-    s.follows[broker] = leader
-
-
-@action(
-    broker="unregistered",
-    kept="offset",
-    says="broker {broker}, which has not registered, loses power{kept}",
-    fault="lossy_crash",
-)
-def broker_crash_unregistered(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
-    """What it has fetched before it registered goes, while the request that names it is on its way.
-
-    One that loses nothing may start again and follow again at once, so that such an end is left out.
-    """
-    yield from fault_enabled(k, s, LOSSY_CRASH, broker)
-    yield "process has not registered", k.all_of(k.not_(s.is_running[broker]), s.follows[broker] != NO_REPLICA)
-    yield from can_lose_end(k, s, broker, kept)
-    record_fault(s, LOSSY_CRASH, broker)
-    truncate_to(k, s, broker, kept)
-    stop(k, s, broker)
-
-
 @action(broker="replica", outcome="outcome", says="broker {broker} starts and registers")
 def broker_restart(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
     """A new incarnation: the old one's session must have expired, and a request that names it is outdated.
@@ -321,6 +276,4 @@ STOP_ACTIONS = (
     broker_bounce,
     broker_create_log_anew,
     broker_fail_to_start,
-    broker_follow_unregistered,
-    broker_crash_unregistered,
 )

@@ -1,0 +1,1 @@
+"""How a broker stops and starts, and what it does before it has registered."""
