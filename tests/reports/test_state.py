@@ -153,6 +153,16 @@ def test_a_search_begins_in_the_state(tmp_path: Path) -> None:
     assert [each["verdict"] for each in calm["explored"]["properties"]] == ["holds"]
 
 
+@pytest.fixture(scope="module")
+def quiz(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The lines of the screen about the lecture's figure."""
+    file = tmp_path_factory.mktemp("quiz") / "state.toml"
+    file.write_text(QUIZ)
+    shown = neverlost("state", str(file), *SETTINGS)
+    assert shown.returncode == 0, shown.stderr
+    return shown.stdout.splitlines()
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
@@ -164,11 +174,9 @@ def test_a_search_begins_in_the_state(tmp_path: Path) -> None:
         (133, "m11 at offset 11, on 1: not committed, not readable, not acknowledged"),
     ],
 )
-def test_each_line_of_the_lecture_s_quiz_has_its_own_on_the_screen(tmp_path: Path, line: int, says: str) -> None:
+def test_each_line_of_the_lecture_s_quiz_has_its_own_on_the_screen(quiz: list[str], line: int, says: str) -> None:
     """Lines 128 to 130 are the figure: the leader, a follower in sync up to 10, a lagging one up to 8; 131 to 133 ask."""
-    (tmp_path / "state.toml").write_text(QUIZ)
-    shown = neverlost("state", str(tmp_path / "state.toml"), *SETTINGS)
-    assert shown.returncode == 0 and any(each.strip().startswith(says) for each in shown.stdout.splitlines()), line
+    assert any(each.strip().startswith(says) for each in quiz), line
 
 
 def test_the_screen_names_records_and_offsets_as_the_figure_does(tmp_path: Path) -> None:
