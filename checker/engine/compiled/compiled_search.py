@@ -22,8 +22,7 @@ from neverlost.checker.engine.compiled.stored_levels import StoredLevels
 from neverlost.checker.engine.compiled.table_text import TABLES, K, Layout
 from neverlost.checker.engine.host.resources import give_back
 from neverlost.checker.engine.search.level_report import LevelReport
-from neverlost.checker.engine.search.owned_states import OwnedStates
-from neverlost.checker.engine.search.workers import require_predecessors
+from neverlost.checker.engine.search.owned_states import OwnedStates, require_predecessors
 from neverlost.checker.engine.storage.compact import Block
 from neverlost.checker.engine.storage.levels import ASCENDING, Level, StateFile, Store
 from neverlost.model.interpreters.machine_code import Rows
@@ -111,7 +110,7 @@ class CompiledSearch:
     def _rows(self, block: Rows | Block) -> Rows:
         return self._order.join(block) if isinstance(block, Block) else block
 
-    def round(self) -> bool:
+    def expand(self) -> bool:
         """Expand parts of the frontier and insert their successors; return True if the level has more."""
         self._compare()
         if self.tables.are_short(self._growth.expected[0]):

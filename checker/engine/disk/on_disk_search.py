@@ -24,9 +24,9 @@ from neverlost.checker.engine.outcome import EngineError, JobsDone, Outcome
 from neverlost.checker.engine.search.level_report import LevelReport
 from neverlost.checker.engine.search.level_search import LevelSearch
 from neverlost.checker.engine.search.options import Options, Reporter, SearchProgress
+from neverlost.checker.engine.search.owned_states import require_predecessors
 from neverlost.checker.engine.search.resume import describe_report, open_store, restore_report
 from neverlost.checker.engine.search.symmetry import Symmetry
-from neverlost.checker.engine.search.workers import require_predecessors
 from neverlost.checker.engine.storage.levels import KEYED, Level, StateFile
 from neverlost.checker.engine.storage.sorted_states import make_keyed, sort_distinct
 from neverlost.model.interpreters.columns import pack_rows
@@ -189,7 +189,7 @@ class LevelsOnDisk:
         """The files of the last level."""
         return self.levels[-1].files
 
-    def round(self) -> bool:
+    def expand(self) -> bool:
         """Expand a part of the level; return True if it has more."""
         if self._running is None:
             self._task = self._plan_task()

@@ -23,7 +23,6 @@ from neverlost.checker.engine.search.level_search import LevelSearch
 from neverlost.checker.engine.search.options import Options, Reporter
 from neverlost.checker.engine.search.owned_states import OwnedStates
 from neverlost.checker.engine.search.resume import describe_report, open_store, restore_report
-from neverlost.checker.engine.search.workers import Local
 from neverlost.checker.engine.storage.levels import Level, Store
 from neverlost.model.system import System
 from neverlost.specs.property import Property
@@ -62,7 +61,7 @@ class MemorySearch(LevelSearch):
         place: Path | str | None,
     ) -> None:
         super().__init__(system, properties, options, reporter)
-        self.workers: Local | Any
+        self.workers: OwnedStates | Any
         self.store = open_store(place, system, properties, options) if place is not None else None
         self._kept = (0, Counter[str]())
         self._may_compile = options.machine_code
@@ -80,13 +79,12 @@ class MemorySearch(LevelSearch):
             super()._seed()
             return
         for level in levels:
-            workers: Local | Any = self.workers
-            workers.restore(self.store, level)
+            self.workers.restore(self.store, level)
             self.store.forget()
             self._add(restore_report(level, self.properties))
             self._relieve()
-            if isinstance(self.workers, Local):
-                self._compile(self.workers.owned)
+            if isinstance(self.workers, OwnedStates):
+                self._compile(self.workers)
         generated, _, _, fired = self.workers.counts()
         self._kept = (generated, Counter(fired))
         self._report_progress()
@@ -118,13 +116,13 @@ class MemorySearch(LevelSearch):
     def _relieve(self, most: float = 0.5) -> None:
         """Move visited states to the store when they fill such a part of the memory that is allowed; columns keep theirs."""
         limit = self.options.limits.memory_bytes
-        if isinstance(self.workers, Local) or self.store is None or limit is None:
+        if isinstance(self.workers, OwnedStates) or self.store is None or limit is None:
             return
         if measure_memory() > most * limit:
             self.workers.offload(self.store.files.location)
 
     def _limit(self) -> str | None:
-        if isinstance(self.workers, Local):
+        if isinstance(self.workers, OwnedStates):
             return super()._limit()
         programs, limits = self.workers.programs, self.options.limits
         if len(self.workers.tables) > WORTH_EMPTYING:
@@ -138,8 +136,8 @@ class MemorySearch(LevelSearch):
 
     def _share(self) -> None:
         """Continue by compiled code once the search is large enough."""
-        if isinstance(self.workers, Local):
-            self._compile(self.workers.owned)
+        if isinstance(self.workers, OwnedStates):
+            self._compile(self.workers)
 
     def _compile(self, local: OwnedStates, at_once: bool = False) -> bool:
         """Continue by compiled code if there is a compiler and the search is large enough, or at once; return True if so."""

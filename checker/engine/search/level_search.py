@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from neverlost.checker.engine.host.processes import INTERRUPTED
 from neverlost.checker.engine.host.resources import (
@@ -22,12 +26,22 @@ from neverlost.checker.engine.search.level_report import LevelReport, Violations
 from neverlost.checker.engine.search.options import Options, Reporter, SearchProgress
 from neverlost.checker.engine.search.owned_states import OwnedStates
 from neverlost.checker.engine.search.symmetry import Renaming
-from neverlost.checker.engine.search.workers import Local, Workers
 from neverlost.model.system import System, Words
 from neverlost.specs.property import Property
 
 MOST_OF_MEMORY = 0.75
 """The part of the allowed memory that a search without a limit of its own may use: the system kills who uses all of it."""
+
+
+class Workers(Protocol):
+    """What a search calls on its workers."""
+
+    def expand(self) -> bool: ...
+    def close_level(self) -> LevelReport: ...
+    def forget(self, decided: NDArray[np.bool_]) -> None: ...
+    def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]: ...
+    def counts(self) -> tuple[int, int, int, Counter[str]]: ...
+    def close(self) -> None: ...
 
 
 class LevelSearch:
@@ -37,7 +51,7 @@ class LevelSearch:
         self.system, self.properties, self.options, self.reporter = system, properties, options, reporter
         self.started = time.monotonic()
         self.processes = options.workers or os.cpu_count() or 1
-        self.workers: Workers = Local(OwnedStates(system, properties, options.symmetry))
+        self.workers: Workers = OwnedStates(system, properties, options.symmetry)
         self.found: dict[tuple[int, int], tuple[int, Words]] = {}
         self.levels = 0
         self.orbits = 0
@@ -67,8 +81,8 @@ class LevelSearch:
 
     def _seed(self) -> None:
         packed = pack_initial_states(self.system)
-        owned = self.workers.owned if isinstance(self.workers, Local) else None
-        if owned is None:
+        owned = self.workers
+        if not isinstance(owned, OwnedStates):
             raise EngineError("a search starts in one process")
         owned.absorb(owned.symmetry.canonical(packed) if owned.symmetry else packed)
         owned.expansion.generated = packed.shape[1]
@@ -108,7 +122,7 @@ class LevelSearch:
             self.reason = self._limit()
             if self.reason:
                 return False
-            if not self.workers.round():
+            if not self.workers.expand():
                 return self._close().new > 0
             self._report_progress()
 

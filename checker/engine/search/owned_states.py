@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neverlost.checker.engine.outcome import EngineError
 from neverlost.checker.engine.search.configurations import Configurations
 from neverlost.checker.engine.search.expansion import BATCH, Expansion, Taken
 from neverlost.checker.engine.search.level_report import Checks, LevelReport
 from neverlost.checker.engine.search.symmetry import Symmetry
 from neverlost.checker.engine.search.visited_states import StateSet
-from neverlost.checker.engine.storage.levels import PACKED, StateFile, Store
+from neverlost.checker.engine.storage.levels import PACKED, Level, StateFile, Store
 from neverlost.model.interpreters.columns import Packed
 from neverlost.model.system import System, Words
 from neverlost.specs.property import Property
@@ -56,14 +58,26 @@ class OwnedStates:
     def absorb(self, states: Packed) -> None:
         self.states.add(states)
 
-    def expand(self) -> None:
-        """Expand one batch of the frontier and insert its successors."""
+    def forget(self, decided: NDArray[np.bool_]) -> None:
+        """Stop expanding these configurations."""
+        self.expansion.forget(decided)
+
+    def counts(self) -> tuple[int, int, int, Counter[str]]:
+        """Return how many states are generated, distinct and waiting, and how often each action fired."""
+        return self.expansion.generated, self.known, self.waiting, self.expansion.fired
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def expand(self) -> bool:
+        """Expand one batch of the frontier and insert its successors; return True if the level has more."""
         end = min(self._next + BATCH, self._width)
         batch = self._frontier(self._next, end)
         self._next = end
         found = self.expansion.of(batch)
         if found is not None:
             self.states.add(found)
+        return self.waiting > 0
 
     def close_level(self) -> LevelReport:
         """Return the states inserted since the last level become the frontier, and are checked."""
@@ -74,18 +88,20 @@ class OwnedStates:
             self.checks.add(batch, report)
         return report
 
-    def restore_level(self, generated: int, fired: Mapping[str, int]) -> None:
-        """Close a level whose states were adopted from a store, with what an earlier search counted."""
+    def restore(self, store: Store, level: Level) -> None:
+        """Insert a level that an earlier search stored, with what it counted."""
+        for file in level.files:
+            self.absorb(store.read_packed(file))
         self.bounds.append(len(self.states))
-        self.expansion.generated += generated
-        self.expansion.fired.update(fired)
+        self.expansion.generated += level.generated
+        self.expansion.fired.update(level.fired)
         self._next = 0
 
-    def keep(self, location: str, depth: int) -> StateFile:
-        """Write the frontier as a level's file."""
+    def keep(self, location: str, depth: int) -> list[StateFile]:
+        """Write the frontier to a store."""
         width = self._width
         whole = self._frontier(0, width) if width else np.empty((self.system.words, 0), np.uint64)
-        return Store.attach(location).write_level(depth, whole, PACKED)
+        return [Store.attach(location).write_level(depth, whole, PACKED)]
 
     def _level_batches(self, depth: int) -> Iterator[Packed]:
         """Yield a level in batches."""
@@ -120,7 +136,7 @@ class OwnedStates:
         return self._looked
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
-        """Of each target that has one here, the smallest state of a level with a step to it, and the lowest such step."""
+        """Return for each target the smallest state of a level with a step to it, and the lowest such step."""
         best: dict[Words, tuple[Words, int]] = {}
         columns = np.array(targets, np.uint64).T
         homes = np.unique(self.configurations.of(columns))
@@ -129,4 +145,11 @@ class OwnedStates:
                 if first <= row < last:
                     found = (tuple(int(word[row]) for word in batch), number)
                     best[target] = min(best.get(target, found), found)
-        return best
+        return require_predecessors(targets, best)
+
+
+def require_predecessors(targets: Sequence[Words], found: dict[Words, tuple[Words, int]]) -> dict[Words, tuple[Words, int]]:
+    """Return the predecessors that were found. Errors: `EngineError` for a target without one."""
+    if set(found) != set(targets):
+        raise EngineError("a state of a trace has no predecessor in the level before it")
+    return found

@@ -64,7 +64,7 @@ def searched(system: System, **options: Any) -> Outcome:
 def test_machine_code_finds_what_columns_find(name: str, how: dict[str, bool], monkeypatch: pytest.MonkeyPatch) -> None:
     used = []
     monkeypatch.setattr(
-        team.CompiledSearch, "round", lambda self, round=team.CompiledSearch.round: used.append(1) or round(self)
+        team.CompiledSearch, "expand", lambda self, expand=team.CompiledSearch.expand: used.append(1) or expand(self)
     )
     system = SYSTEMS[name]()
     expected = essence(searched(system, machine_code=False, **how))

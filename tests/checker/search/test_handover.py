@@ -20,8 +20,8 @@ from neverlost.checker.engine.engines.memory import MemorySearch
 from neverlost.checker.engine.host.processes import INTERRUPTED
 from neverlost.checker.engine.outcome import Outcome, Verdict
 from neverlost.checker.engine.search.options import Options
+from neverlost.checker.engine.search.owned_states import OwnedStates
 from neverlost.checker.engine.search.visited_states import StateSet
-from neverlost.checker.engine.search.workers import Local
 from neverlost.model.interpreters.llvm import OptimizationLevel, compile_program
 from neverlost.specs.properties import guarantees
 from tests.support.searches import classic, essence
@@ -73,9 +73,9 @@ def to_machine_code(calls: Calls) -> Outcome:
 
     class Search(MemorySearch):
         def _share(self) -> None:
-            if self.found and isinstance(self.workers, Local):
+            if self.found and isinstance(self.workers, OwnedStates):
                 with calls.watched():
-                    assert self._compile(self.workers.owned, at_once=True)
+                    assert self._compile(self.workers, at_once=True)
 
     return Search(SYSTEM, guarantees(SYSTEM.model), OPTIONS, None, None).run()
 
