@@ -156,7 +156,7 @@ def elect(k: Primitives, s: View, candidate: int, ballot: int) -> Clauses:
 
 
 def is_ballot(candidate: int, ballot: int) -> bool:
-    """Return True if the candidate votes for itself; larger majorities than needed only do more of what others do later."""
+    """Return True if the candidate votes for itself; that a ballot is a majority and no more is a guard clause elsewhere."""
     return candidate in members(ballot)
 
 

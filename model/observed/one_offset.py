@@ -52,7 +52,7 @@ REFILLED = tuple(each for each in FAULTS if each.seen)
 
 
 def refilled(sizes: Mapping[str, int]) -> tuple[Fault, ...]:
-    """Return the same, with reassignments where there may be any."""
+    """Return the faults that are spent and refilled: `REFILLED`, and reassignments where there may be any."""
     return (*REFILLED, REASSIGN) if sizes["reassignment"] else REFILLED
 
 
@@ -204,7 +204,7 @@ def controller_renew_leader(k: Primitives, s: View, change: int) -> Clauses:
 
 
 def leadership_applied_anew(body: Callable[..., Clauses]) -> Callable[..., Clauses]:
-    """A new leader epoch begins: what was shown in the old one no longer binds."""
+    """Return the body of `broker_apply_leadership` with one effect more: what the broker showed before no longer binds."""
 
     def taken(k: Primitives, s: View, broker: int) -> Clauses:
         yield from body(k, s, broker)
@@ -253,12 +253,12 @@ class OneOffsetSizes(KraftSizes):
 
 
 def one_offset_sizes(configuration: Configuration) -> OneOffsetSizes:
-    """One offset; the sets of brokers that a request may drop."""
+    """Return the sizes that a configuration needs, for logs of one offset."""
     return replace(sizes_of(configuration, OneOffsetSizes), offset=1)
 
 
 def one_offset_fields(configuration: Configuration) -> tuple[Field, ...]:
-    """Return the model's, and ghosts of what was seen."""
+    """Return the fields of kraft, whose offsets are at most 1 here, and ghosts of what was seen."""
     seen = (
         flag("is_sent", "record"),
         flag("is_written", "record"),

@@ -259,7 +259,7 @@ def request_clauses(k: Primitives, s: View, leader: int, follower: int, term: in
 
 
 def pulls(leader: int, follower: int, term: int, position: int) -> bool:
-    """A server does not ask itself."""
+    """Return True if leader and follower are two servers: none asks itself."""
     return leader != follower
 
 

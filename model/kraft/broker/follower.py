@@ -176,7 +176,7 @@ def lower_high_watermark(k: Primitives, s: View, replica: int) -> None:
 
 
 def truncate_before_fetching(k: Primitives, s: View, follower: int, leader: int) -> None:
-    """Effect: what a new follower drops before its first fetch, where logs are not compared at the fetch itself."""
+    """Effect: a new follower truncates its log before its first fetch, where logs are not compared at the fetch itself."""
     if s.sizes.compares_logs:
         return
     if s.sizes.truncation == TO_HIGH_WATERMARK:
@@ -189,7 +189,7 @@ def truncate_before_fetching(k: Primitives, s: View, follower: int, leader: int)
 
 
 def _end_by_epoch(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """One look-up: the leader's end of the follower's last epoch; the high watermark if the leader does not know it."""
+    """Return the leader's end of the follower's last epoch; the follower's high watermark if the leader does not know it."""
     unknown = has_unknown_epoch(k, s, follower, leader)
     return k.ite(unknown, s.high_watermark[follower], end_for_last_epoch(k, s, follower, leader))
 
