@@ -112,7 +112,7 @@ def _min_isr(configuration: Configuration) -> int:
 
 
 def _configured(key: str) -> Callable[[Configuration], int]:
-    """Return what reads a key's value, even if no action uses it: one search may decide configurations that begin differently."""
+    """Return what reads a key's value, even if no action does: one search may decide configurations that begin differently."""
     return lambda configuration: int(configuration[key])
 
 

@@ -50,7 +50,7 @@ def keeps_leader(k: Primitives, s: View, of: Electorate) -> Value:
 
 
 def cleanly_electable(k: Primitives, s: View, of: Electorate) -> Flags:
-    """Return who is alive and has every committed record: in the ISR or, while that is empty, in the ELR (`isValidNewLeader`)."""
+    """Return who is alive and has every committed record: the ISR or, while that is empty, the ELR (`isValidNewLeader`)."""
     isr_empty = k.not_(k.any_of(*of.isr))
     return [
         k.all_of(of.active[each], of.replicas[each], k.any_of(of.isr[each], k.all_of(isr_empty, of.elr[each])))
