@@ -183,7 +183,7 @@ def left(configuration: Configuration, faults: Sequence[Fault]) -> dict[str, int
 
 
 def victims(k: Primitives, s: View, fault: Fault, paid: Fault | None, brokers: Sequence[int]) -> list[Value]:
-    """Return who counts for a kind's limit: struck and impaired since, or in `brokers` if `paid` is it; not as OUT if data is lost."""
+    """Return who counts for a kind's limit: struck and impaired since, or in `brokers` if `paid` is it; OUT without data loss."""
     struck = [True if fault is paid and each in brokers else flag for each, flag in enumerate(getattr(s, fault.struck))]
     if fault is not OUT or DATA_LOSS.name not in s.sizes.limits.marked:
         return struck

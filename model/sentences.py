@@ -380,7 +380,7 @@ class _Change:
         return found + ([f"{records_named(read)} committed{self._basis(read)}"] if read else [])
 
     def _basis(self, records: Iterable[int]) -> str:
-        """Return who has the records, if fewer than min.insync.replicas; else the ISR by which the actor counts, if it is stale."""
+        """Return who has the records, if fewer than min.insync.replicas; else the actor's ISR, by which it counts, if stale."""
         holders = [lane.broker for lane in self.after.lanes if lane.records >= set(records)]
         if self.after.min_isr is not None and len(holders) < self.after.min_isr:
             return f", though only {self._listed(holders)} has it" if holders else ", though no broker has it"

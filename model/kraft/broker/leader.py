@@ -28,7 +28,7 @@ def is_answered(k: Primitives, s: View, follower: int, leader: int) -> Value:
 
 
 def logs_agree(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return True if a leader takes a follower's log for a beginning of its own; without a look at epochs, if it is no longer."""
+    """Return True if a leader takes a follower's log for a beginning of its own; without comparing epochs: for no longer one."""
     if s.sizes.late_bytes:
         return agreed_end(k, s, follower, leader) == log_end(k, s, follower)
     if s.sizes.compares_logs:

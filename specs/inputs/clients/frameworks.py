@@ -169,7 +169,7 @@ def _librdkafka(settings: Settings, role: str) -> Named:
 
 
 def _is_librdkafka(settings: Settings) -> bool:
-    """Return True if a file has names that only librdkafka has.  Errors: `InputError` if it has some of the Java client's only."""
+    """Return True if a file has names of librdkafka alone.  Errors: `InputError` if it has such of the Java client too."""
     own, java = _only("librdkafka-", ""), _only("", "librdkafka-")
     theirs, others = [key for key in settings if key in own], [key for key in settings if key in java]
     if theirs and others:

@@ -25,7 +25,7 @@ def asked_topic(name: str, where: str, replication_factor: Setting | None, confi
 
 
 def broker_settings(settings: Settings) -> Settings:
-    """Return the static settings of brokers.
+    """Return the same settings, once their names are checked as those of a broker's file.
 
     Errors: `InputError` for a mistyped one.
     """

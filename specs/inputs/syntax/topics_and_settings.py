@@ -72,7 +72,7 @@ class DescribedPartition:
 
     @cached_property
     def is_offline(self) -> bool:
-        """True if there is no leader, or none that would still be a replica."""
+        """True if there is no leader, or no settled replica is in the ISR."""
         return not self.is_in_sync and (not self.has_leader or self.outside == len(self.settled))
 
     @cached_property
@@ -164,7 +164,7 @@ class Described:
         self.topics[topic.name] = topic
 
     def add(self, other: Described) -> None:
-        """What another file says too.
+        """Effect: add what another file says.
 
         Errors: `InputError` for what both describe, unless they agree.
         """
@@ -229,7 +229,7 @@ def _numbers(ids: tuple[str, ...]) -> tuple[int, ...] | None:
 
 
 def whole_number(text: str, label: str, where: str) -> int:
-    """Return a number of a partition.
+    """Return the number that a text such as a partition's is.
 
     Errors: `InputError` for anything else.
     """
