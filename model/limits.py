@@ -183,7 +183,7 @@ def left(configuration: Configuration, faults: Sequence[Fault]) -> dict[str, int
 
 
 def victims(k: Primitives, s: View, fault: Fault, paid: Fault | None, brokers: Sequence[int]) -> list[Value]:
-    """Return who counts for a kind's limit: struck and impaired since, or in `brokers` if `paid` is it; OUT without data loss."""
+    """Return who counts for a kind's limit: struck and impaired since, or in `brokers` if `paid` is it; OUT: lost no data."""
     struck = [True if fault is paid and each in brokers else flag for each, flag in enumerate(getattr(s, fault.struck))]
     if fault is not OUT or DATA_LOSS.name not in s.sizes.limits.marked:
         return struck
@@ -224,7 +224,7 @@ def harmless_loss_enabled(s: View) -> Clauses:
 
 
 def record_fault(s: View, fault: Fault, *brokers: int) -> None:
-    """Effect: one has happened, to these brokers."""
+    """Effect: a fault has struck these brokers: one fewer is left where it is counted, and they are marked where it marks."""
     paid = _payer(s, fault)
     if paid.name in s.sizes.limits.counted:
         setattr(s, paid.left, getattr(s, paid.left) - 1)

@@ -230,7 +230,7 @@ class _Change:
         return "" if lane.broker == self.actor else f"{self.names[lane.broker]} "
 
     def _promised(self, records: Iterable[int]) -> str:
-        """Records, with what makes their loss a loss."""
+        """Return the records by name, called acknowledged or committed if one of them is."""
         found = set(records)
         word = "acknowledged " if found & self.after.acked else "committed " if found & self.after.committed else ""
         return word + records_named(found)
@@ -372,7 +372,7 @@ class _Change:
         return f"{by}, past {records_named(passed)}, which ISR member {self._listed(lacking)} lacks"
 
     def acknowledgements(self) -> list[str]:
-        """Return what the producer and consumers are promised, and by how much."""
+        """Return what is newly acknowledged or committed, and on what it rests: too few replicas, or a stale ISR."""
         acked = self.after.acked - self.before.acked
         moved = any(old.high_watermark != new.high_watermark for old, new in self._lanes())
         read = self.after.committed - self.before.committed - self.after.acked if moved else frozenset[int]()

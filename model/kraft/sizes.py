@@ -216,7 +216,7 @@ class KraftSizes(Sizes):
         return dict(self.limits.payers).get(fault, fault)
 
     def along(self, axis: str) -> range:
-        """Return an axis's values: outcomes are `KEPT`, `NO_REPLICA` and each `elected`, or some of them without reassignments."""
+        """Return an axis's values: outcomes are `KEPT`, `NO_REPLICA` and each `elected`; without reassignments only some."""
         last = {
             "outcome": self.elected,
             "isr_change_outcome": self.elected if self.reassignment else NO_REPLICA,

@@ -243,7 +243,7 @@ def rank_terms(k: Primitives, s: View) -> None:
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect, after every step: what limits of faults need (`limits.py`)."""
+    """Effect, after every step: who has the committed log again has lost nothing; limits are settled, and terms ranked."""
     if s.sizes.has_impaired:
         for broker in everyone(s):
             committed = [

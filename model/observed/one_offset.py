@@ -90,7 +90,7 @@ def leader_append_named(k: Primitives, s: View, leader: int, record: int) -> Cla
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} takes other records of {leader}")
 def follower_take_others(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """A response whose records end before the tracked offset, or are all after it."""
+    """A response whose records end before the tracked offset, or are all after it: it brings the high watermark only."""
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     yield (
         "request was handled",
@@ -175,7 +175,7 @@ def broker_register_clean(k: Primitives, s: View, broker: int, outcome: int) -> 
 
 @action(broker="replica", says="broker {broker} stops cleanly", fault="clean_stop")
 def broker_stop(k: Primitives, s: View, broker: int) -> Clauses:
-    """What the controller did for its shutdown, if it did anything, was a step of its own."""
+    """The process ends cleanly; what the controller did for that, if it did anything, was a step of its own."""
     yield "broker is running", s.is_running[broker]
     if s.sizes.elr:
         s.stopped_cleanly[broker] = True
@@ -198,7 +198,7 @@ def controller_touch(k: Primitives, s: View, change: int) -> Clauses:
 
 @action(change="one", says="the controller moves the leader epoch and keeps the leader")
 def controller_renew_leader(k: Primitives, s: View, change: int) -> Clauses:
-    """As it does when a replica is removed, and before 3.6 whenever the ISR shrinks (KAFKA-15021)."""
+    """The leader epoch moves and the leader stays: when a replica is removed; before 3.6, when the ISR shrinks (KAFKA-15021)."""
     yield "partition has a leader", s.leader != NO_REPLICA
     move_leader_epoch(k, s, True)
 

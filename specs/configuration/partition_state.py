@@ -52,7 +52,7 @@ class Figure:
 
 
 def read_figure(path: PathLike[str] | str) -> Figure:
-    """Return the state of a file.
+    """Return the figure that a file describes: one state of a partition, with its names.
 
     Errors: `InputError` for what is no such file, and for a state that contradicts itself.
     """

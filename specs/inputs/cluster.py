@@ -118,7 +118,7 @@ def _racks(partition: DescribedPartition, described: Described) -> Setting | Non
 
 
 def _offer_topic_keys(found: _Found, sources: Sources, topic: Topic | None) -> None:
-    """Topic keys from all sources, strongest first."""
+    """Effect: offer the topic keys from all sources, strongest first."""
     for key, broker_key in TOPIC_KEYS.items():
         if topic:
             found.offer(key, _topic_value(topic, sources.described, key))
@@ -155,7 +155,7 @@ def _unseen(sources: Sources, topic: Topic, name: str, static: Setting, default:
 
 
 def _offer_factor(found: _Found, sources: Sources, topic: Topic | None, partition: DescribedPartition | None) -> None:
-    """The replication factor; three are assumed where neither a topic nor a broker's file says."""
+    """Effect: offer the replication factor; three are assumed where neither a topic nor a broker's file says."""
     key = "replication.factor"
     if partition:
         found.offer(key, canonical(key, Setting(str(len(partition.settled)), partition.where), "Replicas"))

@@ -122,7 +122,7 @@ class Topic:
     is_declared: bool = False
 
     def add(self, partition: DescribedPartition) -> None:
-        """Errors: `InputError` for a partition that is described already."""
+        """Effect: add a partition.  Errors: `InputError` if it is described already."""
         if partition.number in self.partitions:
             says = f"partition {partition.number} of topic {quote(self.name)} in {partition.where} is described twice"
             raise InputError(f"{says}; remove one")
@@ -158,7 +158,7 @@ class Described:
     notices: list[Notice] = field(default_factory=list)
 
     def add_topic(self, topic: Topic, where: str) -> None:
-        """Errors: `InputError` for a topic that is described already."""
+        """Effect: add a topic.  Errors: `InputError` if it is described already."""
         if topic.name in self.topics:
             raise InputError(f"topic {quote(topic.name)} in {where} is described twice; remove one of them")
         self.topics[topic.name] = topic
@@ -198,7 +198,7 @@ def _one(mine: Setting | None, theirs: Setting | None, what: str) -> Setting | N
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """`0-3,7` of partition numbers."""
+    """Return partition numbers as ranges, such as `0-3,7`."""
     found: list[list[int]] = []
     for number in sorted(numbers):
         if found and number == found[-1][1] + 1:
@@ -209,7 +209,7 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def broker_ids(ids: list[str], label: str, where: str, shown: str) -> tuple[int, ...]:
-    """Broker ids.
+    """Return broker ids as numbers.
 
     Errors: `InputError` for what is no id, and for a broker that is named twice.
     """
