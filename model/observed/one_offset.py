@@ -198,7 +198,7 @@ def controller_touch(k: Primitives, s: View, change: int) -> Clauses:
 
 @action(change="one", says="the controller moves the leader epoch and keeps the leader")
 def controller_renew_leader(k: Primitives, s: View, change: int) -> Clauses:
-    """The leader epoch moves and the leader stays: when a replica is removed; before 3.6, when the ISR shrinks (KAFKA-15021)."""
+    """The leader epoch moves and the leader stays: when a replica is removed; until 3.6, if the ISR shrinks (KAFKA-15021)."""
     yield "partition has a leader", s.leader != NO_REPLICA
     move_leader_epoch(k, s, True)
 

@@ -206,7 +206,7 @@ def leader_stall_request(k: Primitives, s: View, leader: int, offset: int) -> Cl
 
 @action(leader="stalling", says="a request that stood still on {leader} is answered with success")
 def leader_answer_stalled_request(k: Primitives, s: View, leader: int) -> Clauses:
-    """It is answered by its record's offset: the broker leads now and its high watermark is beyond, whatever stands there since.
+    """It is answered by its record's offset: the broker leads now and its high watermark is beyond, whatever stands there now.
 
     Source: Partition.checkEnoughReplicasReachOffset, DelayedProduce.tryComplete, ProducePartitionStatus.
     """
