@@ -224,7 +224,7 @@ def harmless_loss_enabled(s: View) -> Clauses:
 
 
 def record_fault(s: View, fault: Fault, *brokers: int) -> None:
-    """Effect: a fault has struck these brokers: one fewer is left where it is counted, and they are marked where it marks."""
+    """Effect: a fault has struck these brokers: one fewer is left if the kind is counted; if it is marked, so are they."""
     paid = _payer(s, fault)
     if paid.name in s.sizes.limits.counted:
         setattr(s, paid.left, getattr(s, paid.left) - 1)

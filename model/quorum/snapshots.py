@@ -33,7 +33,7 @@ def controller_snapshot(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", says="controller {broker} deletes the beginning of its log")
 def controller_delete_prefix(k: Primitives, s: View, broker: int) -> Clauses:
-    """The log goes up to its snapshot's end; without that rule retention deletes what is in no snapshot (KAFKA-14238).
+    """The log is deleted up to its snapshot's end; without that rule retention deletes what is in no snapshot (KAFKA-14238).
 
     Source: KafkaMetadataLog.maybeClean, deleteBeforeSnapshot.
     """

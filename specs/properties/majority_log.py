@@ -31,7 +31,7 @@ def quorum_stays_writable(k: Any, s: Any) -> Value:
     kind=AVAILABILITY,
 )
 def quorum_stays_readable(k: Any, s: Any) -> Value:
-    """A log whose brokers are settled has a leader that answers reads, with a majority or not; once it stops, there is none."""
+    """A log whose brokers are settled has a leader that answers reads, even one that has no majority any more."""
     return implies(k, is_settled(k, s), is_led(k, s))
 
 
