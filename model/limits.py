@@ -55,7 +55,7 @@ def encoded(limit: int | AnyNumber) -> int:
 
 
 def limit_of(fault: Fault) -> Callable[[Configuration], int]:
-    """Return what the frozen field of a fault's limit holds under a configuration."""
+    """Return the function that gives the value of a fault's frozen limit under a configuration."""
     return lambda configuration: encoded(configuration[fault.key])
 
 
@@ -183,7 +183,7 @@ def left(configuration: Configuration, faults: Sequence[Fault]) -> dict[str, int
 
 
 def victims(k: Primitives, s: View, fault: Fault, paid: Fault | None, brokers: Sequence[int]) -> list[Value]:
-    """Which brokers count for the limit of a kind: struck, and impaired since; and these, if `paid` pays for a strike."""
+    """Return who counts for a kind's limit: struck and impaired since, or in `brokers` if `paid` is it; OUT: lost no data."""
     struck = [True if fault is paid and each in brokers else flag for each, flag in enumerate(getattr(s, fault.struck))]
     if fault is not OUT or DATA_LOSS.name not in s.sizes.limits.marked:
         return struck
@@ -217,14 +217,14 @@ def fault_enabled(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clause
 
 
 def harmless_loss_enabled(s: View) -> Clauses:
-    """Clause: a power loss takes nothing only where no kill is left to do the same; a kill that is left allows less."""
+    """Clauses: where both are counted apart, a power loss takes nothing only if no kill is left, which would do the same."""
     limits = s.sizes.limits
     if limits.counted >= {KILL.name, _payer(s, LOSSY_CRASH).name} and _payer(s, KILL) is KILL:
         yield f"bound: no {KILL.one} is left", getattr(s, KILL.left) == 0
 
 
 def record_fault(s: View, fault: Fault, *brokers: int) -> None:
-    """Effect: one has happened, to these brokers."""
+    """Effect: a fault has struck these brokers: one fewer is left if the kind is counted; if it is marked, so are they."""
     paid = _payer(s, fault)
     if paid.name in s.sizes.limits.counted:
         setattr(s, paid.left, getattr(s, paid.left) - 1)

@@ -215,7 +215,7 @@ class _Change:
         return listed(brokers, self.names)
 
     def _do(self, brokers: Sequence[int], verb: str, rest: str) -> list[str]:
-        """`2,3 leave the ISR` of any number of brokers, with the verb as of several."""
+        """Return a clause such as `2,3 leave the ISR`, none without brokers; `verb` is given as of several."""
         if not brokers:
             return []
         form = {"are": "is"}.get(verb, verb + "s") if len(brokers) == 1 else verb
@@ -230,7 +230,7 @@ class _Change:
         return "" if lane.broker == self.actor else f"{self.names[lane.broker]} "
 
     def _promised(self, records: Iterable[int]) -> str:
-        """Records, with what makes their loss a loss."""
+        """Return the records by name, called acknowledged or committed if one of them is."""
         found = set(records)
         word = "acknowledged " if found & self.after.acked else "committed " if found & self.after.committed else ""
         return word + records_named(found)
@@ -254,7 +254,7 @@ class _Change:
         ]
 
     def membership(self) -> list[str]:
-        """ISR and ELR."""
+        """Return who leaves and joins the ISR, who leaves the ELR, and whether the ISR falls below min.insync.replicas."""
         before, after = self.before, self.after
         joined = [each for each in after.isr if each not in before.isr]
         left = [each for each in before.isr if each not in after.isr]
@@ -270,7 +270,7 @@ class _Change:
         return found
 
     def election(self) -> list[str]:
-        """Return the leader that the controller names."""
+        """Return who is elected, from where, and what it lacks; or that no eligible leader is left."""
         before, after = self.before, self.after
         if after.leader is None:
             return [] if before.leader is None else ["no eligible leader is left"]
@@ -372,7 +372,7 @@ class _Change:
         return f"{by}, past {records_named(passed)}, which ISR member {self._listed(lacking)} lacks"
 
     def acknowledgements(self) -> list[str]:
-        """Return what the producer and consumers are promised, and by how much."""
+        """Return what is newly acknowledged or committed, and on what it rests: too few replicas, or a stale ISR."""
         acked = self.after.acked - self.before.acked
         moved = any(old.high_watermark != new.high_watermark for old, new in self._lanes())
         read = self.after.committed - self.before.committed - self.after.acked if moved else frozenset[int]()
@@ -380,7 +380,7 @@ class _Change:
         return found + ([f"{records_named(read)} committed{self._basis(read)}"] if read else [])
 
     def _basis(self, records: Iterable[int]) -> str:
-        """Who has the records, if fewer than min.insync.replicas or not the ISR that the controller has."""
+        """Return who has the records, if fewer than min.insync.replicas; else the actor's ISR, by which it counts, if stale."""
         holders = [lane.broker for lane in self.after.lanes if lane.records >= set(records)]
         if self.after.min_isr is not None and len(holders) < self.after.min_isr:
             return f", though only {self._listed(holders)} has it" if holders else ", though no broker has it"
@@ -390,7 +390,7 @@ class _Change:
         return f" by the stale ISR={self._listed(leader.isr)}, while the controller has ISR={self._listed(self.after.isr)}"
 
     def knowledge(self) -> list[str]:
-        """Return what is no longer known to those whom it concerns."""
+        """Return new notes, a new min.insync.replicas, and who still believes it is leader or has yet to learn what changed."""
         before, after = self.before, self.after
         found = [note for note in after.notes if note not in before.notes]
         if after.min_isr != before.min_isr:

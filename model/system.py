@@ -235,7 +235,7 @@ class System:
         return tuple(Step(each, args) for each in self.model.actions for args in each.arguments(self.sizes))
 
     def fault_of(self, step: Step) -> str | None:
-        """Return the kind of fault that a step spends, if it is one."""
+        """Return the kind of fault whose limit a step spends; None for a step that is no fault."""
         return step.action.fault and self.sizes.paid_by(step.action.fault)
 
     def configured(self, configuration: Configuration, values: Mapping[str, Any]) -> State:
@@ -302,7 +302,7 @@ def _element(given: Any, index: tuple[int, ...]) -> Any:
 
 
 def _packing_group(declared: Field, index: tuple[int, ...]) -> tuple[int, int]:
-    """Replica-indexed elements together, replica by replica; the rest after them."""
+    """Return the key by which elements are sorted for packing: replica by replica, and what is of no replica after them."""
     if declared.axes and declared.axes[0] == "replica":
         return (0, index[0])
     return (1, 0)

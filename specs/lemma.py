@@ -23,12 +23,12 @@ class Lemma:
     only_for: str | None = None
 
     def condition(self, k: Any, s: Any) -> Value:
-        """Return all conjuncts at once."""
+        """Return True if all conjuncts hold."""
         return k.all_of(*self.conjuncts(k, s))
 
 
 def as_lemma(says: str, why: str, only_for: str | None = None) -> Callable[[Callable[[Any, Any], list[Value]]], Lemma]:
-    """Return what makes a function the lemma of its name, with hyphens."""
+    """Return the decorator that makes a function the lemma of its name, with hyphens."""
     return lambda conjuncts: Lemma(conjuncts.__name__.replace("_", "-"), says, why, conjuncts, only_for)
 
 

@@ -44,7 +44,7 @@ def as_property(
     kind: str = SAFETY,
     compares: tuple[str, ...] = (),
 ) -> Callable[[Callable[[Any, Any], Value]], Property]:
-    """Return what makes a condition the property of the function's name, with hyphens."""
+    """Return the decorator that makes a condition the property of the function's name, with hyphens."""
     return lambda condition: Property(
         condition.__name__.replace("_", "-"), says, condition, needs, violated_by, failure, source, kind, compares
     )

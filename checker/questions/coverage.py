@@ -38,7 +38,7 @@ class Coverage:
     open: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
-        """Return it for a result document."""
+        """Return the coverage as a result document has it."""
         return {
             "faults": list(self.faults),
             "actions": None if self.actions is None else list(self.actions),

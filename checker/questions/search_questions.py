@@ -71,7 +71,7 @@ def finding_of(question: SearchQuestion, answer: SearchAnswer) -> Finding | None
 
 
 def options_for(system: System, seconds: float | None, keep_going: bool = False) -> Options:
-    """One process, and one state for each orbit where replicas are alike."""
+    """Return the options of a search in one process, with one state for each orbit where replicas are alike."""
     alike = all(system.model.symmetric(each) for each in system.configurations)
     return Options(limits=SearchLimits(seconds=seconds), workers=1, symmetry=alike, keep_going=keep_going)
 

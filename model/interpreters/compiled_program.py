@@ -25,7 +25,7 @@ TAKEN, OUTSIDE = 0, 1
 
 
 def run_guard(system: System, number: int, view: NativeView) -> Iterator[Value]:
-    """Yield the guard clauses of a step; what it writes is in the view afterwards."""
+    """Yield the conditions of a step's guard that are not disabled; what the step writes is in the view afterwards."""
     step = system.steps[number]
     for clause, condition in step.run(Native, view):
         if (step.action.name, clause) not in system.disabled:
@@ -53,7 +53,7 @@ def emit_step(system: System, number: int) -> str | None:
 
 
 def _store(system: System, code: Code, writes: dict[int, Value]) -> None:
-    """Write the words of the successor: the old ones without the slots that were assigned, and these."""
+    """Emit the instructions that check the assigned values' bounds and store the successor: the old words with these values."""
     kept = [(1 << 64) - 1] * system.words
     parts: list[list[str]] = [[] for _ in range(system.words)]
     for slot, value in sorted(writes.items()):
@@ -102,7 +102,7 @@ def emit_system(system: System, predicates: Sequence[Predicate] = ()) -> str:
 
 
 def _emit_loads(words: int) -> list[str]:
-    """Return the words of the state at `%row`."""
+    """Return the instructions that load the words of the state at `%row`."""
     return [
         line
         for word in range(words)
@@ -121,7 +121,7 @@ def format_loop(
     back: str = "end",
     before: Sequence[str] = (),
 ) -> str:
-    """Return a function that runs a body for every `%i` of a span, if there is `any_`.
+    """Return a function that runs a body for every `%i` of a span, if the comparison `any_` is true at the start.
 
     `values` are carried from one turn to the next: name, kind, first value, next value, and the name after the last turn.
     A turn goes back from the block `back`, in which the body ends.
@@ -158,7 +158,7 @@ def carry_total(total: str) -> tuple[str, str, str, str, str]:
 
 
 def emit_judge(system: System, properties: int) -> str:
-    """Return the function `judge` of `program`."""
+    """Return the function `judge` that `emit_system` describes."""
     arguments = _list_words(system, "i64 ")
     body, mask = [], "0"
     for n in range(properties):
@@ -258,7 +258,7 @@ def emit_take(system: System, number: int) -> str:
 
 
 def emit_expand(system: System, steps: Sequence[int]) -> str:
-    """Return the function `expand` of `program`, and what it calls."""
+    """Return the function `expand` that `emit_system` describes, and the functions that it calls, but those of the steps."""
     groups = {f"guards_{start}": steps[start : start + GROUP] for start in range(0, len(steps), GROUP)}
     parts = [emit_guards(system, name, members) for name, members in groups.items()]
     parts += [emit_take(system, n) for n in steps]

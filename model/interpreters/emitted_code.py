@@ -78,7 +78,7 @@ class Code:
         return found[::-1]
 
     def do(self, instruction: str) -> None:
-        """An instruction for its effect."""
+        """Write an instruction that has no result and is there for its effect."""
         self.lines.append(f"  {instruction}")
 
     def require(self, flag: str) -> None:
@@ -201,7 +201,7 @@ def emit_flag(code: Code, value: object) -> str:
 
 
 def _get_range(value: object) -> tuple[int, int]:
-    """Between which a number lies."""
+    """Return the least and the greatest value that a number can have.  Errors: `ModelError` for a flag."""
     if isinstance(value, Number):
         return value.low, value.high
     if isinstance(value, int) and not isinstance(value, bool):
@@ -210,7 +210,7 @@ def _get_range(value: object) -> tuple[int, int]:
 
 
 def _emit_number(code: Code, value: object, bits: int) -> str:
-    """Return the operand that a number is, of some width."""
+    """Return a number as an operand of `bits` bits: a constant, its register, or its register extended to that width."""
     if not isinstance(value, Number):
         return code.constant(_get_range(value)[0], bits)
     if value.bits == bits:
@@ -262,7 +262,7 @@ class Native:
 
 
 def _emit_join(operation: str, neutral: bool, conditions: Sequence[Value]) -> Value:
-    """Return all of the conditions, or any: `neutral` changes nothing, its opposite decides."""
+    """Return the conditions joined by "and" or by "or": a constant that is `neutral` changes nothing, its opposite decides."""
     if any(each is (not neutral) for each in conditions):
         return not neutral
     joined: Value = neutral

@@ -61,7 +61,7 @@ def take(system: System, state: State, step: Step) -> State | None:
 
 
 def refusals(system: System, state: State, step: Step) -> list[str]:
-    """Names of the guard clauses that are false, in order; a step is enabled when there are none."""
+    """Return a list with the first guard clause that is false; it is empty where the step is enabled."""
     view = IntsView(system, state)
     found: list[str] = []
     for clause, condition in step.run(Ints, view):

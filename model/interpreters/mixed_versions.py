@@ -58,7 +58,7 @@ def list_assignments(settings: Settings) -> list[dict[str, int]]:
 
 
 def _make_readings(action: Action, given: Mapping[str, Value]) -> Action:
-    """Yield an action that reads some settings so."""
+    """Return the action with the values of `given` in place of what the state says of these settings."""
     inner = action.body
 
     @wraps(inner)
@@ -69,7 +69,7 @@ def _make_readings(action: Action, given: Mapping[str, Value]) -> Action:
 
 
 def require_all_assignments(condition: Callable[[Any, Any], Value], settings: Settings) -> Callable[[Any, Any], Value]:
-    """Return the condition, however each setting is read."""
+    """Return a condition that is true where the given one is, whichever of its values each setting is read with."""
 
     def always(k: Any, s: Any) -> Value:
         return k.all_of(*[condition(k, _Overlaid(s, given)) for given in list_assignments(settings)])

@@ -178,13 +178,13 @@ class Concluded(Quantified):
 
 
 def _check_positive(term: Any, quantified: list[Any]) -> Any:
-    """The same term, after a look at where its quantified parts stand: in a quantifier's body they are not found again."""
+    """Return the term itself.  Errors: `ModelError` where a quantified part stands in it as `require_positive` forbids."""
     require_positive(term, quantified)
     return term
 
 
 def _note(quantified: list[Any], term: Any) -> Any:
-    """A term that stands for a quantified one."""
+    """Return the term itself, once it is noted as one that stands for a quantified condition."""
     quantified.append(term)
     return term
 

@@ -94,7 +94,7 @@ class Assuming(Terms):
 
 
 def _note(quantified: list[Any], term: Any) -> Any:
-    """A term that stands for a quantified one."""
+    """Return the term itself, once it is noted as one that stands for a quantified condition."""
     quantified.append(term)
     return term
 

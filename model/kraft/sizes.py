@@ -207,16 +207,16 @@ class KraftSizes(Sizes):
         return int((self.offset + 1) ** most)
 
     def parts_kept(self, rack: int, parts: int) -> dict[int, int]:
-        """Return the offset at which each broker's log ends then."""
+        """Return for each broker of a rack the offset at which its log ends, by the digits of `parts`."""
         members = [broker for broker, each in enumerate(self.racks) if each == rack]
         return {broker: parts // (self.offset + 1) ** place % (self.offset + 1) for place, broker in enumerate(members)}
 
     def paid_by(self, fault: str) -> str:
-        """One limit may stand for several kinds."""
+        """Return the kind of fault whose limit is spent: this one, unless the limits say that another pays for it."""
         return dict(self.limits.payers).get(fault, fault)
 
     def along(self, axis: str) -> range:
-        """An outcome is `KEPT`, `NO_REPLICA` or one `elected`; a change that completes no reassignment keeps the leader."""
+        """Return an axis's values: outcomes are `KEPT`, `NO_REPLICA` and each `elected`; without reassignments only some."""
         last = {
             "outcome": self.elected,
             "isr_change_outcome": self.elected if self.reassignment else NO_REPLICA,

@@ -47,7 +47,7 @@ def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
 
 
 def _consumer(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return where the consumer is, and what it has processed other than once."""
+    """Return where the consumer is, and which offsets it has processed more than once."""
     if "consumer_position" not in values:
         return ()
     at = f"consumer at offset {values['consumer_position']}, committed {values['consumer_committed']}"
@@ -88,7 +88,7 @@ def _pending(values: Mapping[str, Any], leader: int) -> tuple[str, int] | None:
 
 
 def _fetched(values: Mapping[str, Any], leader: int) -> tuple[tuple[int, int], ...]:
-    """Up to its high watermark a leader does not distinguish its followers' offsets."""
+    """Return the fetch offsets beyond a leader's high watermark: up to that it does not distinguish its followers'."""
     known = enumerate(values["fetch_offset"][leader])
     return tuple((follower, offset) for follower, offset in known if offset > values["high_watermark"][leader])
 

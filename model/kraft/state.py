@@ -112,7 +112,7 @@ def _min_isr(configuration: Configuration) -> int:
 
 
 def _configured(key: str) -> Callable[[Configuration], int]:
-    """The key's own value.  Also where no action reads it: one search may decide configurations that begin differently."""
+    """Return what reads a key's value, even if no action does: one search may decide configurations that begin differently."""
     return lambda configuration: int(configuration[key])
 
 
@@ -149,7 +149,7 @@ def contradiction(configuration: Configuration) -> str | None:
 
 
 def _uncountable(configuration: Configuration) -> str | None:
-    """Return where something counts what happens, any number of it has no room."""
+    """Return why a fault that this model has to count cannot be allowed any number of times; None where none is."""
     uncounted = [each for each in FAULTS if not is_counted(configuration, each)]
     for each in uncounted:
         if each is PRODUCER_RETRY:

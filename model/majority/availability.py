@@ -19,7 +19,7 @@ def is_led(k: Primitives, s: View) -> Value:
 
 
 def is_writable(k: Primitives, s: View) -> Value:
-    """Return True if it leads and a majority, with it, runs and follows it: what it appends can be committed."""
+    """Return True if the newest election's winner leads and a majority, with it, runs and follows it: it can commit."""
     led = [
         k.all_of(
             s.leader == leader,

@@ -156,7 +156,7 @@ def elect(k: Primitives, s: View, candidate: int, ballot: int) -> Clauses:
 
 
 def is_ballot(candidate: int, ballot: int) -> bool:
-    """Return True if the candidate votes for itself; larger majorities than needed only do more of what others do later."""
+    """Return True if the candidate votes for itself; that a ballot is a majority and no more is a guard clause elsewhere."""
     return candidate in members(ballot)
 
 
@@ -243,7 +243,7 @@ def rank_terms(k: Primitives, s: View) -> None:
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect, after every step: what limits of faults need (`limits.py`)."""
+    """Effect, after every step: who has the committed log again has lost nothing; limits are settled, and terms ranked."""
     if s.sizes.has_impaired:
         for broker in everyone(s):
             committed = [

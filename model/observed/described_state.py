@@ -32,7 +32,7 @@ from neverlost.model.system import State, System
 class DescribedState:
     """What is shown of a partition; brokers are numbers in assignment order, records numbers from 1.
 
-    Shapes: `logs`, `epochs` of each broker by offset; `epochs` are ranks from 0.  `high_watermarks` None: not shown.
+    Shapes: `logs` of each broker by offset; `record_epochs` by record, as ranks from 0.  `high_watermarks` None: not shown.
     `acknowledged` None: those that the settings acknowledge.  Units: offsets count from the first that is shown.
     """
 
@@ -54,7 +54,7 @@ class DescribedState:
 
     @property
     def shared_end(self) -> int:
-        """What all members of the ISR have alike, or of the ELR where the ISR is empty; 0 without members."""
+        """How many first records all members of the ISR have alike, or of the ELR where the ISR is empty; 0 without members."""
         logs = [self.logs[each] for each in self.isr or self.elr]
         return _shared_length(*logs) if logs else 0
 

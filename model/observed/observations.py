@@ -60,7 +60,7 @@ def leader_shows_high_watermark(k: Primitives, s: View, broker: int, value: int,
 
 @action(broker="replica", content="content", says="the log of broker {broker} shows {content} at the tracked offset")
 def disk_shows(k: Primitives, s: View, broker: int, content: int) -> Clauses:
-    """0: its log ends before; else the record's number."""
+    """The log has this content at the tracked offset: 0, it ends before; else the record's number."""
     yield "content", s.log_record[broker][0] == content
 
 

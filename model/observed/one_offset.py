@@ -52,7 +52,7 @@ REFILLED = tuple(each for each in FAULTS if each.seen)
 
 
 def refilled(sizes: Mapping[str, int]) -> tuple[Fault, ...]:
-    """Return the same, with reassignments where there may be any."""
+    """Return the faults that are spent and refilled: `REFILLED`, and reassignments where there may be any."""
     return (*REFILLED, REASSIGN) if sizes["reassignment"] else REFILLED
 
 
@@ -90,7 +90,7 @@ def leader_append_named(k: Primitives, s: View, leader: int, record: int) -> Cla
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} takes other records of {leader}")
 def follower_take_others(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """A response whose records end before the tracked offset, or are all after it."""
+    """A response whose records end before the tracked offset, or are all after it: it brings the high watermark only."""
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     yield (
         "request was handled",
@@ -175,7 +175,7 @@ def broker_register_clean(k: Primitives, s: View, broker: int, outcome: int) -> 
 
 @action(broker="replica", says="broker {broker} stops cleanly", fault="clean_stop")
 def broker_stop(k: Primitives, s: View, broker: int) -> Clauses:
-    """What the controller did for its shutdown, if it did anything, was a step of its own."""
+    """The process ends cleanly; what the controller did for that, if it did anything, was a step of its own."""
     yield "broker is running", s.is_running[broker]
     if s.sizes.elr:
         s.stopped_cleanly[broker] = True
@@ -198,13 +198,13 @@ def controller_touch(k: Primitives, s: View, change: int) -> Clauses:
 
 @action(change="one", says="the controller moves the leader epoch and keeps the leader")
 def controller_renew_leader(k: Primitives, s: View, change: int) -> Clauses:
-    """As it does when a replica is removed, and before 3.6 whenever the ISR shrinks (KAFKA-15021)."""
+    """The leader epoch moves and the leader stays: when a replica is removed; until 3.6, if the ISR shrinks (KAFKA-15021)."""
     yield "partition has a leader", s.leader != NO_REPLICA
     move_leader_epoch(k, s, True)
 
 
 def leadership_applied_anew(body: Callable[..., Clauses]) -> Callable[..., Clauses]:
-    """A new leader epoch begins: what was shown in the old one no longer binds."""
+    """Return the body of `broker_apply_leadership` with one effect more: what the broker showed before no longer binds."""
 
     def taken(k: Primitives, s: View, broker: int) -> Clauses:
         yield from body(k, s, broker)
@@ -253,12 +253,12 @@ class OneOffsetSizes(KraftSizes):
 
 
 def one_offset_sizes(configuration: Configuration) -> OneOffsetSizes:
-    """One offset; the sets of brokers that a request may drop."""
+    """Return the sizes that a configuration needs, for logs of one offset."""
     return replace(sizes_of(configuration, OneOffsetSizes), offset=1)
 
 
 def one_offset_fields(configuration: Configuration) -> tuple[Field, ...]:
-    """Return the model's, and ghosts of what was seen."""
+    """Return the fields of kraft, whose offsets are at most 1 here, and ghosts of what was seen."""
     seen = (
         flag("is_sent", "record"),
         flag("is_written", "record"),

@@ -15,12 +15,12 @@ from neverlost.model.system import System, View, bind
 
 
 def observed_fields(configuration: Configuration) -> tuple[Field, ...]:
-    """Return those of one offset, and which processes are back."""
+    """Return the fields of the model of one offset, and the flag of the brokers that are back and not registered."""
     return (*one_offset.one_offset_fields(configuration), IS_BACK)
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect: as at one offset, and for processes that are back."""
+    """Effect, after every step: what the model of one offset needs; a registered broker is no longer one that is back."""
     one_offset.settle(k, s)
     forget_registered(k, s)
 
@@ -69,5 +69,5 @@ PROCESS = frozenset((*(name for name, fault in FAULT_OF.items() if fault.ends), 
 
 
 def observed_system(configuration: Configuration) -> System:
-    """Return the model with its sizes."""
+    """Return the observed model under a configuration; with reassignments, without the clause `UNAWARE`."""
     return bind(OBSERVED, configuration, disabled=[UNAWARE] if configuration["faults.reassign"] else [])

@@ -27,7 +27,7 @@ from neverlost.model.system import View
 
 @action(broker="replica", says="broker {broker} starts with the high watermark that it had written down")
 def broker_remember_high_watermark(k: Primitives, s: View, broker: int) -> Clauses:
-    """Its checkpoint may be that old, or as new as the commits that were seen."""
+    """A broker knows the high watermark of its checkpoint, which is no newer than the commits that were seen."""
     yield "broker is running", s.is_running[broker]
     yield "knows no leader", s.follows[broker] == NO_REPLICA
     yield "bound: nothing known yet", s.high_watermark[broker] == 0
@@ -39,7 +39,7 @@ def broker_remember_high_watermark(k: Primitives, s: View, broker: int) -> Claus
 
 @action(broker="replica", says="the process of broker {broker} starts")
 def process_start(k: Primitives, s: View, broker: int) -> Clauses:
-    """It is down for the controller, or was never missed, until it registers."""
+    """A process starts; its broker is down for the controller, or was never missed, until it registers."""
     yield "broker is down", k.not_(s.is_running[broker])
     s.is_back[broker] = True
 

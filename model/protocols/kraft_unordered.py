@@ -41,7 +41,7 @@ def _name(k: Primitives, s: View, replica: int, offset: int) -> Value:
 
 
 def is_prefix_by_name(k: Primitives, s: View, replica: int, other: int) -> Value:
-    """Stands for `is_prefix`."""
+    """Return True if a replica's log is the beginning of another's by `_name`; this stands in for `is_prefix`."""
     found = []
     for offset in offsets(s):
         here = _name(k, s, replica, offset)
@@ -50,7 +50,7 @@ def is_prefix_by_name(k: Primitives, s: View, replica: int, other: int) -> Value
 
 
 def common_end_by_name(k: Primitives, s: View, replica: int, other: int) -> Value:
-    """Stands for `common_end`."""
+    """Return one beyond the last entry that both logs share by `_name`; this stands in for `common_end`."""
     shared: Value = True
     found: list[Value] = []
     for offset in offsets(s):
@@ -61,7 +61,7 @@ def common_end_by_name(k: Primitives, s: View, replica: int, other: int) -> Valu
 
 
 def truncate_to_common_by_name(k: Primitives, s: View, replica: int, other: int) -> None:
-    """Stands for `truncate_to_common`."""
+    """Effect: drop what follows the last entry that both share by `_name`; this stands in for `truncate_to_common`."""
     truncate_to(k, s, replica, common_end_by_name(k, s, replica, other))
 
 
@@ -107,7 +107,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
 
 
 def contradiction(configuration: Configuration) -> str | None:
-    """Return what this model leaves out, if it is asked."""
+    """Return why a configuration asks for what this model leaves out, or contradicts itself; None if it does neither."""
     if truncation(configuration) != ON_FETCH:
         return f"{ORDERED}=false is about followers that truncate while they fetch: kafka.version=2.7 or newer"
     if configuration[RACK_LOSS.key]:

@@ -40,7 +40,7 @@ class HistorySizes(Sizes):
 
     @property
     def snapshots(self) -> bool:
-        """The module has none."""
+        """False: the module has no snapshots."""
         return False
 
     @property
@@ -50,7 +50,7 @@ class HistorySizes(Sizes):
 
     @property
     def answer(self) -> int:
-        """A vote that is refused or granted."""
+        """Answers to a vote request: refused, or granted."""
         return 2
 
     @property

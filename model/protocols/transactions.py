@@ -16,7 +16,7 @@ from neverlost.model.transactions.store import RESULTS, STORE_ACTIONS
 
 
 def is_on(mechanism: Mechanism) -> Callable[[Configuration], int]:
-    """Return what the frozen flag of a mechanism holds under a configuration."""
+    """Return the function that gives the value of a mechanism's frozen flag under a configuration."""
     return lambda configuration: int(configuration[mechanism.key])
 
 

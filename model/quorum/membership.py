@@ -49,7 +49,7 @@ def directory(s: View, controller: int) -> Value:
 
 
 def is_voter(k: Primitives, s: View, controller: int, seen_by: int) -> Value:
-    """Return True if a controller votes and counts by the log of one of them."""
+    """Return True if a controller is a voter; where voters can change, by the last set in the log of `seen_by`."""
     if s.sizes.change:
         return last_set(k, s, seen_by)[controller] == directory(s, controller)
     return s.is_voter[controller] if s.sizes.directory_ids else True

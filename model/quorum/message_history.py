@@ -72,13 +72,13 @@ def end_of(s: View, position: int) -> tuple[int, int]:
 
 
 def was_sent(k: Primitives, status: Value, when: Value) -> Value:
-    """Return True if this is the message that is meant, and it was sent before."""
+    """Return True if `when` holds (this is the message that is meant) and the message was sent before, consumed or not."""
     return k.all_of(when, status != NEVER)
 
 
 @action(broker="replica", says="server {broker} restarts", fault="kill")
 def restart(k: Primitives, s: View, broker: int) -> Clauses:
-    """It keeps term, log and the leader that it voted for."""
+    """The server is a follower again, and keeps term, log and the leader that it voted for."""
     yield from fault_enabled(k, s, KILL)
     record_fault(s, KILL)
     s.role[broker] = FOLLOWER
@@ -112,7 +112,7 @@ def update_term(k: Primitives, s: View, broker: int, term: int) -> Clauses:
 
 @action(candidate="replica", says="server {candidate} starts an election", fault="leader_move")
 def request_vote(k: Primitives, s: View, candidate: int) -> Clauses:
-    """A time-out and its vote requests to all peers."""
+    """A server that does not lead times out: it is a candidate in the next term, and asks all peers for their votes."""
     yield from fault_enabled(k, s, LEADER_MOVE)
     yield "is no leader", k.not_(is_leader(s, candidate))
     record_fault(s, LEADER_MOVE)
@@ -170,7 +170,7 @@ def handle_vote_request(k: Primitives, s: View, broker: int, candidate: int, ter
     says="server {candidate} handles the answer of {broker} in term {term}",
 )
 def handle_vote_response(k: Primitives, s: View, candidate: int, broker: int, term: int, granted: int) -> Clauses:
-    """Votes are counted whatever the role."""
+    """The candidate notes a vote that was granted in its term, whatever its role is by then."""
     yield "answer is under way", s.vote_response[broker][candidate][term][granted] == SENT
     yield "is of the term", s.epoch[candidate] == term + 1
     s.vote_response[broker][candidate][term][granted] = CONSUMED
@@ -180,7 +180,7 @@ def handle_vote_response(k: Primitives, s: View, candidate: int, broker: int, te
 
 @action(candidate="replica", says="server {candidate} becomes leader")
 def become_leader(k: Primitives, s: View, candidate: int) -> Clauses:
-    """It notifies those that did not vote for it."""
+    """A candidate with the votes of a majority leads, and notifies those that did not vote for it."""
     yield "is candidate", is_candidate(s, candidate)
     yield "has a majority", is_majority(k, s, list(s.has_vote[candidate]))
     s.role[candidate] = LEADER
@@ -194,7 +194,7 @@ def become_leader(k: Primitives, s: View, candidate: int) -> Clauses:
 
 @action(leader="replica", record="record", says="leader {leader} receives {record}")
 def client_request(k: Primitives, s: View, leader: int, record: int) -> Clauses:
-    """A value is sent once."""
+    """The leader appends a client's value; each value is sent once."""
     yield "is leader", is_leader(s, leader)
     yield "bound: value is new", k.not_(s.is_received[record])
     append(k, s, leader, record + 1, s.epoch[leader])
@@ -259,7 +259,7 @@ def request_clauses(k: Primitives, s: View, leader: int, follower: int, term: in
 
 
 def pulls(leader: int, follower: int, term: int, position: int) -> bool:
-    """A server does not ask itself."""
+    """Return True if leader and follower are two servers: none asks itself."""
     return leader != follower
 
 
@@ -272,7 +272,7 @@ def pulls(leader: int, follower: int, term: int, position: int) -> bool:
     says="leader {leader} answers {follower} that their logs diverge",
 )
 def reject_pull_request(k: Primitives, s: View, leader: int, follower: int, term: int, position: int) -> Clauses:
-    """The answer names the last entry that both may share."""
+    """The leader answers that the logs diverge, and names the last entry that both may share."""
     yield from request_clauses(k, s, leader, follower, term, position)
     yield "logs diverge", k.not_(is_valid(k, s, leader, position))
     index, of_term = last_common_entry(k, s, leader, position)
@@ -346,7 +346,7 @@ def accept_pull_request(k: Primitives, s: View, leader: int, follower: int, term
     says="follower {follower} appends the entry that {leader} has sent",
 )
 def handle_success(k: Primitives, s: View, follower: int, leader: int, term: int, entry: int, commit: int) -> Clauses:
-    """The follower's commit index becomes the leader's, as far as it has entries."""
+    """The follower appends the entry, and takes the leader's commit index as far as its own log reaches."""
     yield "answer is under way", s.pull_success[leader][follower][term][entry][commit] == SENT
     yield "is of the term", s.epoch[follower] == term + 1
     s.pull_success[leader][follower][term][entry][commit] = CONSUMED
@@ -364,7 +364,7 @@ def handle_success(k: Primitives, s: View, follower: int, leader: int, term: int
     says="follower {follower} truncates to the entry that {leader} names",
 )
 def handle_failure(k: Primitives, s: View, follower: int, leader: int, term: int, position: int) -> Clauses:
-    """What follows the last entry that both may share goes."""
+    """The follower drops what follows the last entry that both may share."""
     yield "answer is under way", s.pull_failure[leader][follower][term][position] == SENT
     yield "is of the term", s.epoch[follower] == term + 1
     s.pull_failure[leader][follower][term][position] = CONSUMED

@@ -20,7 +20,7 @@ from neverlost.model.system import View
 
 @action(broker="replica", says="controller {broker} writes a snapshot of what is committed")
 def controller_snapshot(k: Primitives, s: View, broker: int) -> Clauses:
-    """Its end is the high watermark.
+    """A snapshot of what is committed is written: its end is the high watermark.
 
     Source: SnapshotGenerator, RaftClient.createSnapshot; Snapshots.moveRename.
     """
@@ -33,7 +33,7 @@ def controller_snapshot(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", says="controller {broker} deletes the beginning of its log")
 def controller_delete_prefix(k: Primitives, s: View, broker: int) -> Clauses:
-    """As far as its snapshot reaches; without that rule retention deletes what is committed and in no snapshot (KAFKA-14238).
+    """The log is deleted up to its snapshot's end; without that rule retention deletes what is in no snapshot (KAFKA-14238).
 
     Source: KafkaMetadataLog.maybeClean, deleteBeforeSnapshot.
     """

@@ -208,7 +208,7 @@ def producer_learn_fenced(k: Primitives, s: View, producer: int) -> Clauses:
 
 @action(producer="producer", says="producer {producer} dies", fault="producer_crash")
 def producer_crash(k: Primitives, s: View, producer: int) -> Clauses:
-    """What it has sent may still arrive."""
+    """The producer closes, wherever it is; what it has sent may still arrive."""
     yield from one_more(s, "producer_crash")
     yield "is alive", k.all_of(s.phase[producer] != ABSENT, s.phase[producer] != CLOSED)
     s.phase[producer] = CLOSED

@@ -163,7 +163,7 @@ def one_more(s: View, fault: str) -> Clauses:
 
 
 def spend(s: View, fault: str) -> None:
-    """Effect: it has struck."""
+    """Effect: a fault of this kind has struck, and one fewer is left."""
     setattr(s, f"{fault}_left", getattr(s, f"{fault}_left") - 1)
 
 

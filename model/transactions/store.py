@@ -81,7 +81,7 @@ def store_write_first(k: Primitives, s: View, producer: int, attempt: int) -> Cl
 
 @action(producer="producer", attempt="attempt", says="consumer {producer} writes the second half of {attempt}")
 def store_write_second(k: Primitives, s: View, producer: int, attempt: int) -> Clauses:
-    """The half that a crash in between leaves out."""
+    """The other half, the offset or the result, is written: what a crash in between leaves out."""
     yield "one after the other", k.any_of(does(s, RESULT_FIRST), does(s, OFFSET_FIRST))
     yield "offset: the newest", k.any_of(does(s, OFFSET_FIRST), s.epoch[producer] == s.producer_epoch)
     yield "has written the first", k.all_of(s.attempt[producer] == attempt + 1, s.phase[producer] == COMMITTING)

@@ -203,7 +203,7 @@ class TableReader:
         return " ".join(str(found).split())
 
     def number(self, key: str) -> int | None:
-        """Return a whole number, or None where it is not given."""
+        """Return a whole number, or None where it is 0 or not given."""
         found = self._take(key, int, 0)
         if isinstance(found, bool) or not 0 <= found < 1000:
             raise InputError(f"bad value {found!r} for {key} in {self.where}: use a whole number below 1000")

@@ -27,7 +27,7 @@ MECHANISM = PREFIX
 class Key:
     """One configuration key.
 
-    `kind` is `number` (with inclusive bounds), `flag`, `choice` (the values are the keys of `spellings`,
+    `kind` is `number` (with inclusive bounds), `limit` (of a fault), `flag`, `choice` (the values are the keys of `spellings`,
     which maps every accepted spelling to the canonical one) or `names` (a comma separated list).
     """
 

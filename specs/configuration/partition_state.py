@@ -52,7 +52,7 @@ class Figure:
 
 
 def read_figure(path: PathLike[str] | str) -> Figure:
-    """Return the state of a file.
+    """Return the figure that a file describes: one state of a partition, with its names.
 
     Errors: `InputError` for what is no such file, and for a state that contradicts itself.
     """
@@ -131,7 +131,7 @@ class _Reading:
         return found
 
     def _epochs(self, logs: Sequence[Sequence[str]]) -> dict[str, int]:
-        """Return the leader epoch of each record; those without are of one epoch."""
+        """Return the leader epoch of each record; a record that names none is of epoch 0."""
         found: dict[str, int] = {}
         places: dict[tuple[int, int], str] = {}
         for broker, log in zip(self.brokers, logs, strict=True):

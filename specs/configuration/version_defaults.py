@@ -94,7 +94,7 @@ _BETWEEN = f"releases go from 0.8 to {shown(max(RELEASES))}, and 2.0, 3.0 and 4.
 
 
 def _find_nearest(version: Version) -> Version:
-    """Return the last release of the same line, or else of the line before."""
+    """Return the last release of the same line, or else the line before."""
     line = max((each for each in RELEASES if each <= version), default=min(RELEASES))
     return (*line, RELEASES[line]) if version[: len(line)] == line else line
 

@@ -132,7 +132,7 @@ def _and_more(names: Sequence[str]) -> str:
 
 
 def _not_read(settings: Mapping[str, Setting], given: Given, chosen: Chosen) -> tuple[Notice, ...]:
-    """Return what a file sets and the model knows nothing of."""
+    """Return a warning for each key that a file sets and the model does not read."""
     return tuple(
         Notice(NoticeKind.WARNING, f"{key}={each.value} is not read by model {chosen.model.name}", each.where)
         for key, each in sorted(settings.items())

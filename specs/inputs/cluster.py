@@ -118,7 +118,7 @@ def _racks(partition: DescribedPartition, described: Described) -> Setting | Non
 
 
 def _offer_topic_keys(found: _Found, sources: Sources, topic: Topic | None) -> None:
-    """Topic keys from all sources, strongest first."""
+    """Effect: offer the topic keys from all sources, strongest first."""
     for key, broker_key in TOPIC_KEYS.items():
         if topic:
             found.offer(key, _topic_value(topic, sources.described, key))
@@ -146,7 +146,7 @@ def _default(sources: Sources, topic: Topic | None, key: str) -> Setting:
 
 
 def _unseen(sources: Sources, topic: Topic, name: str, static: Setting, default: Setting) -> list[Notice]:
-    """Return a static value that the brokers which printed a description would have shown."""
+    """Return a warning of a static value that is not the default, but is not shown: the brokers would have printed it."""
     if static.value == default.value:
         return []
     says = f"{name}={static.value} is not what the description of topic {quote(topic.name)} shows"
@@ -155,7 +155,7 @@ def _unseen(sources: Sources, topic: Topic, name: str, static: Setting, default:
 
 
 def _offer_factor(found: _Found, sources: Sources, topic: Topic | None, partition: DescribedPartition | None) -> None:
-    """The replication factor; three are assumed where neither a topic nor a broker's file says."""
+    """Effect: offer the replication factor; three are assumed where neither a topic nor a broker's file says."""
     key = "replication.factor"
     if partition:
         found.offer(key, canonical(key, Setting(str(len(partition.settled)), partition.where), "Replicas"))
@@ -174,7 +174,7 @@ def _offer_factor(found: _Found, sources: Sources, topic: Topic | None, partitio
 
 
 def _warn_beyond(found: _Found, version: Version | None) -> None:
-    """Kafka accepts a min.insync.replicas above the replication factor."""
+    """Effect: add a warning of a min.insync.replicas above the replication factor, which Kafka accepts."""
     factor, least = found.settings["replication.factor"], found.settings["min.insync.replicas"]
     if int(least.value) > int(factor.value) and factor.how != Origin.ASSUMED:
         effect = "no acks=all write succeeds" if version and version < (3, 7) else "Kafka 3.7 and later lower it to that"
@@ -193,7 +193,7 @@ def _numbered(partitions: Iterable[DescribedPartition]) -> str:
 
 
 def _about(topic: Topic, sources: Sources) -> list[Notice]:
-    """What is noticed about one topic: where it is worse off than anything that a search begins with."""
+    """Return the notices of one topic: of its description, that it is offline, and of settings that are not modelled."""
     found = [each for each in sources.described.notices if topic.name in each.topics]
     offline = [each for each in topic.partitions.values() if each.is_offline]
     if offline:

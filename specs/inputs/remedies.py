@@ -154,8 +154,8 @@ def _written(value: object) -> str:
 
 
 def _makes_sense(changes: Changes, acks: str) -> bool:
-    """Return an upgrade only with what it brings; and idempotence, and every record on a disk, only where it is acknowledged by
-    the ISR."""
+    """Return True unless the changes are an upgrade without eligible leader replicas, or idempotence or a flush of every record
+    without acks=all."""
     is_alone = {FLUSH, IDEMPOTENCE} & changes.keys() and changes.get("acks", acks) != "all"
     return not (VERSION in changes and ELR not in changes) and not is_alone
 

@@ -324,7 +324,7 @@ def _require_kraft(server: Settings, version: Version) -> None:
 def _unknown(
     described: Described, version: Version | None, default: Settings, given: Collection[str], is_cluster: bool
 ) -> tuple[Settings, ...]:
-    """What eligible leader replicas and the metadata version may be together: those need one that brokers know the rules of."""
+    """Return what ELR and the metadata version may be together where no file says; ELR that is on takes the newest level."""
     found: list[Settings] = []
     for elr in _known_elr(described, version, default, given):
         if not is_cluster or version is None or version < FIRST_WITH_BROKER_EPOCHS or METADATA in given:
@@ -375,7 +375,7 @@ def _known_elr(described: Described, version: Version | None, default: Settings,
 
 
 def not_modelled(settings: Settings, topics: tuple[str, ...] = ()) -> list[Notice]:
-    """Settings that were read and that no answer depends on."""
+    """Return a notice of each setting that was read and that no answer depends on."""
     return [
         Notice(NoticeKind.NOT_MODELLED, f"{key}={settings[key].value.strip()}: {says}", settings[key].where, "", topics)
         for key, says in NOT_MODELLED.items()

@@ -40,7 +40,7 @@ def acked_never_lost(k: Any, s: Any) -> Value:
     source="P-GLOBAL; NoCommittedRecordLostGlobally of the published specifications",
 )
 def no_global_loss(k: Any, s: Any) -> Value:
-    """Dead brokers count: their disks may come back."""
+    """Every acknowledged record is in some broker's log; dead brokers count, since their disks may come back."""
     return k.all_of(
         *[
             implies(k, s.ghost_acked[record], k.any_of(*[holds_record(k, s, each, record) for each in everyone(s)]))
@@ -57,7 +57,7 @@ def no_global_loss(k: Any, s: Any) -> Value:
     source="P-DUR; holds with acks=all until a copy is destroyed or a reassignment drops it",
 )
 def acked_on_min_isr(k: Any, s: Any) -> Value:
-    """Disks of dead brokers count, and the minimum is at most the number of replicas.
+    """Every acknowledged record is in as many logs as min.insync.replicas, or as there are; disks of dead brokers count.
 
     Ask it with budgets without lossy crashes: those destroy copies by definition.
     """
@@ -109,7 +109,7 @@ def acked_visible(k: Any, s: Any) -> Value:
     compares=("offset",),
 )
 def no_duplicates(k: Any, s: Any) -> Value:
-    """Return a record that the producer sent again is appended once."""
+    """Once the current leader has applied its leadership, its log has no record twice, though producers may send it again."""
     return k.all_of(
         *[
             implies(
@@ -134,7 +134,7 @@ _never_lost, _once_each = acked_never_lost.condition, no_duplicates.condition
     source="P-ACK and P-DUP; KIP-98",
 )
 def exactly_once(k: Any, s: Any) -> Value:
-    """Return what an acknowledgement promises with idempotence: the record is there, once."""
+    """The leader has every acknowledged record, and none twice: what an acknowledgement promises with idempotence."""
     return k.all_of(_never_lost(k, s), _once_each(k, s))
 
 
@@ -146,7 +146,7 @@ def exactly_once(k: Any, s: Any) -> Value:
     source="P-PROC",
 )
 def at_least_once(k: Any, s: Any) -> Value:
-    """Otherwise a consumer that continues after a crash skips a record for good."""
+    """What is below the consumer's committed offset is processed or in its hands; else a crash would skip it for good."""
     return k.all_of(
         *[
             implies(
@@ -167,5 +167,5 @@ def at_least_once(k: Any, s: Any) -> Value:
     source="P-PROC",
 )
 def at_most_once(k: Any, s: Any) -> Value:
-    """Two stands for more than once."""
+    """No record is processed more than once (2 stands for more than once)."""
     return k.all_of(*[s.ghost_processed[offset] <= 1 for offset in offsets(s)])

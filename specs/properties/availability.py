@@ -19,7 +19,7 @@ from neverlost.specs.property import AVAILABILITY, RECOVERY, as_property
     kind=AVAILABILITY,
 )
 def stays_writable(k: Any, s: Any) -> Value:
-    """While a failure is being detected or a leader is applying its leadership no Kafka accepts writes; that is not counted."""
+    """Where nothing is left to detect or to learn the leader accepts writes; until a failure is detected no Kafka does."""
     return implies(k, is_settled(k, s), is_writable(k, s))
 
 
@@ -32,7 +32,7 @@ def stays_writable(k: Any, s: Any) -> Value:
     kind=RECOVERY,
 )
 def recovers_writable(k: Any, s: Any) -> Value:
-    """Dead brokers may start again at any time and what is fenced may be unfenced: neither takes a budget.
+    """The leader accepts writes, which must be possible again everywhere: dead brokers may start, fenced ones be unfenced.
 
     Whether the producer has a record left to send does not matter, so that a spent bound is no loss of availability.
     """
@@ -48,6 +48,6 @@ def recovers_writable(k: Any, s: Any) -> Value:
     kind=AVAILABILITY,
 )
 def led_when_all_run(k: Any, s: Any) -> Value:
-    """Electing is part of the step that unfences the last broker, so no state in between is counted."""
+    """If every broker runs and is unfenced there is a leader: the step that unfences the last broker elects it too."""
     back = k.all_of(*[k.all_of(s.is_running[each], k.not_(s.is_fenced[each])) for each in everyone(s)])
     return implies(k, back, s.leader != NO_REPLICA)

@@ -41,7 +41,7 @@ def committed_never_lost(k: Any, s: Any) -> Value:
     source="LeaderCompleteness of the published specifications",
 )
 def leader_completeness(k: Any, s: Any) -> Value:
-    """Stronger than committed-never-lost: it does not wait until the leader has applied its leadership."""
+    """The elected leader that runs has every committed record, even before it has applied its leadership."""
     return k.all_of(
         *[
             implies(
@@ -62,7 +62,7 @@ def leader_completeness(k: Any, s: Any) -> Value:
     source="P-CAND; LeaderCandidateCompleteness of the published specifications",
 )
 def candidate_completeness(k: Any, s: Any) -> Value:
-    """Electable: a replica in the ISR, or in the ELR while the ISR is empty."""
+    """Every electable replica (in the ISR, or in the ELR while that is empty) that is up and unfenced has what is committed."""
 
     def is_candidate(replica: int) -> Value:
         is_replica = s.is_replica[replica] if s.sizes.reassignment else True
@@ -97,7 +97,7 @@ def candidate_completeness(k: Any, s: Any) -> Value:
     compares=("record", "replica"),
 )
 def log_matching(k: Any, s: Any) -> Value:
-    """Source: kafka-scenarios P-LOG."""
+    """Two replicas have the same record at each offset below both high watermarks (kafka-scenarios P-LOG)."""
     everyone = range(s.sizes.replica)
     return k.all_of(
         *[
@@ -122,7 +122,7 @@ def log_matching(k: Any, s: Any) -> Value:
     compares=("record", "replica"),
 )
 def logs_identical(k: Any, s: Any) -> Value:
-    """Logs may differ in length only."""
+    """No two logs have different records at one offset: they may differ in length only."""
     return k.all_of(
         *[
             k.any_of(
@@ -168,7 +168,7 @@ def read_stability(k: Any, s: Any) -> Value:
     source="P-LHW, KIP-207: known not to hold at a new leader; ListOffsets waits for it since 2.2",
 )
 def hw_monotonic(k: Any, s: Any) -> Value:
-    """Return a new leader starts with the high watermark that it had as a follower."""
+    """The current leader's high watermark covers all that is committed; a new one has that which it had as a follower."""
     return k.all_of(
         *[
             implies(
@@ -189,7 +189,7 @@ def hw_monotonic(k: Any, s: Any) -> Value:
     source="KafkaReplication.tla StrongIsr",
 )
 def strong_isr(k: Any, s: Any) -> Value:
-    """Source: KafkaReplication.tla, StrongIsr."""
+    """Every member of the quorum's ISR has any presumed leader's log up to its high watermark (KafkaReplication, StrongIsr)."""
     return members_have_committed_log(k, s, lambda leader, member: s.quorum_isr[member])
 
 
@@ -200,5 +200,5 @@ def strong_isr(k: Any, s: Any) -> Value:
     source="KafkaReplication.tla WeakIsr",
 )
 def weak_isr(k: Any, s: Any) -> Value:
-    """Source: KafkaReplication.tla, WeakIsr."""
+    """Every member of a presumed leader's ISR has its log up to its high watermark (KafkaReplication, WeakIsr)."""
     return members_have_committed_log(k, s, lambda leader, member: s.isr[leader][member])

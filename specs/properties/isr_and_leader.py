@@ -19,7 +19,7 @@ from neverlost.specs.property import as_property
     compares=("replica",),
 )
 def isr_superset(k: Any, s: Any) -> Value:
-    """Else a record could be committed that an electable replica does not have."""
+    """The current leader waits for the controller's whole ISR; else it could commit what an electable replica does not have."""
     return k.all_of(
         *[
             implies(
@@ -46,7 +46,7 @@ def knows_newest_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
     compares=("record", "replica"),
 )
 def isr_matches_leader(k: Any, s: Any) -> Value:
-    """Unlike log-matching it does not count brokers that do not yet know the current leader and have yet to truncate."""
+    """An ISR member's log is the leader's below both high watermarks; who does not know the leader yet does not count."""
     return k.all_of(
         *[
             implies(
@@ -76,7 +76,7 @@ def isr_matches_leader(k: Any, s: Any) -> Value:
     source="a common claim; min.insync.replicas bounds which writes are accepted and, since 3.7, the high watermark",
 )
 def isr_at_least_minimum(k: Any, s: Any) -> Value:
-    """Return the setting bounds what is accepted, not the ISR."""
+    """The ISR has min.insync.replicas members, which is not always so: the setting bounds what is accepted, not the ISR."""
     return count(k, list(s.isr)) >= s.min_isr
 
 
@@ -87,7 +87,7 @@ def isr_at_least_minimum(k: Any, s: Any) -> Value:
     source="KIP-966; MinIsrRecoveryQuorum of Vanlightly kip-966 specification",
 )
 def min_isr_recovery_quorum(k: Any, s: Any) -> Value:
-    """Kafka remembers one, the last known leader, so this holds with min.insync.replicas=1 only."""
+    """If ISR and ELR are empty, min.insync.replicas replicas are remembered: so with 1 only, as Kafka knows one last leader."""
     empty = k.not_(k.any_of(*s.isr, *s.elr))
     remembered = count(k, [s.last_known_leader != NO_REPLICA])
     return implies(k, empty, remembered >= minimum_isr(k, s))
@@ -100,7 +100,7 @@ def min_isr_recovery_quorum(k: Any, s: Any) -> Value:
     source="KIP-101; LeaderAndIsr requests carry one leader for each leader epoch",
 )
 def single_leader_per_epoch(k: Any, s: Any) -> Value:
-    """Return the current leader that has applied its leadership leads, and no broker leads in an epoch of another.
+    """The current leader that has applied its leadership leads, and no broker leads in an epoch of another.
 
     With fenced fetches `follows[b] == l` says that `b` is in `l`'s leader epoch, so `l` leads there; without, a broker that is
     not stale knows the current epoch, so if it leads it is the elected one.

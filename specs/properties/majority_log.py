@@ -18,7 +18,7 @@ from neverlost.specs.property import AVAILABILITY, RECOVERY, as_property
     kind=AVAILABILITY,
 )
 def quorum_stays_writable(k: Any, s: Any) -> Value:
-    """An election that is possible and has not happened yet is not counted."""
+    """A log whose brokers are settled accepts writes; an election that is possible and has not happened yet is not counted."""
     return implies(k, is_settled(k, s), is_writable(k, s))
 
 
@@ -31,7 +31,7 @@ def quorum_stays_writable(k: Any, s: Any) -> Value:
     kind=AVAILABILITY,
 )
 def quorum_stays_readable(k: Any, s: Any) -> Value:
-    """Return a leader without a majority goes on answering reads of what is committed; once it stops, none takes its place."""
+    """A log whose brokers are settled has a leader that answers reads, even one that has no majority any more."""
     return implies(k, is_settled(k, s), is_led(k, s))
 
 
@@ -44,5 +44,5 @@ def quorum_stays_readable(k: Any, s: Any) -> Value:
     kind=RECOVERY,
 )
 def quorum_recovers_writable(k: Any, s: Any) -> Value:
-    """Dead brokers may start again at any time: that takes no budget."""
+    """The log accepts writes, which must be possible again everywhere: dead brokers may start, and that takes no budget."""
     return is_writable(k, s)

@@ -22,7 +22,7 @@ from neverlost.specs.property import as_property
     compares=("replica",),
 )
 def votes_once_per_epoch(k: Any, s: Any) -> Value:
-    """A voter that has lost its directory does not know that it has voted: without directory ids it may vote again."""
+    """No two candidates of one epoch have a voter's vote; without directory ids one that lost its directory may vote again."""
     voters = range(s.sizes.replica)
     return k.not_(
         k.any_of(
@@ -47,7 +47,7 @@ def votes_once_per_epoch(k: Any, s: Any) -> Value:
     compares=("replica",),
 )
 def one_leader_per_epoch(k: Any, s: Any) -> Value:
-    """Source: NeverTwoLeadersInSameEpoch of KRaft.tla."""
+    """No two voters lead in one epoch (NeverTwoLeadersInSameEpoch of KRaft.tla)."""
     voters = range(s.sizes.replica)
     return k.not_(
         k.any_of(
@@ -71,7 +71,7 @@ def one_leader_per_epoch(k: Any, s: Any) -> Value:
     compares=("replica",),
 )
 def quorum_commits_on_majority(k: Any, s: Any) -> Value:
-    """Voters that stand still count; what a lost directory took with it is missing here before any leader lacks it."""
+    """What a leader of the newest epoch committed is on a majority of its voters; those that are down count by their logs."""
     voters = range(s.sizes.replica)
 
     def is_held(leader: int, offset: int) -> Value:
@@ -99,7 +99,7 @@ def quorum_commits_on_majority(k: Any, s: Any) -> Value:
     source="LeaderHasAllAckedValues of KRaft.tla and PullRaft.tla; Raft 5.4, leader completeness",
 )
 def quorum_keeps_acked(k: Any, s: Any) -> Value:
-    """A leader is of the newest epoch when no voter, running or not, knows of a newer one."""
+    """No leader lacks an acknowledged record, if it is of the newest epoch that any voter knows, running or not."""
     voters = range(s.sizes.replica)
     newest = [
         k.all_of(is_leader(s, leader), *[s.epoch[each] <= s.epoch[leader] for each in voters if each != leader])
@@ -122,7 +122,7 @@ def quorum_keeps_acked(k: Any, s: Any) -> Value:
     source="the one controller that the partition models rely on",
 )
 def data_outlives_metadata(k: Any, s: Any) -> Value:
-    """Return a leader without an acknowledged record makes all other copies truncate it."""
+    """The leader of which brokers have learned has the acknowledged record; without it, it makes other copies truncate it."""
     return k.all_of(
         *[implies(k, k.all_of(s.ghost_data_acked, leader_by(k, s, s.learned, copy)), s.has_data[copy]) for copy in copies(s)]
     )

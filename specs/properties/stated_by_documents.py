@@ -22,7 +22,7 @@ from neverlost.specs.property import AVAILABILITY, as_property
     source="a common claim; by construction: a leader from outside the ISR is alone in it from then on",
 )
 def leader_in_isr(k: Any, s: Any) -> Value:
-    """Also while the leader is down and nobody has noticed."""
+    """The controller's leader is in the ISR, also while it is down and nobody has noticed."""
     return k.all_of(*[implies(k, s.leader == each, s.isr[each]) for each in everyone(s)])
 
 
@@ -40,7 +40,7 @@ def who_is_electable(k: Any, s: Any) -> list[Value]:
     source="a common claim; not with unclean election, nor with the ELR and the last known leader (KIP-966)",
 )
 def only_isr_electable(k: Any, s: Any) -> Value:
-    """Nothing about logs: who may be elected, not who should be."""
+    """Whoever an election could elect now is in the ISR: nothing about logs, or about who should be elected."""
     return k.all_of(*[implies(k, may, s.isr[each]) for each, may in enumerate(who_is_electable(k, s))])
 
 
@@ -51,7 +51,7 @@ def only_isr_electable(k: Any, s: Any) -> Value:
     source="a common claim; by construction: the controller asks for nothing but membership, whatever the logs have",
 )
 def isr_electable(k: Any, s: Any) -> Value:
-    """A member that is down or fenced is none that can lead."""
+    """Every member of the ISR that runs and is not fenced could be elected now."""
     return k.all_of(
         *[
             implies(k, k.all_of(s.isr[each], s.is_running[each], k.not_(s.is_fenced[each])), may)
@@ -68,7 +68,7 @@ def isr_electable(k: Any, s: Any) -> Value:
     compares=("replica",),
 )
 def elected_has_longest_log(k: Any, s: Any) -> Value:
-    """Until the elected leader has applied its leadership; ask it with faults that end the old leader's process."""
+    """No running ISR member has a longer log than an elected leader that runs and has not applied its leadership yet."""
     return k.all_of(
         *[
             implies(
@@ -91,7 +91,7 @@ def elected_has_longest_log(k: Any, s: Any) -> Value:
     source="a common claim; with acks=all: acks 0 and 1 are never refused",
 )
 def accepts_at_minimum_isr(k: Any, s: Any) -> Value:
-    """By the ISR that the leader knows, which is all that it can go by."""
+    """A leader that accepts writes has min.insync.replicas members in the ISR that it knows, all that it can go by."""
     return k.all_of(
         *[
             implies(
@@ -112,7 +112,7 @@ def accepts_at_minimum_isr(k: Any, s: Any) -> Value:
     source="a common claim about acks=all; with acks=all it holds until a leader counts copies that are gone",
 )
 def acked_on_whole_isr(k: Any, s: Any) -> Value:
-    """Ask it without faults that lose data: those destroy copies by definition."""
+    """While there is a leader every ISR member has every acknowledged record; faults that lose data break it by definition."""
     return k.all_of(
         *[
             implies(
@@ -133,7 +133,7 @@ def acked_on_whole_isr(k: Any, s: Any) -> Value:
     kind=AVAILABILITY,
 )
 def stays_readable(k: Any, s: Any) -> Value:
-    """While a failure is being detected no Kafka answers reads either; that is not counted."""
+    """Where nothing is left to detect or to learn a leader runs that answers reads; until a failure is detected none may."""
     serves = [k.all_of(s.leader == each, s.leader_knows != ELECTED, s.is_running[each]) for each in everyone(s)]
     return implies(k, is_settled(k, s), k.any_of(*serves))
 
@@ -146,7 +146,7 @@ def stays_readable(k: Any, s: Any) -> Value:
     compares=("replica",),
 )
 def one_controller_at_a_time(k: Any, s: Any) -> Value:
-    """Two voters may lead in two epochs: the older one commits nothing more."""
+    """No two voters lead at once; it does not hold: they may in two epochs, and the older one commits nothing more."""
     voters = range(s.sizes.replica)
     both = [k.all_of(is_leader(s, one), is_leader(s, other)) for one in voters for other in voters if one < other]
     return k.not_(k.any_of(False, *both))
@@ -160,7 +160,7 @@ def one_controller_at_a_time(k: Any, s: Any) -> Value:
     compares=("replica",),
 )
 def controller_not_replaced(k: Any, s: Any) -> Value:
-    """What breaks it is a fail-over: the counterexample is the sentence's witness."""
+    """No voter leads in a later epoch than one that led and is down: a fail-over breaks it, which is the sentence's witness."""
     voters = range(s.sizes.replica)
     taken = [
         k.all_of(is_leader(s, one), k.not_(s.is_running[other]), s.leader[other] == other, s.epoch[other] < s.epoch[one])

@@ -30,7 +30,7 @@ from neverlost.specs.property import RECOVERY, as_property
     source="KIP-98, atomicity across partitions",
 )
 def atomic_visibility(k: Any, s: Any) -> Value:
-    """Markers reach partitions one by one, so a record that is undecided counts: it will be seen with its marker."""
+    """If a record of a transaction can be read, every one is there; an undecided one counts, for its marker will come."""
     return k.all_of(
         *[
             implies(k, is_visible(k, s, each, one), is_there(k, s, each, other))
@@ -50,7 +50,7 @@ def atomic_visibility(k: Any, s: Any) -> Value:
     source="KIP-98, read_committed",
 )
 def no_commit_after_abort(k: Any, s: Any) -> Value:
-    """By what the application asked for and was answered, not by what the coordinator believes to have decided."""
+    """A record that can be read is of a transaction that its producer asked to commit, and was not told to be aborted."""
     return k.all_of(
         *[
             implies(k, is_visible(k, s, each, one), k.all_of(s.asked[each] == COMMIT, s.ghost_answered[each] != ABORT))
@@ -68,7 +68,7 @@ def no_commit_after_abort(k: Any, s: Any) -> Value:
     source="KIP-98, KIP-129: exactly once",
 )
 def no_duplicate_effect(k: Any, s: Any) -> Value:
-    """Per input record and output partition, over all transactions that have processed it."""
+    """The result of an input record can be read once at most in each output, over all transactions that have processed it."""
     return k.all_of(*[effects_seen(k, s, number, each) <= 1 for number in attempts(s) for each in outputs(s)])
 
 
@@ -80,7 +80,7 @@ def no_duplicate_effect(k: Any, s: Any) -> Value:
     source="KIP-98; EndTxn is answered after the decision is in __transaction_state",
 )
 def no_lost_effect(k: Any, s: Any) -> Value:
-    """commitTransaction returns when the decision is logged: the markers may still be under way."""
+    """Every result of a transaction that was confirmed as committed is there, though its marker may still be under way."""
     return k.all_of(
         *[
             implies(k, s.ghost_answered[each] == COMMIT, is_there(k, s, each, partition))
@@ -98,7 +98,7 @@ def no_lost_effect(k: Any, s: Any) -> Value:
     source="KIP-98, sendOffsetsToTransaction",
 )
 def offsets_never_ahead(k: Any, s: Any) -> Value:
-    """Else the next producer would skip it."""
+    """Every input record below the group's offset has its result in each output; else the next producer would skip it."""
     return k.all_of(
         *[
             implies(k, s.group_offset > number, has_effect(k, s, number, partition))
@@ -116,7 +116,7 @@ def offsets_never_ahead(k: Any, s: Any) -> Value:
     source="KIP-98, sendOffsetsToTransaction; KIP-447",
 )
 def offsets_never_behind(k: Any, s: Any) -> Value:
-    """Else the next producer would process it again.  No producer reads it while a commit is undecided (KIP-447)."""
+    """Where no offset commit is undecided, the group's offset is past each record whose result can be read (KIP-447)."""
     is_stable = k.not_(is_open(k, s, s.sizes.offsets))
     return k.all_of(
         *[implies(k, k.all_of(is_stable, is_seen_somewhere(k, s, number)), s.group_offset > number) for number in attempts(s)]
@@ -132,7 +132,7 @@ def offsets_never_behind(k: Any, s: Any) -> Value:
     compares=("producer",),
 )
 def one_producer_per_epoch(k: Any, s: Any) -> Value:
-    """The epoch is what fencing rests on.  A producer has one from the answer to InitProducerId until it closes."""
+    """No two producers have one epoch, on which fencing rests; they have it from InitProducerId's answer until they close."""
 
     def has_epoch(producer: int) -> Value:
         return k.all_of(s.phase[producer] >= INITIALISED, s.phase[producer] != CLOSED)
@@ -155,7 +155,7 @@ def one_producer_per_epoch(k: Any, s: Any) -> Value:
     compares=("coordinator",),
 )
 def one_coordinator_per_epoch(k: Any, s: Any) -> Value:
-    """By the epoch a partition distinguishes a marker of a coordinator that was replaced."""
+    """Each coordinator has an epoch of its own, by which a partition knows a marker of one that was replaced."""
     return s.coordinator_epoch == s.ghost_coordinators
 
 
@@ -169,5 +169,5 @@ def one_coordinator_per_epoch(k: Any, s: Any) -> Value:
     kind=RECOVERY,
 )
 def no_hanging_transaction(k: Any, s: Any) -> Value:
-    """Producers may be dead, so the coordinator's time-out has to be able to end what is open; that is no fault."""
+    """No transaction is open or undecided: this must be possible again everywhere, by the coordinator's time-out too."""
     return k.all_of(is_idle(k, s), k.not_(k.any_of(*[is_open(k, s, each) for each in partitions(s)])))

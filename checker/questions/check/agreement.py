@@ -41,7 +41,7 @@ def ways(outcome: Outcome) -> list[Way]:
 
 
 def _asked(name: str, way: Callable[[Outcome], Way], outcome: Outcome) -> Way:
-    """Return what one of them says, if it finishes before the command is interrupted."""
+    """Return what another engine or solver says, if it finishes before the command is interrupted."""
     try:
         with interrupts.interrupt_at_once():
             found = way(outcome)

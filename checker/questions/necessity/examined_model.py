@@ -40,7 +40,7 @@ class Examined:
     seconds: float
 
     def is_explained(self, judgement: VariantVerdict) -> bool:
-        """Return True if a part is needed, or a reason for it is written down."""
+        """Return True if a part is needed, structural or undecided, or a reason to keep it is written down."""
         return judgement.need in (Need.NEEDED, Need.STRUCTURAL, Need.UNDECIDED) or judgement.variant.name in self.explained
 
 

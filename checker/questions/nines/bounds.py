@@ -79,7 +79,7 @@ def strikes(rates: Rates, end: str, kills_count_as: str, is_flushed: bool = Fals
 
 
 def bound(subject: RatedConfiguration, rates: Rates) -> Bound:
-    """Return what follows from a decided region."""
+    """Return a configuration's bounds at these rates: of loss and of refused writes, the exits and what matters most."""
     high = _chain(subject, rates, "high")
     return Bound(
         subject,

@@ -171,7 +171,7 @@ def _with(state: State, place: int, marks: Mapping[int, Mark | None]) -> State:
 
 
 def _canonical(state: State) -> State:
-    """Replicas of a rack, and racks with as many replicas, have no order."""
+    """Return the state with replicas and racks sorted: replicas of a rack, and racks of one size, are interchangeable."""
     return tuple(
         sorted((tuple(sorted(rack, key=_order)) for rack in state), key=lambda rack: (len(rack), [*map(_order, rack)]))
     )

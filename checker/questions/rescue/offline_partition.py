@@ -131,7 +131,7 @@ def _epoch_at(log: ReplicaFiles, offset: int) -> int:
 
 
 def advise(seen: OfflinePartition) -> RescueAdvice:
-    """Return what to do."""
+    """Return whom to elect, whom to wait for or whose log to read first, with what each candidate's election loses."""
     usable = [each for each in seen.files.values() if _find_problem(seen, each) is None]
     candidates = tuple(_judge(seen, usable, each) for each in seen.files.values())
     order = list(dict.fromkeys((*seen.members, *seen.replicas)))

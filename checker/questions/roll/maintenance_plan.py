@@ -131,7 +131,7 @@ def _require_no_totals(configuration: Configuration, where: str) -> None:
 
 
 def may_begin(taken: Condition | None, waits: bool) -> Condition:
-    """Return True if the step before was taken, and every replica is in the ISR where that is waited for."""
+    """Return the condition that the step before was taken, and that every replica is in the ISR where that is waited for."""
 
     def is_reached(k: Any, s: Any) -> Value:
         return k.all_of(True if taken is None else taken(k, s), *(s.isr if waits else ()))

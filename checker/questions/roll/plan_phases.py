@@ -158,7 +158,7 @@ def _stored(system: System, place: str) -> Packed:
 
 
 def _anything_but(system: System, state: State) -> Property:
-    """That a state is not met."""
+    """Return the property that a state is not met, which a search breaks when it finds the state."""
     places = [(place, slot, value) for place, (slot, value) in enumerate(zip(system.slots, state, strict=True))]
 
     def differs(k: Any, s: Any) -> Value:

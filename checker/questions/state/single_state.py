@@ -134,7 +134,7 @@ def _steps(system: System, action: str, **arguments: int) -> list[Step]:
 
 
 def _effect(system: System, state: State, fault: Fault, broker: int, acked: frozenset[int], options: Options) -> FaultEffect:
-    """A power loss may lose nothing, which is a kill; a lost disk loses all."""
+    """Return which acknowledged records one fault of a broker can lose; a power loss may lose nothing, which is a kill."""
     is_down = not system.nested(state)["is_running"][broker]
     after: dict[State, Step | None] = {}
     if is_down:

@@ -50,7 +50,7 @@ class Atom:
     other: bool = False
 
     def holds(self, row: Row) -> bool:
-        """Return True if it is true in a cell."""
+        """Return True if the comparison is true in a cell."""
         left, right = row[self.key], row[self.value] if self.other else self.value
         found = {"=": left == right, "!=": left != right}.get(self.relation)
         if found is not None:
@@ -127,7 +127,7 @@ class _Enumeration:
         self.covered, self.tried = 0, 0
 
     def run(self) -> dict[int, tuple[int, ...]]:
-        """By the cells in which it is true, each term as its atoms; up to a length, or until enough was tried."""
+        """Return the terms found, each as its atoms by the cells where it is true, up to a length or until enough was tried."""
         unfinished: dict[int, tuple[int, ...]] = {self.marked | self.unmarked: ()}
         for _ in range(LONGEST_TERM):
             unfinished = self._longer(unfinished)

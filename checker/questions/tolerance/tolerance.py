@@ -64,7 +64,7 @@ class Tolerance:
         return any(each.is_interrupted for row in self.entries.values() for each in row)
 
     def undecided(self) -> Tolerance:
-        """Return the same where the question leaves something out: what is lost is, and nothing else is decided."""
+        """Return the table if the question leaves something out: that a safety property holds is undecided, all else stays."""
         rows = {
             spot: tuple(
                 replace(each, verdict=Verdict.INCONCLUSIVE, source=LEFT_OUT)
@@ -162,7 +162,7 @@ def look_up(
 def _verdicts_of(
     properties: Sequence[Property], answers: Sequence[tuple[Verdict, int | None]], unstruck: tuple[str, ...], system: System
 ) -> tuple[CellVerdict, ...]:
-    """Return answers of the file as verdicts, with what a property that holds never met."""
+    """Return looked-up answers as verdicts; one that holds names the faults that never struck and what there is only one of."""
     single = {each: list_single(system, each) for each in properties}
     return tuple(
         CellVerdict(each, verdict, steps, ATLAS, unstruck=unstruck + single[each] if verdict is Verdict.HOLDS else ())

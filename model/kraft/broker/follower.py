@@ -80,7 +80,7 @@ def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Cla
     says="broker {follower} takes the high watermark of {leader} from a diverging response, before it truncates",
 )
 def follower_note_high_watermark(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """Until KAFKA-14704 was fixed; a consumer that reads from followers may then see what is about to be truncated."""
+    """Until KAFKA-14704 was fixed it came before the truncation; who reads from followers may see what is about to go."""
     yield "high watermark comes first", k.not_(s.truncation_before_high_watermark)
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     yield "bound: logs diverge", k.not_(logs_agree(k, s, follower, leader))
@@ -114,7 +114,7 @@ def leader_send_diverging_response(k: Primitives, s: View, follower: int, leader
     says="broker {follower} truncates its log by a response that {leader} sent before",
 )
 def follower_truncate_late(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """By what the response says, under any leader: the log may have records by now that are committed.
+    """The log is truncated by what the response says, under any leader: it may have records by now that are committed.
 
     A leader would truncate its own log (KAFKA-13207); one that follows the same leader again, in a later epoch, drops what it
     has fetched since (KAFKA-18991).
@@ -129,7 +129,7 @@ def follower_truncate_late(k: Primitives, s: View, follower: int, leader: int) -
 
 @action(follower="late_reader", says="broker {follower} drops a response to a fetch of before")
 def follower_drop_late_response(k: Primitives, s: View, follower: int) -> Clauses:
-    """The fetcher no longer owns the partition, or the connection is gone."""
+    """The response is dropped, since the fetcher no longer owns the partition, or the connection is gone."""
     sender = s.diverging_sender[follower]
     yield "on its way", sender != NO_REPLICA
     yield "not following its sender", sender != s.follows[follower]
@@ -176,7 +176,7 @@ def lower_high_watermark(k: Primitives, s: View, replica: int) -> None:
 
 
 def truncate_before_fetching(k: Primitives, s: View, follower: int, leader: int) -> None:
-    """Effect: what a new follower drops before its first fetch, where logs are not compared at the fetch itself."""
+    """Effect: a new follower truncates its log before its first fetch, where logs are not compared at the fetch itself."""
     if s.sizes.compares_logs:
         return
     if s.sizes.truncation == TO_HIGH_WATERMARK:
@@ -189,7 +189,7 @@ def truncate_before_fetching(k: Primitives, s: View, follower: int, leader: int)
 
 
 def _end_by_epoch(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """One look-up: the leader's end of the follower's last epoch; the high watermark if the leader does not know it."""
+    """Return the leader's end of the follower's last epoch; the follower's high watermark if the leader does not know it."""
     unknown = has_unknown_epoch(k, s, follower, leader)
     return k.ite(unknown, s.high_watermark[follower], end_for_last_epoch(k, s, follower, leader))
 

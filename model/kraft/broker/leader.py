@@ -28,7 +28,7 @@ def is_answered(k: Primitives, s: View, follower: int, leader: int) -> Value:
 
 
 def logs_agree(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return True if a leader finds nothing wrong with a fetch: without a look at the epochs, that it is not beyond its log."""
+    """Return True if a leader takes a follower's log for a beginning of its own; without a look at epochs: for no longer."""
     if s.sizes.late_bytes:
         return agreed_end(k, s, follower, leader) == log_end(k, s, follower)
     if s.sizes.compares_logs:
@@ -206,7 +206,7 @@ def leader_stall_request(k: Primitives, s: View, leader: int, offset: int) -> Cl
 
 @action(leader="stalling", says="a request that stood still on {leader} is answered with success")
 def leader_answer_stalled_request(k: Primitives, s: View, leader: int) -> Clauses:
-    """By the record's offset: the broker leads now and its high watermark is beyond it, whatever stands there since.
+    """It is answered by its record's offset: the broker leads now and its high watermark is beyond, whatever stands there now.
 
     Source: Partition.checkEnoughReplicasReachOffset, DelayedProduce.tryComplete, ProducePartitionStatus.
     """

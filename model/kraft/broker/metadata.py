@@ -51,7 +51,7 @@ def broker_apply_leadership(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", says="leader {broker} replays the newest partition record")
 def leader_learn_isr(k: Primitives, s: View, broker: int) -> Clauses:
-    """By the metadata log, which comes in order; but of one batch, topics are applied before their configuration.
+    """It adopts the ISR of the metadata log, which comes in order; but of one batch, topics are applied before configuration.
 
     In between the new ISR is held against the old min.insync.replicas: the known defect `configuration-after-topics`.
     """
@@ -65,7 +65,7 @@ def leader_learn_isr(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="asking", says="leader {broker} receives the answer to its AlterPartition request")
 def leader_apply_answer(k: Primitives, s: View, broker: int) -> Clauses:
-    """By the answer to its own request, which may overtake the metadata log: the record of the change is still to come.
+    """It adopts the ISR of the answer to its own request, which may overtake the metadata log: the record is still to come.
 
     Source: Partition.submitAlterPartition, handleAlterPartitionUpdate.
     """
@@ -130,7 +130,7 @@ def has_replayed_partitions(k: Primitives, s: View, broker: int) -> Value:
 
 @action(broker="configured", says="broker {broker} learns the new min.insync.replicas")
 def broker_learn_config(k: Primitives, s: View, broker: int) -> Clauses:
-    """Until then a leader commits and acknowledges by the old minimum.
+    """A broker learns the new min.insync.replicas; until then a leader commits and acknowledges by the old one.
 
     What was acknowledged by it need not be on the members of an ELR that the controller formed by the new one.  The metadata
     log is read in order: a leader learns of a change of its partition no later than of a configuration that was written after

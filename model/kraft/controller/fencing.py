@@ -21,7 +21,7 @@ from neverlost.model.system import View
 
 
 def is_not_elected(broker: int, outcome: int) -> bool:
-    """A broker that is fenced is not elected."""
+    """Return True if the outcome is not the broker's election: one that is fenced is not elected."""
     return outcome != broker
 
 
@@ -47,7 +47,7 @@ def unfence(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
 
 
 def register(k: Primitives, s: View, broker: int, outcome: int, is_unclean: bool) -> Clauses:
-    """`handleBrokerShutdown`, then `handleBrokerUnfenced`.
+    """A broker registers and is unfenced: `handleBrokerShutdown`, then `handleBrokerUnfenced`.
 
     With ELR a broker that comes back from an unclean shutdown leaves the ELR first.
     """
@@ -59,7 +59,7 @@ def register(k: Primitives, s: View, broker: int, outcome: int, is_unclean: bool
 
 
 def admit(k: Primitives, s: View, broker: int, outcome: int, change: Change) -> Clauses:
-    """The broker may lead; there is a record where the partition has no leader, or the broker leaves ISR or ELR."""
+    """The broker is unfenced and may lead; there is a record if the partition has no leader, or it leaves ISR or ELR."""
     active = [k.any_of(alive, each == broker) for each, alive in enumerate(unfenced(k, s))]
     has_record = s.leader == NO_REPLICA
     if change.unclean_shutdown is not None:

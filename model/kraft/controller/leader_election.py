@@ -23,7 +23,7 @@ Flags = list[Value]
 
 
 def no_brokers(s: View) -> Flags:
-    """No broker."""
+    """Return False for every broker: a set without members."""
     return [False for _ in everyone(s)]
 
 
@@ -50,7 +50,7 @@ def keeps_leader(k: Primitives, s: View, of: Electorate) -> Value:
 
 
 def cleanly_electable(k: Primitives, s: View, of: Electorate) -> Flags:
-    """Who has every committed record: ISR members, and while the ISR is empty the ELR (`isValidNewLeader`)."""
+    """Return who is alive and has every committed record: the ISR or, while that is empty, the ELR (`isValidNewLeader`)."""
     isr_empty = k.not_(k.any_of(*of.isr))
     return [
         k.all_of(of.active[each], of.replicas[each], k.any_of(of.isr[each], k.all_of(isr_empty, of.elr[each])))
@@ -59,7 +59,7 @@ def cleanly_electable(k: Primitives, s: View, of: Electorate) -> Flags:
 
 
 def last_known_leader(k: Primitives, s: View, of: Electorate) -> Flags:
-    """With ISR and ELR empty, the last leader may return: it may have lost records, but no replica is known to have more."""
+    """Return the last known leader alone, where ISR and ELR are empty and it is alive: no replica is known to have more."""
     if not s.sizes.elr:
         return no_brokers(s)
     none_left = k.all_of(k.not_(k.any_of(*of.isr, *of.elr)), s.last_known_leader_election, of.has_elr)
@@ -87,7 +87,7 @@ def electable(k: Primitives, s: View, of: Electorate) -> Flags:
 
 
 def answering(k: Primitives, s: View, candidates: Flags) -> Flags:
-    """Comparing logs takes replicas that answer; other policies do not notice that a replica is down."""
+    """Return the candidates that are running, where the policy compares logs; other policies do not notice who is down."""
     if not s.sizes.epochs:
         return candidates
     asks = k.any_of(s.sizes.asks_for_logs, s.election_policy == POLICIES["longest-log"])

@@ -84,12 +84,12 @@ def unfenced(k: Primitives, s: View) -> Flags:
 
 
 def choose(k: Primitives, condition: Value, then: Flags, otherwise: Flags) -> Flags:
-    """One of two vectors."""
+    """Return one of two vectors, by a condition, flag by flag."""
     return [k.ite(condition, one, other) for one, other in zip(then, otherwise, strict=True)]
 
 
 def change_partition(k: Primitives, s: View, change: Change, outcome: int | None) -> Clauses:
-    """One record, or none where the event does not concern the partition.
+    """Clauses and effect: one partition record with its election, or none where the event does not concern the partition.
 
     `outcome` None: no election is held, so the leader goes if it cannot stay.
     """
@@ -126,7 +126,7 @@ def change_partition(k: Primitives, s: View, change: Change, outcome: int | None
 
 
 def electorate_at_registration(k: Primitives, s: View, of: Electorate, change: Change) -> Electorate:
-    """As a broker registers it is still fenced: where another can be elected when it leaves ISR or ELR, that is settled."""
+    """Return the electorate, without the broker that registers if it leaves ISR or ELR and another can be elected then."""
     broker = change.registers
     without = replace(of, active=[k.all_of(alive, each != broker) for each, alive in enumerate(of.active)])
     leaves = s.isr[broker] if change.unclean_shutdown is None else k.any_of(s.isr[broker], s.elr[broker])
@@ -189,7 +189,7 @@ def elected_sets(k: Primitives, s: View, of: Electorate, elected: int) -> tuple[
 
 
 def apply(k: Primitives, s: View, change: Change, elr: Flags, leader: Value) -> None:
-    """Effect: the record is written."""
+    """Effect: write the record: ISR, ELR, leader and assignment, and the epochs that they move."""
     bumps = needs_bump_for_isr_shrink(k, s, change, leader)
     if s.sizes.elr:
         update_last_known_leader(k, s, change.isr, leader)

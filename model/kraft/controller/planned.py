@@ -41,7 +41,7 @@ def is_set(least: int, before: int) -> Callable[[Any, Any], Value]:
 
 
 def is_known_everywhere(least: int, before: int) -> Callable[[Any, Any], Value]:
-    """Return True if every broker has it too."""
+    """Return the condition that the controller and every broker have `least`, where it was configured as `before`."""
 
     def is_known(k: Any, s: Any) -> Value:
         known = (s.min_isr_known[each] == _code(least, before) for each in everyone(s))

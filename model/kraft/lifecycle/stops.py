@@ -73,14 +73,14 @@ def open_logs(s: View, broker: int) -> None:
 
 
 def crash(k: Primitives, s: View, broker: int) -> Clauses:
-    """A running broker stops; its log stays as it is."""
+    """Clauses: a running broker may be killed.  Effect: the kill is counted; the log stays, and the caller ends the process."""
     yield from fault_enabled(k, s, KILL, broker)
     yield "broker is running", s.is_running[broker]
     record_fault(s, KILL, broker)
 
 
 def crash_unflushed(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
-    """A running broker stops and loses its log from offset `kept` on, which was not flushed; one past every log is nothing."""
+    """A running broker loses its unflushed log from offset `kept` on (past every log: nothing); the caller ends the process."""
     yield from fault_enabled(k, s, LOSSY_CRASH, broker)
     yield "broker is running", s.is_running[broker]
     if kept == s.sizes.offset:
@@ -100,7 +100,7 @@ def has_process(k: Primitives, s: View, broker: int) -> Value:
 def can_lose_end(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
     """Clauses: a log may lose what it has from an offset on, since something is there and nothing of it was flushed.
 
-    Nothing may be lost in any case: that is the offset where no log goes on, and nothing else stands for it.
+    To lose nothing is always allowed: `kept` is then the offset past every log, and no other offset stands for it.
     """
     if kept < s.sizes.offset:
         yield "records are not flushed one by one", k.not_(s.flushes_each_record)
@@ -108,7 +108,7 @@ def can_lose_end(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
 
 
 def lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
-    """A running broker stops, and its log is gone."""
+    """Clauses: a running broker may lose its disk.  Effect: that is counted, its log is empty; the caller ends the process."""
     yield from fault_enabled(k, s, DISK_LOSS, broker)
     yield "broker is running", s.is_running[broker]
     record_fault(s, DISK_LOSS, broker)

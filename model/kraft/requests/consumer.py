@@ -66,7 +66,7 @@ def consumer_crash(k: Primitives, s: View, consumer: int) -> Clauses:
 
 @action(consumer="consumer", leader="replica", says="the consumer's offset is beyond the log of {leader}; it resets to its end")
 def consumer_reset(k: Primitives, s: View, consumer: int, leader: int) -> Clauses:
-    """OFFSET_OUT_OF_RANGE with auto.offset.reset=latest."""
+    """A consumer whose position is beyond the log goes to its end: OFFSET_OUT_OF_RANGE with auto.offset.reset=latest."""
     yield "current leader", s.leader == leader
     yield "believes it is leader", leads(s, leader)
     end = log_end(k, s, leader)

@@ -109,7 +109,7 @@ def _speaks_kafka(channel: Settings) -> bool:
 
 
 def _connect(settings: Settings, role: str) -> Named:
-    """Return a worker's file, or a connector's (whose settings may stand below `config`)."""
+    """Return a client's settings in a worker's file, or in a connector's (where they may stand below `config`)."""
     for wrapped in ("spec.config.", "config."):
         settings = settings | _after(settings, wrapped)
     own = _after(settings, f"{role}.")
@@ -169,7 +169,7 @@ def _librdkafka(settings: Settings, role: str) -> Named:
 
 
 def _is_librdkafka(settings: Settings) -> bool:
-    """Errors: `InputError` for a file with names that only librdkafka has, and names that only the Java client has."""
+    """Return True if a file has names of librdkafka alone.  Errors: `InputError` if it has such of the Java client too."""
     own, java = _only("librdkafka-", ""), _only("", "librdkafka-")
     theirs, others = [key for key in settings if key in own], [key for key in settings if key in java]
     if theirs and others:
@@ -191,7 +191,7 @@ def _plain(settings: Settings, role: str) -> Named:
 
 
 def _prefixed(settings: Settings, role: str) -> Named:
-    """`producer.acks` beside `acks`, as applications of their own write it."""
+    """Return the settings of a file with `producer.acks` beside `acks`, as applications of their own write it."""
     other = "consumer." if role == "producer" else "producer."
     return {"": _joined((key.removeprefix(f"{role}."), each) for key, each in settings.items() if not key.startswith(other))}
 

@@ -106,7 +106,7 @@ def _not_modelled(key: str, setting: Setting) -> Notice:
 
 
 def consumer_notices(given: Settings) -> list[Notice]:
-    """Return what a consumer's settings say about when offsets are committed; the rest is in the application's code."""
+    """Return notices of a consumer's settings that are not modelled, and a warning where it commits offsets by itself."""
     found = [
         Notice(NoticeKind.NOT_MODELLED, f"{key}={given[key].value.strip()}: {says}", given[key].where)
         for key, says in CONSUMER_NOT_MODELLED.items()

@@ -99,7 +99,7 @@ def _client(called: str, dialect: Dialect, own: Settings, role: str, name: str) 
 
 
 def _ignored(strange: Settings, role: str) -> Iterable[Notice]:
-    """Yield what plug-ins and serializers read."""
+    """Yield a notice of the keys that Kafka's client does not know, if there are any: plug-ins and serializers read them."""
     if strange:
         keys = ", ".join(map(quote, list(strange)[:5])) + (", ..." if len(strange) > 5 else "")
         says = f"{len(strange)} key{'s' * (len(strange) > 1)} that Kafka's {role} does not know: {keys}"

@@ -79,7 +79,7 @@ def _topic(node: DocumentNode) -> Topic:
 
 
 def _configs(node: DocumentNode) -> Settings:
-    """Return a table of settings, or a list of entries with a name and a value."""
+    """Return a topic's settings, from a table or from a list of entries with a name and a value."""
     config = _first(node, ("configs", "config", "configEntries"))
     if config is None:
         return {}
@@ -123,6 +123,6 @@ def _brokers(node: DocumentNode, keys: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def _id(node: DocumentNode) -> str:
-    """Return a broker as its id, or as a table with one."""
+    """Return a broker's id, which stands there by itself or in a table; empty where there is none."""
     found = _first(node, _IDS) if node.is_table else node
     return found.text("broker id") if found else ""

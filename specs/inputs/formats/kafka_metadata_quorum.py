@@ -41,7 +41,7 @@ class ControllerQuorum:
 
 
 def read(document: Document) -> Described:
-    """Notices about the quorum.
+    """Return a description that has notices about the quorum only.
 
     Errors: `InputError` for a line of another kind.
     """

@@ -25,7 +25,7 @@ ELR = "eligible.leader.replicas.version"
 
 
 def is_tree(tree: DocumentNode) -> bool:
-    """Return True if a document is one."""
+    """Return True if a document is what a look at a running cluster saw."""
     return tree.get("schema").content == SCHEMA
 
 
@@ -89,13 +89,13 @@ def _add_broker(found: Described, node: DocumentNode, server: str) -> None:
 
 
 def _add_unseen(found: Described, number: str, server: str) -> None:
-    """A broker that is down; before 4.0 a cluster does not even list it."""
+    """Effect: add a warning of a broker that shows no settings, as one that is down; before 4.0 it is not even listed."""
     says = f"broker {number} shows no settings"
     found.notices.append(Notice(NoticeKind.WARNING, says, server, "look again when it runs, or allow DESCRIBE_CONFIGS"))
 
 
 def _add_features(found: Described, features: DocumentNode, server: str) -> None:
-    """Whether eligible leader replicas are on, the version (a broker supports the levels up to its own release's), and the
+    """Effect: add whether ELR is on, the version (a broker supports the levels up to its own release's), and the
     level that was finalized; a cluster with ZooKeeper shows none of it."""
     if not features.has(METADATA):
         found.printed_by = OLDEST, LAST_WITH_ZOOKEEPER

@@ -9,7 +9,7 @@ from neverlost.specs.setting import Notice, NoticeKind, Setting, Settings
 
 
 def asked_topic(name: str, where: str, replication_factor: Setting | None, configs: Settings) -> Described:
-    """One topic; `min.insync.replicas` and its like are spelt as Kafka spells them.
+    """Return a description of one topic; `min.insync.replicas` and its like are spelt as Kafka spells them.
 
     Errors: `InputError` for an empty name, or a mistyped setting.
     """
@@ -25,7 +25,7 @@ def asked_topic(name: str, where: str, replication_factor: Setting | None, confi
 
 
 def broker_settings(settings: Settings) -> Settings:
-    """Return the static settings of brokers.
+    """Return the same settings, once their names are checked as those of a broker's file.
 
     Errors: `InputError` for a mistyped one.
     """

@@ -236,12 +236,12 @@ class _Builder:
         return found
 
     def spend(self, nodes: int, where: str) -> None:
-        """Errors: `InputError` when the document has grown beyond its bounds."""
+        """Effect: count these nodes.  Errors: `InputError` when the document has grown beyond its bounds."""
         self.count += nodes
         if self.count > LARGEST:
             raise InputError(f"{where} unfolds to more than {LARGEST:,} values; give the document of one tool")
 
 
 def _kind(event: Any) -> str:
-    """`Scalar`, `MappingStart` and so on."""
+    """Return the kind of an event: `Scalar`, `MappingStart` and so on."""
     return type(event).__name__.removesuffix("Event")

@@ -72,7 +72,7 @@ class DescribedPartition:
 
     @cached_property
     def is_offline(self) -> bool:
-        """True if there is no leader, or none that would still be a replica."""
+        """True if there is no leader, or no settled replica is in the ISR."""
         return not self.is_in_sync and (not self.has_leader or self.outside == len(self.settled))
 
     @cached_property
@@ -122,7 +122,7 @@ class Topic:
     is_declared: bool = False
 
     def add(self, partition: DescribedPartition) -> None:
-        """Errors: `InputError` for a partition that is described already."""
+        """Effect: add a partition.  Errors: `InputError` if it is described already."""
         if partition.number in self.partitions:
             says = f"partition {partition.number} of topic {quote(self.name)} in {partition.where} is described twice"
             raise InputError(f"{says}; remove one")
@@ -158,13 +158,13 @@ class Described:
     notices: list[Notice] = field(default_factory=list)
 
     def add_topic(self, topic: Topic, where: str) -> None:
-        """Errors: `InputError` for a topic that is described already."""
+        """Effect: add a topic.  Errors: `InputError` if it is described already."""
         if topic.name in self.topics:
             raise InputError(f"topic {quote(topic.name)} in {where} is described twice; remove one of them")
         self.topics[topic.name] = topic
 
     def add(self, other: Described) -> None:
-        """What another file says too.
+        """Effect: add what another file says.
 
         Errors: `InputError` for what both describe, unless they agree.
         """
@@ -198,7 +198,7 @@ def _one(mine: Setting | None, theirs: Setting | None, what: str) -> Setting | N
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """`0-3,7` of partition numbers."""
+    """Return partition numbers as ranges, such as `0-3,7`."""
     found: list[list[int]] = []
     for number in sorted(numbers):
         if found and number == found[-1][1] + 1:
@@ -209,7 +209,7 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def broker_ids(ids: list[str], label: str, where: str, shown: str) -> tuple[int, ...]:
-    """Broker ids.
+    """Return broker ids as numbers.
 
     Errors: `InputError` for what is no id, and for a broker that is named twice.
     """
@@ -229,7 +229,7 @@ def _numbers(ids: tuple[str, ...]) -> tuple[int, ...] | None:
 
 
 def whole_number(text: str, label: str, where: str) -> int:
-    """Return a number of a partition.
+    """Return the number that a text such as a partition's is.
 
     Errors: `InputError` for anything else.
     """
