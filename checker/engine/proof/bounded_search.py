@@ -174,7 +174,7 @@ class Unrolling:
         return bool(answer == z3.sat)
 
     def _name_in_order(self, selectors: list[Any], depth: int) -> None:
-        """A replica may be named by a step only after all lower ones of its kind; any trace can be renamed so."""
+        """Require that steps name a replica only after all lower ones of its kind; any trace can be renamed so."""
         naming: list[list[Any]] = [[each] for each in self._named]
         for chosen, step in zip(selectors, self.system.steps, strict=True):
             mentioned = _list_replicas(step)
@@ -196,7 +196,7 @@ class Unrolling:
         return Behaviour(states, tuple(steps))
 
     def differs(self, state: State) -> Any:
-        """The configuration is another one than this state's."""
+        """Return the condition that the configuration is another one than this state's."""
         frozen = [i for i, slot in enumerate(self.system.slots) if slot.field.frozen and z3.is_expr(self.states[0][i])]
         return z3.Not(z3.And([_equate(self.terms, self.states[0][i], state[i]) for i in frozen]))
 
@@ -285,7 +285,7 @@ def unroll(send: Send, system: System, properties: Sequence[Property], lemmas: S
 def _find_violations(
     unrolling: Unrolling, broken: Property, number: int, steps: int, remaining: set[tuple[int, ...]], frozen: list[int]
 ) -> Iterator[Behaviour]:
-    """One trace of this length per cell that has one and had none before."""
+    """Yield one trace of this length for each cell that has one and had none before."""
     solver, undecided, fails = unrolling.solver, z3.Bool(f"undecided:{number}"), z3.Bool(f"fails:{number}@{steps}")
     solver.add(
         z3.Implies(fails, z3.Not(lift_condition(unrolling.system, unrolling.terms, unrolling.states[-1], broken.condition)))
@@ -313,7 +313,7 @@ def check(
     memory_bytes: int | None = None,
     lemmas: Sequence[Lemma] = (),
 ) -> BoundedResult:
-    """Shortest counterexamples of at most `depth` steps, per property and configuration.
+    """Return shortest counterexamples of at most `depth` steps, per property and configuration.
 
     A property without one is inconclusive: nothing is known beyond the depth.  Those of the lemmas that are inductive help.
     Errors: `EngineError` when a counterexample does not replay, or the solver's process fails with an error of ours.

@@ -100,7 +100,7 @@ class Proof:
 
     @property
     def is_complete(self) -> bool:
-        """Every obligation is proved."""
+        """True if every obligation is proved, and there are any."""
         return bool(self.answers) and all(each.answer == "proved" for each in self.answers)
 
     @property
@@ -117,7 +117,7 @@ class Proof:
 
     @property
     def reason(self) -> str | None:
-        """Why a proof decided nothing."""
+        """Why the proof is inconclusive; None if it is not."""
         if self.verdict != Verdict.INCONCLUSIVE:
             return None
         refuted = sum(1 for each in self.open if each.answer == "refuted")
@@ -132,7 +132,7 @@ class Proof:
 
     @property
     def is_interrupted(self) -> bool:
-        """The rest was not waited for."""
+        """True if an interrupt left some obligations without an answer."""
         return any(each.reason == INTERRUPTED for each in self.open)
 
     @property
@@ -147,7 +147,7 @@ class Proof:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the obligations say about themselves."""
+        """What is written beside the obligations: the model, configurations, property, lemmas, solver and seed."""
         return {
             "model": self.system.model.name,
             "configurations": [plain(each) for each in self.system.configurations],
@@ -193,7 +193,7 @@ def _prove_with_quantifiers(reading: ParametricEncoding, task: ProofTask, goal: 
 
 
 def _prove_together(send: Send, reading: Reading, task: ProofTask, goals: Sequence[Goal], patience: float) -> bool:
-    """Whether no state refutes any obligation of a task: one question for all of them, which share the time that it took."""
+    """Ask a task's obligations in one question; return True if no state refutes any, and all were sent as proved."""
     name = reading.solvers[0]
     solver = _make_solver(name, SEED, patience)
     solver.add(*reading.premises(task), z3.Or([z3.And(reading.refutation(task, each)) for each in goals]))
