@@ -56,7 +56,7 @@ class Behaviour:
 def replay(system: System, trace: Behaviour, broken: Property | None = None) -> Behaviour:
     """Return the same trace, after running it on the ints interpreter.
 
-    Errors: `EngineError` where it starts in no initial state, a step is not enabled or leads elsewhere, or `broken` holds at the end.
+    Errors: `EngineError` if its start is not initial, a step is not enabled or leads elsewhere, or `broken` holds at the end.
     """
     if not is_initial(system, trace.states[0]):
         raise EngineError("a trace does not start in an initial state")

@@ -71,7 +71,7 @@ class Renumbered(BoundedEncoding):
         self.renumbering = {ranking: self._ranks(), renumbering: self._other_numbers()}
 
     def _are_few(self, symbols: Symbols) -> list[Any]:
-        """Return that no number exceeds how many numbers there are, as no rank does: so a step that adds one stays in bounds."""
+        """Return that no number exceeds how many numbers there are, as no rank does: a step that adds one stays in bounds."""
         return [self.terms.lift(symbols[each]) <= self.terms.lift(len(self._numbers)) for each in self._numbers]
 
     def _ranks(self) -> dict[str, list[Any]]:

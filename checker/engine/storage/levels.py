@@ -221,7 +221,7 @@ class Store:
         return np.frombuffer(self._verify_content(file), dtype="<u8", offset=_HEADER.size).reshape(self.words, file.rows)
 
     def blocks(self, file: StateFile, by: compact.Join = compact.join, about: Packed | None = None) -> Iterator[Packed]:
-        """Yield the states of an ascending file as rows, a block at a time; without blocks that have none of the states `about`.
+        """Yield the states of an ascending file as rows, a block at a time; without blocks that have no state of `about`.
 
         Errors: as `read`.
         """
