@@ -102,8 +102,8 @@ def cause(cell: Cell) -> str:
 
 
 def list_unstruck(cell: Cell, entry: Mapping[str, Any]) -> list[str]:
-    """Return the allowed faults that never struck though a property holds, and what it has only one of; what holds then says
-    nothing about them."""
+    """Return the allowed faults that never struck though a property holds, and what it compares with a second that is not
+    there; what holds then says nothing about them."""
     if entry["verdict"] != "holds":
         return []
     return list(dict.fromkeys((*(cell.get("never") or {}).get("faults", ()), *entry.get("never", ()))))

@@ -197,7 +197,7 @@ class BoundedEncoding:
         return z3.substitute(term, *pairs) if pairs else term
 
     def states(self, task: ProofTask, found: z3.ModelRef) -> tuple[State, State] | None:
-        """Return the state before and the state after in a Z3 model of a refuted obligation, the same where there is no step."""
+        """Return the state before and the state after in a Z3 model of a refuted obligation, the same without a step."""
         before = read_state(self.system, self.terms, found, self.before)
         after = before if task.step is None else read_state(self.system, self.terms, found, self._transition(task)[1])
         return before, after
