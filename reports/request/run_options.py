@@ -106,7 +106,7 @@ def memory_size(size: str | int | None) -> int | None:
 
 
 def list_names(names: Iterable[str] | str | None) -> list[str] | None:
-    """Return names of properties as a list, of a text as its only name; None if there are none.  Errors: `InputError` for anything else."""
+    """Return property names as a list (a text is one name); None if there are none.  Errors: `InputError` for anything else."""
     found = [names] if isinstance(names, str) else list(names or ()) if isinstance(names, Iterable | None) else [names]
     if not all(isinstance(each, str) for each in found):
         raise InputError(f"bad properties {names!r}: give a name, or a list of names")

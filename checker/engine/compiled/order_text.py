@@ -62,7 +62,7 @@ def emit_tally(words: int) -> str:
 
 
 def emit_arrange(words: int) -> str:
-    """Emit `arrange(rows, count, others, places, word, shift)`: it copies each row to its digit's place, which moves on."""
+    """Emit `arrange(rows, count, others, places, word, shift)`: rows go into `others`, to the place of their digit."""
     text = Text("m")
     digit = _emit_digit(text, words)
     place = text.load("%places", digit)

@@ -91,7 +91,7 @@ class Unrolling:
         self._named: list[Any] = [False] * len(self._alike)
 
     def _initial(self) -> Symbols:
-        """Constants where all initial states agree; elsewhere variables that together form one of them."""
+        """Return constants where all initial states agree, elsewhere variables; assert that together they form one of them."""
         known = sorted({state for _, state in self.system.initial_states()})
         symbols: Symbols = []
         for slot, variable, values in zip(
@@ -208,7 +208,7 @@ def _equate(terms: Terms, symbol: Any, value: int) -> Any:
 
 
 def _group_by_effect(terms: Terms, before: Any, choices: list[tuple[Any, Any]]) -> list[tuple[Any, list[Any]]]:
-    """Steps that write a slot, grouped by what they write; those that leave it alone are left out."""
+    """Return steps that write a slot, grouped by what they write; those that leave it alone are left out."""
     old = terms.lift(before)
     groups: dict[int, tuple[Any, list[Any]]] = {}
     for chosen, after in choices:
@@ -247,7 +247,7 @@ def _swap_replicas(system: System, state: State, one: int, other: int) -> State:
 
 
 def _group_configurations(system: System) -> dict[tuple[int, ...], list[int]]:
-    """Numbers of the configurations that share a cell: the values of the frozen slots."""
+    """Return, by cell (the values of the frozen slots), the numbers of the configurations that share it."""
     frozen = [i for i, slot in enumerate(system.slots) if slot.field.frozen]
     found: dict[tuple[int, ...], list[int]] = {}
     for number, state in system.initial_states():

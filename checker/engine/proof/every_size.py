@@ -97,8 +97,8 @@ class ParametricEncoding:
         )
 
     def _witnesses(self, axis: str, arguments: Sequence[tuple[str, Any]], choice: str, start: int) -> Witnesses:
-        """Elements of an axis: what the assumption of the same words says to exist (by its number), of the same elements or of
-        a step's arguments; what the state names; and the arguments themselves."""
+        """Return what lists, by an assumption's number, elements of an axis: those that it says to exist, of the same elements or
+        of a step's arguments; what the state names; and the arguments themselves."""
         names = {name for each in self.system.model.unbounded if each.axis == axis for name in each.indices}
 
         def found(number: int, made: Sequence[tuple[str, Any]]) -> list[Any]:

@@ -203,7 +203,7 @@ def _leave_interrupts_alone() -> Iterator[None]:
 def _launch_java(conf: Any, said: IO[bytes]) -> Any:
     """Return the gateway to Java, started by pyspark; the folder in which they meet is in ours, cleared if we are killed.
 
-    Java that does not find it any more, as its parent ended, would stay.
+    Java is ended if its start is cut short: it would stay.
     """
     gateways: Any = importlib.import_module("pyspark.java_gateway")
     here = partial(tempfile.mkdtemp, dir=Path(said.name).parent)

@@ -75,7 +75,7 @@ def _get_zstd() -> Any:
 
 
 def split(rows: Rows) -> tuple[Bits, Different]:
-    """Return what differs of the states of a block."""
+    """Return what differs of each state of a block from the one before it, as `Block.raw` does."""
     differences = np.zeros(rows.shape, "<u8")
     differences[1:] = rows[1:] ^ rows[:-1]
     found = differences.view(np.uint8)
