@@ -306,7 +306,7 @@ def _format_loop(signature: str, text: Text, start: str, end: str) -> str:
 
 
 def emit_scatter(layout: Layout) -> str:
-    """`scatter(rows, count, owners, places, filled, latest)`: mixes states, each into the place of its table's owner.
+    """`scatter(rows, count, owners, places, filled, latest)`: mixes states, and appends each at its table's owner's place.
 
     `owners` has a worker for each table, `places` an address for each worker, `filled` how many states are there.  `latest` are
     `LATEST` states that were scattered before; one of these is passed over, and each other one replaces one of them.

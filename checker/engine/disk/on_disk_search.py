@@ -355,7 +355,7 @@ def _slice_files(files: Iterable[StateFile], most: int) -> Iterator[tuple[StateF
 
 
 def parse_tuning(conf: Mapping[str, str]) -> dict[str, int]:
-    """Return neverlost's own settings, else `TUNING`'s. Errors: `InputError` for one that does not exist or is no whole number."""
+    """Return our own settings, else those of `TUNING`. Errors: `InputError` for an unknown one, and for no whole number."""
     found = dict(TUNING)
     for name, value in conf.items():
         if not name.startswith("neverlost."):

@@ -18,7 +18,7 @@ MEMORY = 8 << 30
 
 
 def run_solver(send: Send, solver: str, text: str) -> tuple[int, str] | str:
-    """Return how many checks of a text are all unsatisfiable, and the answer to its premises alone; a sentence if the solver
+    """Return how many checks a text has, all unsatisfiable, and the answer to its premises alone; a sentence if the solver
     is not installed, or answers a check otherwise."""
     try:
         found = SOLVERS[solver](text)
