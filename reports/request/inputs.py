@@ -69,7 +69,7 @@ def _values(chosen: Chosen) -> dict[str, str]:
 
 
 def _difference(mine: dict[str, str], others: Sequence[dict[str, str]]) -> str:
-    """Return the settings in which a configuration differs from others of its version, with its version if some have another."""
+    """Return the settings in which a configuration differs from others of its version, and its version if some have another."""
     alike = [each for each in others if each.get(VERSION) == mine.get(VERSION)]
     among = others if len(alike) == len(others) else alike
     version = [f"{VERSION}={mine[VERSION]}"] if VERSION in mine and among is not others else []

@@ -75,7 +75,7 @@ def emit_arrange(words: int) -> str:
 
 
 def emit_sort(words: int) -> str:
-    """Emit `sort(rows, count, others, places, digits, many) -> 1 if they end in others`: by the least significant digit first.
+    """Emit `sort(rows, count, others, places, digits, many) -> 1 if they end in others`: sorts, least significant digit first.
 
     `digits` are pairs of a word and a shift; `places` is room for as many numbers as a digit has values.
     """
