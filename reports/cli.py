@@ -24,7 +24,7 @@ GARBAGE = 100_000
 
 
 def main() -> NoReturn:
-    """Run a command and return its exit status.  Bad usage and bad input are one line and exit 64, our own defects one line
+    """Run a command and exit with its status.  Bad usage and bad input are one line and exit 64, our own defects one line
     and exit 70.  After an interrupt the status is 20, whatever was decided before."""
     _handle_interrupts(_end_at_once)
     if sys.argv[1:2] == ["verify"]:  # it writes nothing, and no bytecode either

@@ -56,7 +56,7 @@ class Behaviour:
 def replay(system: System, trace: Behaviour, broken: Property | None = None) -> Behaviour:
     """Return the same trace, after running it on the ints interpreter.
 
-    Errors: `EngineError` where a step is not enabled, leads elsewhere, starts nowhere, or the property holds at the end.
+    Errors: `EngineError` if its start is not initial, a step is not enabled or leads elsewhere, or `broken` holds at the end.
     """
     if not is_initial(system, trace.states[0]):
         raise EngineError("a trace does not start in an initial state")
@@ -87,7 +87,7 @@ def follow_steps(system: System, start: State, steps: Iterable[int | None]) -> B
 
 
 def find_same_steps(system: System, trace: Behaviour, other: System) -> list[int | None]:
-    """Return the numbers that the steps of a trace have in another system; None if it lacks one of them."""
+    """Return the number that each step of a trace has in another system; None for each step that it lacks."""
     numbers = {step.label: number for number, step in enumerate(other.steps)}
     return [numbers.get(system.steps[number].label) for number in trace.steps]
 

@@ -55,7 +55,7 @@ _UNBOUND = object()
 
 
 def describe_meaning(*values: Any) -> str:
-    """Values as text in which each function and each class stands once, and is a number where it is met again.
+    """Return values as text in which each function and each class stands once, and is a number where it is met again.
 
     Errors: `TypeError` for a value whose meaning cannot be determined.
     """
@@ -99,7 +99,7 @@ class _Meaning:
         self._inside.discard(id(value))
 
     def _add_reached(self, value: Any) -> None:
-        """A function or class: whole where it is met first, after that by its number."""
+        """Add a function or class: whole where it is met first, after that by its number."""
         if not _is_ours(value):
             self._say("foreign", f"{getattr(value, '__module__', None)}.{getattr(value, '__qualname__', value.__name__)}")
         elif id(value) in self._numbers:
@@ -117,7 +117,7 @@ class _Meaning:
             raise TypeError(f"a model uses the module {value.__name__} as a value; import what it needs from there")
 
     def _function(self, function: FunctionType) -> None:
-        """Its defaults as values, then each place where it may be written: one, unless places cannot be distinguished."""
+        """Add a function: its defaults as values, then each place where it may be written (one, unless several look alike)."""
         self._say("function")
         self.add(function.__defaults__)
         self.add(function.__kwdefaults__)
@@ -129,7 +129,7 @@ class _Meaning:
             self._code(function.__code__)
 
     def _code(self, code: CodeType) -> None:
-        """A function without a source: its byte code, which is another one in another Python."""
+        """Add a function without a source: its byte code, which is another one in another Python."""
         self._say("code", code.co_code.hex(), *code.co_names, *code.co_varnames)
         for each in code.co_consts:
             if isinstance(each, CodeType):
@@ -138,7 +138,7 @@ class _Meaning:
                 self.add(each)
 
     def _class(self, found: type) -> None:
-        """The classes that it stands on, its decorators and options, and its body without declarations of texts."""
+        """Add a class: its bases, decorators and options, and its body without declarations of ignored attributes."""
         node, resolve = find_class(found), partial(_resolve_in_module, vars(sys.modules[found.__module__]))
         if node is None:
             raise TypeError(f"the source of class {found.__qualname__} is not to be had")
@@ -150,14 +150,14 @@ class _Meaning:
         self._body([each for each in node.body if not _is_aside(each)], resolve, extend_scopes(node, ()))
 
     def _parameters(self, given: ast.arguments) -> None:
-        """Names and kinds of parameters, without defaults."""
+        """Add names and kinds of parameters, without defaults."""
         for kind in ("posonlyargs", "args", "kwonlyargs"):
             self._say(*(f"{kind} {each.arg}" for each in getattr(given, kind)))
         for kind in ("vararg", "kwarg"):
             self._say(*(f"{kind} {each.arg}" for each in [getattr(given, kind)] if each is not None))
 
     def _body(self, body: Iterable[ast.AST], resolve: Resolve, scopes: Scopes) -> None:
-        """Statements but those that are only a text: docstrings, of attributes too."""
+        """Add statements except those that are only a constant: docstrings, of attributes too."""
         for each in body:
             if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)):
                 self._node(each, resolve, scopes)
@@ -180,7 +180,7 @@ class _Meaning:
         self._say(">")
 
     def _part(self, name: str, value: Any, resolve: Resolve, scopes: Scopes) -> None:
-        """A field of a node; what is empty is left out, because versions of Python differ in what they leave out."""
+        """Add a field of a node; what is empty is left out, because versions of Python differ in what they leave out."""
         if value is None or value == []:
             return
         self._say(name)
@@ -194,7 +194,7 @@ class _Meaning:
                 self.add(each)
 
     def _add_nested(self, node: Any, resolve: Resolve, scopes: Scopes) -> None:
-        """A function inside another one or inside a class: decorators and defaults are read outside it."""
+        """Add a function inside another one or inside a class: decorators and defaults are read outside it."""
         for each in (*getattr(node, "decorator_list", ()), *node.args.defaults, *node.args.kw_defaults):
             self._part("outside", each, resolve, scopes)
         self._say(getattr(node, "name", ""))
@@ -202,7 +202,7 @@ class _Meaning:
         self._body(_list_statements(node), resolve, extend_scopes(node, scopes))
 
     def _comprehension(self, node: Any, resolve: Resolve, scopes: Scopes) -> None:
-        """The first iterable is read outside it."""
+        """Add a comprehension; its first iterable is read outside it."""
         inner = extend_scopes(node, scopes)
         for number, each in enumerate(node.generators):
             self._part("in", each.iter, resolve, inner if number else scopes)
@@ -219,7 +219,7 @@ class _Meaning:
             self.add(getattr(importlib.import_module(node.module), each.name))
 
     def _name(self, node: ast.expr, resolve: Resolve, scopes: Scopes) -> None:
-        """A local name stands for itself, another one for what it names; so does an attribute of a module."""
+        """Add a name: a local one stands for itself, another one for what it names; so does an attribute of a module."""
         path: list[str] = []
         while isinstance(node, ast.Attribute):
             path.insert(0, node.attr)
@@ -292,7 +292,7 @@ def _list_parts(value: Any) -> Iterator[Any]:
 
 
 def _is_ours(value: Any) -> bool:
-    """Whether something is written here, or by the author of a model elsewhere, and not by Python or another distribution."""
+    """Return True if a value is from here or from the author of a model elsewhere, not from Python or a distribution."""
     module = value.__name__ if isinstance(value, ModuleType) else value.__module__
     top = str(module).partition(".")[0]
     if top == "neverlost":

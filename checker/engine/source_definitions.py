@@ -45,7 +45,7 @@ def find_definitions(function: FunctionType) -> list[Any]:
 
 
 def _find_lambdas(function: FunctionType) -> list[Any]:
-    """Of the functions without a name on a line, the innermost that contains what the code was made of."""
+    """Return, of the lambdas that begin on a line, the innermost that contain what the code was made of."""
     code = function.__code__
     spans = [each for each in code.co_positions() if None not in each and each[3] != each[2]]
     start = min(((each[0] or 0, each[2] or 0) for each in spans), default=(code.co_firstlineno, 0))
@@ -68,7 +68,7 @@ def _find_around(function: FunctionType) -> list[Any]:
 
 
 def find_class(found: type) -> ast.ClassDef | None:
-    """Return the node at which a class is written."""
+    """Return the node at which a class is written; None where its source is not to be had."""
     module = sys.modules[found.__module__]
     body: list[ast.stmt] = _parse_module(module.__file__ or "", module.__name__).body
     node = None
@@ -94,7 +94,7 @@ def _get_end(node: Any) -> tuple[int, int]:
 
 
 def extend_scopes(scope: ast.AST, scopes: Scopes) -> Scopes:
-    """The scopes that are seen from inside another one."""
+    """Return the scopes that are seen from inside a scope: those around it, and its own names."""
     names = _find_bound(scope)
     outer = tuple(each for each in scopes if not isinstance(each, _ClassNames))
     return (*outer, _ClassNames(names) if isinstance(scope, ast.ClassDef) else names)

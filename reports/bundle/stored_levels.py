@@ -28,7 +28,7 @@ def keep_levels(request: RunOptions) -> Iterator[RunOptions]:
 
 @contextmanager
 def export_levels(request: RunOptions, target: str | PathLike[str] | None) -> Iterator[Kept]:
-    """Yield a request whose states are written to `target` as Parquet.  Errors: `InputError`, before
+    """Yield a request that keeps its levels, and what writes their states to `target` as Parquet.  Errors: `InputError`, before
     anything is searched, for a target that cannot be written."""
     if target is None:
         yield request, lambda outcome: None

@@ -145,7 +145,7 @@ def expected_text(one: CaseResult) -> str:
 
 
 def found_cell(one: CaseResult) -> Any:
-    """Return the verdict that was found, green if it is expected, else red."""
+    """Return the verdict that was found: green if it is expected, yellow if undecided, else red."""
     from rich.text import Text
 
     from neverlost.reports.questions.corpus.document import found_text

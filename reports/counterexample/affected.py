@@ -40,7 +40,7 @@ def find_affected(
 def _find_rule(
     faults: Sequence[str | None], scenes: Sequence[ClusterSnapshot], record: int, leader: int, names: Names
 ) -> Affected:
-    """Return a rule that holds of every broker without a record: each never fetched it, or a fault took it from its disk."""
+    """Return which records can be lost as one was: any that a broker has not fetched or flushed; by a lost disk, every one."""
     if not any(record in lane.records for scene in scenes for lane in scene.lanes):
         return Affected("That can be any record that has not reached the leader yet.")
     cause = _find_cause(faults, scenes, record, leader)

@@ -64,7 +64,7 @@ def follow(system: System, trace: Behaviour, other: System) -> Comparison:
 
 
 def _refused(system: System, taken: Behaviour, steps: Sequence[int | None]) -> tuple[int, str] | None:
-    """Return the index of the first step that cannot be taken, and what blocks it."""
+    """Return the number, from 1, of the first step that cannot be taken, and what blocks it; None if there is none."""
     place = len(taken.steps)
     if place == len(steps):
         return None

@@ -28,7 +28,7 @@ class Timelines:
         self._drawn = 0
 
     def add(self, found: Counterexample) -> int | None:
-        """Store a counterexample's timeline, unless an equal one is there; return its number."""
+        """Store a counterexample's timeline, unless an equal one is there; return its number, None if nothing can be drawn."""
         shown = found.timeline
         if shown is None:
             return None
@@ -39,7 +39,7 @@ class Timelines:
         return self._once(self.timelines, {**said, "frames": self._frames(shown), "diagram": diagram})
 
     def compare(self, found: Counterexample, safe: System) -> int | None:
-        """Store a comparison with a safe configuration, as far as the steps go there; return its number."""
+        """Store a comparison with a safe configuration, as far as the steps go there; return its number, or None."""
         if safe.model.portrait is None:
             return None
         other = follow(found.system, found.trace, safe)
@@ -81,5 +81,5 @@ def _frame(frame: Frame, shown: Timeline) -> dict[str, Any]:
 
 
 def _known(words: Sequence[str]) -> list[dict[str, Any]]:
-    """Return parsed beliefs: what is believed, and whether it is still true."""
+    """Return each text with a flag that is true if what it says is stale."""
     return [{"says": each, "stale": is_stale(each)} for each in words]

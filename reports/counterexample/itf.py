@@ -64,7 +64,7 @@ def to_itf(system: System, finding: Finding, brokers: Brokers | None = None) -> 
 
 
 def describe_system(system: System, configuration: int = 0) -> dict[str, Any]:
-    """Return what `system_of` makes the same system of."""
+    """Return a description of a system under a configuration, from which `system_of` makes the system again."""
     return {
         "schema": FORMAT,
         "model": system.model.name,

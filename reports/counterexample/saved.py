@@ -62,7 +62,7 @@ class Counterexample:
         return to_itf(self.system, Finding(self.broken, self.configuration, Verdict.VIOLATED, self.trace), self.brokers)
 
     def pictures(self) -> dict[str, str]:
-        """Return what it is drawn as, by file extension."""
+        """Return its pictures by file extension; none for a model without cluster snapshots."""
         if self.timeline is None:
             return {}
         return {"svg": space_time.render_file(self.timeline, self.labels)}

@@ -105,7 +105,7 @@ class Timeline:
 
     @property
     def last(self) -> Frame:
-        """How the counterexample ends, as a sentence."""
+        """The frame in which the counterexample ends."""
         return self.frames[-1]
 
     @property

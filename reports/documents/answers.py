@@ -19,7 +19,7 @@ Cell = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Group:
-    """The cells with one answer, as indices into the document."""
+    """The cells with one answer; `numbers` are their indices in the document."""
 
     numbers: tuple[int, ...]
     cells: tuple[Cell, ...]
@@ -84,14 +84,14 @@ def _answer(cell: Cell) -> str:
 
 
 def shortest(cell: Cell) -> tuple[int, Mapping[str, Any] | None]:
-    """Return the violated property with the fewest steps."""
+    """Return the violated property with the fewest steps, after that number of steps; 0 and None if none is violated."""
     broken = [each for each in cell["properties"] if each["verdict"] == "violated"]
     found = min(broken, key=lambda each: each["steps"], default=None)
     return (0, None) if found is None else (found["steps"], found)
 
 
 def cause(cell: Cell) -> str:
-    """Return the shortest violation of a cell, or why nothing is known."""
+    """Return the shortest violation of a cell, why it is undecided, or what never happened though it holds."""
     _, broken = shortest(cell)
     if broken is not None:
         within = say_limits(broken["faults"], cell.get("config", {}))
@@ -102,8 +102,8 @@ def cause(cell: Cell) -> str:
 
 
 def list_unstruck(cell: Cell, entry: Mapping[str, Any]) -> list[str]:
-    """Return the allowed faults that never struck though a property holds, and what it has only one of; what holds then says
-    nothing about them."""
+    """Return the allowed faults that never struck though a property holds, and what it compares with a second that is not
+    there; what holds then says nothing about them."""
     if entry["verdict"] != "holds":
         return []
     return list(dict.fromkeys((*(cell.get("never") or {}).get("faults", ()), *entry.get("never", ()))))

@@ -31,7 +31,7 @@ UPWARD = ("replication.factor", "min.insync.replicas")
 
 
 def rank(key: str, value: Any) -> Any:
-    """Return a number that grows with the safety that people expect of a value; None if no order is expected."""
+    """Return a sort key that grows with the safety that people expect of a value; None if no order is expected."""
     if key == "kafka.version":
         return parsed(str(value))
     if key in UPWARD:

@@ -121,7 +121,7 @@ def _is_word(value: Any) -> bool:
 
 
 def is_measurement(value: Any) -> bool:
-    """Whether a value consists of numbers and short words."""
+    """Whether a value consists of numbers that are not negative, booleans and short words."""
     if isinstance(value, Mapping):
         return all(_is_word(name) and is_measurement(each) for name, each in value.items())
     if isinstance(value, list):

@@ -40,7 +40,7 @@ class MarkedGraph:
 
     @cached_property
     def violated(self) -> dict[int, list[str]]:
-        """Return the properties that a state breaks."""
+        """Return the names of the properties that states break, by the state's number."""
         found: dict[int, list[str]] = defaultdict(list)
         for each in self.asked:
             for number in (~evaluate_condition(self.graph.system, self.graph.states, each.condition)).nonzero()[0].tolist():

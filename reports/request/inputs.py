@@ -69,7 +69,7 @@ def _values(chosen: Chosen) -> dict[str, str]:
 
 
 def _difference(mine: dict[str, str], others: Sequence[dict[str, str]]) -> str:
-    """Return the settings in which a configuration differs from others, as text; with another version also changed defaults."""
+    """Return the settings in which a configuration differs from others of its version, and its version if some have another."""
     alike = [each for each in others if each.get(VERSION) == mine.get(VERSION)]
     among = others if len(alike) == len(others) else alike
     version = [f"{VERSION}={mine[VERSION]}"] if VERSION in mine and among is not others else []
@@ -79,6 +79,6 @@ def _difference(mine: dict[str, str], others: Sequence[dict[str, str]]) -> str:
 
 
 def describe_subject(chosen: Chosen) -> str:
-    """Return the topics of a configuration, or `the configuration that was given`."""
+    """Return the topics of a configuration; without topics `configuration`, or what a quorum is called."""
     is_kafka = "min.insync.replicas" in chosen.configuration
     return ", ".join(chosen.subjects) or ("configuration" if is_kafka else QUORUM)

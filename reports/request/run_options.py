@@ -19,7 +19,7 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "g
 
 @dataclass(frozen=True)
 class RunOptions:
-    """See `neverlost.reports.request.keywords` for what each means.
+    """How to search; `neverlost.reports.request.keywords` says what each keyword means.
 
     Errors: `InputError` for values that make no sense.
     """
@@ -106,7 +106,7 @@ def memory_size(size: str | int | None) -> int | None:
 
 
 def list_names(names: Iterable[str] | str | None) -> list[str] | None:
-    """Return names of properties as a list, a text for one; None for none.  Errors: `InputError` for anything else."""
+    """Return property names as a list (a text is one name); None if there are none.  Errors: `InputError` for anything else."""
     found = [names] if isinstance(names, str) else list(names or ()) if isinstance(names, Iterable | None) else [names]
     if not all(isinstance(each, str) for each in found):
         raise InputError(f"bad properties {names!r}: give a name, or a list of names")

@@ -35,7 +35,7 @@ def source(setting: Mapping[str, str]) -> str:
 
 
 def has_files(cell: Mapping[str, Any]) -> bool:
-    """Whether the user's files gave values of a cell, so that their places are worth printing."""
+    """Whether a cell has notices, or values from the user's files, so that places are worth printing."""
     return bool(cell.get("notices")) or any(each["how"] == Origin.FILE for each in cell.get("settings", {}).values())
 
 

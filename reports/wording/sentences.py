@@ -118,7 +118,7 @@ def what_happened(name: str, counts: Mapping[str, int]) -> str:
 
 
 def say_limits(counts: Mapping[str, int], configuration: Mapping[str, Any]) -> str:
-    """Return which of these faults may happen any number of times but not at once, as these limits say."""
+    """Return how many of these faults may happen at once, of those that a limit allows any number of times; else nothing."""
     limits = {name: str(shown(configuration.get(PREFIX + name, ""))).partition(",")[0] for name, _ in sorted_faults(counts)}
     most = {name: limit.removeprefix("any:") for name, limit in limits.items() if limit.startswith("any:")}
     written = fault_words(tuple((name, int(limit)) for name, limit in most.items() if limit.isdecimal()))

@@ -14,7 +14,7 @@ from neverlost.specs.property import Property
 
 
 class CompiledChecks:
-    """The checks of a search."""
+    """Checks the new states of a search by compiled code."""
 
     def __init__(self, programs: Programs, properties: Sequence[Property], configurations: Configurations) -> None:
         self._programs, self._properties, self._configurations = programs, properties, configurations

@@ -48,7 +48,7 @@ def compile_afresh() -> Iterator[None]:
 
 
 def folder() -> Path:
-    """Return the folder of the code cache: `neverlost` in the user's cache folder."""
+    """Return the folder of the code cache: in the user's cache folder, or that of `compile_afresh`."""
     shared = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neverlost" / "machine-code"
     return _own[-1] if _own else shared
 
@@ -127,7 +127,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def find_cache_marker(system: System, properties: Sequence[Property], symmetry: bool) -> Path:
-    """The file that says that a search of this name and these values left machine code.
+    """Return the path at which a file says that a search of this model and these values left machine code.
 
     Then the text of the program, which takes its time, is worth writing early; that text decides what code is used, whatever
     this file says.

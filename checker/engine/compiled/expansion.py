@@ -27,7 +27,7 @@ class NativeExpansion(Expansion):
         self._programs.agree(np.ascontiguousarray(states[:, :SAMPLE].T))
 
     def of(self, batch: Packed) -> Packed | None:
-        """Successors of a batch, most of which come once; see `Expansion.of`."""
+        """Return the successors of a batch, most of them once, or None if it has none; see `Expansion.of`."""
         if self._programs.improve():
             self._programs.agree(np.ascontiguousarray(batch[:, :SAMPLE].T))
         if self.decided is not None:
@@ -44,7 +44,7 @@ class NativeExpansion(Expansion):
         return np.concatenate(parts, axis=1) if fired.any() else None
 
     def _sift(self, rows: Rows, latest: Rows) -> Rows:
-        """Return rows without those that this batch has found already; earlier ones may have been overwritten."""
+        """Return rows without those that this batch has found lately; one that was found long before may come again."""
         left = np.zeros(1, np.int64)
         self._programs.functions["sift"](rows.ctypes.data, len(rows), left.ctypes.data, latest.ctypes.data)
         return rows[: int(left[0])]

@@ -49,7 +49,7 @@ class BitField:
         return cls(slot.word, slot.shift, slot.bits, label, whose, slot if slot.field.kind == "replica" else None)
 
     def before(self, other: BitField) -> bool:
-        """Return True if the other field begins where this one ends."""
+        """Return True if the other field begins where this one ends, and neither of them names a replica."""
         return (self.word, self.shift + self.bits) == (other.word, other.shift) and not self.named and not other.named
 
 
@@ -95,7 +95,7 @@ class Orbits:
 
     @property
     def text(self) -> str:
-        """`canonical(rows, count) -> total`: rows become canonical; how many states their orbits hold together."""
+        """Return the text of `canonical(rows, count) -> total`: rows become canonical; it counts their orbits' states."""
         return "\n".join([*self._tables(), self._function()])
 
     def _tables(self) -> list[str]:
@@ -111,7 +111,7 @@ class Orbits:
         return [_format_table("sources", "i16", sources), _format_table("renamed", "i32", renamed or [0]), *self._fitting()]
 
     def _fitting(self) -> list[str]:
-        """For each code, where its permutations begin and end.  A code has a digit for each replica: its rank."""
+        """Return tables of each code's permutations and where they begin.  A code has a digit for each replica: its rank."""
         orders = enumerate(self.symmetry.orders)
         standing = [(number, sorted(range(self.replicas), key=order.__getitem__)) for number, order in orders]
         fitting: list[int] = []
@@ -191,7 +191,7 @@ class Orbits:
         return text.op("add", text.op("mul", order, 1 << slot.bits), begins)
 
     def _format_function(self, before: Text, start: str, end: str, kept: Sequence[str]) -> str:
-        """Emit the function that finds, for each row, the smallest image and how many permutations give it."""
+        """Return the function that replaces each row by its smallest image, and adds up the sizes of the orbits."""
         text = Text("p")
         words = range(self.system.words)
         image = self._emit_image(text, self._emit_entry(text, "i16", "fitting", "%t"), kept)

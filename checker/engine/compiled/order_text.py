@@ -52,7 +52,7 @@ def _format_loop(
 
 
 def emit_tally(words: int) -> str:
-    """`tally(rows, count, places, word, shift)`: to the number of each digit in `places`, how many rows have it."""
+    """Emit `tally(rows, count, places, word, shift)`: it adds to each digit's number in `places` how many rows have it."""
     text = Text("c")
     digit = _emit_digit(text, words)
     text.count_up("%places", digit, text.load("%places", digit))
@@ -62,7 +62,7 @@ def emit_tally(words: int) -> str:
 
 
 def emit_arrange(words: int) -> str:
-    """`arrange(rows, count, others, places, word, shift)`: each row to the place of its digit in `others`, which moves on."""
+    """Emit `arrange(rows, count, others, places, word, shift)`: rows go into `others`, to the place of their digit."""
     text = Text("m")
     digit = _emit_digit(text, words)
     place = text.load("%places", digit)
@@ -75,7 +75,7 @@ def emit_arrange(words: int) -> str:
 
 
 def emit_sort(words: int) -> str:
-    """`sort(rows, count, others, places, digits, many) -> 1 where they are in others`: rows by digits, the last one first.
+    """Emit `sort(rows, count, others, places, digits, many) -> 1 if they end in others`: sorts, least significant digit first.
 
     `digits` are pairs of a word and a shift; `places` is room for as many numbers as a digit has values.
     """

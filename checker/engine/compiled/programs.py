@@ -119,7 +119,7 @@ class Programs:
         return found is not None
 
     def identify(self, rows: Rows, count: int) -> int:
-        """Put the first rows into the form that the search knows them by; how many states they stand for."""
+        """Make the first `count` rows canonical if there is symmetry; return how many states they stand for."""
         return count if self.symmetry is None else self.functions["canonical"](rows.ctypes.data, count)
 
     def successors(self, rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
@@ -138,7 +138,7 @@ class Programs:
         return after[:count], origins[:count]
 
     def agree(self, rows: Rows) -> None:
-        """Machine code does what columns do on some states, and says the same of properties on any states at all.
+        """Check that machine code finds what columns find: successors of some states, and properties on drawn states too.
 
         Errors: `EngineError` where it does not.
         """
@@ -164,7 +164,7 @@ class Programs:
                 raise EngineError(f"machine code and the columns interpreter disagree on {each.name}")
 
     def _any_states(self) -> Rows:
-        """States within their bounds, reachable or not: among these there are some that break a property."""
+        """Return states within their bounds, reachable or not: among these there are some that break a property."""
         drawn, rows = np.random.default_rng(0), np.zeros((SAMPLE, self.system.words), np.uint64)
         for slot in self.system.slots:
             rows[:, slot.word] |= drawn.integers(0, slot.high - slot.low, SAMPLE, np.uint64, True) << np.uint64(slot.shift)

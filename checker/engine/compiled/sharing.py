@@ -24,7 +24,7 @@ APART = 16
 
 
 class Threads:
-    """A number of threads; one is the caller's own."""
+    """A number of threads; what concerns few states is done in the caller's own."""
 
     def __init__(self, total: int) -> None:
         self.total = total
@@ -33,11 +33,11 @@ class Threads:
 
     @property
     def are_stopped(self) -> bool:
-        """True if what they do is to be given up."""
+        """True if the threads are to give up what they do."""
         return self._stopped.is_set()
 
     def each(self, work: Callable[[int], None], states: int) -> None:
-        """Do something with every number, to the end even where an interrupt comes; it concerns so many states in all."""
+        """Call `work` with each thread's number, to the end even if an interrupt comes; few `states` in the caller's thread."""
         with interrupts.delay_interrupts():
             if self._pool is None or states <= FEW:
                 for number in range(self.total):
@@ -54,7 +54,7 @@ class Threads:
             each.result()
 
     def end(self) -> None:
-        """End them: nothing will be done here any more."""
+        """End the threads: nothing will be done by them any more."""
         if self._pool is not None:
             self._pool.shutdown()
 

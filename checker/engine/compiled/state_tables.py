@@ -92,7 +92,7 @@ def allocate_zeros(size: int) -> NDArray[np.uint8]:
 
 
 def allocate_rows(count: int, words: int) -> NDArray[np.uint64]:
-    """Rows of zeros in such memory."""
+    """Return rows of zeros in memory of `allocate_zeros`."""
     return allocate_zeros(count * words * 8).view(np.uint64).reshape(count, words)
 
 
@@ -104,7 +104,7 @@ class Arena:
         self._free = np.empty((0, words), np.uint64)
 
     def room(self, count: int) -> NDArray[np.uint64]:
-        """Rows of zeros, as many as that at least; `take` says how many were written."""
+        """Return free rows of zeros, at least so many; `take` is told how many were written."""
         if len(self._free) < count:
             self._free = allocate_rows(max(2 * count, PIECE // (8 * self._words)), self._words)
         return self._free
@@ -116,12 +116,12 @@ class Arena:
 
 
 def _count_bytes(buckets: int) -> int:
-    """Memory of a table, with what begins at a bucket's place; what follows a last body is written as it was."""
+    """Return a table's bytes, with room to align its buckets, and to write back as it was what follows the last body."""
     return buckets * BUCKET + 2 * BUCKET
 
 
 def make_latest(words: int) -> NDArray[np.uint64]:
-    """What `scatter` remembers at first: rows at places that are not theirs, which equal no state that is looked for there."""
+    """Return what `scatter` remembers at first: rows at places not theirs, which equal no state that is looked for there."""
     rows = np.zeros((LATEST, words), np.uint64)
     rows[0, 0] = 1
     return rows
@@ -199,7 +199,7 @@ class StateTables:
         return int((parts << k) * self.layout.places(k) * FULLEST)
 
     def are_short(self, soon: int) -> bool:
-        """Return True if so many states more would not fit into some table."""
+        """Return True if some table has no room for its share of so many states more."""
         return any(self._is_short(number, soon) for number in range(TABLES))
 
     def _is_short(self, number: int, soon: int) -> bool:
@@ -212,7 +212,7 @@ class StateTables:
             self.grow(number, wanted + wanted // MARGIN)
 
     def absorb(self, mixed: NDArray[Any], count: int, level: int, fresh: NDArray[np.uint64]) -> int:
-        """Insert mixed states; how many were new.  `fresh` takes those, unmixed, and has room for all."""
+        """Insert mixed states; return how many were new.  `fresh` takes those, unmixed, and has room for all."""
         filled = np.zeros(1, np.int64)
         done = 0
         while True:
@@ -231,7 +231,7 @@ class StateTables:
 
 
 class Growth:
-    """The sizes of the last levels."""
+    """The sizes of the last levels, and how many states are expected to come, for which room is made."""
 
     def __init__(self, is_limited: bool) -> None:
         self.expected = (0, 0)
@@ -245,12 +245,12 @@ class Growth:
         self.expected = (0, 0) if self._is_limited else (soon, later if table_bytes < GENEROUS else soon)
 
     def forget(self) -> None:
-        """Room was made for what is expected."""
+        """Expect nothing more: room was made for what was expected."""
         self.expected = (0, 0)
 
 
 def predict_growth(growth: Sequence[int]) -> tuple[int, int]:
-    """About how many states the next level will bring, and the next few, from the sizes of the last three.
+    """Return about how many states the next level will bring, and the next few, from the sizes of the last three.
 
     It is for making room only; where it is wrong, tables grow when they are full.
     """

@@ -24,17 +24,17 @@ class StoredLevels:
         self._looks: dict[str, Known] = {}
 
     def adopt(self, found: list[Rows], level: int) -> None:
-        """The tables are emptied, in which the next level, of that number, had these states."""
+        """Keep what the tables, emptied now, held of the unfinished level of that number; older levels are in the store."""
         if found:
             self._runs.append(self._order.run(found))
         self._until = level + 1 if self._runs else level
 
     def hold_until(self, level: int) -> None:
-        """Every level before that one is in the store."""
+        """Look states up in the store for every level before that one."""
         self._until = level
 
     def new(self, found: list[Rows]) -> list[Block]:
-        """Of these states and those that were adopted, the ones that no level of the store has."""
+        """Return those of these and the adopted states that no level before `_until` has, as compressed blocks."""
         runs, self._runs = [*self._runs, self._order.run(found)], []
         files = [file for level in self.store.levels()[: self._until] for file in level.files]
         return [*self._order.unite(runs, [self._find_look_up(file) for file in files]).blocks()]
@@ -43,7 +43,7 @@ class StoredLevels:
         return (self.store.read_packed(file).T for file in self.store.levels()[depth].files)
 
     def _find_look_up(self, file: StateFile) -> Known:
-        """Return how a file of a level is looked through."""
+        """Return the function that finds the blocks of a level's file in which some rows may be."""
         if file.order == ASCENDING:
             return partial(self.store.blocks, file, self._order.join)
         if file.name not in self._looks:

@@ -106,11 +106,11 @@ class Layout:
 
     @property
     def rest_bits(self) -> int:
-        """Bits of `x` below the upper ones and the hint."""
+        """How many bits the first mixed word has below the hint, without those that name its table."""
         return self.widths[0] - TABLE_BITS - UPPER_BITS - HINT_BITS
 
     def word_at(self, word: int) -> int:
-        """Return the lowest bit in a body of a word, of those after the first."""
+        """Return the bit of a body at which a word begins, one of those after the first."""
         return self.level_bits + sum(self.widths[1:word])
 
     @property
@@ -148,50 +148,50 @@ class Text:
         self._count = 0
 
     def let(self, instruction: str) -> str:
-        """Return the name of an instruction's result."""
+        """Append an instruction, and return the name of its result."""
         self._count += 1
         result = f"%{self._name}.{self._count}"
         self.lines.append(f"  {result} = {instruction}")
         return result
 
     def op(self, name: str, left: str, right: str | int, kind: str = "i64") -> str:
-        """Arithmetic, or a comparison (`icmp eq` and the like)."""
+        """Append arithmetic or a comparison (`icmp eq` and the like), and return the name of its result."""
         return self.let(f"{name} {kind} {left}, {right}")
 
     def low(self, value: str, width: int) -> str:
-        """Return the lowest bits of a number."""
+        """Append what takes the lowest bits of a number, and return the name of its result."""
         return value if width >= 64 else self.op("and", value, (1 << width) - 1)
 
     def do(self, *lines: str) -> None:
-        """Instructions and labels as they are."""
+        """Append instructions and labels as they are."""
         self.lines += [each if each.endswith(":") else f"  {each}" for each in lines]
 
     def branch(self, condition: str, then: str, otherwise: str) -> None:
-        """Go to one of two blocks."""
+        """Append a branch to one of two blocks."""
         self.do(f"br i1 {condition}, label %{then}, label %{otherwise}")
 
     def at(self, pointer: str, index: str | int) -> str:
-        """Return the address of an element of an array."""
+        """Append what computes the address of an element of an array, and return its name."""
         return self.let(f"getelementptr i64, ptr {pointer}, i64 {index}")
 
     def load(self, pointer: str, index: str | int, kind: str = "i64") -> str:
-        """Return an element of an array."""
+        """Append what loads an element of an array, and return its name."""
         return self.let(f"load {kind}, ptr {self.at(pointer, index)}, align 8")
 
     def store(self, value: str, pointer: str, index: str | int) -> None:
-        """Set an element of an array."""
+        """Append what sets an element of an array."""
         self.do(f"store i64 {value}, ptr {self.at(pointer, index)}, align 8")
 
     def pointer(self, address: str) -> str:
         return self.let(f"inttoptr i64 {address} to ptr")
 
     def count_up(self, pointer: str, index: str | int, value: str) -> None:
-        """Set a counter to one more than its value."""
+        """Append what sets a counter to one more than a value."""
         self.store(self.op("add", value, 1), pointer, index)
 
 
 def emit_mix(text: Text, layout: Layout, words: Sequence[str]) -> list[str]:
-    """Return the words of a state, mixed; each has as many bits as before."""
+    """Emit the mixing of a state's words, and return their names; each has as many bits as before."""
     found = [*words]
     for turn in range(ROUNDS):
         for word, width in enumerate(layout.widths):
@@ -221,7 +221,7 @@ def mixing_shift(width: int) -> int:
 
 
 def _emit_stir(text: Text, words: Sequence[str], other: int) -> str:
-    """Return what another word adds to one."""
+    """Emit what another word adds to a word that is mixed."""
     return text.op("lshr", text.op("mul", words[other], MULTIPLIERS[2] + 2 * other), 21)
 
 
@@ -231,7 +231,7 @@ def _emit_row(text: Text, layout: Layout, pointer: str, row: str) -> list[str]:
 
 
 def _emit_append(text: Text, words: Sequence[str], pointer: str, counter: str, index: str | int) -> None:
-    """Write a row after those that a counter counts."""
+    """Emit the writing of a row after those that a counter counts."""
     count = text.load(counter, index)
     first = text.op("mul", count, len(words))
     for word, value in enumerate(words):
@@ -240,12 +240,12 @@ def _emit_append(text: Text, words: Sequence[str], pointer: str, counter: str, i
 
 
 def _emit_description(text: Text, tables: str, first: str) -> str:
-    """Return the description of the table of a state, by its first mixed word."""
+    """Emit the address of the description of a state's table, by the state's first mixed word."""
     return text.at(tables, text.op("mul", text.low(first, TABLE_BITS), DESCRIPTION))
 
 
 def _emit_split(text: Text, layout: Layout, table: str, first: str) -> tuple[str, str, str]:
-    """The bucket that a first mixed word belongs to, and what the bucket does not say: the tag without a distance, the rest."""
+    """Emit the bucket of a first mixed word, and what the bucket does not say: the tag without a distance, the rest."""
     x = text.op("lshr", first, TABLE_BITS)
     middle, low = text.op("lshr", x, layout.rest_bits), text.low(x, layout.rest_bits)
     upper, hint = text.op("lshr", middle, HINT_BITS), text.low(middle, HINT_BITS)
@@ -259,7 +259,7 @@ def _emit_split(text: Text, layout: Layout, table: str, first: str) -> tuple[str
 
 
 def _emit_join(text: Text, layout: Layout, bucket: str, table: str, tag: str, rest: str) -> str:
-    """Return the first mixed word without the number of its table: the reverse of `_emit_split`."""
+    """Emit the first mixed word without the number of its table: the reverse of `_emit_split`."""
     k = text.load(table, K)
     inside = text.op("lshr", text.op("mul", bucket, text.load(table, INVERSE)), INVERSE_BITS)
     remainder = text.op("sub", bucket, text.op("mul", inside, text.load(table, PARTS)))
@@ -271,12 +271,12 @@ def _emit_join(text: Text, layout: Layout, bucket: str, table: str, tag: str, re
 
 
 def _emit_widen(text: Text, layout: Layout, value: str) -> str:
-    """Return a number as wide as a body."""
+    """Emit a number as wide as a body."""
     return value if layout.body_bits == 64 else text.let(f"zext i64 {value} to {layout.kind}")
 
 
 def _emit_body(text: Text, layout: Layout, words: Sequence[str], rest: str) -> str:
-    """Return a body without its level."""
+    """Emit a body without its level."""
     found = "0"
     for value, shift in [*[(each, layout.word_at(n)) for n, each in enumerate(words, start=1)], (rest, layout.rest_at)]:
         found = text.op("or", text.op("shl", _emit_widen(text, layout, value), shift, layout.kind), found, layout.kind)
@@ -289,7 +289,7 @@ def _emit_field(text: Text, layout: Layout, body: str, shift: int, width: int) -
 
 
 def _emit_recover(text: Text, layout: Layout, table: str, number: str) -> list[str]:
-    """Return the mixed words of the entry with `%tag` and `%body` in `%bucket` of a table."""
+    """Emit the mixed words of the entry with `%tag` and `%body` in `%bucket` of a table."""
     distance = text.low("%tag", DISTANCE_BITS)
     beyond = text.op("lshr", text.op("mul", distance, text.op("sub", distance, 1)), 1)
     before = text.op("sub", "%bucket", beyond)
@@ -306,7 +306,7 @@ def _format_loop(signature: str, text: Text, start: str, end: str) -> str:
 
 
 def emit_scatter(layout: Layout) -> str:
-    """`scatter(rows, count, owners, places, filled, latest)`: mixed states to the place of the worker that owns their table.
+    """`scatter(rows, count, owners, places, filled, latest)`: mixes states, and appends each at its table's owner's place.
 
     `owners` has a worker for each table, `places` an address for each worker, `filled` how many states are there.  `latest` are
     `LATEST` states that were scattered before; one of these is passed over, and each other one replaces one of them.
@@ -333,7 +333,7 @@ def emit_sift(layout: Layout) -> str:
 
 
 def _emit_pass_over(text: Text, layout: Layout, words: Sequence[str]) -> None:
-    """Go on with a state only if it is not among `%latest`, where it is put then in the place of another."""
+    """Emit what passes a state over if it is among `%latest`, and else puts it there in the place of another."""
     stirred = "0"
     for word, value in enumerate(words):
         stirred = text.op("add", stirred, text.op("mul", value, MULTIPLIERS[2] + 2 * word))
@@ -395,26 +395,26 @@ def _emit_prefetch(text: Text, layout: Layout) -> None:
 
 
 def _emit_request(text: Text, address: str, lines: int = 2) -> None:
-    """Have a bucket brought into the cache."""
+    """Emit the request to bring a bucket into the cache."""
     for line in range(0, lines * LINE, LINE):
         place = text.pointer(text.op("add", address, line))
         text.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 1, i32 3, i32 1)")
 
 
 def _emit_lowest(text: Text, bits: str) -> str:
-    """Return the number of the lowest bit that is set."""
+    """Emit the number of the lowest bit that is set."""
     return text.let(f"call i64 @llvm.cttz.i64(i64 {bits}, i1 true)")
 
 
 def _emit_lanes(text: Text, tags: str, wanted: str, lanes: str) -> str:
-    """Return a bit for each place of a bucket whose tag is the one that is wanted."""
+    """Emit a number with a bit for each place of a bucket that has the wanted tag."""
     equal = text.let(f"icmp eq <{MOST_PLACES} x i{TAG_BITS}> {tags}, {wanted}")
     bits = text.let(f"bitcast <{MOST_PLACES} x i1> {equal} to i{MOST_PLACES}")
     return text.op("and", text.let(f"zext i{MOST_PLACES} {bits} to i64"), lanes)
 
 
 def _emit_bodies(text: Text, table: str, bucket: str) -> str:
-    """Return the address of the bodies of a bucket, after its tags."""
+    """Emit the address of the bodies of a bucket, after its tags."""
     return text.op("add", bucket, text.op("mul", text.load(table, PLACES), TAG_BYTES))
 
 
@@ -425,7 +425,7 @@ def _emit_place(text: Text, table: str, bodies: str, place: str) -> str:
 def _emit_probe(
     text: Text, layout: Layout, table: str, home: str, tag: str, before: str, look: Callable[[str, str], None] | None = None
 ) -> tuple[str, str, str, str]:
-    """Go through the buckets for an entry until one has a free place, which is at `%free`; at `%full` there is none.
+    """Emit the way through an entry's buckets to one with a free place, then to `%free`; to `%full` if there is none.
 
     `before` is the block it starts from; `look` deals with a bucket's places of the same tag, by their bits and where bodies
     are.  Returned are the addresses of the bucket's tags and bodies, the number of the free place, and the whole tag.
@@ -456,7 +456,7 @@ def _emit_probe(
 
 
 def _emit_put(text: Text, layout: Layout, table: str, where: tuple[str, str, str], tag: str, body: str) -> None:
-    """Write an entry into a free place; what follows a body belongs to the next one."""
+    """Emit the writing of an entry into a free place; what follows a body belongs to the next one."""
     tags, bodies, place = where
     at = text.pointer(text.op("add", tags, text.op("mul", place, TAG_BYTES)))
     text.do(f"store i{TAG_BITS} {tag}, ptr {at}, align {TAG_BYTES}")
@@ -518,5 +518,5 @@ def emit_collect(layout: Layout) -> str:
 
 
 def emit_table_functions(layout: Layout) -> str:
-    """Everything that a set of states does."""
+    """Return the text of all functions on tables of states."""
     return "\n".join([emit_scatter(layout), emit_sift(layout), emit_absorb(layout), emit_move(layout), emit_collect(layout)])

@@ -159,7 +159,7 @@ class LevelWorker:
         self._expanded_here = 0
 
     def candidates(self, task: LevelTask, slices: Iterable[tuple[StateFile, int, int]], counted: Counted) -> Iterator[Keyed]:
-        """Sorted distinct successors of parts of the frontier, as many at a time as the task allows."""
+        """Yield sorted distinct successors of parts of the frontier, as many at a time as the task allows."""
         waiting: list[Packed] = []
         self._decide(task)
         for batch in self._batches(slices):
@@ -231,7 +231,7 @@ class LevelWorker:
         result.orbits = report.orbits
 
     def parents(self, slices: Iterable[tuple[StateFile, int, int]], targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
-        """For each target that has one here: the smallest state that steps to it, and the lowest such step."""
+        """Return, for each target that has a predecessor here, the smallest one and the lowest step from it."""
         best: dict[Words, tuple[Words, int]] = {}
         for batch in self._batches(slices):
             for number, rows, after in self._expansion.steps(batch):
@@ -243,7 +243,7 @@ class LevelWorker:
 
 
 def _allow_many_files() -> None:
-    """Visited runs stay mapped, and so open, from level to level."""
+    """Raise the limit of open files: visited runs stay mapped, and so open, from level to level."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -283,7 +283,7 @@ def _parse_task(text: str) -> tuple[LevelWorker, LevelTask, dict[str, Any]]:
 
 
 def expand(text: str, numbers: Iterable[int], retried: int = 0) -> Iterator[Block]:
-    """Expand the slices with these numbers; blocks of candidates for their owners, then what was counted."""
+    """Expand the slices with these numbers; yield blocks of candidates for their owners, then what was counted."""
     try:
         worker, task, _ = _parse_task(text)
         for number in numbers:
@@ -325,7 +325,7 @@ def settle(text: str, blocks: Iterable[Block], retried: int = 0) -> Iterator[Byt
 
 
 def search_back(text: str, numbers: Iterable[int]) -> Iterator[bytes]:
-    """Return the predecessors of the targets within the slices with these numbers."""
+    """Yield, as JSON, the predecessors of the targets within the slices with these numbers."""
     try:
         worker, task, given = _parse_task(text)
         targets = [tuple(each) for each in given["targets"]]

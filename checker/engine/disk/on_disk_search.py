@@ -116,7 +116,7 @@ class _SearchOnDisk(LevelSearch):
         return replace(found, cluster=self.on_disk.done)
 
     def _share(self) -> None:
-        """Levels are shared as they come."""
+        """Do nothing: levels are shared as they come."""
 
     def _report_progress(self) -> None:
         super()._report_progress()
@@ -158,7 +158,7 @@ class LevelsOnDisk:
         self._running.set_result(([self.worker.settle(self._task, 0, [first])], Counted(len(states))))
 
     def resume_levels(self) -> Iterator[LevelReport]:
-        """Return the reports of the levels that an earlier search committed."""
+        """Yield the reports of the levels that an earlier search committed; without any, that of the initial states."""
         self.levels = self.store.levels()
         if not self.levels:
             self.store.discard_uncommitted([])
@@ -190,7 +190,7 @@ class LevelsOnDisk:
         return self.levels[-1].files
 
     def expand(self) -> bool:
-        """Expand a part of the level; return True if it has more."""
+        """Expand the level, or wait a second for the jobs that do; return True if they have not ended."""
         if self._running is None:
             self._task = self._plan_task()
             waiting = sum(file.rows for file in self.frontier)
@@ -302,7 +302,7 @@ class LevelsOnDisk:
         self.decided = tuple(int(each) for each in np.flatnonzero(decided))
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
-        """For each target, the smallest predecessor in a level and the lowest step from it.
+        """Return, for each target, the smallest predecessor in a level and the lowest step from it.
 
         Errors: `EngineError` when a target has none.
         """
@@ -355,7 +355,7 @@ def _slice_files(files: Iterable[StateFile], most: int) -> Iterator[tuple[StateF
 
 
 def parse_tuning(conf: Mapping[str, str]) -> dict[str, int]:
-    """Return the settings of neverlost's own. Errors: `InputError` for one that does not exist or is no whole number."""
+    """Return our own settings, else those of `TUNING`. Errors: `InputError` for an unknown one, and for no whole number."""
     found = dict(TUNING)
     for name, value in conf.items():
         if not name.startswith("neverlost."):

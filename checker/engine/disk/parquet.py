@@ -31,7 +31,7 @@ FORMAT = "neverlost.states/1"
 
 
 def export(system: System, store: Store, directory: str | Path) -> int:
-    """Write the states of every committed level; how many there were.
+    """Write the states of every committed level; return how many there were.
 
     Errors: `InputError` when the directory has something in it already, or cannot be written.
     """
@@ -69,7 +69,7 @@ def name_column(slot: Slot) -> str:
 
 
 def describe_columns(system: System, symmetry: bool = False) -> dict[str, Any]:
-    """Return what the table's columns are, in order."""
+    """Return the table's dictionary: the model, its sizes, and what each column means, in order."""
     own = [
         {"column": "depth", "type": "int16", "means": "steps from the nearest initial state"},
         {"column": "configuration", "type": "int16", "means": "which entry of configurations.json the state belongs to"},

@@ -70,7 +70,7 @@ def _explore(system: System, properties: Sequence[Property], asked: Options, rep
 
 
 def explore_graph(system: System, options: Options | None = None) -> StateGraph:
-    """Explore a system completely and keep its graph.
+    """Explore a system completely and return its graph.
 
     Errors: `EngineError` when the search was cut short: a part of the graph would answer nothing.
     """

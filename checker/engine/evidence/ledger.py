@@ -101,7 +101,7 @@ def parse_ledger(content: str, where: str) -> list[LedgerLine]:
 
 
 def merge_lines(known: Iterable[LedgerLine], lines: Iterable[LedgerLine]) -> list[LedgerLine]:
-    """Lines with others added, by subject; a line replaces an older one on the same subject unless it says less.
+    """Return known lines with others added, by subject; a line replaces an older one on the same subject unless it says less.
 
     Errors: `EngineError` where two contradict each other, whichever came first.
     """

@@ -59,7 +59,7 @@ def have_come() -> bool:
 
 @contextmanager
 def interrupt_at_once() -> Iterator[None]:
-    """A signal that comes meanwhile is felt at once, as a `KeyboardInterrupt`."""
+    """In this block a signal is felt at once, as a `KeyboardInterrupt`."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -73,7 +73,7 @@ def interrupt_at_once() -> Iterator[None]:
 
 @contextmanager
 def delay_interrupts() -> Iterator[None]:
-    """An interrupt that comes meanwhile is felt afterwards; a second one at once.
+    """In this block an interrupt is held back until the end; a second one is felt at once.
 
     In other threads than the main one nothing changes: interrupts come to that one.
     """

@@ -21,7 +21,7 @@ _held: set[Path] = set()
 
 @contextmanager
 def hold_lock(place: Path | str | None, name: str = FILE) -> Iterator[None]:
-    """Hold a local directory; nothing for None, and for a place on another file system.
+    """Hold the lock of a local directory; do nothing for None, and for a place with "://" in it.
 
     Errors: `InputError` where another search holds it, with who and since when, and where no lock can be written.
     """
@@ -66,7 +66,7 @@ def _lock_file(folder: Path, name: str) -> TextIO:
 
 
 def was_held(folder: Path, name: str) -> bool:
-    """Whether a process has held a folder's lock: who holds it writes its name into it, and one that is made now is empty."""
+    """Return True if a process has held a folder's lock: a holder writes its name into it, and a new lock file is empty."""
     try:
         return (folder / name).stat().st_size > 0
     except FileNotFoundError:

@@ -60,7 +60,7 @@ class Child:
     seen: Hashable = None
 
     def is_still(self) -> bool:
-        """Return True if nothing of it has been active for as many looks as are allowed; this is one if it is time for it."""
+        """Return True if the process and its children were inactive at `STILL` looks in a row; look again if it is time to."""
         if time.monotonic() - self.looked_at >= LOOK:
             now, self.looked_at = measure_activity(self.process.pid), time.monotonic()
             self.looks, self.seen = (self.looks + 1 if now == self.seen else 0), now
@@ -78,7 +78,7 @@ SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 
 @contextlib.contextmanager
 def change_environment(changed: Mapping[str, str]) -> Iterator[None]:
-    """The environment has these variables meanwhile."""
+    """Set these variables in the environment during the block."""
     before = {name: os.environ.get(name) for name in changed}
     os.environ.update(changed)
     try:
@@ -98,7 +98,7 @@ def _die_with_parent() -> None:
 
 
 def prepare_child() -> None:
-    """End with the parent process, and leave Ctrl-C to it."""
+    """Have this process end with its parent, and leave Ctrl-C to the parent."""
     _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -143,7 +143,7 @@ def run(
     memory_bytes: int | None = None,
     place: str | None = None,
 ) -> Generator[JobReport, None, None]:
-    """Reports of all jobs as they come, `workers` at a time; what is not done after `seconds` is killed.
+    """Yield the reports of all jobs as they come, `workers` at a time; what is not done after `seconds` is killed.
 
     Every job ends with one `result` or one `failure`.  Closing the iterator, or an interrupt, kills what still runs.  With a
     `place`, jobs work in this folder, write no file, and have nothing open that is open here.

@@ -29,9 +29,9 @@ class ResourceExhausted(Exception):
 
 
 def classify_exhaustion(problem: Exception) -> str:
-    """Why work cannot go on, where that is no defect.
+    """Return why work cannot go on, where what it works with is used up.
 
-    Errors: the problem itself, where it is one.
+    Errors: the problem itself, where it is another one.
     """
     if isinstance(problem, MemoryError):
         return OUT_OF_MEMORY

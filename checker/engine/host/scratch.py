@@ -29,7 +29,7 @@ UNOWNED = 3600.0
 
 @contextmanager
 def hold_folder(what: str, in_memory: bool = False) -> Iterator[str]:
-    """A folder of this process, held for as long as it is there; `in_memory` where that can be.
+    """Yield a new temporary folder, locked until it is removed after the block; `in_memory` where that can be.
 
     Errors: `InputError` where none can be made.
     """
@@ -66,7 +66,7 @@ def clear_once() -> None:
 
 
 class Folder:
-    """The same for as long as this object is there, or until `cleanup`."""
+    """A temporary folder that is held for as long as this object is there, or until `cleanup`."""
 
     def __init__(self, what: str) -> None:
         """Errors: `InputError` where none can be made."""
@@ -81,12 +81,12 @@ class Folder:
         self.cleanup()
 
     def cleanup(self) -> None:
-        """Remove it."""
+        """Remove the folder."""
         self._finalizer()
 
 
 def clear() -> int:
-    """Remove the folders that no process holds any longer; how many there were."""
+    """Remove the temporary folders that no process holds any longer; return how many there were."""
     found = 0
     for each in (path for base in {tempfile.gettempdir(), MEMORY} for path in Path(base).glob(f"{PREFIX}*")):
         try:

@@ -91,7 +91,7 @@ class Unrolling:
         self._named: list[Any] = [False] * len(self._alike)
 
     def _initial(self) -> Symbols:
-        """Constants where all initial states agree; elsewhere variables that together form one of them."""
+        """Return constants where all initial states agree, elsewhere variables; assert that together they form one of them."""
         known = sorted({state for _, state in self.system.initial_states()})
         symbols: Symbols = []
         for slot, variable, values in zip(
@@ -174,7 +174,7 @@ class Unrolling:
         return bool(answer == z3.sat)
 
     def _name_in_order(self, selectors: list[Any], depth: int) -> None:
-        """A replica may be named by a step only after all lower ones of its kind; any trace can be renamed so."""
+        """Require that steps name a replica only after all lower ones of its kind; any trace can be renamed so."""
         naming: list[list[Any]] = [[each] for each in self._named]
         for chosen, step in zip(selectors, self.system.steps, strict=True):
             mentioned = _list_replicas(step)
@@ -196,7 +196,7 @@ class Unrolling:
         return Behaviour(states, tuple(steps))
 
     def differs(self, state: State) -> Any:
-        """The configuration is another one than this state's."""
+        """Return the condition that the configuration is another one than this state's."""
         frozen = [i for i, slot in enumerate(self.system.slots) if slot.field.frozen and z3.is_expr(self.states[0][i])]
         return z3.Not(z3.And([_equate(self.terms, self.states[0][i], state[i]) for i in frozen]))
 
@@ -208,7 +208,7 @@ def _equate(terms: Terms, symbol: Any, value: int) -> Any:
 
 
 def _group_by_effect(terms: Terms, before: Any, choices: list[tuple[Any, Any]]) -> list[tuple[Any, list[Any]]]:
-    """Steps that write a slot, grouped by what they write; those that leave it alone are left out."""
+    """Return steps that write a slot, grouped by what they write; those that leave it alone are left out."""
     old = terms.lift(before)
     groups: dict[int, tuple[Any, list[Any]]] = {}
     for chosen, after in choices:
@@ -247,7 +247,7 @@ def _swap_replicas(system: System, state: State, one: int, other: int) -> State:
 
 
 def _group_configurations(system: System) -> dict[tuple[int, ...], list[int]]:
-    """Numbers of the configurations that share a cell: the values of the frozen slots."""
+    """Return, by cell (the values of the frozen slots), the numbers of the configurations that share it."""
     frozen = [i for i, slot in enumerate(system.slots) if slot.field.frozen]
     found: dict[tuple[int, ...], list[int]] = {}
     for number, state in system.initial_states():
@@ -285,7 +285,7 @@ def unroll(send: Send, system: System, properties: Sequence[Property], lemmas: S
 def _find_violations(
     unrolling: Unrolling, broken: Property, number: int, steps: int, remaining: set[tuple[int, ...]], frozen: list[int]
 ) -> Iterator[Behaviour]:
-    """One trace of this length per cell that has one and had none before."""
+    """Yield one trace of this length for each cell that has one and had none before."""
     solver, undecided, fails = unrolling.solver, z3.Bool(f"undecided:{number}"), z3.Bool(f"fails:{number}@{steps}")
     solver.add(
         z3.Implies(fails, z3.Not(lift_condition(unrolling.system, unrolling.terms, unrolling.states[-1], broken.condition)))
@@ -313,7 +313,7 @@ def check(
     memory_bytes: int | None = None,
     lemmas: Sequence[Lemma] = (),
 ) -> BoundedResult:
-    """Shortest counterexamples of at most `depth` steps, per property and configuration.
+    """Return shortest counterexamples of at most `depth` steps, per property and configuration.
 
     A property without one is inconclusive: nothing is known beyond the depth.  Those of the lemmas that are inductive help.
     Errors: `EngineError` when a counterexample does not replay, or the solver's process fails with an error of ours.

@@ -72,7 +72,7 @@ class ParametricEncoding:
             raise InputError(f"model {system.model.name!r} has no reading for every number of replicas: {problem}") from None
 
     def _shape(self, lemma: Lemma) -> list[int]:
-        """Of how many parts each conjunct of a lemma is."""
+        """Return how many parts each conjunct of a lemma has."""
         k = self._concluding([], ALL, lemma.name)
         return [len(split_conclusion(k, k.lift(each))) for each in lemma.conjuncts(k, self._view(self.before))]
 
@@ -97,8 +97,8 @@ class ParametricEncoding:
         )
 
     def _witnesses(self, axis: str, arguments: Sequence[tuple[str, Any]], choice: str, start: int) -> Witnesses:
-        """Elements of an axis: what the assumption of the same words says to exist (by its number), of the same elements or of
-        a step's arguments; what the state names; and the arguments themselves."""
+        """Return what lists, by an assumption's number, elements of an axis: what it says to exist, of the same elements or
+        of a step's arguments; what the state names; and these arguments themselves, as far as `choice` has them."""
         names = {name for each in self.system.model.unbounded if each.axis == axis for name in each.indices}
 
         def found(number: int, made: Sequence[tuple[str, Any]]) -> list[Any]:
@@ -122,7 +122,7 @@ class ParametricEncoding:
         return [function(*chosen) for chosen in product(*[[each for of, each in known if of == axis] for axis in axes])]
 
     def _in_bounds(self, k: Quantified, s: Any) -> Any:
-        """Every number is within what is declared, but for those that grow with an axis."""
+        """Return that every number is within its declared bounds; one that grows with an axis has only a lower one."""
         grown = {name for each in self.system.model.unbounded for name in each.fields}
         return k.all_of(*[self._field_in_bounds(k, s, each, each.name in grown) for each in self.system.fields])
 
@@ -159,7 +159,7 @@ class ParametricEncoding:
         return [Goal(BOUNDS, self._in_bounds), *(goal for each in self.lemmas for goal in _list_conclusions(each, self._parts))]
 
     def asks_together(self, task: ProofTask) -> bool:
-        """Return True if a task's obligations are one question first."""
+        """Return False: a task's obligations are never asked in one question first."""
         return False
 
     def premises(self, task: ProofTask) -> list[Any]:
@@ -177,7 +177,7 @@ class ParametricEncoding:
         return [self._refute(after, goal, self._enough.get((task, goal.name), ALL), arguments)]
 
     def attempts(self, task: ProofTask, goal: Goal) -> list[str]:
-        """Which witnesses are tried for what a conclusion says to exist, one choice after the other; all of them last."""
+        """Return which witnesses are tried for what a conclusion says to exist, in this order; all of them last."""
         if task.step is None:
             return [ALL]
         k = self._concluding(self.steps[task.step].elements, ALL, goal.lemma)
@@ -195,11 +195,11 @@ class ParametricEncoding:
         return z3.Not(concluded)
 
     def states(self, task: ProofTask, found: z3.ModelRef) -> tuple[State, State] | None:
-        """Nothing: a state of another size may be none of the system's."""
+        """Return None: a state of another size may be none of the system's."""
         return None
 
     def definitions(self) -> list[tuple[str, Any, tuple[Any, ...]]]:
-        """None: assumptions are written once in each file as they are."""
+        """Return an empty list: assumptions are written once in each file as they are."""
         return []
 
     def text(self, term: Any) -> str:
@@ -232,7 +232,7 @@ def split_conclusion(k: Concluded, term: Any) -> list[Any]:
 
 
 def require_alike(system: System) -> None:
-    """Errors: `ModelError` where fields or initial states are others, but in number, with more replicas or fewer."""
+    """Raise `ModelError` if fields, but for how many elements they have, or initial states depend on the number of replicas."""
     key = "replication.factor"
     for replicas in COMPARED:
         other = bind(system.model, *[{**each, key: replicas} for each in system.configurations])

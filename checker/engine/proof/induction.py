@@ -100,7 +100,7 @@ class Proof:
 
     @property
     def is_complete(self) -> bool:
-        """Every obligation is proved."""
+        """True if every obligation is proved, and there are any."""
         return bool(self.answers) and all(each.answer == "proved" for each in self.answers)
 
     @property
@@ -117,7 +117,7 @@ class Proof:
 
     @property
     def reason(self) -> str | None:
-        """Why a proof decided nothing."""
+        """Why the proof is inconclusive; None if it is not."""
         if self.verdict != Verdict.INCONCLUSIVE:
             return None
         refuted = sum(1 for each in self.open if each.answer == "refuted")
@@ -132,12 +132,12 @@ class Proof:
 
     @property
     def is_interrupted(self) -> bool:
-        """The rest was not waited for."""
+        """True if an interrupt left some obligations without an answer."""
         return any(each.reason == INTERRUPTED for each in self.open)
 
     @property
     def outcome(self) -> Outcome:
-        """The verdict in the form that every engine gives; it speaks about all configurations of the system."""
+        """The verdict in the form that every engine gives: of all configurations, or of the one with a violation."""
         found = tuple(
             Finding(self.goal, number, self.verdict, self.violation.trace if self.violation else None)
             for number in range(len(self.system.configurations))
@@ -147,7 +147,7 @@ class Proof:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the obligations say about themselves."""
+        """What is written beside the obligations: the model, configurations, property, lemmas, solver and seed."""
         return {
             "model": self.system.model.name,
             "configurations": [plain(each) for each in self.system.configurations],
@@ -165,7 +165,7 @@ class Proof:
 def discharge(
     send: Send, reading: Reading, task: ProofTask, patience: float, shared: smtlib.SharedDefinitions | None
 ) -> str | None:
-    """Answers every obligation of a task; returns its SMT-LIB text if one is asked for."""
+    """Send an answer for every obligation of a task; return its SMT-LIB text if one is asked for."""
     goals = reading.goals(task)
     if isinstance(reading, ParametricEncoding):
         for goal in goals:
@@ -193,7 +193,7 @@ def _prove_with_quantifiers(reading: ParametricEncoding, task: ProofTask, goal: 
 
 
 def _prove_together(send: Send, reading: Reading, task: ProofTask, goals: Sequence[Goal], patience: float) -> bool:
-    """Whether no state refutes any obligation of a task: one question for all of them, which share the time that it took."""
+    """Ask a task's obligations in one question; return True if no state refutes any, and all were sent as proved."""
     name = reading.solvers[0]
     solver = _make_solver(name, SEED, patience)
     solver.add(*reading.premises(task), z3.Or([z3.And(reading.refutation(task, each)) for each in goals]))
@@ -207,7 +207,7 @@ def _prove_together(send: Send, reading: Reading, task: ProofTask, goals: Sequen
 
 
 def _prove_one_by_one(send: Send, reading: Reading, task: ProofTask, goals: Sequence[Goal], patience: float) -> None:
-    """Asks about each obligation; a solver that gives up hands over to the next."""
+    """Ask about each obligation by itself, and send the answers; a solver that gives up hands over to the next."""
     first = None
     for goal in goals:
         if first is None:
@@ -244,7 +244,7 @@ def _ask_other_solvers(
 
 
 def _ask_cvc5(reading: Reading, task: ProofTask, goal: Goal, patience: float) -> str:
-    """Return the second solver's answer; only that it is unsatisfiable is used, since its models are not read."""
+    """Return cvc5's answer about an obligation; only that it is unsatisfiable is used, since its models are not read."""
     try:
         return smtlib.solve_with_cvc5(smtlib.format_task(reading, task, smtlib.SharedDefinitions(reading), [goal]), patience)[0]
     except ImportError:
@@ -359,7 +359,7 @@ def _ask_steps(reading: Reading, effort: ProofBudget) -> dict[str, str]:
 
 
 def _can_be_taken(send: Send, reading: Reading, tasks: Sequence[ProofTask]) -> str:
-    """Return `sat` if a state with all lemmas allows one of the steps, `unsat` if none does."""
+    """Return `sat` if a state with all lemmas allows one of the steps, `unsat` if none does, else `unknown`."""
     found = {"unsat"}
     for task in tasks:
         solver = _make_solver(reading.solvers[0], SEED, ONE_GUARD)
@@ -431,7 +431,7 @@ def _give_up(reading: Reading, task: ProofTask, answers: list[ObligationAnswer],
 
 
 def _replay(proof: Proof, answer: ObligationAnswer) -> None:
-    """Errors: `EngineError` where ints does not confirm a counterexample to induction."""
+    """Raise `EngineError` if ints does not confirm a counterexample to induction."""
     assert answer.states is not None
     before, after = answer.states
     if answer.task.step is not None:

@@ -101,7 +101,7 @@ class BoundedEncoding:
         return [Goal(BOUNDS, self._in_bounds), *(Goal(each.name, each.condition) for each in disturbed)]
 
     def asks_together(self, task: ProofTask) -> bool:
-        """Return True if a task's obligations are one question first."""
+        """Return True: a task's obligations are asked in one question first."""
         return True
 
     def _parts(self, lemma: Lemma) -> list[tuple[Any, frozenset[int]]]:
@@ -129,13 +129,13 @@ class BoundedEncoding:
         return k.all_of(*constants, *bound_slots(self.system, k, [k.lift(each) for each in s.values]))
 
     def premises(self, task: ProofTask) -> list[Any]:
-        """Return what may be assumed."""
+        """Return what a task may assume: an initial state; or the assumptions before a step, and its guard."""
         if task.kind == INITIATION:
             return [self._one_of({state for _, state in self.system.initial_states()}, range(len(self.system.slots)))]
         return self._assumed + (self._transition(task)[0] if task.step is not None else [])
 
     def _assumptions(self) -> list[Any]:
-        """Bounds, the configuration and all lemmas before a step; built once, before the processes part."""
+        """Return the bounds, the configuration and all lemmas before a step; built once, before the processes part."""
         found = bound_slots(self.system, self.terms, self.before)
         frozen = [i for i, slot in enumerate(self.system.slots) if slot.field.frozen and not slot.is_constant]
         if frozen:
@@ -143,7 +143,7 @@ class BoundedEncoding:
         return found + list(self._lemma_terms.values())
 
     def definitions(self) -> list[tuple[str, Any, tuple[Any, ...]]]:
-        """Assumptions by name: what all obligations but the initial ones share."""
+        """Return the assumptions by name: what all obligations but the initial ones share."""
         return [(f"assumption!{number}", each, ()) for number, each in enumerate(self._assumed)]
 
     def text(self, term: Any) -> str:
@@ -197,14 +197,14 @@ class BoundedEncoding:
         return z3.substitute(term, *pairs) if pairs else term
 
     def states(self, task: ProofTask, found: z3.ModelRef) -> tuple[State, State] | None:
-        """Return the state before and the state after in a model of a refuted obligation; None where these are no states."""
+        """Return the state before and the state after in a Z3 model of a refuted obligation, the same without a step."""
         before = read_state(self.system, self.terms, found, self.before)
         after = before if task.step is None else read_state(self.system, self.terms, found, self._transition(task)[1])
         return before, after
 
 
 def _conjoin(terms: Sequence[Any]) -> Any:
-    """Z3 writes a conjunction of nothing as no solver reads it."""
+    """Return the conjunction of terms; `true` for none, since Z3 writes an empty one in a form that no solver reads."""
     return z3.And(terms) if terms else z3.BoolVal(True)
 
 
@@ -232,7 +232,7 @@ def find_symbols(terms: Iterable[Any]) -> dict[str, Any]:
 
 
 def find_inductive(system: System, lemmas: Sequence[Lemma]) -> list[Lemma]:
-    """The lemmas that are inductive together: those are dropped that do not hold at first, or that a step can break."""
+    """Return the lemmas that are inductive together: those are dropped that do not hold at first, or that a step can break."""
     first = [state for _, state in system.initial_states()]
     live = [each for each in lemmas if all(ints.evaluate(system, state, each.condition) for state in first)]
     reading = BoundedEncoding(system, live, Property("nothing", "", lambda k, s: True, (), ""))
@@ -261,7 +261,7 @@ def _make_breaking_solver(reading: BoundedEncoding, task: ProofTask, lemmas: Seq
 
 
 def _find_broken(solver: Any, live: Sequence[Lemma]) -> set[str]:
-    """Names of lemmas that fail in one model, of those that can; all of them where the solver gives up."""
+    """Return the names of lemmas that fail in one Z3 model, if any can; those of all where the solver gives up."""
     if not live:
         return set()
     asked = z3.FreshBool("asked")

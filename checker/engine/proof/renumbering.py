@@ -71,7 +71,7 @@ class Renumbered(BoundedEncoding):
         self.renumbering = {ranking: self._ranks(), renumbering: self._other_numbers()}
 
     def _are_few(self, symbols: Symbols) -> list[Any]:
-        """That no number is above how many there are, as of ranks: so a step that adds to one stays in bounds."""
+        """Return that no number exceeds how many numbers there are, as no rank does: a step that adds one stays in bounds."""
         return [self.terms.lift(symbols[each]) <= self.terms.lift(len(self._numbers)) for each in self._numbers]
 
     def _ranks(self) -> dict[str, list[Any]]:
@@ -103,7 +103,7 @@ class Renumbered(BoundedEncoding):
         return [numbers[each] if each in self._numbers else value for each, value in enumerate(symbols)]
 
     def _same_order(self, other: Symbols) -> dict[str, Any]:
-        """That one number is less than another, or zero, as it is in another state: by name, for each pair."""
+        """Return, by name for each pair of numbers and zero, that they are in the same order as in another state."""
         zero = self.terms.lift(0)
         pairs = [("0", zero, zero)]
         pairs += [(self.system.slots[each].name, self.before[each], self.terms.lift(other[each])) for each in self._numbers]
@@ -124,7 +124,7 @@ class Renumbered(BoundedEncoding):
         return super().goals(task) if apart is None else [Goal(name, self._in_bounds) for name in apart]
 
     def premises(self, task: ProofTask) -> list[Any]:
-        """Return what may be assumed: of a renumbering only that numbers are in bounds; of a step, that they are few."""
+        """Return what may be assumed: of a renumbering only that numbers are in bounds; of a step also that they are few."""
         if task in self.renumbering:
             return self._bounds
         few = self._are_few(self.before) if self._begin_few and task.step is not None else []
@@ -135,7 +135,7 @@ class Renumbered(BoundedEncoding):
         return super().refutation(task, goal) if apart is None else apart[goal.name]
 
     def states(self, task: ProofTask, found: z3.ModelRef) -> None:
-        """None: the second state of a step that is not renumbered is no state of the system's."""
+        """Return None: the second state of a step that is not renumbered is no state of the system's."""
 
     def _transition(self, task: ProofTask) -> tuple[list[Any], Symbols]:
         """Return a step's guard, and the state after it before the renumbering."""

@@ -88,7 +88,7 @@ MORE_INSTANCES = {"enum-inst": "true"}
 
 
 def solve_with_cvc5(text: str, patience: float | None = None, options: Mapping[str, str] = MappingProxyType({})) -> list[str]:
-    """cvc5's answers to every check of a text, with more of its options.
+    """Return cvc5's answers to every check of a text; `options` are more of its own.
 
     Units: `patience` in seconds for one check.  Errors: `ImportError` where cvc5 is not installed.
     """

@@ -23,7 +23,7 @@ class Homes:
     properties: tuple[Place, ...]
 
     def load(self) -> tuple[Model, list[Property]]:
-        """Import them.
+        """Import the model and its properties, and return them.
 
         Errors: `ImportError` or `AttributeError` where this machine has no such module, or another one.
         """

@@ -28,7 +28,7 @@ class LevelReport:
     orbits: int = 0
 
     def merge(self, other: LevelReport) -> LevelReport:
-        """Merge two reports; the smallest violation wins, so the result does not depend on how states were split."""
+        """Return this report merged with another; the smallest violation wins, so how states were split does not matter."""
         for key, words in other.violations.items():
             self.note(key, words)
         one, two = self.by_configuration, other.by_configuration

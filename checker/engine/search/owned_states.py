@@ -80,7 +80,7 @@ class OwnedStates:
         return self.waiting > 0
 
     def close_level(self) -> LevelReport:
-        """Return the states inserted since the last level become the frontier, and are checked."""
+        """Make the states inserted since the last level the frontier, check them, and return the report."""
         self.bounds.append(len(self.states))
         self._next = 0
         report = self.checks.report(self._width)
@@ -109,7 +109,7 @@ class OwnedStates:
             yield self.states.slice(start, min(start + BATCH, self.bounds[depth + 1]))
 
     def _steps_from(self, depth: int, homes: NDArray[np.int64]) -> Iterator[tuple[Packed, Taken, int, int]]:
-        """Batches that have the states of a level from one row up to another, and every step from them.
+        """Yield batches, every step from them, and the rows from and up to which they have the states of a level.
 
         Of several configurations, only some are asked for.
         """
@@ -125,7 +125,7 @@ class OwnedStates:
             yield batch, self.expansion.take_steps(batch), 0, batch.shape[1]
 
     def _look_through(self, start: int, end: int) -> tuple[Packed, Taken, int]:
-        """Return the steps from some levels at once, which is much faster where they are small, and where the first one begins.
+        """Return the states and steps of some levels at once, much faster where they are small, and where the first begins.
 
         Who looks for a trace asks for level after level, backwards.
         """
@@ -136,7 +136,10 @@ class OwnedStates:
         return self._looked
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
-        """Return for each target the smallest state of a level with a step to it, and the lowest such step."""
+        """Return for each target the smallest state of a level with a step to it, and the lowest such step.
+
+        Errors: `EngineError` for a target without one.
+        """
         best: dict[Words, tuple[Words, int]] = {}
         columns = np.array(targets, np.uint64).T
         homes = np.unique(self.configurations.of(columns))

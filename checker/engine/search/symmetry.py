@@ -93,7 +93,7 @@ class Symmetry:
         return best
 
     def _fitting_images(self, states: Packed, ranks: NDArray[np.int8]) -> Iterator[tuple[NDArray[np.intp], Packed]]:
-        """For each permutation, the states whose replicas it puts in order, and what it makes of them."""
+        """Yield, for each permutation, the states whose replicas it puts in order, and what it makes of them."""
         for moves, standing in zip(self._moves, self._standing, strict=True):
             rows = np.flatnonzero(_are_in_order(ranks[standing]))
             if len(rows):
@@ -128,7 +128,7 @@ def _describe_element(states: Packed, slot: Slot, replica: int, replicas: int) -
 
 
 class AllAtOnce:
-    """The same for a few states: all permutations in a handful of array operations instead of some for each element."""
+    """Makes a few states canonical: all permutations in a handful of array operations instead of some for each element."""
 
     def __init__(self, system: System, orders: list[tuple[int, ...]]) -> None:
         slots = [slot for slot in system.slots if not slot.is_constant]
@@ -196,7 +196,7 @@ def _make_renaming(slot: Slot, order: tuple[int, ...]) -> NDArray[np.uint64]:
 
 
 def _join_moves(moves: list[Move]) -> list[Move]:
-    """Neighbouring elements that move together as one move."""
+    """Return the moves, with one for neighbouring elements that move together."""
     joined: list[Move] = []
     for move in sorted(moves, key=lambda each: each[:2]):
         if joined and move[5] is None and joined[-1][5] is None:
@@ -252,7 +252,7 @@ class Renaming:
         raise EngineError("a symmetric trace cannot be made concrete")
 
     def _successors(self, state: State) -> list[tuple[int, State, State]]:
-        """Step, state and canonical form; several counterexamples begin alike."""
+        """Return step, state and canonical form of each successor; they are kept, since several counterexamples begin alike."""
         if state not in self._known:
             reached = [(number, ints.take(self.system, state, step)) for number, step in enumerate(self.system.steps)]
             enabled = [(number, after) for number, after in reached if after is not None]

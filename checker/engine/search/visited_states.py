@@ -27,11 +27,11 @@ class StateSet:
         return self.size
 
     def slice(self, start: int, end: int) -> Packed:
-        """Rows `start..end` as contiguous columns.  Shape: `(words, end - start)`."""
+        """Return rows `start..end - 1` as contiguous columns.  Shape: `(words, end - start)`."""
         return self._rows[start:end].T.copy()
 
     def add(self, states: Packed) -> int:
-        """Insert the states that are not there yet, in order; how many there were."""
+        """Insert the states that are not there yet, in order; return how many these were."""
         fresh = [key for key in dict.fromkeys(self._keys(states)) if key not in self._numbers]
         end = self.size + len(fresh)
         with interrupts.delay_interrupts():  # what is known and what has a row are the same states

@@ -85,6 +85,6 @@ _folders: list[scratch.Folder] = []
 
 
 def make_temporary_folder() -> Path:
-    """A folder that is there until this process ends."""
+    """Return a new folder that is there until this process ends."""
     _folders.append(scratch.Folder("spark"))
     return Path(_folders[-1].name)

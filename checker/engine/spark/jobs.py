@@ -84,7 +84,7 @@ class SparkJobs:
             return int(self.session.range(1 << 16).mapInArrow(_count_task, "n int").count())
 
     def level(self, task: LevelTask) -> tuple[list[Settled], Counted]:
-        """Expand and settle a level; one result per owner."""
+        """Expand and settle a level; return one result per owner, and what the tasks counted."""
         text = describe_task(self.search, task)
         with spark_session.ask_spark(*_WHAT):
             rows = _collect_rows(

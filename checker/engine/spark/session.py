@@ -85,7 +85,7 @@ LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0
 
 
 def check_requirements(master: str) -> None:
-    """Whether a session can be started at all.
+    """Check that a session can be started at all.
 
     Errors: `InputError` says what to install.
     """
@@ -97,7 +97,7 @@ def check_requirements(master: str) -> None:
 
 
 def _check_reachable(master: str) -> None:
-    """Whether one of a master's addresses answers, where it has addresses: starting to search without it would be for nothing.
+    """Check that one of a master's addresses answers, where it has addresses: else starting to search would be for nothing.
 
     Errors: `InputError` where none does.
     """
@@ -191,7 +191,7 @@ def _start_classic(master: str, settings: Mapping[str, str], name: str) -> Any:
 
 @contextmanager
 def _leave_interrupts_alone() -> Iterator[None]:
-    """On Ctrl-C pyspark would ask Java to cancel jobs, over a connection on which an answer may be waited for."""
+    """Keep the handler of Ctrl-C: pyspark's would ask Java to cancel jobs, over a connection that may be in use."""
     before = signal.getsignal(signal.SIGINT)
     try:
         yield
@@ -201,9 +201,9 @@ def _leave_interrupts_alone() -> Iterator[None]:
 
 
 def _launch_java(conf: Any, said: IO[bytes]) -> Any:
-    """Java, started by pyspark, whose folder in which they meet is in ours: that is cleared where this process is killed.
+    """Return the gateway to Java, started by pyspark; the folder in which they meet is in ours, cleared if we are killed.
 
-    Java that does not find it any more, as its parent ended, would stay.
+    Java is ended if its start is cut short: it would stay.
     """
     gateways: Any = importlib.import_module("pyspark.java_gateway")
     here = partial(tempfile.mkdtemp, dir=Path(said.name).parent)
@@ -274,7 +274,7 @@ def _forget() -> None:
 
 @contextmanager
 def ask_spark(work: str, kept: str) -> Iterator[None]:
-    """Something that Spark is asked for, as part of some work of which `kept` says what is not lost.
+    """Run a block that asks Spark for a part of `work`; the error of a failure says with `kept` what is not lost.
 
     Errors: `ResourceExhausted` when it has given up, or its Java is gone.
     """
@@ -309,7 +309,7 @@ def _connect(address: str, settings: Mapping[str, str]) -> Any:
 
 @contextmanager
 def _start_quietly(master: str) -> Iterator[IO[bytes]]:
-    """An environment in which Java is found, logs nothing, and its Python workers find this project.
+    """In this block Java is found and logs nothing, and its Python workers find this project.
 
     What Java says all the same belongs into the file that is yielded.
     """
@@ -324,7 +324,7 @@ def _start_quietly(master: str) -> Iterator[IO[bytes]]:
 
 
 def _choose_python(master: str) -> dict[str, str]:
-    """On this machine, workers run the same Python as this process, not whichever is first on the path."""
+    """Return the variable by which workers on this machine run this process's Python, not the first on the path."""
     return {"PYSPARK_PYTHON": sys.executable} if master.startswith("local") and "PYSPARK_PYTHON" not in os.environ else {}
 
 

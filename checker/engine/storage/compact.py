@@ -50,7 +50,7 @@ class Block:
         return b"".join([header, self.first.tobytes(), self.content])
 
     def raw(self) -> tuple[Bits, Different]:
-        """Return a bit for each byte of each state, and the bytes of those that are set.
+        """Return a bit for each byte of each state, set where it differs from the state before, and the bytes that differ.
 
         Errors: `ValueError` or `OSError` where the content is no such thing.
         """
@@ -75,7 +75,7 @@ def _get_zstd() -> Any:
 
 
 def split(rows: Rows) -> tuple[Bits, Different]:
-    """Return what differs of the states of a block."""
+    """Return what differs of each state of a block from the one before it, as `Block.raw` does."""
     differences = np.zeros(rows.shape, "<u8")
     differences[1:] = rows[1:] ^ rows[:-1]
     found = differences.view(np.uint8)
@@ -92,14 +92,14 @@ def join(block: Block) -> Rows:
 
 
 def encode_block(rows: Rows, by: Split = split) -> bytes:
-    """One block, of as many states."""
+    """Return the states as one block, in its stored form."""
     bits, different = by(rows)
     content = _get_zstd().compress(bits.tobytes() + different.tobytes(), asbytes=True)
     return Block(len(rows), len(different), rows[0].astype("<u8"), memoryview(content)).to_bytes()
 
 
 def cut_portions(rows: Rows) -> Iterator[Rows]:
-    """Rows as those of each block."""
+    """Return the rows in portions, each for one block."""
     return (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))
 
 
@@ -136,7 +136,7 @@ class Run:
         return (self._read(start)[0] for start in self._starts[:-1][low:high])
 
     def about(self, rows: Rows) -> Iterator[Block]:
-        """The blocks that may have one of some ascending states."""
+        """Yield the blocks that may have one of some ascending states."""
         if not len(rows) or not len(self.firsts):
             return
         first, end = (
@@ -151,7 +151,7 @@ class Run:
             place = there
 
     def between(self, low: Rows | None, high: Rows | None) -> Iterator[Block]:
-        """The blocks that may have states from one up to another, which is left out; None is no bound."""
+        """Return the blocks that may have states from one up to another, which is left out; None is no bound."""
         first = 0 if low is None else max(count_before(self.firsts, make_successor(low)) - 1, 0)
         return self.blocks(first, None if high is None else count_before(self.firsts, high))
 
@@ -163,5 +163,5 @@ def count_before(rows: Rows, state: Rows) -> int:
 
 
 def make_successor(state: Rows) -> Rows:
-    """A row that comes right after a state and nothing else; it may have a word more."""
+    """Return a row that comes right after a state, before any other one: it has a word more."""
     return np.append(state, np.uint64(0))

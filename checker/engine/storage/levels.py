@@ -183,7 +183,7 @@ class Store:
         return int(self.meta["words"])
 
     def write(self, states: Packed, folder: str, order: str = KEYED, low: int = 0, high: int = 1 << 64) -> StateFile:
-        """Return a new file of states under a name that is used once; it counts once a manifest lists it."""
+        """Write states to a new file under a name that is used once, and return it; it counts once a manifest lists it."""
         content: Sequence[Bytes]
         if order == ASCENDING:
             content = [compact.encode_block(rows) for rows in compact.cut_portions(states.T)]
@@ -194,7 +194,7 @@ class Store:
     def write_content(
         self, content: Sequence[Bytes], rows: int, folder: str, order: str, low: int = 0, high: int = 1 << 64
     ) -> StateFile:
-        """Return a new file of states that are in their stored form already; see `write`."""
+        """Write states that are in their stored form already to a new file; see `write`."""
         parts = [_HEADER.pack(_MAGIC, _VERSIONS[order], self.words, rows, self.identity), *content]
         digest = hashlib.sha256()
         for part in parts:
@@ -208,7 +208,7 @@ class Store:
         return self.write(states, _name_level(depth), order, low, high)
 
     def write_level_content(self, depth: int, content: Sequence[Bytes], rows: int, order: str) -> StateFile:
-        """Return a new file at a depth of states that are in their stored form already."""
+        """Write states of a depth that are in their stored form already to a new file; see `write`."""
         return self.write_content(content, rows, _name_level(depth), order)
 
     def read(self, file: StateFile) -> Packed:
@@ -221,7 +221,7 @@ class Store:
         return np.frombuffer(self._verify_content(file), dtype="<u8", offset=_HEADER.size).reshape(self.words, file.rows)
 
     def blocks(self, file: StateFile, by: compact.Join = compact.join, about: Packed | None = None) -> Iterator[Packed]:
-        """The states of an ascending file as rows, a block at a time; without blocks that have none of the states `about`.
+        """Yield the states of an ascending file as rows, a block at a time; without blocks that have no state of `about`.
 
         Errors: as `read`.
         """
@@ -232,7 +232,7 @@ class Store:
             raise self._report_damage(file, problem) from None
 
     def run(self, file: StateFile) -> compact.Run:
-        """Return an ascending file.
+        """Return the run of states that an ascending file holds.
 
         Errors: as `read`.
         """
@@ -293,7 +293,7 @@ class Store:
             yield self.read_packed(file)
 
     def commit(self, level: Level) -> None:
-        """Make a level exist.
+        """Write the manifest of a level, which exists from then on.
 
         Errors: `InputError` when it exists already: another search is writing here.
         """
@@ -362,7 +362,7 @@ class Store:
                 self._check(file)
 
     def discard_uncommitted(self, levels: Sequence[Level]) -> int:
-        """Delete files that no committed level needs: what a killed search had begun.  How many there were."""
+        """Delete files that no committed level needs: what a killed search had begun.  Return how many."""
         needed = {file.name for level in levels for file in level.files}
         if levels:
             needed |= {file.name for file in levels[-1].runs}

@@ -77,7 +77,7 @@ def sort_distinct(states: Keyed) -> Keyed:
 
 
 def merge_runs(runs: Sequence[Keyed]) -> Keyed:
-    """Sorted runs as one; a state that is in several of them appears once."""
+    """Return sorted runs as one; a state that is in several of them appears once."""
     if len(runs) == 1:
         return runs[0]
     both = np.concatenate(runs, axis=1)
@@ -86,7 +86,7 @@ def merge_runs(runs: Sequence[Keyed]) -> Keyed:
 
 
 def subtract_run(states: Keyed, run: Keyed) -> Keyed:
-    """The states that are not in a sorted run; both sorted."""
+    """Return the states that are not in a sorted run; both are sorted."""
     if not states.shape[1] or not run.shape[1]:
         return states
     place = np.searchsorted(run[0], states[0])

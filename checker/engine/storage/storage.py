@@ -67,7 +67,7 @@ class LocalStorage:
             raise InputError(f"cannot read {self._path(name)}: {problem.strerror}; check the state directory") from None
 
     def create(self, name: str, parts: Sequence[Bytes]) -> bool:
-        """Write a new file durably; False, and nothing written, when the name is taken."""
+        """Write a new file durably; return False, and write nothing, when the name is taken."""
         path = self._path(name)
         temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         try:
@@ -137,7 +137,7 @@ class ArrowStorage:
             raise InputError(f"cannot read {self.location}/{name}: {problem}; check the state directory") from None
 
     def create(self, name: str, parts: Sequence[Bytes]) -> bool:
-        """Write a new file; False, and nothing written, when the name is taken.
+        """Write a new file; return False, and write nothing, when the name is taken.
 
         An object store shows an object only after its single upload; elsewhere a rename shows it.
         """

@@ -137,7 +137,7 @@ def _steps(trace: Path) -> Sentences:
 
 
 def find_decisive_step(steps: Sentences, refused: dict[str, Any] | None) -> Location:
-    """Return the step that the nearest safe cell refuses, with the clause that refuses it; else the last step that is not a
+    """Return the place of the clause by which the nearest safe cell refuses a step; else of the last step that is not a
     fault."""
     if refused:
         action, says = steps[refused["step"] - 1]

@@ -139,7 +139,7 @@ class GateResult:
 
     @property
     def gone(self) -> list[Mapping[str, Any]]:
-        """The cells of the baseline that the matrix no longer has."""
+        """The differences from the baseline that are about cells or properties which are no longer there."""
         here = {(each.name, each.about) for each in self.verdicts}
         return [each for each in self.changes or () if (each["cell"], each["property"]) not in here]
 

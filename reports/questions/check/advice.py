@@ -138,7 +138,7 @@ class Advisor:
         return Remedy(tried, changes, drawbacks, new, outcome, *rest, gains)
 
     def _mends(self, chosen: Chosen, changes: Changes, asked: Sequence[Property]) -> tuple[Chosen, Outcome] | None:
-        """Return the changed configuration with its outcome if everything holds in it, no allowed fault of it never struck, and
+        """Return the changed configuration with its outcome if everything holds in it, every fault allowed in it struck, and
         its table of lost records has no loss beside the asked faults."""
         held = self._holds(chosen, changes, asked)
         if held is None or cover(held[1]).faults or not self._is_safe_beside(held[0]):
@@ -186,7 +186,7 @@ class Advisor:
         return said.gains, said.costs
 
     def _as_designed(self, chosen: Chosen, asked: Sequence[Property], found: Outcome) -> tuple[bool, tuple[Defect, ...]]:
-        """Decide the configuration with every known defect mended, and list the defects that its shortest counterexample takes:
+        """Return True if all holds with every known defect mended, and the defects that the shortest counterexample takes:
         with one of these mended it cannot be run again."""
         known = [(each.trace, each.property) for each in found.findings if each.trace is not None]
         if not known or not remedies.defects_in(chosen) or self._holds(chosen, {remedies.FIXED: "fixed"}, asked) is None:

@@ -160,7 +160,7 @@ def _decide_all(
 
 
 def _look_up_holding(every: Sequence[Chosen], asked: Sequence[Sequence[Property]], request: RunOptions) -> dict[int, Outcome]:
-    """Return the configurations (by number) that hold according to the atlas.  A violation is searched for all the same, to
+    """Return the outcomes (by number) of configurations that hold by the atlas.  A violation is searched for all the same, to
     show how it happens; so is a single configuration, and whatever is given search options."""
     if len(every) == 1 or request.engine != "memory" or request.symmetry or request.state_dir is not None:
         return {}

@@ -206,7 +206,7 @@ def _difference_lines(each: Mapping[str, Any]) -> Iterable[str]:
 
 
 def write_comparison(directory: str, stated: dict[str, Any]) -> None:
-    """Write the Markdown page and the JUnit file."""
+    """Write the Markdown page, the JUnit file, and Java tests of the new differences."""
     write_text(Path(directory) / f"conform-{stated['kafka']}.md", markdown(stated))
     write_text(Path(directory) / f"conform-{stated['kafka']}.junit.xml", junit(stated))
     java_test_writer.write_java_tests(directory, stated["kafka"], [each for each in stated["differences"] if each["new"]])

@@ -53,7 +53,7 @@ def _test_class(template: str, kafka: str, found: Sequence[Found]) -> str:
 
 
 def _package_names(moved: bool) -> Mapping[str, Mapping[str, str]]:
-    """Return the package names to import, which differ between Kafka versions."""
+    """Return, by template, the Java that differs between Kafka versions: imports, and an empty collection."""
     empty = "Set.of()" if moved else "scala.jdk.javaapi.CollectionConverters.asScala(List.<String>of()).toSeq()"
     places = ("org.apache.kafka.storage.internals.log", "org.apache.kafka.server.partition")
     log_manager, alter_manager = places if moved else ("kafka.log", "kafka.server")

@@ -60,7 +60,7 @@ def _row(claim: Mapping[str, Any]) -> str:
 
 
 def _cases(claim: Mapping[str, Any]) -> Iterator[str]:
-    """Yield links to the cases, by role."""
+    """Yield the premises, if there are any, then each case's role, link and verdict."""
     premises = ", ".join(f"{key}={value}" for key, value in claim["premises"].items())
     if premises:
         yield f"stated: {premises}"

@@ -266,7 +266,7 @@ def _defects() -> list[Word]:
 
 
 def _try_defect(defect: Defect) -> str:
-    """Return a command with the newest version that has a defect, without it."""
+    """Return a command about the newest version that has a defect, with this defect mended."""
     newest = max(each for each in RELEASES if len(each) == 2 and defect.is_in(version_shown(each)))
     return f"neverlost tolerance --set kafka.version={version_shown(newest)} --set {defect.mechanism.key}=on"
 

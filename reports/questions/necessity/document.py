@@ -19,7 +19,7 @@ SCHEMA = "neverlost.necessity/1"
 
 
 def detail(found: Examined, judgement: VariantVerdict) -> str:
-    """Return the counterexample in words if the part is needed, else the written reason for keeping it, or an empty text."""
+    """Return the counterexample in words, why a part is structural or undecided, or else the written reason for keeping it."""
     answer, question = judgement.answer, judgement.question
     if answer is not None and answer.trace is not None and question is not None:
         faults = faults_text(answer.trace.faults(question.system))

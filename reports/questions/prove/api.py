@@ -61,7 +61,7 @@ class ProofResult(Result):
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """The prover's own results, one for each property."""
+        """The prover's own results: the one of a bounded search, or one for each property."""
         return [self.bounded.outcome] if self.bounded is not None else [each.outcome for each in self.inductions]
 
 
@@ -247,7 +247,7 @@ def prove_by_induction(
     with_texts: bool,
     progress: Reporter | None = None,
 ) -> Proof:
-    """Prove a property by induction, with the model's own lemmas."""
+    """Prove a property by induction, with the model's own lemmas, or by itself where there are none."""
     lemmas = find_lemmas(system, goal.name)
     if not lemmas:
         alone = f"{goal.says} (by itself: no written lemmas cover this configuration)"

@@ -44,7 +44,7 @@ class ReproductionRequest:
 
 @dataclass(frozen=True)
 class KafkaTarget:
-    """Which Kafka to try it on: a folder or a version."""
+    """Which Kafka to try a counterexample on: a folder or a version."""
 
     home: str | None
     version: str | None
@@ -133,7 +133,7 @@ def _topic(number: int) -> str:
 
 def features(planned: ReproductionPlan, home: KafkaHome) -> dict[str, int]:
     """Return the features to format a cluster with: eligible leader replicas exist from 4.0 on, and are on by default from 4.1
-    on.  Errors: `InputError` for a Kafka that has none."""
+    on.  Errors: `InputError` for a Kafka that has none, if the plan needs them."""
     if home.minor >= (4, 0):
         return {f"{ELR}.version": int(planned.has_elr)}
     if planned.has_elr:

@@ -295,7 +295,7 @@ def _let_run(seen: OfflinePartition, broker: int) -> RescueStep:
 
 
 def _elect_uncleanly(subject: RescueSubject, seen: OfflinePartition, broker: int) -> Iterator[RescueStep]:
-    """Yield how to make the controller elect one replica of its choice: it takes the first one that runs, as assigned."""
+    """Yield the steps of an unclean election of this broker: the controller takes the first replica that runs, as assigned."""
     topic, number = subject.topic.name, subject.partition.number
     order = [broker, *(each for each in seen.replicas if each != broker)]
     is_moved, is_reassigned = order != list(seen.replicas), subject.partition.is_reassigned

@@ -48,7 +48,7 @@ def answer_document(figure: Figure, chosen: Chosen, found: SingleState, explored
 
 
 def shown_state(figure: Figure) -> dict[str, Any]:
-    """Return what the file shows."""
+    """Return the state that a figure's file shows, for the document."""
     state = figure.state
     return {
         "file": figure.where,
@@ -123,7 +123,7 @@ def _steps(figure: Figure, system: System, trace: Behaviour) -> list[str]:
 
 
 def lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what people read."""
+    """Yield the lines that people read: the state, and the answers about it."""
     state = document["state"]
     isr, elr = (", ".join(state[each]) or "empty" for each in ("isr", "elr"))
     down = ", ".join(each["broker"] for each in state["brokers"] if not each["up"])

@@ -231,7 +231,7 @@ def _require_sense(chosen: Chosen, more: Mapping[str, Any]) -> None:
 
 
 def _estimate_effort(chosen: Chosen) -> tuple[bool, int, int]:
-    """Return what a table takes: partitions that are in danger now come first; then how many searches, and how many states
+    """Return a sort key of what a table takes: partitions in danger now come first; then how many searches, and how many states
     they begin in."""
     return not chosen.is_standing, len(_in_steps(chosen)), len(list(chosen.model.initial(chosen.configuration)))
 

@@ -121,7 +121,7 @@ class Answers:
 
     @cached_property
     def risk(self) -> str:
-        """What the headline counts it as, of partitions that stand as they should."""
+        """What the headline counts a topic with this table as, if its partitions stand as they should."""
         for name, spot in (("lost", FaultBudget(0, 0)), ("out", FaultBudget(0, 1)), ("disk", FaultBudget(1, 0))):
             if self.says.get(spot) == LOST:
                 return name
@@ -146,7 +146,7 @@ class _Part:
 
     @property
     def risk(self) -> str:
-        """What the headline counts it as."""
+        """What the headline counts this part as."""
         return "now" if self.now and self.designed.risk != "lost" else self.designed.risk
 
 
@@ -308,7 +308,7 @@ def _levels(document: Document, parts: Sequence[_Part]) -> Iterable[DangerLevel]
 
 
 def _level(found: Answers) -> tuple[int, bool]:
-    """Return the fewest brokers with which a record is lost or, if that is less, nothing is decided, and whether it is."""
+    """Return the fewest brokers with which a record is lost or a cell is undecided, and whether the latter needs fewer."""
     fewest = min((spot.losing + spot.out for spot in found.least_lost), default=NEVER)
     least = min((spot.losing + spot.out for spot, word in found.says.items() if word == UNDECIDED), default=NEVER)
     return min(fewest, least), least < fewest
@@ -403,7 +403,7 @@ NOW = {
 
 
 def _with_bugs(parts: Sequence[_Part]) -> Iterable[str]:
-    """Yield a line for each smallest set of brokers with which the release loses a record."""
+    """Yield a line for each smallest set of brokers with which the release loses a record of topics that it is worse for."""
     found: dict[FaultBudget, list[str]] = {}
     for each in parts:
         for spot in each.shipped.least_lost[:1] if each.shipped is not None and _is_worse(each) else ():

@@ -49,7 +49,7 @@ def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
 
 
 def _variants(document: Mapping[str, Any], name: str) -> list[str]:
-    """Return which tables there are about a group of topics."""
+    """Return the variants (as designed, as shipped) of which there are tables about a group of topics."""
     return [each for each in (DESIGNED, SHIPPED) if f"{name} {each}" in document["says"]]
 
 

@@ -232,7 +232,7 @@ def show_tables(
     console, progress = terminal.console(), LiveProgress()
 
     def decided(group: Sequence[ToleranceSubject], of: int) -> None:
-        """Of many groups each is named as soon as it is decided."""
+        """Print the name of a group as soon as it is decided, if there are several."""
         if of > 1 and output.is_read and sys.stderr.isatty():
             progress.line(f"decided: {name_some(group[0].chosen.subjects, MOST_NAMED)}")
 

@@ -128,7 +128,7 @@ def _function_of(command: str) -> Callable[..., Any]:
 
 
 def _without_search_options(question: BundleQuestion) -> tuple[Any, ...]:
-    """Return the arguments of a question without those that say how to search."""
+    """Return a question's command, arguments, files and symmetry, without the other options of how to search."""
     own = {name: each for name, each in question.arguments.items() if name in ARGUMENTS[question.command]}
     return question.command, own, dict(question.contents), question.arguments.get("symmetry")
 

@@ -18,8 +18,8 @@ MEMORY = 8 << 30
 
 
 def run_solver(send: Send, solver: str, text: str) -> tuple[int, str] | str:
-    """Return how many checks of a text are unsatisfiable and whether its premises are; a text if the solver
-    is not installed."""
+    """Return how many checks a text has, all unsatisfiable, and the answer to its premises alone; a sentence if the solver
+    is not installed, or answers a check otherwise."""
     try:
         found = SOLVERS[solver](text)
     except ImportError:

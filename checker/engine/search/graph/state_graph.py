@@ -95,7 +95,7 @@ class StateGraph:
         return graph
 
     def components(self) -> list[Component]:
-        """Return the strongly connected components, by their smallest state."""
+        """Return the strongly connected components, in the order of their smallest states."""
         home = _find_components(len(self), self.sources, self.targets)
         is_terminal = np.ones(len(self), np.bool_)
         is_terminal[home[self.sources[home[self.sources] != home[self.targets]]]] = False
@@ -127,7 +127,7 @@ def _find_components(count: int, sources: Numbers, targets: Numbers) -> NDArray[
 
 
 def _find_cyclic_part(count: int, sources: Numbers, targets: Numbers) -> NDArray[np.intp]:
-    """The edges that may be on a cycle: what is left when ends that nothing enters, or nothing leaves, are cut off in turn.
+    """Return the edges that may be on a cycle: those left when ends that nothing enters or leaves are cut off in turn.
 
     Most steps use something up for good, so most of a graph is on no cycle and NetworkX need not see it.
     """
