@@ -217,8 +217,8 @@ def _explain_errors(kafka: Any, server: str, reasons: Sequence[str]) -> Iterator
 
 
 def _require_final(problem: Any) -> None:
-    """Raise an error after which another attempt may succeed; only the error of a cluster that does not know
-    a request passes."""
+    """Raise an error after which another attempt may succeed; let any other pass, such as that of a cluster that does not
+    know a request."""
     if problem.retriable:
         raise problem
 
@@ -237,7 +237,7 @@ def _describe_features(kafka: Any, admin: Any) -> dict[str, dict[str, int]]:
 
 
 def _describe_broker(kafka: Any, admin: Any, broker: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a broker with its effective settings; None if it does not answer."""
+    """Return a broker with its effective settings, which are None if it does not answer."""
     number = broker["broker_id"]
     try:
         settings = _describe_settings(kafka, admin, "BROKER", [str(number)], SETTINGS_OF_BROKERS)[str(number)]

@@ -129,7 +129,7 @@ class HistorySetting:
             yield from [base | _NOTHING_KNOWN] if self.begins_with_the_topic else self._hidden(base)
 
     def _show(self) -> dict[str, Any]:
-        """Return the fields of the model that the first partition decides."""
+        """Return the fields of the model that the history's first partition line decides."""
         sizes, partition = self.observer_sizes, self.start.lists
         found: dict[str, Any] = {"leader": self.replica(self.start.partition["leader"])}
         for name, flags in choose_lists(sizes).items():

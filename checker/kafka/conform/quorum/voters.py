@@ -190,7 +190,7 @@ def read_state(state: Any) -> VoterOutcome:
 
 
 def model_state(voter: Voter) -> VoterOutcome:
-    """Return the same values of the model's voter."""
+    """Return what `read_state` reads of a class, for the model's voter."""
     _, epoch, voted, leader, role, _ = voter
     return epoch, leader, voted if leader < 0 else -1, role == CANDIDATE
 

@@ -87,7 +87,7 @@ class TransactionModel:
         self.start = system.initial_states()[0][1]
 
     def made(self, **values: int) -> State:
-        """Return the initial state with other values; `request_0_1` is `request[0][1]`."""
+        """Return the initial state with other values; `request__0__1` is `request[0][1]`."""
         found = list(self.start)
         for name, value in values.items():
             field, *index = name.split("__")
@@ -264,7 +264,7 @@ def partition_model(asked: TransactionModel, seen: ProducerView, request: Projec
 
 
 def _ends_nothing(asked: TransactionModel, before: State, request: Projected) -> bool:
-    """Whether an accepted marker changes nothing that is compared, because the partition knows already what it says."""
+    """Whether the partition accepts a marker, which then changes nothing that is compared: it says what is known already."""
     from neverlost.model.interpreters.ints import Ints, IntsView
     from neverlost.model.transactions.partition import takes_marker
 
@@ -410,7 +410,7 @@ def _look_up(
 def _key(
     asked: TransactionModel, name: str, arguments: dict[str, int], before: State, then: State
 ) -> tuple[Projected | None, Projected]:
-    """Return the combination that a transition is an instance of, and what is known after it."""
+    """Return the combination that a transition is an instance of (None: of none), and what is known after it."""
     known, attempt, partition = coordinator_known(asked, before), arguments.get("attempt", -1), arguments.get("partition", -1)
     is_output = 0 <= partition < asked.system.sizes["offsets"]
     if name in EVENTS:

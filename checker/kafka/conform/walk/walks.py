@@ -57,7 +57,7 @@ class WalkJudge:
         self.others: dict[str, WalkExplainer] = {}
 
     def walk(self, seed: int, number: int) -> tuple[Steps, Unexplained | None]:
-        """Do one walk, as far as the model explains it."""
+        """Do one walk, as far as the model explains it; return its events, and what is unexplained."""
         steps: Steps = []
         self.explainer.begin()
         found = None
