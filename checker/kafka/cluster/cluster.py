@@ -328,8 +328,8 @@ def cluster(
 
 @contextlib.contextmanager
 def interrupt_on_sigterm() -> Iterator[None]:
-    """Make SIGTERM interrupt as Ctrl-C does while the context is open, so that processes are cleaned up; only the main thread
-    can do so."""
+    """Make SIGTERM interrupt as Ctrl-C does while the context is open, so that processes are cleaned up; in any thread but
+    the main one, change nothing."""
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt

@@ -64,7 +64,7 @@ def move_to_directory(cluster: Cluster, broker: int, topic: str, directory: Path
 
 
 def put_in_directories(cluster: Cluster, broker: int) -> None:
-    """Restart a broker that lost log directories with new, empty ones in their place."""
+    """Restart a broker that lost log directories with new, empty ones in their place, and wait until it is unfenced."""
     node = cluster.brokers[broker]
     names = (f"data-{each}" for each in itertools.count(cluster.directories))
     missing = cluster.directories - len(node.directories)

@@ -129,8 +129,8 @@ def _connect(kafka: Any, server: str, options: Mapping[str, Any], reasons: Seque
 
 
 def _require_listener(server: str) -> None:
-    """Refuse addresses at which nothing listens, since the client would retry forever.  Errors: `InputError` for addresses of
-    which none is listened at: the client would go on trying."""
+    """Refuse addresses at which nothing listens, since the client would retry forever.  Errors: `InputError` if nothing
+    listens at any of them, and for one that is not HOST:PORT."""
     problem: Exception = ValueError("no address")
     for each in filter(None, server.split(",")):
         host, _, port = each.strip().rpartition(":")

@@ -37,7 +37,7 @@ LISTS = {"isr": "isr", "elr": "elr", "replicas": "is_replica", "adding": "is_add
 
 
 def choose_lists(sizes: Mapping[str, int]) -> dict[str, str]:
-    """Return the lists of the partition that a model of these sizes has."""
+    """Return the partition's lists that a model of these sizes has, each with the name of the model's flags."""
     left_out = [*([] if sizes["elr"] else ["elr"]), *([] if sizes["reassignment"] else ["replicas", "adding", "removing"])]
     return {name: flags for name, flags in LISTS.items() if name not in left_out}
 

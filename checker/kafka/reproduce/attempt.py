@@ -31,7 +31,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Divergence:
-    """Where the cluster and the model diverged: the steps of the stage, the model's state there, what was seen."""
+    """Where the cluster and the model diverged: the steps of the stage, what the model says of them, what was seen."""
 
     first: int
     last: int

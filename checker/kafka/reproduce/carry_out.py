@@ -16,8 +16,8 @@ FILLER = b"m0"
 
 
 def carry_out(attempt: Attempt, stage: ReproductionStep) -> None:
-    """Do the operation that a stage begins with; a stage without one lets blocked traffic flow.  Errors: `ClusterError` where
-    the cluster does not let it be done."""
+    """Do the operation that a stage begins with; do nothing if the stage has none.  Errors: `ClusterError` where the
+    cluster does not let it be done."""
     if stage.operation in OPERATIONS:
         OPERATIONS[stage.operation](attempt, stage)
 

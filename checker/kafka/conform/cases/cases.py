@@ -52,8 +52,8 @@ KNOWS = {
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What the controller knows of one partition and of its brokers; brokers are counted from 0.  `epochs` says how many
-    epochs the leader has followed, as a value of `leader_knows`."""
+    """What the controller knows of one partition and of its brokers; brokers are counted from 0.  `epochs` says which
+    of its epochs the leader knows, as a value of `leader_knows`."""
 
     leader: int
     isr: frozenset[int]

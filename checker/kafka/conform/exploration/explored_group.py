@@ -94,7 +94,7 @@ class GroupState(NamedTuple):
 
 
 class Numbered(Generic[Item]):
-    """Things that are alike in their key, each with a number."""
+    """A table of things that numbers them; those with equal keys have one number."""
 
     def __init__(self) -> None:
         self.numbers: dict[Hashable, int] = {}

@@ -65,7 +65,7 @@ Projected = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class TransactionOutcome:
-    """What happens, and what is known then; nothing if it cannot happen."""
+    """The outcome of an event or a request, and what is known after it: nothing if it is refused."""
 
     outcome: str
     known: Projected = ()
@@ -95,7 +95,7 @@ class TransactionModel:
         return tuple(found)
 
     def after(self, state: State, *labels: str) -> tuple[str, State] | None:
-        """Return the first of some steps that is possible, and the state that it leads to."""
+        """Return the first of some steps that is possible, and the state that it leads to; None if no step is possible."""
         for each in labels:
             found = ints.take(self.system, state, self.steps[each])
             if found is not None:
