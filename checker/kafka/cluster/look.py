@@ -145,8 +145,8 @@ def _require_listener(server: str) -> None:
 
 
 def convert_settings(given: Mapping[str, str], where: str) -> dict[str, Any]:
-    """Convert Kafka's connection settings to the client library's.  Errors: `InputError` for a mechanism or a store of
-    certificates that the client cannot use."""
+    """Convert Kafka's connection settings to the client library's.  Errors: `InputError` for a store of certificates
+    that is not a PEM file, which is all that the client reads."""
     found: dict[str, Any] = {each.replace(".", "_"): given[each] for each in SAME if given.get(each)}
     for key, name in PEM.items():
         if given.get(key):

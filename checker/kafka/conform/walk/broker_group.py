@@ -414,7 +414,7 @@ class BrokerGroup:
 
     def deliver(self, follower: int, leader: int) -> str:
         """Let a follower process a response, whose bytes are read now; return `broken` if they are gone, so that the connection
-        breaks, `late` if the leader is down or in another epoch than that of the fetch, else `delivered`."""
+        breaks; `late` if there are any and the leader is down, or in another epoch than the fetch; else `delivered`."""
         message = self.fetches.pop((follower, leader))
         process, records = self.processes[follower], message.response.records()
         size = 0 if records is None else int(records.sizeInBytes())

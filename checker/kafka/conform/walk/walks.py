@@ -91,7 +91,7 @@ def explain(explainer: WalkExplainer, steps: Steps) -> Unexplained | None:
 
 
 def lost_record(view: GroupSight) -> int | None:
-    """Return an acknowledged record that is not in the log of the elected leader."""
+    """Return an acknowledged record that is not in the log of the elected leader; None without one, or without a leader."""
     if ELECTED in view.leader_knows:
         return None
     log = {record for record, _ in view.brokers[view.leader - 1].log}
