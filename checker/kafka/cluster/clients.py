@@ -30,7 +30,7 @@ def import_client() -> Any:
 
 @dataclass(frozen=True)
 class ProduceResult:
-    """The answer to a producer: an offset and its time, or an error."""
+    """The answer to a producer, and its time: an offset (none with acks=0), or an error."""
 
     offset: int | None
     error: str | None

@@ -175,7 +175,7 @@ class Cluster:
 
     @property
     def metadata(self) -> MetadataImage:
-        """Read the metadata log so far, of the controller whose log is longest."""
+        """Return what the longest metadata log of a controller says by now; what was appended to it is read first."""
         logs = [node.data / LOG for node in self.controllers.values()]
         there = [path for path in logs if path.exists()]
         if there:
@@ -206,7 +206,7 @@ class Cluster:
         return next((each for each in places if each.exists()), places[0])
 
     def log(self, broker: int, topic: str, number: int = 0) -> list[Record]:
-        """Return every record that a broker has of a partition, read from its files (unflushed records included)."""
+        """Return every record that a broker has of a partition in its files: unflushed ones too, control records not."""
         path = self.log_folder(broker, topic, number) / SEGMENT
         if not path.exists():
             return []
@@ -235,7 +235,7 @@ class Cluster:
 
     @property
     def bootstrap(self) -> str:
-        """Return the addresses of the brokers that run, for clients."""
+        """Return the clients' addresses of the brokers that run and are not paused; of all brokers if there are none."""
         running = [node for node in self.brokers.values() if node.process.is_running and not node.process.is_paused]
         return ",".join(f"{LOOPBACK}:{node.port}" for node in running or self.brokers.values())
 
@@ -246,7 +246,7 @@ class Cluster:
         return self._admin
 
     def create_topic(self, topic: str, replicas: Sequence[int], configs: Mapping[str, str] | None = None) -> PartitionRecord:
-        """Create a topic of one partition with this assignment; return when its leader has applied its leadership."""
+        """Create a topic of one partition with this assignment; return it once its leader has applied its leadership."""
         self.admin.create_topic(topic, list(replicas), dict(configs or {}))
         self.wait(lambda: self.metadata.partition(topic) is not None, f"topic {topic}", 30)
         found = self.partition(topic)
@@ -279,7 +279,7 @@ class Cluster:
         wait_until(lambda: bool(happens()), what, seconds, seen or self.state)
 
     def state(self) -> str:
-        """Return the state of the nodes in a line, for errors."""
+        """Return, for errors, a line with the partitions' leaders and ISRs, the nodes that ended, and the fenced brokers."""
         ended = [node for node in self.nodes if node.process.popen is not None and not node.process.is_running]
         parts = [f"{key[0].hex[:4]}-{key[1]}: {one.leader=} {one.isr=}" for key, one in self.metadata.partitions.items()]
         parts += [f"{node.folder.name} is not running: {find_last_words(node)}" for node in ended]
@@ -288,7 +288,7 @@ class Cluster:
 
 
 def find_last_words(node: KafkaNode) -> str:
-    """Return the last line that a node printed as an error."""
+    """Return the last error line that a node printed; its last line if there is no error."""
     lines = node.process.read_log().splitlines()
     errors = [line for line in lines if " ERROR " in line or " FATAL " in line or "Exception" in line]
     return (errors or lines or ["nothing printed"])[-1][:300]
@@ -328,8 +328,8 @@ def cluster(
 
 @contextlib.contextmanager
 def interrupt_on_sigterm() -> Iterator[None]:
-    """Make SIGTERM interrupt as Ctrl-C does while the context is open, so that processes are cleaned up; only the main thread
-    can do so."""
+    """Make SIGTERM interrupt as Ctrl-C does while the context is open, so that processes are cleaned up; in any thread but
+    the main one, change nothing."""
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt

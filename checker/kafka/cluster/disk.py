@@ -54,7 +54,7 @@ def lower_checkpoint(line: str, partition: str, offset: int) -> str:
 
 def _edit_checkpoint(path: Path, edit: Callable[[str], str | None]) -> list[str]:
     """Rewrite a checkpoint file (version, number of entries, an entry a line) through `edit`, which drops an entry by
-    returning None."""
+    returning None; return a sentence that says so if this changed anything."""
     lines = path.read_text().splitlines() if path.exists() else []
     if len(lines) < 3:
         return []

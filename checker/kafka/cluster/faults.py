@@ -37,7 +37,7 @@ def lose_disk(cluster: Cluster, broker: int) -> None:
 
 
 def replace_disk(cluster: Cluster, node: KafkaNode) -> None:
-    """Kill a node, empty its log directory and format it, as an operator does after replacing a disk."""
+    """Kill a node, empty its log directories and format them, as an operator does after replacing a disk."""
     node.process.kill()
     for each in node.directories:
         shutil.rmtree(each)
@@ -45,7 +45,7 @@ def replace_disk(cluster: Cluster, node: KafkaNode) -> None:
 
 
 def take_out_directory(cluster: Cluster, broker: int, topic: str, number: int = 0) -> str:
-    """Remove the log directory that has a partition from the log.dirs of a stopped broker; return its name.  Errors:
+    """Delete the log directory that has a partition, and take it out of a stopped broker's log.dirs; return its name.  Errors:
     `ClusterError` for a broker that has one directory only, or that runs."""
     node = cluster.brokers[broker]
     if node.process.is_running or len(node.directories) == 1:
@@ -64,7 +64,7 @@ def move_to_directory(cluster: Cluster, broker: int, topic: str, directory: Path
 
 
 def put_in_directories(cluster: Cluster, broker: int) -> None:
-    """Restart a broker that lost log directories with new, empty ones in their place."""
+    """Restart a broker that lost log directories with new, empty ones in their place, and wait until it is unfenced."""
     node = cluster.brokers[broker]
     names = (f"data-{each}" for each in itertools.count(cluster.directories))
     missing = cluster.directories - len(node.directories)
@@ -160,7 +160,7 @@ def cancel_reassignment(cluster: Cluster, topic: str) -> None:
 
 def fail_controller(cluster: Cluster, seconds: float = 60) -> int:
     """Kill the active one of three controllers; return its number when another is active.  Errors: `ClusterError` where there
-    is only one controller."""
+    are fewer than three controllers."""
     if len(cluster.controllers) < 3:
         raise ClusterError("controller failover needs three controllers")
     old = find_active_controller(cluster)
@@ -175,7 +175,7 @@ CLAIMED = r"Becoming the active controller at epoch (\d+)"
 
 
 def find_active_controller(cluster: Cluster) -> int:
-    """Return the controller that last logged, in the highest epoch, that it became active."""
+    """Return the running controller that logged the highest epoch as its own.  Errors: `ClusterError` if none logged one."""
     epochs = {}
     for number, node in cluster.controllers.items():
         match = _find_last_claim(node.process.read_log())

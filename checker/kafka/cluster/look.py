@@ -129,8 +129,8 @@ def _connect(kafka: Any, server: str, options: Mapping[str, Any], reasons: Seque
 
 
 def _require_listener(server: str) -> None:
-    """Refuse addresses at which nothing listens, since the client would retry forever.  Errors: `InputError` for addresses of
-    which none is listened at: the client would go on trying."""
+    """Refuse addresses at which nothing listens, since the client would retry forever.  Errors: `InputError` if nothing
+    listens at any of them, and for one that is not HOST:PORT."""
     problem: Exception = ValueError("no address")
     for each in filter(None, server.split(",")):
         host, _, port = each.strip().rpartition(":")
@@ -145,8 +145,8 @@ def _require_listener(server: str) -> None:
 
 
 def convert_settings(given: Mapping[str, str], where: str) -> dict[str, Any]:
-    """Convert Kafka's connection settings to the client library's.  Errors: `InputError` for a mechanism or a store of
-    certificates that the client cannot use."""
+    """Convert Kafka's connection settings to the client library's.  Errors: `InputError` for a store of certificates
+    that is not a PEM file, which is all that the client reads."""
     found: dict[str, Any] = {each.replace(".", "_"): given[each] for each in SAME if given.get(each)}
     for key, name in PEM.items():
         if given.get(key):
@@ -217,8 +217,8 @@ def _explain_errors(kafka: Any, server: str, reasons: Sequence[str]) -> Iterator
 
 
 def _require_final(problem: Any) -> None:
-    """Raise an error after which another attempt may succeed; only the error of a cluster that does not know
-    a request passes."""
+    """Raise an error after which another attempt may succeed; let any other pass, such as that of a cluster that does not
+    know a request."""
     if problem.retriable:
         raise problem
 
@@ -237,7 +237,7 @@ def _describe_features(kafka: Any, admin: Any) -> dict[str, dict[str, int]]:
 
 
 def _describe_broker(kafka: Any, admin: Any, broker: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a broker with its effective settings; None if it does not answer."""
+    """Return a broker with its effective settings, which are None if it does not answer."""
     number = broker["broker_id"]
     try:
         settings = _describe_settings(kafka, admin, "BROKER", [str(number)], SETTINGS_OF_BROKERS)[str(number)]

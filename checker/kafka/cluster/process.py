@@ -92,7 +92,7 @@ class Java:
         return [java, HEAP, *FAST_START, *logging, "-cp", self.home.class_path, main_class, *arguments]
 
     def run(self, main_class: str, *arguments: str, seconds: float = 120) -> str:
-        """Run a tool to its end and return its output.  Errors: `ClusterError` with its last lines when it fails."""
+        """Run a tool to its end and return its output.  Errors: `ClusterError` with its first lines when it fails."""
         command = self.command(main_class, *arguments)
         process = subprocess.Popen(
             command,
@@ -193,5 +193,5 @@ class Process:
 
     @property
     def mark(self) -> int:
-        """Return the present end of the log, as a position for `said`."""
+        """Return the present end of the log, as a position for `find_printed`."""
         return self.log.stat().st_size if self.log.exists() else 0

@@ -52,7 +52,7 @@ def encode_header(api: int, version: int) -> bytes:
 
 
 def send_request(address: str, frame: bytes, asked: str, seconds: float) -> bytes:
-    """Send a request and return the broker's answer; None if it closes the connection."""
+    """Send a request and return the broker's answer, empty if it closes the connection."""
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host, int(port)), timeout=seconds) as client:
@@ -63,7 +63,7 @@ def send_request(address: str, frame: bytes, asked: str, seconds: float) -> byte
 
 
 def encode_request(topic: str, replicas: Sequence[int] | None, milliseconds: int) -> bytes:
-    """Return the request's header and body."""
+    """Return the header and body of an AlterPartitionReassignments request; None as `replicas` cancels."""
     header = encode_header(REASSIGNMENT_API, REASSIGNMENT_VERSION) + NO_TAGS
     name = topic.encode()
     wanted = b"\0" if replicas is None else bytes([len(replicas) + 1]) + struct.pack(f">{len(replicas)}i", *replicas)

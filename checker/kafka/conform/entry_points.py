@@ -27,7 +27,7 @@ def actions() -> frozenset[str]:
 
 
 def methods(listed: dict[str, Any]) -> frozenset[str]:
-    """Return the entry points of a class: methods that are not private and, where the list says so, can write records."""
+    """Return a class's entry points: public methods or, where the list says so, those not private that can write records."""
     modifiers = java_class("java.lang.reflect.Modifier")
     found = set()
     for each in java_class(listed["class"]).class_.getDeclaredMethods():

@@ -12,7 +12,7 @@ from neverlost.specs.errors import InputError
 
 @dataclass(frozen=True)
 class Known:
-    """The controller's metadata at a moment, as far as the history shows it; None: not seen."""
+    """The controller's metadata at a moment, as far as the history shows it: what was not seen is left out."""
 
     partition: Mapping[str, Any]
     fenced: Mapping[int, bool]

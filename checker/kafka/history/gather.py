@@ -43,8 +43,8 @@ def _read_metadata(paths: list[str]) -> list[MetadataRecord]:
 
 
 def _read_clients(paths: list[str]) -> tuple[list[HistoryObservation], set[str]]:
-    """Return the lines of clients' files; a line that is only `{"complete": [...]}` says which kinds of observations the file
-    has completely."""
+    """Return the observations in clients' files, and the kinds of observations that every file has all of; a line that is only
+    `{"complete": [...]}` says of which kinds its file has all."""
     seen: list[HistoryObservation] = []
     complete: set[str] | None = None
     for path in paths:

@@ -116,7 +116,7 @@ def _list_fields(partition: PartitionRecord) -> dict[str, Any]:
 
 
 def _describe_registration(entry: MetadataRecord, incarnations: dict[int, Any]) -> dict[str, Any] | None:
-    """Return a registration's change; None if a broker registers again as the same incarnation."""
+    """Return how a record changes a broker's registration; None if it does not, or registers the same incarnation again."""
     kind, says = entry.event.kind, entry.event.says
     if kind == "register":
         is_same = incarnations.get(says["broker"]) == says["incarnation"]

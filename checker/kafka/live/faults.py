@@ -41,7 +41,7 @@ class LiveCluster:
         return bool(self.partition.adding or self.partition.removing)
 
     def rest(self, low: float, high: float) -> None:
-        """Sleep for a random time between two bounds while a fault acts; the time is part of the run's plan."""
+        """Sleep for a random time between two bounds, which the run's seed decides; at most until the run's time is over."""
         time.sleep(max(0.0, min(self.chance.uniform(low, high), self.over - time.time())))
 
     def note_end(self, broker: int, state: str, begun: float, log_end: int | None = None) -> None:

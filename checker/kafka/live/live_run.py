@@ -83,7 +83,7 @@ def _recover(stage: LiveCluster) -> None:
 
 
 def _record_high_watermarks(stage: LiveCluster) -> None:
-    """Record two answers about the current leader's high watermark, if there is a leader."""
+    """Wait until two more answers about the leader's high watermark are recorded; without a leader, only for a while."""
     before = len(stage.notebook.seen)
 
     def is_shown() -> bool:

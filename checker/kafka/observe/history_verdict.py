@@ -147,7 +147,7 @@ def _find_nearest_changes(
 
 
 def _list_brokers(name: str, members: Sequence[int]) -> list[str]:
-    """Return a list of brokers in words; an empty text if there is nothing to add or to remove."""
+    """Return one text, the name of a list with its brokers; no text for an empty list that is neither the ISR nor the ELR."""
     is_set_of_copies = name in ("isr", "elr")
     word = name.upper() if is_set_of_copies else name
     return [f"{word} {','.join(map(str, members)) or 'empty'}"] if members or is_set_of_copies else []

@@ -183,7 +183,7 @@ def _list_spans(judgement: HistoryVerdict) -> list[_Span]:
 def _list_cases(
     judgement: HistoryVerdict, spans: list[_Span], group: OffsetGroup, explanation: Explanation, recovery: Recovery
 ) -> Iterator[_Case]:
-    """Yield the intervals at whose end a group's record was acknowledged."""
+    """Yield a case for each interval at whose end a group's record was acknowledged."""
     if group.acknowledged is None:
         return
     at, record = group.acknowledged

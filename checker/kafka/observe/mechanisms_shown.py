@@ -27,7 +27,7 @@ def match_without_mechanisms(history: History, given: Given, with_all: HistoryVe
 
 
 def match_with_keys(history: History, given: Given, until: float = float("inf")) -> str:
-    """Return the verdict on the history with some keys changed."""
+    """Return the verdict on the history with these keys, in words."""
     judged = match_history(make_setting(history, given, until))
     if judged.refusal is None:
         return NOT_SHOWN if judged.verdict == "explained" else f"inconclusive: {judged.reason}"

@@ -61,7 +61,7 @@ class Matching:
         self._labels: dict[int, int] = {}
 
     def get_seen(self, label: int) -> tuple[HistoryObservation, ...]:
-        """Return the observation that a label stands for: questions first, then single records; None for -1."""
+        """Return the observation that a label stands for: questions first, then single records; nothing for -1."""
         if label < 0:
             return ()
         later = label - len(self.questions)
@@ -140,7 +140,7 @@ class Matching:
         return list(found.values())
 
     def with_repeats(self, group: OffsetGroup) -> OffsetGroup:
-        """Return the group whose records may have been sent more than once."""
+        """Return a group again, as one whose records may have been sent more than once."""
         return replace(group, observations=self._observations(group.tracked, repeats=True), repeats=True)
 
     def observer(self, group: OffsetGroup) -> Observer:

@@ -37,7 +37,7 @@ LISTS = {"isr": "isr", "elr": "elr", "replicas": "is_replica", "adding": "is_add
 
 
 def choose_lists(sizes: Mapping[str, int]) -> dict[str, str]:
-    """Return the lists of the partition that a model of these sizes has."""
+    """Return the partition's lists that a model of these sizes has, each with the name of the model's flags."""
     left_out = [*([] if sizes["elr"] else ["elr"]), *([] if sizes["reassignment"] else ["replicas", "adding", "removing"])]
     return {name: flags for name, flags in LISTS.items() if name not in left_out}
 
@@ -129,7 +129,7 @@ class HistorySetting:
             yield from [base | _NOTHING_KNOWN] if self.begins_with_the_topic else self._hidden(base)
 
     def _show(self) -> dict[str, Any]:
-        """Return the fields of the model that the first partition decides."""
+        """Return the fields of the model that the history's first partition line decides."""
         sizes, partition = self.observer_sizes, self.start.lists
         found: dict[str, Any] = {"leader": self.replica(self.start.partition["leader"])}
         for name, flags in choose_lists(sizes).items():

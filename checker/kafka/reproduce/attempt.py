@@ -31,7 +31,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Divergence:
-    """Where the cluster and the model diverged: the steps of the stage, the model's state there, what was seen."""
+    """Where the cluster and the model diverged: the steps of the stage, what the model says of them, what was seen."""
 
     first: int
     last: int
@@ -41,7 +41,7 @@ class Divergence:
 
 @dataclass
 class AttemptOutcome:
-    """The outcome of a try.  By record: the time and offset at which it was `acknowledged`; `read_before` the end."""
+    """The outcome of a try.  `acknowledged`: time and offset by record; `read_before`: offset by record, before the end."""
 
     divergence: Divergence | None = None
     moments: list[Moment] = field(default_factory=list)

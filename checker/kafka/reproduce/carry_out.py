@@ -16,8 +16,8 @@ FILLER = b"m0"
 
 
 def carry_out(attempt: Attempt, stage: ReproductionStep) -> None:
-    """Do the operation that a stage begins with; a stage without one lets blocked traffic flow.  Errors: `ClusterError` where
-    the cluster does not let it be done."""
+    """Do the operation that a stage begins with; do nothing if the stage has none.  Errors: `ClusterError` where the
+    cluster does not let it be done."""
     if stage.operation in OPERATIONS:
         OPERATIONS[stage.operation](attempt, stage)
 
@@ -132,7 +132,7 @@ def _stop_and_take_out(attempt: Attempt, stage: ReproductionStep) -> None:
 
 
 def _assign_directory(attempt: Attempt, stage: ReproductionStep) -> None:
-    """Let the broker report the directory to the controller, which it does as soon as the copy there has caught up."""
+    """Move the leader's replica to its other log directory; the broker reports that once the copy there has caught up."""
     broker = attempt.leader or stage.target.running[0]
     here = attempt.cluster.log_folder(broker, attempt.topic).parent
     there = next(each for each in attempt.cluster.brokers[broker].directories if each != here)
@@ -168,8 +168,8 @@ OPERATIONS: Mapping[str, Callable[[Attempt, ReproductionStep], None]] = {
 
 
 def elect_by_hand(attempt: Attempt, target: Target) -> None:
-    """Request an unclean election: before 3.9 a KRaft controller ignores a topic's unclean.leader.election.enable
-    (KAFKA-12670)."""
+    """Request an unclean election if the model held one: before 3.9 a KRaft controller ignores a topic's
+    unclean.leader.election.enable (KAFKA-12670)."""
     is_unclean = target.leader is not None and target.leader not in attempt.partition.isr
     if not (is_unclean and attempt.plan.is_unclean_allowed and attempt.cluster.home.minor < (3, 9)):
         return

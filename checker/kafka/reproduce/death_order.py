@@ -25,7 +25,7 @@ def order_by_session_expiry(system: System, trace: Behaviour) -> Behaviour:
 
 
 def _delay_death(system: System, trace: Behaviour, broker: int) -> Behaviour | None:
-    """Move one broker's last death behind the fencings that must come first; None if nothing is to be moved."""
+    """Return the trace with a broker's last death moved behind the fencings that must precede it; None if it stays as it is."""
     died, missed = (
         _find_last_index(system, trace, _is_death),
         _find_last_index(system, trace, lambda each: each.name == "controller_fence_dead"),

@@ -139,8 +139,8 @@ def _require_cluster(system: System) -> None:
 
 
 def _require_operations(steps: Sequence[Step], says: Sequence[str]) -> None:
-    """Refuse a step that cannot be brought about, and a trace without any operation.  Errors: `InputError` for a step that
-    cannot be brought about, and for a trace that nothing begins."""
+    """Refuse a step that cannot be brought about, and a trace that does not begin with an operation.  Errors: `InputError` for
+    either."""
     for number, step in enumerate(steps, start=1):
         if not is_possible(step.action):
             raise InputError(f"step {number} ({says[number]}) cannot be brought about on a cluster yet")
@@ -179,7 +179,7 @@ def _split_into_stages(
 
 
 def _is_late(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], at: int) -> bool:
-    """Whether the leader has applied an answer whose record it replays later, while another change is pending."""
+    """Whether the leader has applied an answer to an ISR change, and a later step replays that change's record by itself."""
     if not states[at].get("record_to_come"):
         return False
     gone = next((number for number in range(at, len(steps)) if not states[number + 1]["record_to_come"]), None)

@@ -69,7 +69,7 @@ def compute_blocks(
 
 
 def _is_within_publication(state: Mapping[str, Any], broker: int) -> bool:
-    """Whether a broker has applied the partitions of a publication and not its configuration; no answer came before it."""
+    """Whether a broker has applied the partitions of a metadata publication, and not yet its configuration."""
     return "configuration_to_come" in state and bool(state["configuration_to_come"][broker])
 
 

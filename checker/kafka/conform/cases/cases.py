@@ -52,8 +52,8 @@ KNOWS = {
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What the controller knows of one partition and of its brokers; brokers are counted from 0.  `epochs` says how many
-    epochs the leader has followed, as a value of `leader_knows`."""
+    """What the controller knows of one partition and of its brokers; brokers are counted from 0.  `epochs` says which
+    of its epochs the leader knows, as a value of `leader_knows`."""
 
     leader: int
     isr: frozenset[int]
@@ -106,7 +106,7 @@ FENCED_LAST_KNOWN = "4.0 elects the last known leader although it is fenced (KAF
 
 
 def known_of_4_0(case: ConformCase, configuration: Configuration) -> str | None:
-    """Return why 4.0 answers differently if there is a last known leader and no leader; None if it should not."""
+    """Return why Kafka 4.0 may answer a case with a last known leader and no leader differently; None if it should not."""
     has_rules_of_4_0 = configuration["eligible.leader.replicas"] and not configuration[LEADERLESS.key]
     is_asked = case.before.leader == NO_REPLICA and case.before.last_known_leader != NO_REPLICA
     return FENCED_LAST_KNOWN if has_rules_of_4_0 and is_asked else None
@@ -118,7 +118,7 @@ LEADERLESS = BY_NAME["last-known-leader-when-leaderless"]
 
 @dataclass(frozen=True)
 class ReachableStates:
-    """The states of a complete search and the successors of each."""
+    """The packed states of a complete search, and the system whose states they are."""
 
     system: System
     owned: OwnedStates

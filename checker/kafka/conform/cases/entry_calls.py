@@ -157,7 +157,7 @@ def _ids(brokers: frozenset[int]) -> tuple[int, ...]:
 
 
 def leader_text(state: LeaderState, acked: frozenset[int] | None) -> str:
-    """Return what a test reads of a leader."""
+    """Return the text that a test reads of a leader: log end, high watermark, ISR, maximal ISR and acknowledged offsets."""
     isr, waited = (list(_ids(each)) if state.isr else [] for each in (state.isr, state.maximal_isr))
     acks = "" if acked is None else f" acknowledged {sorted(acked)}"
     return f"LEO {state.log_end} HW {state.high_watermark} ISR {isr} maximal ISR {waited}{acks}"

@@ -28,7 +28,7 @@ RETRIED_ERRORS = ("REQUEST_TIMED_OUT",)
 
 @dataclass(frozen=True, order=True)
 class LeaderState:
-    """What a leader holds.  Units: offsets, exclusive ends; `fetched` and `pending` are brokers counted from 0.
+    """What a leader holds.  Units: offsets, exclusive ends; `isr` and `pending` are brokers, counted from 0.
 
     `fetched[f]` is how far the leader knows follower `f` to be: at least the high watermark for whom it waits for, 0 for
     others.  `epoch_start` is 0 once the high watermark covers it, and where the broker leads no more (`isr` is empty).

@@ -249,7 +249,7 @@ class ClassesSearch:
 
     @property
     def stored(self) -> dict[str, Any]:
-        """What can be gone on from."""
+        """What a later search needs to go on: version, bounds, counts, and each state's parent with the event between them."""
         counts = {name: getattr(self.found, name) for name in ("transitions", "by_event")}
         identity = {"kafka": self.kafka.version, "bounds": asdict(self.found.bounds)}
         return {**identity, "expanded": self.expanded, **counts, "parents": self.parents[1:]}
@@ -273,7 +273,7 @@ class ClassesSearch:
 
 
 def list_missing(found: ExplorationResult) -> list[str]:
-    """Return the events that the bounds allow, or always have, and that never happened."""
+    """Return the events that never happened, of those that are always possible and those that the bounds allow."""
     allowed = [name for name, bound in LIMITED.items() if getattr(found.bounds, bound)]
     return [name for name in (*ALWAYS, *allowed) if not found.by_event[name]]
 

@@ -94,7 +94,7 @@ class GroupState(NamedTuple):
 
 
 class Numbered(Generic[Item]):
-    """Things that are alike in their key, each with a number."""
+    """A table of things that numbers them; those with equal keys have one number."""
 
     def __init__(self) -> None:
         self.numbers: dict[Hashable, int] = {}
@@ -322,7 +322,7 @@ class ExploredGroup:
         return Needs(me, controller=is_start, metadata=name == "metadata", records=name.startswith("produce"))
 
     def _happen(self, event: Drawn, needs: Needs, read: GroupState) -> EventOutcome:
-        """Let Kafka's classes do an event for the first time with what it reads."""
+        """Let Kafka's classes do an event for the first time with what it reads; return what it has changed."""
         group, (name, _) = self.group, event
         for me, number in zip(needs.brokers, read.processes, strict=True):
             self.saver.restore(me, self.processes[number])
@@ -377,7 +377,7 @@ class ExploredGroup:
         group.controller.install(state, image.fenced)
 
     def _controller(self, image: PartitionImage) -> Controller:
-        """Return a controller with which the brokers have registered as often as with the one of the image."""
+        """Return a new controller with which brokers registered again, so that they have the broker epochs of the image."""
         found = Controller(self.group.brokers, min_isr=self.bounds.min_isr)
         late = sorted((epoch, me) for me, epoch in image.epochs if epoch > found.epochs[me])
         for epoch, me in late:
@@ -398,7 +398,7 @@ def _requests(group: BrokerGroup) -> tuple[tuple[int, int, int, bool], ...]:
 
 
 def _trimmed(state: GroupState) -> GroupState:
-    """Leave out the images that every broker has replayed, but for the last of them."""
+    """Return a state without the images that every broker has replayed, but for the last of them."""
     kept = max(state.left) + 1
     return state if len(state.images) <= max(kept, 1) else state._replace(images=state.images[-max(kept, 1) :])
 

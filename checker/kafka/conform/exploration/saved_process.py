@@ -192,7 +192,7 @@ class ProcessSaver:
         self.there[me] = saved
 
     def _opened(self, process: BrokerProcess, saved: SavedProcess) -> WalkedBroker:
-        """Return the broker of a process with an open log, and with the remote replicas that it has to have: as a leader."""
+        """Return a process's broker with an open log and the remote replicas that were saved; for either it becomes leader."""
         broker = process.broker
         if broker is None:
             broker = self.group.open_broker(process.host.me)

@@ -20,7 +20,7 @@ def metadata_version() -> Any:
 
 
 def unassigned_directories(count: int) -> list[Any]:
-    """Return an array of `count` unknown directories; nothing in a version without directories."""
+    """Return `count` times the id of an unassigned directory; an empty list in a version without directories."""
     name = PACKAGE + "common.DirectoryId"
     return [java_class(name).UNASSIGNED] * count if has_class(name) else []
 

@@ -73,7 +73,7 @@ class _IdleScheduler:
         """Do nothing."""
 
     def schedule(self, *arguments: Any) -> Any:
-        """Do not run the task; return what cancels it."""
+        """Do not run the task, but keep the flush of a leader-epoch cache; return what cancels it."""
         name, task = str(arguments[0]), arguments[1]
         if name.startswith("leader-epoch-cache-flush"):
             self.flushes[name] = task
@@ -166,7 +166,7 @@ class Host:
         return new(made, name, timer, self.me, 1000, False, False)
 
     def close(self) -> None:
-        """Remove the log directory."""
+        """Remove the log directory in memory, if it has one."""
         self.held.close()
 
 
@@ -375,7 +375,7 @@ class Broker:
         return call(self.partition, "fetchRecords", parameters, data, self.host.clock.now, data.maxBytes, True, True)
 
     def acknowledged(self, offset: int) -> tuple[bool, str]:
-        """Return what a producer with acks=all gets that waits for `offset` (exclusive)."""
+        """Return whether a producer with acks=all that waits for `offset` (exclusive) is answered, and the error's name."""
         found = self.partition.checkEnoughReplicasReachOffset(offset)
         return bool(found._1()), str(found._2().name())
 

@@ -219,7 +219,7 @@ class Controller:
     # what brokers ask
 
     def directory(self, broker: int, number: int = 0) -> Any:
-        """Return a log directory of a broker, which has two."""
+        """Return the id of a log directory of a broker, which has two."""
         return kafka_class("common.Uuid")(77 + number, broker)
 
     def register(self, broker: int, clean: bool) -> None:

@@ -100,7 +100,7 @@ class Quorum:
         return jvm.proxy(type_name, {}) if jvm.java_class(type_name).class_.isInterface() else None
 
     def state_of(self, voter: Voter, end: tuple[int, int]) -> Any:
-        """Return a QuorumState that was started with what the voter has on disk; a leader's is led to its epoch first."""
+        """Return a QuorumState that was started with a voter's state on disk; a leader's is then a candidate of its epoch."""
         number, epoch, voted, leader, role, members = voter
         if role == LEADER:
             members = tuple(sorted({*members, number}))  # one that was removed was a voter when it was elected
@@ -190,7 +190,7 @@ def read_state(state: Any) -> VoterOutcome:
 
 
 def model_state(voter: Voter) -> VoterOutcome:
-    """Return the same values of the model's voter."""
+    """Return what `read_state` reads of a class, for the model's voter."""
     _, epoch, voted, leader, role, _ = voter
     return epoch, leader, voted if leader < 0 else -1, role == CANDIDATE
 

@@ -65,7 +65,7 @@ Projected = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class TransactionOutcome:
-    """What happens, and what is known then; nothing if it cannot happen."""
+    """The outcome of an event or a request, and what is known after it: nothing if it is refused."""
 
     outcome: str
     known: Projected = ()
@@ -87,7 +87,7 @@ class TransactionModel:
         self.start = system.initial_states()[0][1]
 
     def made(self, **values: int) -> State:
-        """Return the initial state with other values; `request_0_1` is `request[0][1]`."""
+        """Return the initial state with other values; `request__0__1` is `request[0][1]`."""
         found = list(self.start)
         for name, value in values.items():
             field, *index = name.split("__")
@@ -95,7 +95,7 @@ class TransactionModel:
         return tuple(found)
 
     def after(self, state: State, *labels: str) -> tuple[str, State] | None:
-        """Return the first of some steps that is possible, and the state that it leads to."""
+        """Return the first of some steps that is possible, and the state that it leads to; None if no step is possible."""
         for each in labels:
             found = ints.take(self.system, state, self.steps[each])
             if found is not None:
@@ -264,7 +264,7 @@ def partition_model(asked: TransactionModel, seen: ProducerView, request: Projec
 
 
 def _ends_nothing(asked: TransactionModel, before: State, request: Projected) -> bool:
-    """Whether an accepted marker changes nothing that is compared, because the partition knows already what it says."""
+    """Whether the partition accepts a marker, which then changes nothing that is compared: it says what is known already."""
     from neverlost.model.interpreters.ints import Ints, IntsView
     from neverlost.model.transactions.partition import takes_marker
 
@@ -410,7 +410,7 @@ def _look_up(
 def _key(
     asked: TransactionModel, name: str, arguments: dict[str, int], before: State, then: State
 ) -> tuple[Projected | None, Projected]:
-    """Return the combination that a transition is an instance of, and what is known after it."""
+    """Return the combination that a transition is an instance of (None: of none), and what is known after it."""
     known, attempt, partition = coordinator_known(asked, before), arguments.get("attempt", -1), arguments.get("partition", -1)
     is_output = 0 <= partition < asked.system.sizes["offsets"]
     if name in EVENTS:

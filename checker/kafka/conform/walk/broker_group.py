@@ -348,7 +348,7 @@ class BrokerGroup:
             self._fetch_from(process, broker, image)
 
     def _fetch_from(self, process: BrokerProcess, broker: WalkedBroker, image: PartitionImage) -> None:
-        """Source: ReplicaManager.applyLocalFollowersDelta, initialFetchOffset."""
+        """Make a broker fetch from an image's leader.  Source: ReplicaManager.applyLocalFollowersDelta, initialFetchOffset."""
         self._stop_fetching(process, broker.topic_partition)
         if image.leader not in self.brokers:
             return
@@ -361,7 +361,7 @@ class BrokerGroup:
     # producers
 
     def produce(self, me: int, acks: int, stalls: bool = False) -> str:
-        """Append a producer's next record; a request that stalls does not begin to wait for the followers yet."""
+        """Append a producer's next record; return the error's name.  A request that stalls does not yet wait for followers."""
         broker = self.broker(me)
         broker.content = chr(FIRST + self.records)
         error = broker.append(acks)
@@ -413,8 +413,8 @@ class BrokerGroup:
         return "DIVERGING_EPOCH"
 
     def deliver(self, follower: int, leader: int) -> str:
-        """Let a follower process a response, whose bytes are read now; return `late` if they are others than there were, and
-        `broken` if they are not there any more, so that the connection breaks."""
+        """Let a follower process a response, whose bytes are read now; return `broken` if they are gone, so that the connection
+        breaks; `late` if there are any and the leader is down, or in another epoch than the fetch; else `delivered`."""
         message = self.fetches.pop((follower, leader))
         process, records = self.processes[follower], message.response.records()
         size = 0 if records is None else int(records.sizeInBytes())

@@ -172,7 +172,7 @@ class WalkExplainer:
         model: Model | None = None,
         brokers: Sequence[int] = BROKERS,
     ) -> None:
-        """`model` stands for that of the version."""
+        """`model`, if it is given, takes the place of the model of the version."""
         self.brokers = tuple(brokers)
         keys = "".join(f" mechanism.{each}=on" for each in fixed)
         keys += f" replication.factor={len(self.brokers)} min.insync.replicas={min_isr}"
@@ -220,7 +220,7 @@ class WalkExplainer:
             yield from (f"{step.label}: {each}" for each in sorted(found))
 
     def _distance(self, state: State, view: GroupSight) -> int:
-        """Return in how many places a state is ahead of what is seen."""
+        """Return how many logs and high watermarks of a state differ from what is seen."""
         found = 0
         for me, seen in zip(self.brokers, view.brokers, strict=True):
             found += self.log(state, me) != tuple(record for record, _ in seen.log)
@@ -272,7 +272,7 @@ class WalkExplainer:
     # what is seen, against a state
 
     def differences(self, state: State, view: GroupSight) -> Iterator[str]:
-        """Yield in what a state is not what is seen."""
+        """Yield each difference between what is seen and a state, in words."""
         leader = self._of(state, "leader")
         if leader + 1 != max(view.leader, 0):
             yield f"the controller's leader is {_named(view.leader)}, not {_named(leader + 1)}"

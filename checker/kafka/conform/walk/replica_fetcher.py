@@ -79,7 +79,7 @@ class ReplicaManagerStub:
         self.online = first_class(PACKAGE + "server.HostedPartition$Online", "kafka.server.HostedPartition$Online")
 
     def host(self, topic_partition: Any, partition: Any) -> None:
-        """Look up this partition from now on."""
+        """Let a look-up of this partition find it from now on."""
         self.partitions.put(topic_partition, new(self.online, partition))
 
     def forget(self, topic_partition: Any) -> None:

@@ -57,7 +57,7 @@ class WalkJudge:
         self.others: dict[str, WalkExplainer] = {}
 
     def walk(self, seed: int, number: int) -> tuple[Steps, Unexplained | None]:
-        """Do one walk, as far as the model explains it."""
+        """Do one walk, as far as the model explains it; return its events, and what is unexplained."""
         steps: Steps = []
         self.explainer.begin()
         found = None
@@ -91,7 +91,7 @@ def explain(explainer: WalkExplainer, steps: Steps) -> Unexplained | None:
 
 
 def lost_record(view: GroupSight) -> int | None:
-    """Return an acknowledged record that is not in the log of the elected leader."""
+    """Return an acknowledged record that is not in the log of the elected leader; None without one, or without a leader."""
     if ELECTED in view.leader_knows:
         return None
     log = {record for record, _ in view.brokers[view.leader - 1].log}
