@@ -136,10 +136,7 @@ class OwnedStates:
         return self._looked
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
-        """Return for each target the smallest state of a level with a step to it, and the lowest such step.
-
-        Errors: `EngineError` for a target without one.
-        """
+        """Return for each target the smallest state before it, and the lowest step.  Errors: `EngineError` for one without."""
         best: dict[Words, tuple[Words, int]] = {}
         columns = np.array(targets, np.uint64).T
         homes = np.unique(self.configurations.of(columns))
