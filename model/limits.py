@@ -148,7 +148,7 @@ def contradiction(configuration: Configuration) -> str | None:
 
 
 def _is_limited(configuration: Configuration, fault: Fault, other: str) -> bool:
-    """Return True if a fault may count as another kind: that one has `any:N`, and strikes as this one does."""
+    """Return True if a fault may be charged to another kind's limit: that is `any:N`, and both do the same to a broker."""
     kind = next(each for each in FAULTS if each.name == other)
     limit = configuration.get(kind.key)
     return isinstance(limit, AnyNumber) and limit.at_once is not None and kind.impairs == fault.impairs

@@ -87,7 +87,7 @@ class ClusterSnapshot:
 
     @property
     def metadata(self) -> ClusterSnapshot:
-        """All but the brokers, to compare."""
+        """The snapshot without its brokers, to compare the rest: also the acknowledged and committed records."""
         return ClusterSnapshot(**{**vars(self), "lanes": ()})
 
 

@@ -57,7 +57,7 @@ class TransactionSizes(Sizes):
 
     @property
     def epoch(self) -> int:
-        """Epochs: one for each producer, and two for each transaction: its end or its abort, and the new one after an error."""
+        """Epochs: one for each producer, two for each transaction (its end or abort; after an error), and one to spare."""
         return self.producer + 2 * self.attempt + 1
 
     @property

@@ -250,7 +250,7 @@ class Growth:
 
 
 def predict_growth(growth: Sequence[int]) -> tuple[int, int]:
-    """Return about how many states the next level will bring, and the next few, from the sizes of the last three.
+    """Return about how many states the next level brings, and the next few, from the last three levels (fewer: 0, 0).
 
     It is for making room only; where it is wrong, tables grow when they are full.
     """

@@ -129,7 +129,7 @@ def compare(setting: ConformSetting) -> Tally:
 
 
 def _compare_case(tally: Tally, setting: ConformSetting, method: str, case: str, ask: Any, model: tuple[str, ...]) -> None:
-    """Compare one case; if this version lacks a class, record a gap."""
+    """Compare Kafka's answer in one case with the model's; if this version lacks a class, record a gap."""
     try:
         kafka = ask()
     except MissingClass as missing:

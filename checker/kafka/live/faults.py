@@ -32,7 +32,7 @@ class LiveCluster:
 
     @property
     def partition(self) -> PartitionRecord:
-        """Return the partition as the controller has it now."""
+        """Return the partition as the controllers' metadata log on disk has it by now."""
         return self.cluster.partition(TOPIC)
 
     @property

@@ -57,7 +57,7 @@ class FaultEffect:
 
 @dataclass(frozen=True)
 class SingleState:
-    """A state with the answers about it; records count from 1."""
+    """A state: how safe its records are (from 1), who may be elected, what each single fault can lose, what is broken now."""
 
     system: System
     state: State

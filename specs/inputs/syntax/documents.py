@@ -48,9 +48,9 @@ class DocumentNode:
         return isinstance(self.content, dict) and all(key in self.content for key in keys)
 
     def items(self) -> list[tuple[str, DocumentNode]]:
-        """Return the entries of a table.
+        """Return the entries of a table; none of an empty node.
 
-        Errors: `InputError` for anything else.
+        Errors: `InputError` for a text or a list.
         """
         if self.content is None:
             return []
