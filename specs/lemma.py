@@ -19,7 +19,7 @@ class Lemma:
     name: str
     says: str
     why: str
-    conjuncts: Callable[[Any, Any], list[Value]]
+    conjuncts: Callable[..., list[Value]]
     only_for: str | None = None
 
     def condition(self, k: Any, s: Any) -> Value:
@@ -27,7 +27,7 @@ class Lemma:
         return k.all_of(*self.conjuncts(k, s))
 
 
-def as_lemma(says: str, why: str, only_for: str | None = None) -> Callable[[Callable[[Any, Any], list[Value]]], Lemma]:
+def as_lemma(says: str, why: str, only_for: str | None = None) -> Callable[[Callable[..., list[Value]]], Lemma]:
     """Return the decorator that makes a function the lemma of its name, with hyphens."""
     return lambda conjuncts: Lemma(conjuncts.__name__.replace("_", "-"), says, why, conjuncts, only_for)
 

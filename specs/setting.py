@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypedDict
 
@@ -37,14 +37,22 @@ Sources = dict[str, SettingDocument]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A raw value, where it stands (`where` reads after "in"), and how it came to be."""
+    """A raw value, where it stands (`where` reads after "in"), and how it came to be; `others` topics have it elsewhere."""
 
     value: str
     where: str
     how: Origin = Origin.FILE
+    others: int = 0
 
     def document(self) -> SettingDocument:
-        return {"value": self.value, "where": self.where, "how": str(self.how)}
+        more = f" and {self.others} other topic{'s' * (self.others > 1)}" if self.others else ""
+        return {"value": self.value, "where": self.where + more, "how": str(self.how)}
+
+    def cited_for(self, topics: Iterable[Setting | None]) -> Setting:
+        """Return it for other topics too: where files say it, those that have the value in another place are counted."""
+        found = (each for each in topics if each and (each.value, each.how) == (self.value, Origin.FILE))
+        elsewhere = sum(1 + each.others for each in found if each.where != self.where)
+        return replace(self, others=(self.others + elsewhere) * (self.how is Origin.FILE))
 
 
 Settings = dict[str, Setting]

@@ -90,7 +90,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
         "beside",
         "again",
     ),
-    "roll": ("settings", "files", "kafka_version", "at_a_time", "broker", "pod"),
+    "roll": ("settings", "files", "kafka_version", "at_a_time", "broker", "pod", "accept"),
     "rescue": ("settings", "files", "topic", "partition", "replicas", "went"),
     "plan": ("file", "settings"),
     "nines": ("settings", "config", "matrix", "files", "kafka_version", "topics", "rates_files", "compare", "again"),

@@ -25,6 +25,7 @@ GROUPS = {
             "beside",
             "at_least",
             "at_a_time",
+            "accept",
             "broker",
             "pod",
             "rates",

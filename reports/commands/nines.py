@@ -48,7 +48,7 @@ def nines(
     from neverlost.reports.terminal import results as terminal
     from neverlost.reports.terminal.progress import LiveProgress
 
-    output = Output(json, out, quiet)
+    output = Output(json, out, quiet, shows=show)
     files, search = options.take_cluster_files(given)
     with LiveProgress() as progress:
         result = api.nines(

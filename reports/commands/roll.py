@@ -33,6 +33,9 @@ def roll(
     pod: Annotated[
         str | None, typer.Option("--pod", metavar="NAME", help="as --broker, by a pod whose name ends in the broker's id")
     ] = None,
+    accept: Annotated[
+        list[str] | None, typer.Option("--accept", metavar="TOPIC", help="writes on it may stop meanwhile (repeatable)")
+    ] = None,
     plan: Annotated[
         str | None, typer.Option("--plan", metavar="FILE.toml", help="instead: what each step of a plan loses or stops")
     ] = None,
@@ -48,14 +51,15 @@ def roll(
     from neverlost.reports.questions.roll.document import lines
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.reports.terminal.results import console, show_settings
+    from neverlost.reports.wording.table_words import ACCEPTED
     from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet)
     files, search = options.take_cluster_files(given)
     if plan is not None:
-        if any(files.values()) or kafka_version or broker is not None or pod is not None:
+        if any(files.values()) or kafka_version or broker is not None or pod is not None or accept:
             raise InputError(
-                "--plan says itself where the cluster begins: leave out Kafka's files, --kafka-version and --broker"
+                "--plan says itself where the cluster begins: leave out Kafka's files, --kafka-version, --broker and --accept"
             )
         return _plan(plan, settings, output, **search)
     with LiveProgress() as progress:
@@ -66,8 +70,9 @@ def roll(
             at_a_time=at_a_time,
             broker=broker,
             pod=pod,
+            accept=accept,
             out=out,
-            progress=progress,
+            progress=progress if output.is_read else None,
             **search,
         )
     output.deliver(found.document, is_saved=True, lines=lines)
@@ -79,7 +84,8 @@ def roll(
             show_settings(console(), own, f"settings of {label}")
     output.end(found.document)
     reasons = [] if found.step is None else [each["verdict"] for each in found.step["reasons"]]
-    return exit_status.of_words([*(word for each in found.brokers.values() for word in each["now"]), *reasons])
+    words = {word for each in found.brokers.values() for word in each["now"]} - {ACCEPTED}
+    return exit_status.of_words([*words, *reasons])
 
 
 def _plan(file: str, settings: list[str] | None, output: Output, **search: Any) -> int:

@@ -58,7 +58,7 @@ def tolerance(
 
     if format == PROMETHEUS and (at_least is not None or json == "-"):
         raise InputError("--format prometheus prints gauges of whole tables: leave --at-least and --json - out")
-    output = Output(json, out, quiet, format, ("text", "json", PROMETHEUS))
+    output = Output(json, out, quiet, format, ("text", "json", PROMETHEUS), show is not None)
     files, search = options.take_cluster_files(given)
     if at_least is not None:
         asked = {

@@ -60,8 +60,11 @@ class Output:
     quiet: bool = False
     format: str = "text"
     formats: tuple[str, ...] = FORMATS
+    shows: bool = False
 
     def __post_init__(self) -> None:
+        if self.shows and self.quiet:
+            raise InputError("--show prints a counterexample and --quiet the verdicts alone: leave one of them out")
         if self.format not in self.formats:
             raise unknown("format", self.format, self.formats, "--format")
         if self.out is not None:

@@ -32,7 +32,7 @@ def read_configurations(given: Given, kafka_version: str | None = None, **files:
     return found
 
 
-def select_topics(every: Sequence[Chosen], topics: Sequence[str]) -> list[Chosen]:
+def select_topics(every: Sequence[Chosen], topics: Sequence[str], option: str = "--topic") -> list[Chosen]:
     """Return the configurations of some of the described topics.  Errors: `InputError` for a topic that is not described."""
     known = {topic_of(subject) for each in every for subject in each.subjects}
     for name in topics:
@@ -41,7 +41,7 @@ def select_topics(every: Sequence[Chosen], topics: Sequence[str]) -> list[Chosen
                 f"--topic {name!r} is about a described cluster: give --describe FILE or --bootstrap-server HOST:PORT"
             )
         if name not in known:
-            raise unknown("topic", name, known, "--topic")
+            raise unknown("topic", name, known, option)
     kept = []
     for each in every:
         brokers, out = (

@@ -85,7 +85,7 @@ class LiveProgress(_Bar):
 
     def line(self, text: str) -> None:
         """Print a line that stays, above the bar."""
-        self._bar.console.print(text, markup=False)
+        self._bar.console.print(text, markup=False, soft_wrap=True)
 
     def __call__(self, progress: SearchProgress) -> None:
         """Show the progress, at most ten times a second."""

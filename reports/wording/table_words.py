@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-OK, STOPS, LOST, UNDECIDED = "ok", "writes stop", "LOST", "not decided"
-"""What a cell says; the first three are ordered from good to bad."""
+OK, STOPS, LOST, UNDECIDED, ACCEPTED = "ok", "writes stop", "LOST", "not decided", "interrupted as accepted"
+"""What a cell says; the first three are ordered from good to bad.  The last is what `roll` says where writes may stop."""
 
 KEPT, HOLDS, BROKEN = "not lost", "holds", "VIOLATED"
 """What a cell says where writes were not asked about: of records, and of any other property."""

@@ -313,8 +313,8 @@ def _several(same: list[Notice]) -> Notice:
 
 def _least_known(same: list[ClusterConfiguration]) -> dict[str, Setting]:
     """The settings of configurations with equal values: what is assumed for one topic is not hidden by another's file."""
-    order = list(Origin)
-    return {key: max((each.settings[key] for each in same), key=lambda each: order.index(each.how)) for key in same[0].settings}
+    order, every = list(Origin), {key: [each.settings[key] for each in same] for key in same[0].settings}
+    return {key: max(found, key=lambda each: order.index(each.how)).cited_for(found) for key, found in every.items()}
 
 
 def _topics(described: Described) -> list[Topic]:

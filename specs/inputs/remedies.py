@@ -58,7 +58,7 @@ COST = {
 }
 """How much of a change each is: a setting, then replicas to add, then what costs throughput or an upgrade."""
 
-COST_OF_STOPPING = 5
+COST_OF_STOPPING = 7
 """What it costs more if one replica out of the ISR stops the writes."""
 
 DRAWBACKS = {

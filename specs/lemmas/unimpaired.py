@@ -13,6 +13,7 @@ follows it still.  What is within reach of a stale leader is in the log of every
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from neverlost.model.kernel import NO_REPLICA, Configuration, Value, implies
@@ -47,6 +48,9 @@ NEEDED = (
     "reelection-forgets-offsets",
 )
 """The mechanisms without which a step breaks a lemma.  None of them is about the ELR."""
+
+
+Of = Callable[..., Value]
 
 
 def covers(configuration: Configuration) -> bool:
@@ -84,6 +88,11 @@ def within_reach(k: Any, s: Any, leader: int, offset: int) -> Value:
             for m in others(s, leader)
         ]
     )
+
+
+def is_reached(k: Any, s: Any, leader: int, offset: int) -> Value:
+    """A stale leader may yet commit this offset."""
+    return k.all_of(is_stale(k, s, leader), within_reach(k, s, leader, offset))
 
 
 @as_lemma(
@@ -163,7 +172,7 @@ def is_joining(k: Any, s: Any, leader: int, member: int) -> Value:
     "another leader has not been seen beyond the high watermark",
     "a replica follows only this leader and truncates to what both logs share",
 )
-def fetches_still_true(k: Any, s: Any) -> list[Value]:
+def fetches_still_true(k: Any, s: Any, is_sound: Of = is_sound, is_joining: Of = is_joining) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
         active = is_active(k, s, leader)
@@ -196,7 +205,7 @@ def joining_has_caught_up(k: Any, s: Any) -> list[Value]:
     "every ISR member that runs has every committed record",
     "a commit waits for all of them, and each that joins has reached what is committed",
 )
-def members_are_complete(k: Any, s: Any) -> list[Value]:
+def members_are_complete(k: Any, s: Any, is_sound: Of = is_sound) -> list[Value]:
     return [
         implies(k, k.all_of(is_sound(k, s, r), is_committed(s, o)), s.log_record[r][o] == s.ghost_committed[o])
         for r in everyone(s)
@@ -208,11 +217,11 @@ def members_are_complete(k: Any, s: Any) -> list[Value]:
     "what a stale leader may still commit is in the log of each ISR member that runs, unless that one follows it still",
     "it waits for every ISR member of its time, and who becomes leader, or joins one, no longer follows it",
 )
-def reach_of_stale_leaders(k: Any, s: Any) -> list[Value]:
+def reach_of_stale_leaders(k: Any, s: Any, is_sound: Of = is_sound, is_reached: Of = is_reached) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
         for o in offsets(s):
-            reached = k.all_of(is_stale(k, s, leader), within_reach(k, s, leader, o))
+            reached = is_reached(k, s, leader, o)
             for m in others(s, leader):
                 same = s.log_record[m][o] == s.log_record[leader][o]
                 has_it = k.all_of(s.log_record[leader][o] != EMPTY, same)
@@ -226,15 +235,14 @@ def reach_of_stale_leaders(k: Any, s: Any) -> list[Value]:
     "what is committed, or may be by a stale leader, ends below the leader's high watermark or its epoch's start",
     "a new leader has all of that in its log, whose end is its epoch's start",
 )
-def leader_knows_how_far(k: Any, s: Any) -> list[Value]:
+def leader_knows_how_far(k: Any, s: Any, is_reached: Of = is_reached) -> list[Value]:
     found: list[Value] = []
     for r in everyone(s):
         for o in offsets(s):
             known = k.any_of(s.high_watermark[r] > o, s.leader_epoch_start_offset > o)
             found.append(implies(k, k.all_of(is_active(k, s, r), is_committed(s, o)), known))
             for stale in others(s, r):
-                reached = k.all_of(is_stale(k, s, stale), within_reach(k, s, stale, o))
-                found.append(implies(k, k.all_of(is_active(k, s, r), reached), known))
+                found.append(implies(k, k.all_of(is_active(k, s, r), is_reached(k, s, stale, o)), known))
     return found
 
 
@@ -242,7 +250,7 @@ def leader_knows_how_far(k: Any, s: Any) -> list[Value]:
     "where an ISR member follows a stale leader, that one's log has what is committed and what others may commit",
     "the member has not followed a later leader, so no later one has committed without it",
 )
-def members_follow_complete_logs(k: Any, s: Any) -> list[Value]:
+def members_follow_complete_logs(k: Any, s: Any, is_sound: Of = is_sound, is_reached: Of = is_reached) -> list[Value]:
     found: list[Value] = []
     for leader in everyone(s):
         for m in others(s, leader):
@@ -251,8 +259,8 @@ def members_follow_complete_logs(k: Any, s: Any) -> list[Value]:
                 here = s.log_record[leader][o]
                 found.append(implies(k, k.all_of(follows, is_committed(s, o)), here == s.ghost_committed[o]))
                 for other in others(s, leader):
-                    reached = k.all_of(is_stale(k, s, other), within_reach(k, s, other, o))
-                    found.append(implies(k, k.all_of(follows, reached), here == s.log_record[other][o]))
+                    reached = k.all_of(follows, is_reached(k, s, other, o))
+                    found.append(implies(k, reached, here == s.log_record[other][o]))
     return found
 
 

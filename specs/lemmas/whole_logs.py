@@ -16,34 +16,39 @@ from typing import Any
 
 from neverlost.model.faults import BY_NAME, FAULTS, KILLED, LOST
 from neverlost.model.kernel import NO_REPLICA, Configuration, Value, count, implies
-from neverlost.model.kraft.broker.high_watermark import is_waited_for
-from neverlost.model.kraft.broker.log import EMPTY, log_end, offsets
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.state import everyone, is_isr_big_enough, minimum_isr, others
 from neverlost.model.limits import can_happen, is_counted, payer
 from neverlost.specs.lemma import Theory, as_lemma
 from neverlost.specs.lemmas import kraft_elr, unimpaired
 from neverlost.specs.lemmas.by_kind import at_once, few_were_struck
-from neverlost.specs.lemmas.kraft_elr import acknowledged_is_committed, is_active, is_committed, no_gaps, watermark_is_committed
+from neverlost.specs.lemmas.kraft_elr import acknowledged_is_committed, no_gaps, watermark_is_committed
 from neverlost.specs.lemmas.unimpaired import is_stale, knows_all
 
 
 def covers(configuration: Configuration) -> bool:
-    """Fewer brokers lose data at once than the controller remembers for, no unclean election, and the mechanisms are there.
+    """Fewer brokers lose data at once than the controller remembers for, no unclean election, and the mechanisms are there."""
+    kinds, remembered = losing(configuration)
+    most = at_once(configuration, kinds)
+    return most is not None and most < remembered
+
+
+def losing(configuration: Configuration) -> tuple[set[str], int]:
+    """Return the limits of what may lose data, and how many members the controller remembers: none where there are unclean
+    elections, or a mechanism is missing.
 
     A kill counts as a loss of data where there are eligible leader replicas: the broker that returns leaves the ELR.
     """
     elr = configuration["eligible.leader.replicas"]
+    harmful = [each for each in FAULTS if each.ends == LOST or (elr and each.ends == KILLED)]
+    kinds = {payer(configuration, each).key for each in harmful if can_happen(configuration, each)}
     needed = (*unimpaired.NEEDED, *(kraft_elr.NEEDED if elr else ()))
     if not all(is_on(configuration, each) for each in needed) or all(is_counted(configuration, each) for each in FAULTS):
-        return False
+        return kinds, 0
     unclean = configuration["unclean.leader.election.enable"] or configuration["faults.unclean_election"]
     if unclean or configuration["faults.reassign"] or configuration["faults.min_isr_change"]:
-        return False
-    harmful = [each for each in FAULTS if each.ends == LOST or (elr and each.ends == KILLED)]
-    losing = at_once(configuration, {payer(configuration, each).key for each in harmful if can_happen(configuration, each)})
-    remembered = min(configuration["min.insync.replicas"], configuration["replication.factor"]) if elr else 1
-    return losing is not None and bool(losing < remembered)
+        return kinds, 0
+    return kinds, min(configuration["min.insync.replicas"], configuration["replication.factor"]) if elr else 1
 
 
 def in_quorum(k: Any, s: Any, replica: int) -> Value:
@@ -53,7 +58,9 @@ def in_quorum(k: Any, s: Any, replica: int) -> Value:
 
 def is_whole(k: Any, s: Any, replica: int) -> Value:
     """Its log has what it ever had, but for what it truncated as a follower."""
-    return kraft_elr.has_its_log(k, s, replica) if s.sizes.elr else True
+    if s.sizes.elr:
+        return kraft_elr.has_its_log(k, s, replica)
+    return k.any_of(s.is_running[replica], k.not_(has_lost_data(k, s, replica)))
 
 
 def is_sound(k: Any, s: Any, replica: int) -> Value:
@@ -63,8 +70,8 @@ def is_sound(k: Any, s: Any, replica: int) -> Value:
 
 def has_lost_data(k: Any, s: Any, replica: int) -> Value:
     """Marked by a kind that may leave a log that is not whole."""
-    paid = dict(s.sizes.limits.payers)
-    kinds = {paid.get(each.name, each.name) for each in FAULTS if each.ends in (KILLED, LOST)} & {*s.sizes.limits.marked}
+    paid, ends = dict(s.sizes.limits.payers), (KILLED, LOST) if s.sizes.elr else (LOST,)
+    kinds = {paid.get(each.name, each.name) for each in FAULTS if each.ends in ends} & {*s.sizes.limits.marked}
     return k.any_of(False, *[getattr(s, BY_NAME[each].struck)[replica] for each in sorted(kinds)])
 
 
@@ -149,18 +156,7 @@ def leader_waits_for_quorum(k: Any, s: Any) -> list[Value]:
     "a replica follows only this leader and truncates to what both logs share",
 )
 def fetches_still_true(k: Any, s: Any) -> list[Value]:
-    found: list[Value] = []
-    for leader in everyone(s):
-        active = is_active(k, s, leader)
-        for m in others(s, leader):
-            known = s.fetch_offset[leader][m]
-            found.append(known <= log_end(k, s, leader))
-            elsewhere = k.all_of(s.follows[m] != leader, s.follows[m] != NO_REPLICA)
-            found.append(implies(k, k.all_of(active, elsewhere), known <= s.high_watermark[leader]))
-            trusted = k.any_of(is_sound(k, s, m), is_joining(k, s, leader, m))
-            for o in offsets(s):
-                found.append(implies(k, k.all_of(active, trusted, known > o), s.log_record[m][o] == s.log_record[leader][o]))
-    return found
+    return unimpaired.fetches_still_true.conjuncts(k, s, is_sound, is_joining)
 
 
 @as_lemma(
@@ -184,11 +180,7 @@ def joining_has_caught_up(k: Any, s: Any) -> list[Value]:
     "a commit waits for all of them, and each that joins has reached what is committed",
 )
 def quorum_is_complete(k: Any, s: Any) -> list[Value]:
-    return [
-        implies(k, k.all_of(is_sound(k, s, r), is_committed(s, o)), s.log_record[r][o] == s.ghost_committed[o])
-        for r in everyone(s)
-        for o in offsets(s)
-    ]
+    return unimpaired.members_are_complete.conjuncts(k, s, is_sound)
 
 
 @as_lemma(
@@ -196,17 +188,7 @@ def quorum_is_complete(k: Any, s: Any) -> list[Value]:
     "it waits for every member of its time, and who becomes leader, or joins one, no longer follows it",
 )
 def reach_of_stale_leaders(k: Any, s: Any) -> list[Value]:
-    found: list[Value] = []
-    for leader in everyone(s):
-        for o in offsets(s):
-            for m in others(s, leader):
-                same = s.log_record[m][o] == s.log_record[leader][o]
-                has_it = k.all_of(s.log_record[leader][o] != EMPTY, same)
-                follows = k.all_of(is_waited_for(k, s, leader, m), s.follows[m] == leader)
-                fetches = k.all_of(follows, implies(k, s.fetch_offset[leader][m] > o, same))
-                concerns = k.all_of(is_reached(k, s, leader, o), is_sound(k, s, m))
-                found.append(implies(k, concerns, k.any_of(has_it, fetches)))
-    return found
+    return unimpaired.reach_of_stale_leaders.conjuncts(k, s, is_sound, is_reached)
 
 
 @as_lemma(
@@ -214,13 +196,7 @@ def reach_of_stale_leaders(k: Any, s: Any) -> list[Value]:
     "a new leader has all of that in its log, whose end is its epoch's start",
 )
 def leader_knows_how_far(k: Any, s: Any) -> list[Value]:
-    found: list[Value] = []
-    for r in everyone(s):
-        for o in offsets(s):
-            known = k.any_of(s.high_watermark[r] > o, s.leader_epoch_start_offset > o)
-            found.append(implies(k, k.all_of(is_active(k, s, r), is_committed(s, o)), known))
-            found += [implies(k, k.all_of(is_active(k, s, r), is_reached(k, s, stale, o)), known) for stale in others(s, r)]
-    return found
+    return unimpaired.leader_knows_how_far.conjuncts(k, s, is_reached)
 
 
 @as_lemma(
@@ -228,16 +204,7 @@ def leader_knows_how_far(k: Any, s: Any) -> list[Value]:
     "the member has not followed a later leader, so no later one has committed without it",
 )
 def members_follow_complete_logs(k: Any, s: Any) -> list[Value]:
-    found: list[Value] = []
-    for leader in everyone(s):
-        for m in others(s, leader):
-            follows = k.all_of(is_sound(k, s, m), s.follows[m] == leader, is_stale(k, s, leader))
-            for o in offsets(s):
-                here = s.log_record[leader][o]
-                found.append(implies(k, k.all_of(follows, is_committed(s, o)), here == s.ghost_committed[o]))
-                for other in others(s, leader):
-                    found.append(implies(k, k.all_of(follows, is_reached(k, s, other, o)), here == s.log_record[other][o]))
-    return found
+    return unimpaired.members_follow_complete_logs.conjuncts(k, s, is_sound, is_reached)
 
 
 THEORY = Theory(

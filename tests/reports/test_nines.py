@@ -20,14 +20,16 @@ from neverlost.checker.engine.outcome import Outcome
 from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.checker.questions.nines import exact
 from neverlost.checker.questions.nines.bounds import strikes
-from neverlost.checker.questions.nines.chain import chain
+from neverlost.checker.questions.nines.chain import alike, chain
 from neverlost.checker.questions.nines.rates import KINDS, YEAR, rates
+from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.region import Region, usual
 from neverlost.model.sentences import sentences
 from neverlost.model.system import System
 from neverlost.reports.questions.nines import document as describe
 from neverlost.reports.questions.nines import screen
 from neverlost.reports.questions.nines.bounds import REGION_SECONDS, dominant_loss
+from neverlost.reports.questions.tolerance.document import cell_answer
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property
 from tests.support.program import neverlost as run
@@ -107,19 +109,41 @@ def test_regions_of_many_replicas_have_a_short_time_together(monkeypatch: pytest
     assert limits and {each.seconds for each in limits} == {None}
 
 
-def test_of_four_replicas_one_unimpaired_keeps_every_record_by_proof() -> None:
-    """No search decides four replicas while one waits; what is not decided beyond it counts as a loss, and is said."""
+def test_of_four_replicas_the_region_of_the_table_is_one_question_and_proved() -> None:
+    """No search decides four replicas while one waits: what the table calls not lost is in the region, and no way out of it is
+    called a loss that the table does not call one."""
     given = {"kafka.version": "4.3", "eligible.leader.replicas": "true", "min.insync.replicas": 2, "broker.rack": "a,b,c,d"}
     result = neverlost.nines(given | {"replication.factor": 4})
     (found,) = result.nines.values()
     region = found["region"]
-    assert (region["out_beside"], region["is_largest"], region["verdict"]) == ([3, 2, 1, 0], False, "holds")
+    assert (region["out_beside"], region["is_largest"], region["verdict"]) == ([4, 3, 1, 0], True, "holds")
+    says = {spot: cell_answer(result.judged[0].survived, spot)[0] for spot in result.judged[0].survived.entries}
+    assert says[FaultBudget(0, 4)] == "writes stop" and found["loss_in_a_year"]["high"] < 1e-5
+    assert {says[FaultBudget(*each["to"])] for each in found["exits"]} == {"LOST"}
     assert found["as_shipped"]["verdict"] == "inconclusive"
     said = " ".join(describe.sentences(found))
-    assert "larger regions are not decided" in said and "As released, not decided; these bugs may lose a record" in said
+    assert "larger regions are not decided" not in said and "As released, not decided; these bugs may lose a record" in said
+    assert "a replica falls behind or a broker is cut off" in said, "marks that last equally long are one"
     asked = given | {"replication.factor": 4, "bounds.records": 1, "defects": "fixed"} | region["faults"]
     proved = neverlost.prove(asked, method="induction", properties=["acked-never-lost"])
     assert (proved.verdict, proved.id) == ("holds", region["id"])
+
+
+def test_where_larger_regions_are_not_decided_no_way_out_is_called_a_loss() -> None:
+    given = {"kafka.version": "4.3", "eligible.leader.replicas": "true", "replication.factor": 4, "broker.rack": "a,b,c,d"}
+    (found,) = neverlost.nines(given | {"min.insync.replicas": 2}).nines.values()
+    part = found | {"region": found["region"] | {"is_largest": False}}
+    said = " ".join(describe.sentences(part))
+    assert "Most likely way out of what is decided (" in said and "More may hold: larger regions are not decided" in said
+    assert "way to a loss" not in said and "Most likely way to a loss (" in " ".join(describe.sentences(found))
+
+
+def test_marks_that_last_equally_long_are_one_and_the_probability_is_the_same() -> None:
+    struck = strikes(rates(), "high", "lost")
+    apart, together = (chain((1, 1, 1), each, Region((3, 1, 0))) for each in (struck, alike(struck)))
+    assert len(together.states) < len(apart.states) * 0.6
+    assert exact.probability(together) == pytest.approx(exact.probability(apart), rel=1e-8)
+    assert exact.mean_years(together) == pytest.approx(exact.mean_years(apart), rel=1e-8)
 
 
 def textbook(failures: float, repairs: float, copies: int) -> float:
@@ -281,6 +305,15 @@ def test_bad_input(settings: list[str], message: str) -> None:
     assert message in str(problem.value)
 
 
+def test_a_counterexample_is_not_shown_quietly() -> None:
+    for command, show in (("nines", ("--show",)), ("tolerance", ("--show", "1,2"))):
+        done = run(command, *(f"--set={each}" for each in TWO), *show, "--quiet")
+        assert (done.returncode, done.stdout) == (64, "") and done.stderr.startswith(
+            "neverlost: --show prints a counterexample"
+        )
+        assert len(done.stderr.splitlines()) == 1
+
+
 def test_bad_rates_are_one_line_and_no_number(tmp_path: Path) -> None:
     """What else is refused of a file of rates: `tests/specs/test_rates.py`."""
     file = tmp_path / "rates.toml"
@@ -293,12 +326,13 @@ def test_bad_rates_are_one_line_and_no_number(tmp_path: Path) -> None:
 
 
 def test_both_ends_of_a_range_have_one_unit() -> None:
-    """From 0.00995 to 0.183: one in a hundred at best, not one in ten thousand."""
+    """From 0.00995 to 0.183: one in a hundred at best, not one in ten thousand.  Every probability is in percent."""
     three = ("kafka.version=3.9", "replication.factor=3", "min.insync.replicas=1", "bounds.records=1")
     done = run("nines", *(f"--set={each}" for each in three))
     assert "with a probability of at most 1% to 18% (0.7 to 2.0 nines)." in done.stdout
     far = sentences_of({"low": 9.1e-5, "high": 0.1})
-    assert "of at most 0.009% to 10% (" in far and "of at most 2e-06 to 0.005 (" in sentences_of({"low": 2e-6, "high": 0.005})
+    assert "of at most 0.009% to 10% (" in far and "of at most 0.0002% to 0.5% (" in sentences_of({"low": 2e-6, "high": 0.005})
+    assert "of at most 4e-11% to 5e-07% (" in sentences_of({"low": 4e-13, "high": 5e-9})
 
 
 def sentences_of(loss: dict[str, float]) -> str:

@@ -172,3 +172,44 @@ def test_what_a_bug_needs_by_itself_is_decided(name: str, least: FaultBudget) ->
     found = neverlost.tolerance(settings | mended)
     (table,) = found.tables
     assert Answers(table.entries).least_lost[0] == least and next(each for each in DEFECTS if each.name == name).needs
+
+
+PAIRS = """\
+Topic: pair\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=1,unclean.leader.election.enable=false
+\tTopic: pair\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2
+Topic: twin\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=1,unclean.leader.election.enable=false
+\tTopic: twin\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2
+Topic: unclean\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.insync.replicas=1,unclean.leader.election.enable=true
+\tTopic: unclean\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2
+Topic: alone\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: min.insync.replicas=1,unclean.leader.election.enable=false
+\tTopic: alone\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1
+"""
+
+
+MORE = "Set replication.factor=3 (now {})"
+
+
+def test_the_screen_and_its_gate_advise_the_same_and_quiet_prints_no_more(tmp_path: Path) -> None:
+    """Each mends what the headline warns of, by the same change for each topic; and quiet prints fewer lines and characters."""
+    (tmp_path / "topics.txt").write_text(PAIRS)
+    asked = ("tolerance", "--describe", str(tmp_path / "topics.txt"), *GIVEN)
+    screen, quiet, gate = (
+        program(*asked, *more) for more in ((), ("--quiet",), ("--at-least", "data_loss=any:1 out=any:1 defects=fixed"))
+    )
+    advised = re.findall(r"^  (\S.*?): RF .*\n    (Set .*?)\. Gains", screen.stdout, re.M)
+    mended = re.findall(r"^(\S.*?): (Set .*?) \(verified\)\.$", gate.stdout, re.M)
+    found = [{name: change for names, change in each for name in names.split(", ")} for each in (advised, mended)]
+    assert found[0] == found[1] == {"alone": MORE.format(1), **dict.fromkeys(("pair", "twin", "unclean"), MORE.format(2))}
+    assert len(quiet.stdout) < len(screen.stdout) and 0 < len(quiet.stdout.splitlines()) < len(screen.stdout.splitlines())
+    assert all(each in quiet.stdout for each in ("4 topics, Kafka 4.3 (given)", "Lost with 1 broker: alone", "pair"))
+
+
+def test_the_settings_of_a_group_say_in_how_many_other_topics_they_stand(tmp_path: Path) -> None:
+    (tmp_path / "topics.txt").write_text(PAIRS)
+    given = {"acks": "all", "metadata.version": "3.9-IV0"}
+    found = neverlost.tolerance(given, kafka_version="3.9", files={"describe": tmp_path / "topics.txt"}).document
+    where = {key: each["where"].rpartition("/")[2] for key, each in found["sources"]["pair, twin"].items()}
+    assert where["replication.factor"] == "topics.txt line 2 and 1 other topic"
+    assert where["min.insync.replicas"] == "topics.txt line 1 and 1 other topic"
+    alone = {key: each["where"].rpartition("/")[2] for key, each in found["sources"]["alone"].items()}
+    assert alone["min.insync.replicas"] == "topics.txt line 7" and "other" not in where["acks"]

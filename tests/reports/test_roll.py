@@ -26,6 +26,8 @@ Topic: gone\tTopicId: c\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.i
 \tTopic: gone\tPartition: 0\tLeader: none\tReplicas: 107,106\tIsr: 107
 """
 
+ACCEPT = ", or accept that writes stop meanwhile (--accept TOPIC)"
+
 
 def roll(tmp_path: Path, *more: str) -> Any:
     described = tmp_path / "topics.txt"
@@ -59,8 +61,9 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
         "Restart 2 at a time: 102 and 104, then 103; wait until every partition has the ISR it had before.",
         "Before any restart, orders-0: wait until 102 is in the ISR again.",
         "Before any restart, strict-0: stopping any broker takes a replica that is needed (RF 2, min ISR 2): "
-        "add one, or lower min ISR.",
+        f"add one, or lower min ISR{ACCEPT}.",
         "Before any restart, gone-0: it is offline; bring back a replica of its last ISR or ELR.",
+        "Once that is done or accepted, restart 2 at a time: 101 and 103, then 102 and 104, then 105 and 106, then 107.",
         "While a broker is down, another that loses data may lose records on orders-0, orders-1, orders-2 and 1 more.",
         "While a broker is down, another that is killed or is cut off stops writes on orders-0, orders-1, orders-2 and 1 more.",
         "assumed: acks=all",
@@ -68,12 +71,35 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
     ]
 
 
+def test_a_stop_of_writes_may_be_accepted_and_a_loss_may_not(tmp_path: Path) -> None:
+    """The same brokers may be stopped but for what was not accepted; each configuration is named while the rest is decided."""
+    done = roll(tmp_path, "--accept", "strict", "--accept", "gone", "--json", str(tmp_path / "roll.json"))
+    assert done.returncode == 13 and done.stdout.startswith("No go: 6 of 7 brokers may be stopped now.")
+    assert (
+        "broker 101 must not be stopped: writes stop on orders-0." in done.stdout
+        and "strict-0" not in done.stdout.split("While")[0]
+    )
+    assert "decided: strict" in done.stderr.splitlines() and "decided" not in roll(tmp_path, "--quiet").stderr
+    brokers = json.loads((tmp_path / "roll.json").read_text())["brokers"]
+    assert brokers["106"]["now"] == {"interrupted as accepted": ["strict-0", "gone-0"]} and brokers["106"]["may_be_stopped"]
+    assert roll(tmp_path, "--accept", "strict", "--accept", "gone", "--accept", "orders").returncode == 0
+    risky = roll(tmp_path, "--accept", "orders", "--set", "acks=1")
+    assert risky.returncode == 12 and "an acknowledged record can be lost" in risky.stdout
+    wrong = roll(tmp_path, "--accept", "order")
+    assert wrong.returncode == 64 and "unknown topic 'order' in --accept; did you mean 'orders'?" in wrong.stderr
+
+
 @pytest.mark.parametrize(
     ("replicas", "acks", "says", "status"),
     [
         ("101,102", "1", "a stop can lose a record with acks=1, even when all are in sync: use acks=all.", 12),
         ("101,102", "0", "a stop can lose a record with acks=0, even when all are in sync: use acks=all.", 12),
-        ("101", "all", "stopping any broker takes a replica that is needed (RF 1, min ISR 1): add one.", 13),
+        (
+            "101",
+            "all",
+            f"stopping any broker takes a replica that is needed (RF 1, min ISR 1): add one{ACCEPT}.",
+            13,
+        ),
     ],
 )
 def test_what_comes_first_is_about_the_cause(tmp_path: Path, replicas: str, acks: str, says: str, status: int) -> None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.nines import exact
-from neverlost.checker.questions.nines.chain import LOST, OUT, Chain, Strike, chain, counted, over
+from neverlost.checker.questions.nines.chain import LOST, OUT, Chain, Strike, alike, chain, counted, over
 from neverlost.checker.questions.nines.rates import CONTROLLER, KILLED, UNFLUSHED, Episode, Range, Rates
 from neverlost.checker.questions.nines.rates import OUT as ONLY_OUT
 from neverlost.checker.questions.nines.regions import Decided
@@ -134,7 +134,8 @@ def _chain(subject: RatedConfiguration, rates: Rates, end: str) -> Chain:
 
 
 def _strikes(subject: RatedConfiguration, rates: Rates, end: str) -> list[Strike]:
-    return strikes(rates, end, subject.decided.kills_count_as, subject.is_flushed)
+    found = strikes(rates, end, subject.decided.kills_count_as, subject.is_flushed)
+    return found if sum(subject.racks) < 4 else alike(found)
 
 
 @lru_cache(maxsize=8)
@@ -166,8 +167,9 @@ def _influences(found: Chain, rates: Rates) -> list[Influence]:
     if before == float("inf"):
         return []
     causes = {move.cause for moves in found.moves for move in moves}
+    marks = dict.fromkeys(mark[2] for state in found.states for rack in state for mark in rack if mark is not None)
     more = [(each.name, "rate", each.name, 1.01) for each in rates.episodes]
-    more += [(each.name, "duration", over(each.name), 1 / 1.01) for each in rates.episodes]
+    more += [(each, "duration", over(each), 1 / 1.01) for each in marks]
     return sorted(
         (
             Influence(name, what, (before / exact.mean_years(found, {cause: factor}) - 1) / 0.01)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import comb, prod
 
@@ -34,15 +34,16 @@ def over(name: str) -> str:
     return f"{name} is over"
 
 
-EXIT = -1
-"""The number of what is outside the region."""
+EXIT, OR = -1, " or "
+"""The number of what is outside the region; and what stands between the names of episodes whose marks are one."""
 
 
 @dataclass(frozen=True)
 class Strike:
     """An episode as the chain has it: `scope` is `broker`, `rack` or `site`; `rate` is a year's number for each of these.
 
-    With the probability `common` a strike on a rack is one on every rack; what `waits` strikes only while all are in sync.
+    With the probability `common` a strike on a rack is one on every rack; what `waits` strikes only while all are in sync. A
+    `mark` is called by its name, unless it is given.
     """
 
     name: str
@@ -52,6 +53,13 @@ class Strike:
     duration: float
     common: float = 0.0
     waits: bool = False
+    mark: str = ""
+
+
+def alike(strikes: Sequence[Strike]) -> list[Strike]:
+    """Let episodes that last equally long leave one mark: the chain says the same, in far fewer states."""
+    struck = [each for each in strikes if each.rate]
+    return [replace(each, mark=OR.join(one.name for one in struck if one.duration == each.duration)) for each in strikes]
 
 
 @dataclass(frozen=True)
@@ -159,7 +167,7 @@ def _marked(state: State, struck: set[tuple[int, int]], strike: Strike) -> State
         if (place, replica) not in struck:
             return mark
         lost, duration, name = mark or (False, 0.0, "")
-        duration, name = max((duration, name), (strike.duration, strike.name))
+        duration, name = max((duration, name), (strike.duration, strike.mark or strike.name))
         return lost or strike.counts_as == LOST, duration, name
 
     return tuple(tuple(after(place, number, each) for number, each in enumerate(rack)) for place, rack in enumerate(state))

@@ -20,7 +20,7 @@ from neverlost.checker.questions.nines.configuration_nines import ConfigurationN
 from neverlost.checker.questions.nines.rates import Rates
 from neverlost.checker.questions.nines.regions import Decided
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
-from neverlost.checker.questions.tolerance.region import all_but_one, kills_count_as
+from neverlost.checker.questions.tolerance.region import all_but_one, kills_count_as, usual
 from neverlost.checker.questions.tolerance.tolerance import Tolerance
 from neverlost.model.system import System, bind
 from neverlost.reports.questions.tolerance import document as tolerance_document
@@ -69,15 +69,10 @@ class NinesBounds:
         says = {spot: tolerance_document.cell_answer(survived, spot)[0] for spot in survived.entries}
         safe = [(spot.losing, spot.out) for spot, one in says.items() if one != LOST]
         writable = regions.region_of((spot.losing, spot.out) for spot, one in says.items() if one == OK)
-        proved = self._proved(chosen, safe)
-        tried = (
-            [proved]
-            if proved
-            else [
-                regions.largest(safe, kills, lambda limits: self._verdict(chosen, limits)[0])
-                for kills in _ways_to_count_kills(chosen)
-            ]
-        )
+        tried: list[Decided | Verdict] = [*self._proved(chosen, safe)] or [
+            regions.largest(safe, kills, lambda limits: self._verdict(chosen, limits)[0])
+            for kills in _ways_to_count_kills(chosen)
+        ]
         decided = [each for each in tried if isinstance(each, Decided)]
         if not decided:
             return NoBound(Verdict.INCONCLUSIVE if Verdict.INCONCLUSIVE in tried else Verdict.VIOLATED)
@@ -86,25 +81,18 @@ class NinesBounds:
         rates = next(iter(self.rates.values()))
         return min(subjects, key=lambda each: bounds.probability(each, rates, "high"))
 
-    def _proved(self, chosen: Chosen, safe: Sequence[regions.Corner]) -> Decided | None:
-        """Prove by induction, where there are more replicas than a search may have, that nothing is lost while one of them is
-        unimpaired; None where the lemmas do not say it."""
-        replicas = chosen.configuration["replication.factor"]
+    def _proved(self, chosen: Chosen, safe: Sequence[regions.Corner]) -> list[Decided]:
+        """Prove by induction, where there are more replicas than a search may have, that nothing is lost in the whole region
+        that holds spot by spot, and while one replica is unimpaired; what the lemmas do not say is not in the list."""
+        replicas, kills = chosen.configuration["replication.factor"], kills_count_as(chosen.configuration)
         if replicas <= MOST_REPLICAS or most_states(racks_of(chosen)) > MOST_STATES_OF_A_CHAIN:
-            return None
-        region, limits = all_but_one(replicas)
-        configuration, asked = {**chosen.configuration, **limits}, [properties()[ACKED]]
-        known = None if self.atlas is None else lookup.answers(self.atlas, chosen.model, configuration, asked)
-        if known is not None:
-            verdict = known[0][0]
-        else:
-            from neverlost.checker.questions.by_lemmas import by_induction
-
-            found = by_induction(chosen.model, [configuration], asked)
-            verdict = found[0].verdict if found else Verdict.INCONCLUSIVE
-        if verdict is not Verdict.HOLDS:
-            return None
-        return Decided(region, OUT, limits, is_largest=all(region.contains(*each) for each in safe))
+            return []
+        whole, (left, limits) = usual(chosen.configuration), all_but_one(replicas)
+        return [
+            Decided(region, kind, question, all(region.contains(*each) for each in safe))
+            for region, kind, question in ((whole, kills, whole.limits(kills)), (left, OUT, limits))
+            if self._verdict(chosen, question, by_lemmas=True)[0] is Verdict.HOLDS
+        ]
 
     def _shipped(self, chosen: Chosen, survived: Tolerance, found: Mapping[str, Bound]) -> Shipped:
         defects = tolerance_document.defects_that_matter(replace(survived, configuration=chosen.configuration), chosen)
@@ -122,12 +110,17 @@ class NinesBounds:
         free = tuple(name for name in names if not all(each.prices(name) for each in self.rates.values()))
         return Shipped(names, verdict, steps, with_bugs, free)
 
-    def _verdict(self, chosen: Chosen, limits: Mapping[str, Any]) -> tuple[Verdict, int | None]:
+    def _verdict(self, chosen: Chosen, limits: Mapping[str, Any], by_lemmas: bool = False) -> tuple[Verdict, int | None]:
         """Decide whether acknowledged records can be lost under these fault limits; with the steps of the shortest loss."""
         configuration, asked = {**chosen.configuration, **limits}, [properties()[ACKED]]
         known = None if self.atlas is None else lookup.answers(self.atlas, chosen.model, configuration, asked)
         if known is not None:
             return known[0]
+        if by_lemmas:
+            from neverlost.checker.questions.by_lemmas import by_induction
+
+            proved = by_induction(chosen.model, [configuration], asked)
+            return proved[0].verdict if proved else Verdict.INCONCLUSIVE, None
         from neverlost.checker.engine.engines.explore import explore
 
         (found,) = explore(

@@ -10,7 +10,7 @@ from typing import Any
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.nines import bounds
 from neverlost.checker.questions.nines.bounds import Bound, NoBound
-from neverlost.checker.questions.nines.chain import LOST
+from neverlost.checker.questions.nines.chain import LOST, OR
 from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines, Shipped
 from neverlost.checker.questions.nines.rates import KINDS, TAIL, YEAR, Range, Rates
 from neverlost.checker.questions.question_id import question_id
@@ -265,7 +265,7 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
         lines += [f"At the rates of {name}: {_bound(found['by_rates'][name])}." for name in others]
     lines.append(_region(found["region"]))
     if found["exits"]:
-        lines.append(_exit(found["exits"][0]))
+        lines.append(_exit(found["exits"][0], found["region"]["is_largest"]))
     if found["influences"]:
         lines.append("Most sensitive to: " + ", ".join(_influence(each) for each in found["influences"][:3]) + ".")
     return [*lines, *_compared(found), *_as_shipped(found["as_shipped"])]
@@ -300,11 +300,12 @@ def _region(region: Mapping[str, Any]) -> str:
     )
 
 
-def _exit(found: Mapping[str, Any]) -> str:
-    during = " and ".join(describe_episode(each) for each in found["during"])
+def _exit(found: Mapping[str, Any], is_largest: bool) -> str:
+    during = (", and " if OR in str(found["during"]) else " and ").join(describe_episode(each) for each in found["during"])
     lost, out = found["to"]
     return (
-        f"Most likely way to a loss ({found['share']:.0%}): {during + ', and meanwhile ' if during else ''}"
+        f"Most likely way {'to a loss' if is_largest else 'out of what is decided'} "
+        f"({found['share']:.0%}): {during + ', and meanwhile ' if during else ''}"
         f"{describe_episode(found['then'])}; then {lost} lost data and {pluralize(out, 'other')} out. --show prints it."
     )
 
@@ -353,7 +354,7 @@ def _as_shipped(found: Mapping[str, Any]) -> list[str]:
 def describe_episode(episode: str) -> str:
     """Describe what happens in a kind of episode."""
     defect = next((each for each in DEFECTS if each.name == episode), None)
-    return f"the race of {defect.name}" if defect is not None else KINDS[episode].says
+    return f"the race of {defect.name}" if defect is not None else OR.join(KINDS[each].says for each in episode.split(OR))
 
 
 def _influence(found: Mapping[str, Any]) -> str:
@@ -367,12 +368,8 @@ def _between(found: Mapping[str, float], text: Any) -> str:
 
 
 def _probability(found: Mapping[str, float]) -> str:
-    """Return a range of probabilities as text; both ends in percent or neither."""
-    return _between(found, _small_percent if found["high"] >= 0.01 else lambda each: f"{each:.1g}")
-
-
-def _small_percent(value: float) -> str:
-    return f"{value:.0%}" if value >= 0.01 else f"{100 * value:.1g}%"
+    """Return a range of probabilities as text, in percent as all others on the screen."""
+    return _between(found, lambda each: f"{each:.0%}" if each >= 0.01 else f"{100 * each:.1g}%")
 
 
 def nines_text(found: Mapping[str, float | None]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from os import PathLike
@@ -10,7 +10,7 @@ from typing import Any, TypedDict, Unpack
 
 import neverlost
 from neverlost.checker.engine.outcome import Verdict
-from neverlost.checker.engine.search.options import Reporter
+from neverlost.checker.engine.search.options import Reporter, SearchProgress
 from neverlost.checker.questions.atlas.index import shipped
 from neverlost.checker.questions.atlas.lookup import find_known
 from neverlost.checker.questions.roll.broker_stop import FURTHER, Stop, stops
@@ -31,11 +31,12 @@ from neverlost.reports.questions.roll.step import (
     verdict_text,
 )
 from neverlost.reports.questions.tolerance import document as tolerance_document
-from neverlost.reports.request.inputs import make_labels, read_configurations
+from neverlost.reports.request.inputs import make_labels, read_configurations, select_topics
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
-from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
+from neverlost.reports.wording.merged_rows import name_some
+from neverlost.reports.wording.table_words import ACCEPTED, LOST, OK, STOPS, UNDECIDED
 from neverlost.specs.configuration.choose import OURS, OUTSIDE, Chosen, read_settings, say_what_is_left_out, with_all_in_sync
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.remedies import topic_of
@@ -72,6 +73,7 @@ def roll(
     at_a_time: int = 1,
     broker: int | None = None,
     pod: str | None = None,
+    accept: Sequence[str] | None = None,
     out: str | PathLike[str] | None = None,
     progress: Reporter | None = None,
     **search: Unpack[Searching],
@@ -79,9 +81,10 @@ def roll(
     """Decide for each broker of a described cluster whether it may be stopped now (a controlled shutdown), and how to restart
     them all.  Every partition begins where it stands: its replicas that are outside the ISR may stay there. A stop happens
     whatever it does, and then one broker at a time may suffer something further. `at_a_time` is how many may be stopped
-    together. `files` are the Kafka files of `check` by the names of its parameters. With `out` an evidence bundle is written
-    there. With a `broker`, or a `pod` whose name ends in its number, it is about the restart of that one alone, looked up and
-    never searched for. Errors: `InputError` for bad input, before anything is searched."""
+    together; `accept` names topics on which writes may stop meanwhile. `files` are the Kafka files of `check` by the names of
+    its parameters. With `out` an evidence bundle is written there. With a `broker`, or a `pod` whose name ends in its number,
+    it is about the restart of that one alone, looked up and never searched for. Errors: `InputError` for bad input, before
+    anything is searched."""
     given = read_settings(settings)
     node = read_node(broker, pod)
     if any(key.startswith("faults.") for key in given):
@@ -98,15 +101,16 @@ def roll(
         if OUTSIDE not in each.model.keys:
             raise InputError(f"model {each.model.name!r} has no {OUTSIDE}; use a modern model, or kafka.version=X.Y")
         _require_partitions(each)
+    select_topics(every, accept or (), "--accept")
     if node is not None:
-        return RollResult.of(_about_one(every, node, files) | {**_input(every)})
+        return RollResult.of(_about_one(every, node, files, accept or ()) | {**_input(every)})
     said = _StopVerdicts(every, at_a_time, RunOptions(**search), progress)
-    return RollResult.of(_document(_Cluster(_group_partitions(every), said), at_a_time) | {**_input(every)})
+    return RollResult.of(_document(_Cluster(_group_partitions(every, accept or ()), said), at_a_time) | {**_input(every)})
 
 
-def _about_one(every: Sequence[Chosen], node: str, files: Mapping[str, Any]) -> dict[str, Any]:
+def _about_one(every: Sequence[Chosen], node: str, files: Mapping[str, Any], accept: Collection[str]) -> dict[str, Any]:
     """Return the document about the restart of one broker."""
-    controllers, groups = read_controllers(files), _group_partitions(every)
+    controllers, groups = read_controllers(files), _group_partitions(every, accept)
     known = {broker for each in groups for broker in each.brokers}
     if node not in known and not controllers.has_vote(node):
         ids = sorted(known, key=lambda each: (len(each), each))
@@ -117,7 +121,7 @@ def _about_one(every: Sequence[Chosen], node: str, files: Mapping[str, Any]) -> 
     margins = []
     for each, says in cluster.of([node]):
         margins.append(said.margin(each.chosen, int(node in each.inside)) if each.inside else Margin(0, 0))
-        for name in each.names if says != OK else ():
+        for name in each.names if says not in (OK, ACCEPTED) else ():
             if name not in worst or _badness(says) > _badness(worst[name][0]):
                 worst[name] = says, cluster.remedy(each)
     reasons: dict[tuple[str, FirstAct], list[str]] = {}
@@ -144,19 +148,21 @@ def _require_partitions(chosen: Chosen) -> None:
 
 
 class _StopVerdicts:
-    """The verdicts of all configurations after all kinds of stops, decided together."""
+    """The verdicts of all configurations after all kinds of stops; each is named as soon as it is decided."""
 
     def __init__(self, every: Sequence[Chosen], at_a_time: int, request: RunOptions, progress: Reporter | None) -> None:
         asked = [properties()[name] for name in tolerance_document.ASKED]
-        questions = {
-            (id(chosen), is_whole, stop): (begins.model, {**begins.configuration, **stop.limits})
-            for chosen in every
-            for is_whole, begins in ((False, chosen), (True, with_all_in_sync(chosen)))
-            for stop in stops(min(at_a_time, chosen.configuration["replication.factor"]))
-        }
-        options = replace(request, orbits=True).options()
-        found = decided(list(questions.values()), asked, options, request.engine, progress, find_known(shipped()))
-        self._words = {key: verdict_text(entries) for key, entries in zip(questions, found, strict=True)}
+        options, self._words = replace(request, orbits=True).options(), dict[tuple[int, bool, Stop], str]()
+        for chosen in every:
+            questions = {
+                (id(chosen), is_whole, stop): (begins.model, {**begins.configuration, **stop.limits})
+                for is_whole, begins in ((False, chosen), (True, with_all_in_sync(chosen)))
+                for stop in stops(min(at_a_time, chosen.configuration["replication.factor"]))
+            }
+            found = decided(list(questions.values()), asked, options, request.engine, progress, find_known(shipped()))
+            self._words |= {key: verdict_text(entries) for key, entries in zip(questions, found, strict=True)}
+            if progress is not None:
+                progress(SearchProgress(0, 0, 0, 0, 0.0, 0, f"decided: {name_some(chosen.subjects)}"))
 
     def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
         """Return the verdict after a stop, as text; with `is_whole` all replicas are in the ISR before the stop."""
@@ -171,16 +177,17 @@ class _EqualPartitions:
     chosen: Chosen
     inside: frozenset[str]
     brokers: frozenset[str]
+    is_accepted: bool
     names: dict[str, int] = field(default_factory=dict)
 
 
-def _group_partitions(every: Iterable[Chosen]) -> tuple[_EqualPartitions, ...]:
+def _group_partitions(every: Iterable[Chosen], accept: Collection[str]) -> tuple[_EqualPartitions, ...]:
     found: dict[Any, _EqualPartitions] = {}
     numbers: dict[str, int] = {}
     for each in every:
         for name, brokers in each.brokers.items():
             inside = frozenset(brokers).difference(each.out[name])
-            key = id(each), inside, frozenset(brokers)
+            key = id(each), inside, frozenset(brokers), name.rpartition("-")[0] in accept
             found.setdefault(key, _EqualPartitions(each, *key[1:])).names[name] = numbers.setdefault(name, len(numbers))
     return tuple(found.values())
 
@@ -220,18 +227,24 @@ class _Cluster:
         return found
 
     def _says(self, one: _EqualPartitions, stop: Stop) -> str:
-        return self.said.of(one.chosen, stop) if one.inside else OFFLINE
+        says = self.said.of(one.chosen, stop) if one.inside else OFFLINE
+        return ACCEPTED if one.is_accepted and says in (STOPS, OFFLINE) else says
 
-    def may_stop(self, stopped: Iterable[str]) -> bool:
-        """Whether these brokers can be stopped without a loss, and without writes that stop."""
-        return all(says == OK for _, says in self.of(stopped))
+    def may_stop(self, stopped: Iterable[str], then: bool = False) -> bool:
+        """Whether these brokers can be stopped without a loss, and without writes that stop unless that is accepted; `then` is
+        once every replica is in sync, and accepted is what the stop of any one broker does."""
+        if not then:
+            return all(says in (OK, ACCEPTED) for _, says in self.of(stopped))
+        chosen = frozenset(stopped)
+        many = ((each.chosen, {1, len(chosen & each.brokers)}) for each, _ in self.of(chosen))
+        return all({self.said.of(one, Stop(each), is_whole=True) for each in two} in ({OK}, {STOPS}) for one, two in many)
 
     def first(self) -> list[dict[str, Any]]:
         """Return what to do first, for which partitions, so that the brokers that cannot be stopped now can be stopped."""
         found: dict[str, dict[str, int]] = {}
         for each in self.alike:
             says = {self._says(each, Stop(many)) for many in ((0, 1) if each.inside else (0,))}
-            if says == {OK} or (each.chosen.left_out is None and UNDECIDED in says):
+            if says <= {OK, ACCEPTED} or (each.chosen.left_out is None and UNDECIDED in says):
                 continue
             found.setdefault(self.remedy(each).says, {}).update(each.names)
         return [{"do": remedy, "partitions": sorted(names, key=names.__getitem__)} for remedy, names in found.items()]
@@ -258,15 +271,16 @@ class _Cluster:
         if then == UNDECIDED:
             return FirstAct("the shipped answers do not decide it: ask without --broker, which searches")
         lower = ", or lower min ISR" if least > 1 else ""
-        return FirstAct(f"stopping any broker takes a replica that is needed (RF {factor}, min ISR {least}): add one{lower}")
+        needed = f"stopping any broker takes a replica that is needed (RF {factor}, min ISR {least}): add one{lower}"
+        return FirstAct(f"{needed}, or accept that writes stop meanwhile (--accept TOPIC)")
 
-    def order(self, at_a_time: int) -> list[list[str]]:
+    def order(self, at_a_time: int, then: bool = False) -> list[list[str]]:
         """Return groups of brokers that may be stopped together, one group after the other."""
-        left, groups = [each for each in self.brokers if self.may_stop([each])], []
+        left, groups = [each for each in self.brokers if self.may_stop([each], then)], []
         while left:
             group: list[str] = []
             for each in left:
-                if len(group) < at_a_time and self.may_stop([*group, each]):
+                if len(group) < at_a_time and self.may_stop([*group, each], then):
                     group.append(each)
             left = [each for each in left if each not in group]
             groups.append(group)
@@ -297,7 +311,7 @@ def _input(every: Sequence[Chosen]) -> RollInput:
 def _badness(says: str) -> tuple[int, int]:
     """Return a sort key from good to bad; of two losses the one in fewer steps is worse."""
     kind, _, steps = says.partition(", ")
-    order = [OK, STOPS, OFFLINE, UNDECIDED, LOST]
+    order = [OK, ACCEPTED, STOPS, OFFLINE, UNDECIDED, LOST]
     return order.index(kind), -int(steps.split()[0]) if steps else 0
 
 
@@ -320,4 +334,5 @@ def _document(cluster: _Cluster, at_a_time: int) -> dict[str, Any]:
         "at_a_time": at_a_time,
         "order": cluster.order(at_a_time),
         "first": cluster.first(),
+        **({} if all(may.values()) or cluster.only else {"order_then": cluster.order(at_a_time, then=True)}),
     }

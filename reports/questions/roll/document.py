@@ -25,7 +25,7 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
     is_left_out = any(each["kind"] == NoticeKind.LEFT_OUT for each in document["notices"])
     hint = "" if is_left_out else "; give it more time with --time-limit"
     for broker, each in document["brokers"].items():
-        wrong = describe_stop(each["now"])
+        wrong = "" if each["may_be_stopped"] else describe_stop(each["now"])
         if wrong.startswith(UNDECIDED):
             yield f"broker {broker}: unknown, which is not a no ({wrong}){hint}."
         elif wrong:
@@ -40,6 +40,8 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
     if groups:
         yield f"Restart {document['at_a_time']} at a time: {groups}; wait until every partition has the ISR it had before."
     yield from (f"Before any restart, {name_some(each['partitions'])}: {each['do']}." for each in document["first"])
+    if later := ", then ".join(" and ".join(each) for each in document.get("order_then", ())):
+        yield f"Once that is done or accepted, restart {document['at_a_time']} at a time: {later}."
 
 
 def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:

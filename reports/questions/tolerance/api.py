@@ -201,6 +201,7 @@ def merge_equal(every: Sequence[Chosen]) -> list[Chosen]:
     return [
         replace(
             same[0],
+            settings={key: each.cited_for(one.settings.get(key) for one in same) for key, each in same[0].settings.items()},
             subjects=tuple(dict.fromkeys(name for each in same for name in each.subjects)),
             notices=tuple(dict.fromkeys(notice for each in same for notice in each.notices)),
             brokers={name: one for each in same for name, one in each.brokers.items()},
@@ -366,9 +367,11 @@ def _subject(
 
 
 def _find_advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.Changes, Tolerance] | None:
-    """Find the cheapest change of settings with which more brokers are needed for a loss or, where none is, with which fewer
-    cells lose a record, among changes whose table the atlas knows."""
-    lost, danger, second = describe.count_losses(table), describe.danger(table.entries), None
+    """Find the cheapest change that ends what the headline warns of, as a gate does; else one with which a loss takes
+    more brokers; else one with which fewer cells lose a record.  Only changes whose table the atlas knows are tried."""
+    lost, danger = describe.count_losses(table), describe.danger(table.entries)
+    near, found = [each for each in table.entries if each.is_within(FaultBudget(1, 1))], dict[int, Any]()
+    is_at_risk = not all(describe.is_safe(table, each) for each in near)
     for changes in remedies.candidates(chosen, tables.names or ()):
         if "flush.messages" in changes or not remedies.is_possible(chosen, changes):
             continue
@@ -378,10 +381,12 @@ def _find_advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[reme
             continue
         if other is None or describe.stops_earlier(other, table) or describe.still_lost(table, other) >= lost:
             continue
-        if describe.danger(other.entries) > danger:
-            return changes, other
-        second = second or (changes, other)
-    return second
+        is_mended = is_at_risk and all(describe.is_safe(other, each) for each in near)
+        rank = 0 if is_mended else 1 if describe.danger(other.entries) > danger else 2
+        found.setdefault(rank, (changes, other))
+        if rank == 1 - is_at_risk:
+            break
+    return found[min(found)] if found else None
 
 
 def counterexample(table: Tolerance, spot: FaultBudget) -> tuple[System, Property, Behaviour] | None:

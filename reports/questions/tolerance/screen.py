@@ -193,11 +193,14 @@ def _show_spot(out: Console, subject: ToleranceSubject, spot: FaultBudget) -> No
 
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:
-    """Yield the sentences about boundaries, for `--quiet`."""
-    for subject, says in document["says"].items():
-        *topics, last = subject.split(", ")
-        shown = subject if len(topics) < MOST_NAMED else f"{', '.join(topics[:MOST_NAMED])}, … {last}"
-        yield from (f"{shown}: {sentence}" for sentence in says)
+    """Yield for `--quiet` the headline and who is at which danger, or of one configuration the sentences about boundaries."""
+    if len(document["tolerance"]) > 1 and any(document["topics"].values()):
+        answer = overview(document)
+        yield from answer.headline
+        for level in answer.levels:
+            yield f"{level.title}: {name_some([name for each in level.groups for name in each.topics], MOST_NAMED)}"
+        return
+    yield from (f"{subject}: {sentence}" for subject, says in document["says"].items() for sentence in says)
 
 
 def is_table_wanted(config: str | None, settings: list[str] | None, only_searched: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.tolerance.tolerance import ATLAS
-from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
+from neverlost.reports.wording.table_words import ACCEPTED, LOST, OK, STOPS, UNDECIDED
 
 MAIN = {"tolerance": "tolerance", "roll": "brokers", "plan": "phases", "nines": "nines"}
 """The part of each command's document that the others follow from."""
@@ -102,7 +102,7 @@ def _is_possible(command: str, derived: Mapping[str, Any], found: Mapping[str, A
     """Whether a stated value is well formed, and for a broker agrees with what was decided here."""
     if command != "roll":
         return command == "plan" or (found["verdict"] in list(Verdict) and found.get("source") != ATLAS)
-    if derived["then"].keys() != found["then"].keys() or found["may_be_stopped"] != (found["now"].keys() == {OK}):
+    if derived["then"].keys() != found["then"].keys() or found["may_be_stopped"] != (found["now"].keys() <= {OK, ACCEPTED}):
         return False
     for one, other in zip(_stop_answers(derived), _stop_answers(found), strict=True):
         mine, theirs = ({name: says for says, names in each.items() for name in names} for each in (one, other))

@@ -13,9 +13,10 @@ from neverlost.checker.questions.atlas.index import TABLE
 from neverlost.checker.questions.by_lemmas import by_induction
 from neverlost.checker.questions.necessity.necessity import clauses_of, without
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, fault_budgets
+from neverlost.checker.questions.tolerance.region import Region, kills_count_as
 from neverlost.model.system import System
 from neverlost.specs.lemma import Lemma, Theory
-from neverlost.specs.lemmas import by_kind, find_lemmas, whole_logs
+from neverlost.specs.lemmas import by_kind, find_lemmas, whole_logs, whole_regions
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
 from tests.checker.prove.test_unimpaired_proof import ACKED, is_open, is_proved, proof, verdict
@@ -149,6 +150,53 @@ def test_one_lemma_that_the_file_says_to_follow_is_not_needed() -> None:
 def test_five_replicas(spot: FaultBudget) -> None:
     for name in SAFE:
         assert is_open(proof(at("kraft-elr", 5, spot, 3), name)) == []
+
+
+def inside(region: Region, model: str, rf: int, min_isr: int) -> System:
+    """The question whether a region holds, as one."""
+    limits = region.limits(kills_count_as({"eligible.leader.replicas": model == "kraft-elr"}))
+    return system(model, rf=rf, min_isr=min_isr, defects="fixed", **limits)
+
+
+REGIONS = [
+    ("kraft", 2, 1, Region((2, 0)), "holds"),
+    ("kraft", 2, 2, Region((2, 1)), "violated"),
+    ("kraft-elr", 2, 1, Region((2, 0)), "holds"),
+    ("kraft-elr", 2, 1, Region((2, 1)), "violated"),
+    ("kraft-elr", 2, 2, Region((2, 1)), "holds"),
+    ("kraft-elr", 2, 2, Region((2, 1, 0)), "violated"),
+]
+
+
+@pytest.mark.parametrize(("model", "rf", "min_isr", "region", "expected"), REGIONS)
+def test_a_region_is_proved_where_a_search_finds_that_it_holds(
+    model: str, rf: int, min_isr: int, region: Region, expected: str
+) -> None:
+    """The lemmas are tried where they are not meant for, too: they never prove what a search finds violated."""
+    kills = kills_count_as({"eligible.leader.replicas": model == "kraft-elr"})
+    bound = system(
+        model, rf=rf, min_isr=min_isr, defects="fixed", **{each: str(one) for each, one in region.limits(kills).items()}
+    )
+    searched = said(by_search(bound.model, bound.configurations, [properties()[ACKED]], 0))
+    assert searched[ACKED] == expected
+    is_covered = whole_regions.THEORY.covers(bound.configurations[0]) or whole_logs.THEORY.covers(bound.configurations[0])
+    assert is_covered is (expected == "holds")
+    assert (is_open(proof(bound, ACKED, whole_regions.THEORY.lemmas)) == []) is (expected == "holds")
+
+
+def test_every_lemma_of_a_region_is_true_of_each_reachable_state() -> None:
+    bound = inside(Region((2, 0)), "kraft", 2, 1)
+    assert find_lemmas(bound) == whole_regions.THEORY.lemmas
+    asked = [Property(each.name, each.says, each.condition, (), "") for each in find_lemmas(bound)]
+    outcome = explore(bound, asked, Options(workers=1, keep_going=True))
+    assert [each.property.name for each in outcome.findings if each.verdict is not Verdict.HOLDS] == []
+
+
+@pytest.mark.parametrize("name", ["who-is-out-was-struck", "one-is-left"])
+def test_the_proof_of_a_region_fails_without_its_own_lemmas(name: str) -> None:
+    bound = inside(Region((2, 0)), "kraft", 2, 1)
+    rest = tuple(each for each in whole_regions.THEORY.lemmas if each.name != name)
+    assert is_open(proof(bound, ACKED, rest)) != []
 
 
 @pytest.mark.slow

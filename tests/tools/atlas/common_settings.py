@@ -228,6 +228,8 @@ CHAPTERS = (
     RoundTripChapter("one stops and returns, some are outside the ISR", (2, 3, 4), USUAL | ONE, outside=True, together=12),
     UnimpairedChapter("one of four unimpaired: proofs", (4,), USUAL | ONE, ACKED, defects=DESIGNED, together=4, how=INDUCTION),
     UnimpairedChapter("one of five unimpaired: proofs", (5,), USUAL | ONE, ACKED, defects=DESIGNED, together=4, how=INDUCTION),
+    RegionChapter("regions of four: proofs", (4,), USUAL | ONE, ACKED, defects=DESIGNED, together=4, how=INDUCTION),
+    RegionChapter("regions of five: proofs", (5,), USUAL | ONE, ACKED, defects=DESIGNED, together=4, how=INDUCTION),
     Chapter(
         "old metadata version: four and five, as designed: proofs",
         (4, 5),
