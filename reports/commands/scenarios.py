@@ -17,12 +17,6 @@ if TYPE_CHECKING:
 SCHEMA = "neverlost.scenarios/1"
 
 
-def register(app: typer.Typer) -> None:
-    app.command("scenarios", help="Run the scenario corpus against its expected verdicts.")(
-        options.with_shared_options(scenarios)
-    )
-
-
 def scenarios(
     ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", show_default=False)] = None,
     slow: Annotated[bool, typer.Option("--slow/--fast", help="with or without the cases that take more than 20 s")] = True,
