@@ -120,7 +120,9 @@ def _show(asked: list[Scenario], judged: dict[str, CaseResult]) -> None:
             for case in scenario.cases:
                 one = judged.get(f"{scenario.id}/{case.name}")
                 if one is not None:
-                    table.add_row(scenario.id, case.name, case.property, expected_text(one), found_cell(one), seconds_text(one))
+                    expected = case.expected + (f" in {case.steps}" if case.steps else "")
+                    seconds = f"{one.answer.seconds:.1f}"
+                    table.add_row(scenario.id, case.name, case.property, expected, _found_cell(one), seconds)
         out.print(table)
     for each in asked:
         if each.correction:
@@ -133,12 +135,7 @@ def _show(asked: list[Scenario], judged: dict[str, CaseResult]) -> None:
     )
 
 
-def expected_text(one: CaseResult) -> str:
-    """Return the expected verdict with the expected length."""
-    return one.case.expected + (f" in {one.case.steps}" if one.case.steps else "")
-
-
-def found_cell(one: CaseResult) -> Any:
+def _found_cell(one: CaseResult) -> Any:
     """Return the verdict that was found, green if it is expected, else red."""
     from rich.text import Text
 
@@ -147,7 +144,3 @@ def found_cell(one: CaseResult) -> Any:
     style = "yellow" if not one.is_decided else ("green" if one.is_expected else "bold red")
     mark = "" if one.is_expected or not one.is_decided else "DIFFERENT: "
     return Text(mark + found_text(one), style)
-
-
-def seconds_text(one: CaseResult) -> str:
-    return f"{one.answer.seconds:.1f}"
