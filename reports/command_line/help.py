@@ -18,19 +18,7 @@ GROUPS = {
         *("folder", "partition", "replicas", "went", "script"),
     ),
     "The question": (
-        *(
-            "settings",
-            "properties",
-            "also",
-            "beside",
-            "at_least",
-            "at_a_time",
-            "accept",
-            "broker",
-            "pod",
-            "rates",
-            "advise",
-        ),
+        *("settings", "properties", "also", "beside", "at_least", "at_a_time", "accept", "broker", "pod", "rates", "advise"),
         *("nines", "agree", "compare"),
     ),
     "The answer": ("out", "json", "format", "quiet", "redact", "show", "help"),
@@ -60,6 +48,7 @@ EXAMPLES = {
     ),
     "nines": ("neverlost nines --set kafka.version=3.9 --set min.insync.replicas=2 --set broker.rack=a,b,c",),
 }
+"""What to type, for the commands whose help is a GroupedCommand's."""
 
 
 class GroupedCommand(TyperCommand):

@@ -113,9 +113,11 @@ def take_cluster_files(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[s
 
 
 def with_shared_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Replace the `**given` parameter of a command by an option for each of its keywords, and each parameter whose type is a
-    dataclass by an option for each of its fields."""
+    """Replace the `**given` parameter of a command, if it has one, by an option for each of its keywords, and each parameter
+    whose type is a dataclass by an option for each of its fields."""
     *parameters, taken = inspect.signature(command, eval_str=True).parameters.values()
+    if taken.kind is not inspect.Parameter.VAR_KEYWORD:
+        return command
     (keywords,) = get_args(taken.annotation)
     groups: dict[str, Any] = {each.name: each.annotation for each in parameters if is_dataclass(each.annotation)}
     own = []

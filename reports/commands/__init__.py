@@ -1,1 +1,1 @@
-"""One file per command; each has `register(app)`, and imports heavy modules only when it runs."""
+"""One file per command, listed in `reports/program.py`; each imports heavy modules only when it runs."""

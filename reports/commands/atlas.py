@@ -10,10 +10,6 @@ import typer
 from neverlost.reports.command_line import options
 
 
-def register(app: typer.Typer) -> None:
-    app.command("atlas", help="What the shipped answers to common questions cover.")(atlas)
-
-
 def atlas(
     action: Annotated[str, typer.Argument(metavar="show", help="what to do")] = "show",
     json: options.JsonTarget = None,

@@ -10,7 +10,6 @@ import typer
 
 import neverlost
 from neverlost.reports.command_line import options
-from neverlost.reports.command_line.help import GroupedCommand
 from neverlost.reports.request.keywords import CheckingCluster
 
 if TYPE_CHECKING:
@@ -19,12 +18,6 @@ if TYPE_CHECKING:
     from neverlost.checker.engine.outcome import Outcome
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.specs.configuration.choose import Chosen
-
-
-def register(app: typer.Typer) -> None:
-    app.command("check", cls=GroupedCommand, help="Explore one configuration and decide its properties.")(
-        options.with_shared_options(check)
-    )
 
 
 def check(

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
 SCHEMA = "neverlost.claims/1"
 
 
-def register(app: typer.Typer) -> None:
-    app.command("claims", help="Check the documentation claims.")(options.with_shared_options(claims))
-
-
 def claims(
     ids: Annotated[
         list[str] | None, typer.Argument(metavar="[ID]...", help="documents or claims (default: all)", show_default=False)

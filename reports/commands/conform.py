@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from neverlost.reports.request.run_options import RunOptions
 
 
-def register(app: typer.Typer) -> None:
-    app.command("conform", help="Hold the model's transitions against Kafka's own classes.")(
-        options.with_shared_options(conform)
-    )
-
-
 @dataclass(frozen=True)
 class KafkaOptions:
     """Which Kafka's classes are compared with the model."""

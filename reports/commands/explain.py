@@ -13,12 +13,6 @@ if TYPE_CHECKING:
     from neverlost.reports.questions.explain.glossary import Word
 
 
-def register(app: typer.Typer) -> None:
-    app.command("explain", help="What a key, fault, property, mechanism or verdict means; without a word, all of them.")(
-        explain
-    )
-
-
 def explain(
     names: Annotated[list[str] | None, typer.Argument(metavar="[WORD]...", show_default=False)] = None,
     json: options.JsonTarget = None,

@@ -12,11 +12,6 @@ from neverlost.reports.command_line import options
 from neverlost.reports.request.keywords import Resumable
 
 
-def register(app: typer.Typer) -> None:
-    text = "Enumerate the reachable states of a model; checks nothing, prints counts."
-    app.command("explore", help=text)(options.with_shared_options(explore))
-
-
 def explore(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="a model's name: see neverlost models")],
     settings: options.Settings = None,

@@ -10,10 +10,6 @@ import neverlost
 from neverlost.reports.command_line import options
 
 
-def register(app: typer.Typer) -> None:
-    app.command("export", help="Write a bound model as a TLA+ module, to be checked by TLC.")(export)
-
-
 def export(
     tla: Annotated[str, typer.Option("--tla", metavar="MODEL", help="the model: see neverlost models")],
     out: Annotated[str, typer.Option("--out", metavar="DIR", help="where MODEL.tla and MODEL.cfg are written")],

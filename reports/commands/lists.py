@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from neverlost.reports.command_line import options
 
 if TYPE_CHECKING:
     from neverlost.model.kraft.mechanisms import Mechanism
-
-
-def register(app: typer.Typer) -> None:
-    app.command("models", help="List the models, the keys that each reads and what it guarantees.")(models)
-    app.command("matrices", help="List the shipped configuration matrices, for neverlost sweep.")(matrices)
-    app.command("properties", help="List the properties and the models that break them.")(properties)
 
 
 def _mechanism(each: Mechanism) -> dict[str, Any]:

@@ -17,12 +17,6 @@ SECONDS_EACH = 120.0
 """How long one part may take in one profile before it counts as undecided."""
 
 
-def register(app: typer.Typer) -> None:
-    app.command("necessity", help="Switch off each guard clause and each mechanism in turn.")(
-        options.with_shared_options(necessity)
-    )
-
-
 def necessity(
     config: options.ConfigFile = None,
     settings: options.Settings = None,

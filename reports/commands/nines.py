@@ -7,14 +7,7 @@ from typing import Annotated, Unpack
 import typer
 
 from neverlost.reports.command_line import options
-from neverlost.reports.command_line.help import GroupedCommand
 from neverlost.reports.request.keywords import SearchingCluster
-
-
-def register(app: typer.Typer) -> None:
-    app.command(
-        "nines", cls=GroupedCommand, help="A bound of the yearly probability of loss, from what is decided and from rates."
-    )(options.with_shared_options(nines))
 
 
 def nines(

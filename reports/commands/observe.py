@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from neverlost.specs.configuration.choose import Given
 
 
-def register(app: typer.Typer) -> None:
-    app.command("observe", help="Hold what was seen of a real partition against the model.")(observe)
-
-
 def observe(
     history: Annotated[str | None, typer.Argument(metavar="[HISTORY.jsonl]", help="a history", show_default=False)] = None,
     settings: options.Settings = None,

@@ -22,11 +22,6 @@ Without = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    text = "Decide with Z3: bounded search, or induction."
-    app.command("prove", help=text)(options.with_shared_options(prove))
-
-
 def prove(
     config: options.ConfigFile = None,
     settings: options.Settings = None,

@@ -10,10 +10,6 @@ import neverlost
 from neverlost.reports.command_line import options
 
 
-def register(app: typer.Typer) -> None:
-    app.command("replay", help="Re-execute a counterexample on the defining interpreter.")(replay)
-
-
 def replay(
     trace: Annotated[str, typer.Argument(metavar="TRACE", help="a saved counterexample (.itf.json), or what TLC printed")],
     tla: Annotated[

@@ -7,10 +7,6 @@ from typing import Annotated
 import typer
 
 
-def register(app: typer.Typer) -> None:
-    app.command("report", help="Render report.md and a self-contained report.html from an --out directory.")(report)
-
-
 def report(
     bundle: Annotated[str, typer.Argument(metavar="BUNDLE|SWEEP_DIR", help="the --out directory of check or sweep")],
     out: Annotated[

@@ -16,10 +16,6 @@ KafkaVersion = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    app.command("reproduce", help="Try a counterexample on a real Kafka cluster, started for it on this machine.")(reproduce)
-
-
 def reproduce(
     trace: Annotated[str, typer.Argument(metavar="TRACE.itf.json", help="a saved counterexample")],
     kafka_version: KafkaVersion = None,

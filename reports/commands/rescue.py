@@ -8,13 +8,7 @@ from typing import Annotated
 import typer
 
 from neverlost.reports.command_line import options
-from neverlost.reports.command_line.help import GroupedCommand
 from neverlost.specs.errors import InputError
-
-
-def register(app: typer.Typer) -> None:
-    says = "A partition is offline: whom to elect, for whom to wait, and which offsets are lost at least and at most."
-    app.command("rescue", cls=GroupedCommand, help=says)(rescue)
 
 
 def rescue(

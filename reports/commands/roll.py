@@ -7,20 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 import typer
 
 from neverlost.reports.command_line import options
-from neverlost.reports.command_line.help import GroupedCommand
 from neverlost.reports.request.keywords import SearchingCluster
 
 if TYPE_CHECKING:
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.roll.plan_api import PlanResult
-
-
-def register(app: typer.Typer) -> None:
-    app.command(
-        "roll",
-        cls=GroupedCommand,
-        help="Which brokers may be stopped now, and in which order; or what a plan of changes risks.",
-    )(options.with_shared_options(roll))
 
 
 def roll(

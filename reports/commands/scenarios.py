@@ -17,12 +17,6 @@ if TYPE_CHECKING:
 SCHEMA = "neverlost.scenarios/1"
 
 
-def register(app: typer.Typer) -> None:
-    app.command("scenarios", help="Run the scenario corpus against its expected verdicts.")(
-        options.with_shared_options(scenarios)
-    )
-
-
 def scenarios(
     ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", show_default=False)] = None,
     slow: Annotated[bool, typer.Option("--slow/--fast", help="with or without the cases that take more than 20 s")] = True,
@@ -126,7 +120,9 @@ def _show(asked: list[Scenario], judged: dict[str, CaseResult]) -> None:
             for case in scenario.cases:
                 one = judged.get(f"{scenario.id}/{case.name}")
                 if one is not None:
-                    table.add_row(scenario.id, case.name, case.property, expected_text(one), found_cell(one), seconds_text(one))
+                    expected = case.expected + (f" in {case.steps}" if case.steps else "")
+                    seconds = f"{one.answer.seconds:.1f}"
+                    table.add_row(scenario.id, case.name, case.property, expected, _found_cell(one), seconds)
         out.print(table)
     for each in asked:
         if each.correction:
@@ -139,12 +135,7 @@ def _show(asked: list[Scenario], judged: dict[str, CaseResult]) -> None:
     )
 
 
-def expected_text(one: CaseResult) -> str:
-    """Return the expected verdict with the expected length."""
-    return one.case.expected + (f" in {one.case.steps}" if one.case.steps else "")
-
-
-def found_cell(one: CaseResult) -> Any:
+def _found_cell(one: CaseResult) -> Any:
     """Return the verdict that was found: green if it is expected, yellow if undecided, else red."""
     from rich.text import Text
 
@@ -153,7 +144,3 @@ def found_cell(one: CaseResult) -> Any:
     style = "yellow" if not one.is_decided else ("green" if one.is_expected else "bold red")
     mark = "" if one.is_expected or not one.is_decided else "DIFFERENT: "
     return Text(mark + found_text(one), style)
-
-
-def seconds_text(one: CaseResult) -> str:
-    return f"{one.answer.seconds:.1f}"

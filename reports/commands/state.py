@@ -11,11 +11,6 @@ from neverlost.reports.command_line import options
 from neverlost.reports.request.keywords import Limited
 
 
-def register(app: typer.Typer) -> None:
-    says = "One state of a partition as a figure shows it: what is committed, readable, electable, and what one fault loses."
-    app.command("state", help=says)(options.with_shared_options(state))
-
-
 def state(
     figure: Annotated[str, typer.Argument(metavar="STATE.toml", help="logs, ISR and leader: see reports/guide/state.md")],
     settings: options.Settings = None,

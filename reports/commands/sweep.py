@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import Annotated, Unpack
 
 import typer
 
 import neverlost
 from neverlost.reports.command_line import options
 from neverlost.reports.request.keywords import Searching
-
-if TYPE_CHECKING:
-    pass
-
-
-def register(app: typer.Typer) -> None:
-    app.command("sweep", help="A verdict per cell of a configuration matrix.")(options.with_shared_options(sweep))
 
 
 def sweep(

@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 import typer
 
 from neverlost.reports.command_line import options
-from neverlost.reports.command_line.help import GroupedCommand
 from neverlost.reports.request.keywords import SearchingCluster
 
 if TYPE_CHECKING:
     from neverlost.reports.output.output import Output
-
-
-def register(app: typer.Typer) -> None:
-    app.command("tolerance", cls=GroupedCommand, help="What a configuration survives, whatever the number of faults.")(
-        options.with_shared_options(tolerance)
-    )
 
 
 def tolerance(

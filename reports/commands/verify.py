@@ -10,10 +10,6 @@ import neverlost
 from neverlost.reports.command_line import options
 
 
-def register(app: typer.Typer) -> None:
-    app.command("verify", help="Derive an evidence bundle from its question again, and compare everything.")(verify)
-
-
 def verify(
     bundle: Annotated[str, typer.Argument(metavar="BUNDLE", help="the --out directory of a command")],
     full: Annotated[bool, typer.Option("--full", help="search everything again, however long it takes")] = False,

@@ -88,11 +88,6 @@ class RecordReader:
         length = self.read_unsigned() - 1
         return None if length < 0 else tuple(self.take("i") for _ in range(length))
 
-    def uuids(self) -> None:
-        """Skip a compact array of directory ids."""
-        count = max(self.read_unsigned() - 1, 0)
-        self.at += 16 * count
-
     def read_tagged(self, known: dict[int, tuple[str, Callable[[RecordReader], Any]]]) -> dict[str, Any]:
         """Read tagged fields by name; unknown tags are skipped."""
         found = {}
@@ -110,14 +105,6 @@ def _read_int8(reader: RecordReader) -> int:
     return int(reader.take("b"))
 
 
-def _read_topic(reader: RecordReader, version: int) -> dict[str, Any]:
-    return {"name": reader.string(), "topic_id": reader.uuid()}
-
-
-def _read_remove_topic(reader: RecordReader, version: int) -> dict[str, Any]:
-    return {"topic_id": reader.uuid()}
-
-
 def _read_partition(reader: RecordReader, version: int) -> dict[str, Any]:
     found = {"number": reader.take("i"), "topic_id": reader.uuid()}
     for name in ("replicas", "isr", "removing", "adding"):
@@ -125,7 +112,8 @@ def _read_partition(reader: RecordReader, version: int) -> dict[str, Any]:
     for name in ("leader", "leader_epoch", "partition_epoch"):
         found[name] = reader.take("i")
     if version >= 1:
-        reader.uuids()
+        directories = max(reader.read_unsigned() - 1, 0)
+        reader.at += 16 * directories
     tags = {0: ("recovery", _read_int8), 1: ("elr", RecordReader.numbers), 2: ("last_known_elr", RecordReader.numbers)}
     return found | reader.read_tagged(tags)
 
@@ -169,30 +157,21 @@ def _read_fence(reader: RecordReader, version: int) -> dict[str, Any]:
     return {"broker": reader.take("i"), "epoch": reader.take("q")}
 
 
-def _read_config(reader: RecordReader, version: int) -> dict[str, Any]:
-    return {"resource": reader.take("b"), "of": reader.string(), "name": reader.string(), "value": reader.string()}
-
-
-def _read_feature(reader: RecordReader, version: int) -> dict[str, Any]:
-    return {"name": reader.string(), "level": reader.take("h")}
-
-
-def _read_clear_elr(reader: RecordReader, version: int) -> dict[str, Any]:
-    return {"topic": reader.string()}
-
-
 KINDS: dict[int, tuple[str, Callable[[RecordReader, int], dict[str, Any]]]] = {
     0: ("register", _read_register),
-    2: ("topic", _read_topic),
+    2: ("topic", lambda reader, _: {"name": reader.string(), "topic_id": reader.uuid()}),
     3: ("partition", _read_partition),
-    4: ("config", _read_config),
+    4: (
+        "config",
+        lambda reader, _: {"resource": reader.take("b")} | {name: reader.string() for name in ("of", "name", "value")},
+    ),
     5: ("partition change", _read_partition_change),
     7: ("fence", _read_fence),
     8: ("unfence", _read_fence),
-    9: ("remove topic", _read_remove_topic),
-    12: ("feature", _read_feature),
+    9: ("remove topic", lambda reader, _: {"topic_id": reader.uuid()}),
+    12: ("feature", lambda reader, _: {"name": reader.string(), "level": reader.take("h")}),
     17: ("change registration", _read_change_registration),
-    28: ("clear elr", _read_clear_elr),
+    28: ("clear elr", lambda reader, _: {"topic": reader.string()}),
 }
 """Readers by the record's API key."""
 
@@ -237,12 +216,9 @@ class MetadataImage:
                 said = parse_record(record.value or b"\x00\x00\x00")
                 if said is not None:
                     self.apply(Event(record.offset, *said))
-            self._advance(batch.size, batch.last_offset)
+            self._position += batch.size
+            self.end = batch.last_offset + 1
         return self.events[first:]
-
-    def _advance(self, size: int, last_offset: int) -> None:
-        self._position += size
-        self.end = last_offset + 1
 
     def apply(self, event: Event) -> None:
         self.events.append(event)
@@ -250,7 +226,8 @@ class MetadataImage:
         if event.kind == "topic":
             self.topics[says["name"]] = says["topic_id"]
         elif event.kind == "remove topic":
-            self._remove(says["topic_id"])
+            self.topics = {name: each for name, each in self.topics.items() if each != says["topic_id"]}
+            self.partitions = {place: each for place, each in self.partitions.items() if place[0] != says["topic_id"]}
         elif event.kind == "partition":
             known: dict[str, Any] = {name: () if value is None else value for name, value in says.items() if name != "recovery"}
             self.partitions[says["topic_id"], says["number"]] = PartitionRecord(
@@ -266,15 +243,14 @@ class MetadataImage:
         elif event.kind in ("fence", "unfence"):
             self._change_broker(says["broker"], is_fenced=event.kind == "fence")
         elif event.kind == "change registration":
-            self._change_registration(says)
+            if says.get("fenced"):
+                self._change_broker(says["broker"], is_fenced=says["fenced"] > 0)
+            if says.get("controlled_shutdown"):
+                self._change_broker(says["broker"], in_controlled_shutdown=True)
         elif event.kind == "config":
             self.configs.setdefault((says["resource"], says["of"]), {})[says["name"]] = says["value"]
         elif event.kind == "feature":
             self.features[says["name"]] = says["level"]
-
-    def _remove(self, topic_id: uuid.UUID) -> None:
-        self.topics = {name: each for name, each in self.topics.items() if each != topic_id}
-        self.partitions = {place: each for place, each in self.partitions.items() if place[0] != topic_id}
 
     def _clear_elr(self, topic: str) -> None:
         """Clear the ELR of a topic (an empty name: of all topics); the partition epoch of partitions that had one increases."""
@@ -284,12 +260,6 @@ class MetadataImage:
 
     def _change_broker(self, broker: int, **values: bool) -> None:
         self.brokers[broker] = replace(self.brokers[broker], **values)
-
-    def _change_registration(self, says: dict[str, Any]) -> None:
-        if says.get("fenced"):
-            self._change_broker(says["broker"], is_fenced=says["fenced"] > 0)
-        if says.get("controlled_shutdown"):
-            self._change_broker(says["broker"], in_controlled_shutdown=True)
 
 
 def apply_change(before: PartitionRecord, says: dict[str, Any]) -> PartitionRecord:

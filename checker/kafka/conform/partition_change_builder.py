@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
@@ -53,76 +52,53 @@ class BuilderInput:
     removing: frozenset[int] | None = None
 
 
-def election_kind(configuration: Configuration) -> str:
-    """Return the kind of election that the controller requests when it only needs the partition to have a leader."""
-    return "UNCLEAN" if configuration["unclean.leader.election.enable"] else "ONLINE"
-
-
-def unfenced_brokers(before: Knowledge, brokers: frozenset[int]) -> frozenset[int]:
-    return brokers - before.fenced
-
-
-def removal_inputs(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
-    """Yield the input of generateLeaderAndIsrUpdates with a broker to remove, if it is in the ISR."""
-    if broker in before.isr:
-        yield BuilderInput(unfenced_brokers(before, brokers) - {broker}, before.isr - {broker}, election=election)
-
-
-def addition_inputs(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
-    """Yield the input of generateLeaderAndIsrUpdates with a broker to add, if there is no leader."""
-    if before.leader == NO_REPLICA:
-        yield BuilderInput(unfenced_brokers(before, brokers) | {broker}, before.isr, election=election)
-
-
-def unclean_inputs(before: Knowledge, broker: int, brokers: frozenset[int], election: str) -> Iterator[BuilderInput]:
-    """Yield the input of generateLeaderAndIsrUpdates with a broker that shut down uncleanly, if it is in the ISR or the ELR."""
-    if broker in before.isr | before.elr:
-        yield BuilderInput(
-            unfenced_brokers(before, brokers) - {broker},
-            before.isr - {broker},
-            unclean_shutdown=frozenset({broker}),
-            election=election,
-        )
-
-
-def stage_inputs(
-    case: ConformCase, before: Knowledge, stage: int, configuration: Configuration, brokers: frozenset[int]
+def list_inputs(
+    asked: ConformCase, before: Knowledge, stage: int, configuration: Configuration, brokers: frozenset[int]
 ) -> list[BuilderInput]:
-    """Return the builder's inputs for one stage of an event; a restart has two stages, registration and unfencing."""
-    election, event = election_kind(configuration), case.event
-    if event in ("controller_fence_dead", "controller_fence_live", "broker_stop_cleanly"):
-        return list(removal_inputs(before, case.argument("broker"), brokers, election))
-    if event == "controller_unfence" or stage == 1:
-        return list(addition_inputs(before, case.argument("broker"), brokers, election))
-    if event == "broker_restart":
-        registers = unclean_inputs if configuration["eligible.leader.replicas"] else removal_inputs
-        return list(registers(before, case.argument("broker"), brokers, election))
-    if event == "broker_restart_clean":
-        return list(removal_inputs(before, case.argument("broker"), brokers, election))
-    if event == "controller_move_leader":
-        return [BuilderInput(unfenced_brokers(before, brokers), election="PREFERRED")]
-    if event == "controller_alter_isr":
-        return [BuilderInput(unfenced_brokers(before, brokers), case.proposed, election=election)]
-    if event == "controller_reassign":
-        return [_reassigned(before, case.argument("target"), brokers)]
-    if event == "controller_elect_uncleanly":
-        return [BuilderInput(unfenced_brokers(before, brokers), election="UNCLEAN")]
-    if event.startswith("controller_cancel_reassignment"):
-        return [_cancelled(before, brokers, election)]
-    raise ValueError(event)
+    """Return the builder's inputs for one stage of an event; a restart has two stages, registration and unfencing.
+
+    generateLeaderAndIsrUpdates leaves a partition alone if the broker to remove is not in its ISR (or ELR, where that shut down
+    uncleanly), or if the partition has a leader when a broker is added.
+    """
+    unfenced, broker = brokers - before.fenced, frozenset({dict(asked.arguments).get("broker", NO_REPLICA)})
+    election = "UNCLEAN" if configuration["unclean.leader.election.enable"] else "ONLINE"
+    if asked.event == "controller_unfence" or stage == 1:
+        added = BuilderInput(unfenced | broker, before.isr, election=election)
+        return [added] if before.leader == NO_REPLICA else []
+    removed = BuilderInput(unfenced - broker, before.isr - broker, election=election)
+    match asked.event:
+        case "broker_restart" if configuration["eligible.leader.replicas"]:
+            return [replace(removed, unclean_shutdown=broker)] if broker <= before.isr | before.elr else []
+        case event if event in REMOVALS:
+            return [removed] if broker <= before.isr else []
+        case "controller_move_leader":
+            return [BuilderInput(unfenced, election="PREFERRED")]
+        case "controller_elect_uncleanly":
+            return [BuilderInput(unfenced, election="UNCLEAN")]
+        case "controller_alter_isr":
+            return [BuilderInput(unfenced, asked.proposed, election=election)]
+        case "controller_reassign":  # empty lists are not set, so that those of a reassignment under way stay
+            wanted = frozenset(members(asked.argument("target")))
+            adding, removing = wanted - before.replicas or None, before.replicas - wanted or None
+            replicas = before.replicas | wanted
+            return [BuilderInput(unfenced, replicas=replicas, first=wanted, adding=adding, removing=removing)]
+        case "controller_cancel_reassignment" | "controller_cancel_reassignment_uncleanly":
+            # PartitionReassignmentRevert: without the added replicas, and the first replica as ISR if no member is left
+            left = BuilderInput(unfenced, before.isr - before.adding, or_first=True, election=election)
+            return [replace(left, replicas=before.replicas - before.adding, adding=frozenset(), removing=frozenset())]
+    raise ValueError(asked.event)
 
 
 ELECTIONS = ("controller_move_leader", "controller_elect_uncleanly")
 """Where nothing changes the controller refuses, and the model has no step."""
 
+REMOVALS = ("controller_fence_dead", "controller_fence_live", "broker_stop_cleanly", "broker_restart", "broker_restart_clean")
+"""What takes a broker out of the ISR."""
+
 STAGES = {"broker_restart": 2, "broker_restart_clean": 2}
 EVENTS = (
-    "controller_fence_dead",
-    "controller_fence_live",
-    "broker_stop_cleanly",
+    *REMOVALS,
     "controller_unfence",
-    "broker_restart",
-    "broker_restart_clean",
     "controller_move_leader",
     "controller_alter_isr",
     "controller_reassign",
@@ -131,34 +107,6 @@ EVENTS = (
     "controller_elect_uncleanly",
 )
 """The actions of the model that change the partition through this class."""
-
-
-def _reassigned(before: Knowledge, target: int, brokers: frozenset[int]) -> BuilderInput:
-    """Return the input of a reassignment; empty lists are not set, so that those of a reassignment under way stay."""
-    wanted = frozenset(members(target))
-    adding, removing = wanted - before.replicas, before.replicas - wanted
-    return BuilderInput(
-        unfenced_brokers(before, brokers),
-        replicas=before.replicas | wanted,
-        first=wanted,
-        adding=adding or None,
-        removing=removing or None,
-    )
-
-
-def _cancelled(before: Knowledge, brokers: frozenset[int], election: str) -> BuilderInput:
-    """Return the input of a cancelled reassignment (PartitionReassignmentRevert): without the added replicas, and with the
-    first replica as ISR if no member is left."""
-    replicas = before.replicas - before.adding
-    return BuilderInput(
-        unfenced_brokers(before, brokers),
-        before.isr - before.adding,
-        or_first=True,
-        election=election,
-        replicas=replicas,
-        adding=frozenset(),
-        removing=frozenset(),
-    )
 
 
 class ChangeBuilderOracle:
@@ -186,25 +134,18 @@ class ChangeBuilderOracle:
         brokers = frozenset(range(len(self.directories)))
         is_ordered = configuration["election.policy"] == "preferred"
         orders = [tuple(sorted(brokers))] if is_ordered else list(permutations(sorted(brokers)))
-        least = _effective(case.before, min_isr, configuration)
-        elr = bool(configuration["eligible.leader.replicas"])
-        found = {self._after(case, order, least, elr, configuration, brokers) for order in orders}
+        least = min(case.before.min_isr_changed or min_isr, len(case.before.replicas))  # as getTopicEffectiveMinIsr
+        found = {self._after(case, order, least, configuration, brokers) for order in orders}
         if case.event in ELECTIONS:
             found.discard(case.before)
         return frozenset(found)
 
     def _after(
-        self,
-        case: ConformCase,
-        order: tuple[int, ...],
-        least: int,
-        elr: bool,
-        configuration: Configuration,
-        brokers: frozenset[int],
+        self, case: ConformCase, order: tuple[int, ...], least: int, configuration: Configuration, brokers: frozenset[int]
     ) -> Knowledge:
-        now = case.before
+        now, elr = case.before, bool(configuration["eligible.leader.replicas"])
         for stage in range(STAGES.get(case.event, 1)):
-            for change in stage_inputs(case, now, stage, configuration, brokers):
+            for change in list_inputs(case, now, stage, configuration, brokers):
                 now = self.answer(now, change, order, least, elr)
             broker = dict(case.arguments).get("broker", NO_REPLICA)
             if case.event.startswith("controller_fence") or case.event == "broker_stop_cleanly":
@@ -275,11 +216,6 @@ def read_registration(before: Knowledge, after: Any) -> Knowledge:
         min_isr_changed=before.min_isr_changed,
     )
     return follow_epochs(before, found, int(after.partitionEpoch) - PARTITION_EPOCH, int(after.leaderEpoch) - LEADER_EPOCH)
-
-
-def _effective(before: Knowledge, min_isr: int, configuration: Configuration) -> int:
-    """Return what getTopicEffectiveMinIsr gives the builder: at most the partition's number of replicas."""
-    return min(before.min_isr_changed or min_isr, len(before.replicas))
 
 
 def compare(setting: ConformSetting) -> Tally:

@@ -116,26 +116,48 @@ class ControllerOracle:
 
         last = () if before.last_known_leader == NO_REPLICA else (before.last_known_leader + 1,)
         leader = before.leader if before.leader == NO_REPLICA else before.leader + 1
-        control.install(
-            PartitionState(
-                ordered(before.replicas),
-                ordered(before.isr),
-                ordered(before.elr),
-                last,
-                leader,
-                ordered(before.adding),
-                ordered(before.removing),
-                LEADER_EPOCH,
-                PARTITION_EPOCH,
-            ),
-            {each + 1 for each in before.fenced},
+        state = PartitionState(
+            *(ordered(before.replicas), ordered(before.isr), ordered(before.elr), last, leader),
+            *(ordered(before.adding), ordered(before.removing), LEADER_EPOCH, PARTITION_EPOCH),
         )
+        control.install(state, {each + 1 for each in before.fenced})
 
     def _after(self, case: ConformCase, order: tuple[int, ...]) -> Knowledge:
         self.install(case.before, order)
         self.calls += 1
-        TRIGGERS[case.event](self, case, dict(case.arguments).get("broker", NO_REPLICA) + 1, order)
+        self._cause(case, order)
         return self.read(case.before)
+
+    def _cause(self, asked: ConformCase, order: tuple[int, ...]) -> None:
+        """Do what causes an event in a real controller."""
+        control, broker = self.controller, dict(asked.arguments).get("broker", NO_REPLICA) + 1
+        match asked.event:
+            case "controller_fence_dead" | "controller_fence_live":
+                control.expire(broker)
+            case "broker_stop_cleanly":
+                self.stopping.add(broker)
+                control.heartbeat(broker, stop=True)
+                control.heartbeat(broker, stop=True)  # by now it leads nothing and may stop
+            case "controller_unfence":
+                control.heartbeat(broker)
+            case "broker_restart" | "broker_restart_clean":
+                control.register(broker, clean=asked.event == "broker_restart_clean")
+                control.heartbeat(broker)
+            case "controller_move_leader" | "controller_elect_uncleanly":
+                control.elect(unclean=asked.event == "controller_elect_uncleanly")
+            case "controller_alter_isr":
+                self.alter(asked)
+            case "controller_reassign":
+                control.reassign([each for each in order if asked.argument("target") >> (each - 1) & 1])
+            case "controller_cancel_reassignment" | "controller_cancel_reassignment_uncleanly":
+                control.reassign(None)
+            case "controller_set_min_isr":
+                self.configured = asked.argument("least")
+                control.configure("min.insync.replicas", str(self.configured))
+            case "controller_assign_directory":
+                control.assign_directory(next(each for each in order if each - 1 in asked.before.replicas), 1)
+            case _:
+                raise ValueError(asked.event)
 
     def alter(self, case: ConformCase, leader_epoch: int = 0, partition_epoch: int = 0, old_epochs: bool = False) -> str:
         """Send the leader's request of a case, with epochs shifted by these numbers; return the error's name."""
@@ -249,57 +271,6 @@ class ControllerOracle:
             min_isr_changed=0 if self.configured == self.least else self.configured,
         )
         return follow_epochs(before, found, after.partition_epoch - PARTITION_EPOCH, after.leader_epoch - LEADER_EPOCH)
-
-
-def _fence(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
-    oracle.controller.expire(broker)
-
-
-def _stop(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
-    oracle.stopping.add(broker)
-    oracle.controller.heartbeat(broker, stop=True)
-    oracle.controller.heartbeat(broker, stop=True)  # by now it leads nothing and may stop
-
-
-def _restart(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
-    oracle.controller.register(broker, clean=case.event == "broker_restart_clean")
-    oracle.controller.heartbeat(broker)
-
-
-def _reassign(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
-    oracle.controller.reassign([each for each in order if case.argument("target") >> (each - 1) & 1])
-
-
-def _cancel_reassignment(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
-    oracle.controller.reassign(None)
-
-
-def _set_min_isr(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
-    oracle.configured = case.argument("least")
-    oracle.controller.configure("min.insync.replicas", str(oracle.configured))
-
-
-def _assign_directory(oracle: ControllerOracle, case: ConformCase, broker: int, order: tuple[int, ...]) -> None:
-    oracle.controller.assign_directory(next(each for each in order if each - 1 in case.before.replicas), 1)
-
-
-TRIGGERS: dict[str, Callable[[ControllerOracle, ConformCase, int, tuple[int, ...]], object]] = {
-    "controller_fence_dead": _fence,
-    "controller_fence_live": _fence,
-    "broker_stop_cleanly": _stop,
-    "controller_unfence": lambda oracle, case, broker, order: oracle.controller.heartbeat(broker),
-    "broker_restart": _restart,
-    "broker_restart_clean": _restart,
-    "controller_move_leader": lambda oracle, case, broker, order: oracle.controller.elect(),
-    "controller_alter_isr": lambda oracle, case, broker, order: oracle.alter(case),
-    "controller_reassign": _reassign,
-    "controller_cancel_reassignment": _cancel_reassignment,
-    "controller_cancel_reassignment_uncleanly": _cancel_reassignment,
-    "controller_elect_uncleanly": lambda oracle, case, broker, order: oracle.controller.elect(unclean=True),
-    "controller_set_min_isr": _set_min_isr,
-    "controller_assign_directory": _assign_directory,
-}
-"""What causes each action in a real controller, given the case, its broker (counted from 1) and the order of assignment."""
 
 
 def _shown(known: Knowledge) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
 
 from neverlost.checker.kafka.cluster import faults
 from neverlost.checker.kafka.reproduce.attempt import Attempt
@@ -16,17 +15,60 @@ FILLER = b"m0"
 
 
 def carry_out(attempt: Attempt, stage: ReproductionStep) -> None:
-    """Do the operation that a stage begins with; do nothing if the stage has none.  Errors: `ClusterError` where the
-    cluster does not let it be done."""
-    if stage.operation in OPERATIONS:
-        OPERATIONS[stage.operation](attempt, stage)
-
-
-def _produce(attempt: Attempt, stage: ReproductionStep) -> None:
-    number, acks = len(attempt.sendings) + 1, attempt.plan.acks
-    attempt.note(f"produce m{number} to broker {stage.broker} with acks={acks}")
-    value, patience = f"m{number}".encode(), attempt.patience * 3
-    attempt.sendings[number] = attempt.cluster.send(attempt.topic, value, acks, patience, to=stage.broker)
+    """Do the operation that a stage begins with; a stage without one lets blocked traffic flow.  Errors: `ClusterError` where
+    the cluster does not let it be done."""
+    cluster, topic, broker, note = attempt.cluster, attempt.topic, stage.broker, attempt.note
+    match stage.operation:
+        case "produce":
+            number, acks = len(attempt.sendings) + 1, attempt.plan.acks
+            note(f"produce m{number} to broker {broker} with acks={acks}")
+            attempt.sendings[number] = cluster.send(topic, f"m{number}".encode(), acks, attempt.patience * 3, to=broker)
+        case "lag":
+            _lag(attempt, stage)
+        case "move":
+            note(f"elect broker {broker}, now first in the assignment, as the preferred leader")
+            faults.move_leader(cluster, topic, broker)
+        case "reassign":  # replicas that stay keep their order
+            order = [each for each in attempt.partition.replicas if each in stage.argument]
+            order += [each for each in stage.argument if each not in order]
+            note(f"reassign to {','.join(map(str, order))}")
+            faults.reassign(cluster, topic, order)
+        case "cancel":
+            note("cancel the reassignment")
+            faults.cancel_reassignment(cluster, topic)
+        case "set-min-isr":
+            note(f"set min.insync.replicas of the topic to {stage.argument[0]}")
+            cluster.admin.set_topic_config(topic, "min.insync.replicas", str(stage.argument[0]))
+        case "learn":
+            note(f"broker {broker} may read the metadata log again")
+        case "replay":
+            _replay(attempt, stage)
+        case "silence":
+            note(f"broker {broker}'s heartbeats are lost")
+        case "reconnect":
+            note(f"broker {broker}'s heartbeats arrive again")
+        case "crash":
+            note(f"kill -9 broker {broker}")
+            faults.crash(cluster, broker)
+        case "crash-lossy":
+            offset = attempt.records(broker)[stage.argument[0]].offset
+            note(f"kill -9 broker {broker}, and lose its log from offset {offset} on")
+            for each in faults.crash_lossy(cluster, broker, topic, offset):
+                attempt.notify(f"     {each}")
+        case "lose-disk":
+            note(f"kill -9 broker {broker}, wipe its log directory and format it")
+            faults.lose_disk(cluster, broker)
+        case "stop":
+            _stop(attempt, stage)
+        case "stop-and-take-out":
+            _stop(attempt, stage)
+            gone = faults.take_out_directory(cluster, broker, topic)
+            note(f"take the log directory {gone} of broker {broker}, which has the partition, out of log.dirs")
+        case "assign-directory":
+            _assign_directory(attempt, stage)
+        case "start":
+            note(f"start broker {broker}")
+            faults.start(cluster, broker)
 
 
 def _lag(attempt: Attempt, stage: ReproductionStep) -> None:
@@ -46,34 +88,6 @@ def _lag(attempt: Attempt, stage: ReproductionStep) -> None:
     )
 
 
-def _move(attempt: Attempt, stage: ReproductionStep) -> None:
-    attempt.note(f"elect broker {stage.broker}, now first in the assignment, as the preferred leader")
-    faults.move_leader(attempt.cluster, attempt.topic, stage.broker)
-
-
-def _reassign(attempt: Attempt, stage: ReproductionStep) -> None:
-    """Request a reassignment; replicas that stay keep their order."""
-    order = [each for each in attempt.partition.replicas if each in stage.argument]
-    order += [each for each in stage.argument if each not in order]
-    attempt.note(f"reassign to {','.join(map(str, order))}")
-    faults.reassign(attempt.cluster, attempt.topic, order)
-
-
-def _cancel(attempt: Attempt, stage: ReproductionStep) -> None:
-    attempt.note("cancel the reassignment")
-    faults.cancel_reassignment(attempt.cluster, attempt.topic)
-
-
-def _set_min_isr(attempt: Attempt, stage: ReproductionStep) -> None:
-    value = str(stage.argument[0])
-    attempt.note(f"set min.insync.replicas of the topic to {value}")
-    attempt.cluster.admin.set_topic_config(attempt.topic, "min.insync.replicas", value)
-
-
-def _learn(attempt: Attempt, stage: ReproductionStep) -> None:
-    attempt.note(f"broker {stage.broker} may read the metadata log again")
-
-
 def _replay(attempt: Attempt, stage: ReproductionStep) -> None:
     """Wait until a broker replays its own change, which only its log shows: it prints that it is the leader already.  Then
     time must pass: the high watermark waits for a replica outside the ISR that caught up a moment ago
@@ -89,31 +103,6 @@ def _replay(attempt: Attempt, stage: ReproductionStep) -> None:
     attempt.cluster.wait(lambda: time.monotonic() > until, "replica.lag.time.max.ms to pass", attempt.patience)
 
 
-def _silence(attempt: Attempt, stage: ReproductionStep) -> None:
-    attempt.note(f"broker {stage.broker}'s heartbeats are lost")
-
-
-def _reconnect(attempt: Attempt, stage: ReproductionStep) -> None:
-    attempt.note(f"broker {stage.broker}'s heartbeats arrive again")
-
-
-def _crash(attempt: Attempt, stage: ReproductionStep) -> None:
-    attempt.note(f"kill -9 broker {stage.broker}")
-    faults.crash(attempt.cluster, stage.broker)
-
-
-def _crash_lossy(attempt: Attempt, stage: ReproductionStep) -> None:
-    offset = attempt.records(stage.broker)[stage.argument[0]].offset
-    attempt.note(f"kill -9 broker {stage.broker}, and lose its log from offset {offset} on")
-    for each in faults.crash_lossy(attempt.cluster, stage.broker, attempt.topic, offset):
-        attempt.notify(f"     {each}")
-
-
-def _lose_disk(attempt: Attempt, stage: ReproductionStep) -> None:
-    attempt.note(f"kill -9 broker {stage.broker}, wipe its log directory and format it")
-    faults.lose_disk(attempt.cluster, stage.broker)
-
-
 def _stop(attempt: Attempt, stage: ReproductionStep) -> None:
     """Stop a broker, which waits until the others have read that it no longer leads; it need not read so itself."""
 
@@ -125,12 +114,6 @@ def _stop(attempt: Attempt, stage: ReproductionStep) -> None:
     faults.stop(attempt.cluster, stage.broker, hand_over)
 
 
-def _stop_and_take_out(attempt: Attempt, stage: ReproductionStep) -> None:
-    _stop(attempt, stage)
-    gone = faults.take_out_directory(attempt.cluster, stage.broker, attempt.topic)
-    attempt.note(f"take the log directory {gone} of broker {stage.broker}, which has the partition, out of log.dirs")
-
-
 def _assign_directory(attempt: Attempt, stage: ReproductionStep) -> None:
     """Move the leader's replica to its other log directory; the broker reports that once the copy there has caught up."""
     broker = attempt.leader or stage.target.running[0]
@@ -138,33 +121,6 @@ def _assign_directory(attempt: Attempt, stage: ReproductionStep) -> None:
     there = next(each for each in attempt.cluster.brokers[broker].directories if each != here)
     attempt.note(f"move the replica of broker {broker} from its log directory {here.name} to {there.name}")
     faults.move_to_directory(attempt.cluster, broker, attempt.topic, there)
-
-
-def _start(attempt: Attempt, stage: ReproductionStep) -> None:
-    attempt.note(f"start broker {stage.broker}")
-    faults.start(attempt.cluster, stage.broker)
-
-
-OPERATIONS: Mapping[str, Callable[[Attempt, ReproductionStep], None]] = {
-    "produce": _produce,
-    "lag": _lag,
-    "move": _move,
-    "reassign": _reassign,
-    "cancel": _cancel,
-    "set-min-isr": _set_min_isr,
-    "learn": _learn,
-    "replay": _replay,
-    "silence": _silence,
-    "reconnect": _reconnect,
-    "crash": _crash,
-    "crash-lossy": _crash_lossy,
-    "lose-disk": _lose_disk,
-    "stop": _stop,
-    "stop-and-take-out": _stop_and_take_out,
-    "assign-directory": _assign_directory,
-    "start": _start,
-}
-"""How each is done."""
 
 
 def elect_by_hand(attempt: Attempt, target: Target) -> None:

@@ -58,6 +58,12 @@ class Tally:
         self.differences += other.differences
         self.gaps += [each for each in other.gaps if each not in self.gaps]
 
+    def compare(self, event: str, setting: str, case: str, kafka: object, model: object) -> None:
+        """Count a case of an event; if Kafka's answer is not the model's, that is a difference."""
+        self.by_event[event] += 1
+        if kafka != model:
+            self.differences.append(Difference(self.part, event, setting, case, (str(kafka),), (str(model),)))
+
     @property
     def unexplained(self) -> list[Difference]:
         """The differences that no known entry explains."""

@@ -6,7 +6,7 @@ only in what the event needs."""
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -159,18 +159,15 @@ def events(state: LeaderState, records: int) -> Iterator[LeaderEvent]:
 def reached_states(found: ReachableStates, min_isr: int) -> set[LeaderState]:
     """Return every distinct state of broker 0 while it believes it is leader."""
     system = found.system
-    scalars = tuple(each for each in ("leader", "leader_knows", "leader_epoch_start", "leader_epoch_start_offset"))
-    named = tuple(each for each in scalars if each in system.places and not _is_frozen(system, each))
+    scalars = ("leader", "leader_knows", "leader_epoch_start", "leader_epoch_start_offset")
+    frozen = {each.name for each in system.fields if each.frozen}
+    named = tuple(each for each in scalars if each in system.places and each not in frozen)
     rows = (("leader_isr", LEADER), ("fetch_offset", LEADER), ("log_record", LEADER))
     seen = Projection(system, (*named, "follows", "high_watermark", "pending"), rows)
     keys: set[int] = set()
     for batch in found.batches():
         keys |= set(map(int, np.unique(seen.of(batch))))
     return {state for state in (_leader_state(system, seen.values(key), min_isr) for key in keys) if state is not None}
-
-
-def _is_frozen(system: System, name: str) -> bool:
-    return next(each for each in system.fields if each.name == name).frozen
 
 
 def _leader_state(system: System, values: Mapping[tuple[str, int], int], min_isr: int) -> LeaderState | None:
@@ -220,8 +217,7 @@ class LeaderModel:
     def answers(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
         """Return everything that the model can do when an event comes; several outcomes if it has a choice."""
         first = event.name.partition(",")[0]  # what comes late has no effect
-        handled: set[LeaderOutcome] = getattr(self, "_" + first.replace(" ", "_"))(state, event)
-        return {replace(each, state=each.state.normal) for each in handled}
+        return {replace(each, state=each.state.normal) for each in self._handle(first, state, event)}
 
     def _full(self, state: LeaderState, **changes: Any) -> State:
         """Return a whole state of the model around what the leader holds; by default the controller holds the same."""
@@ -282,67 +278,50 @@ class LeaderModel:
         after = self._take(before, name, *arguments)
         return {LeaderOutcome(state) if after is None else self._read(after, state, name in RAISING)}
 
-    def _append(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
-        return self._after(state, self._full(state), "leader_append", LEADER)
-
-    def _fetch(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+    def _handle(self, name: str, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
+        """Return the outcomes of an event of this name."""
         brokers = range(self.system.sizes["replica"])
-        fenced = [event.is_fenced and each == event.follower for each in brokers]
-        before = self._full(state, ends={event.follower: event.offset}, is_fenced=fenced)
-        is_waited_for = event.follower in state.maximal_isr
-        name = "leader_note_fetch" if is_waited_for else "leader_ask_to_expand_isr"
-        return self._after(state, before, name, LEADER, event.follower)
 
-    def _fetch_beyond_the_log_end(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
-        return {LeaderOutcome(state)}
+        def mark(some: Collection[int]) -> list[bool]:
+            return [each in some for each in brokers]
 
-    def _diverging_fetch(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
-        return {LeaderOutcome(state)}
-
-    def _shrink(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
-        found: set[LeaderOutcome] = set()
-        for each in event.slow:
-            found |= self._after(state, self._full(state), "leader_ask_to_shrink_isr", LEADER, each)
-        return found
-
-    def _answer(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
-        brokers = range(self.system.sizes["replica"])
-        asked = state.isr ^ {state.pending}
-        before = self._full(state, isr=[each in asked for each in brokers], leader_knows=BEHIND)
-        answered = self._take(before, "leader_apply_answer", LEADER)
-        if answered is not None:
-            return {self._read(answered, state, True)}
-        return self._after(state, before, "leader_learn_isr", LEADER)
-
-    def _refusal(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
-        if event.error != "INELIGIBLE_REPLICA":
-            return {LeaderOutcome(state)}
-        if state.pending in state.isr:
-            return set()  # the controller says so of replicas that are added only
-        before = self._full(state, request_outdated=True)
-        return self._after(state, before, "controller_refuse_isr", LEADER, state.pending)
-
-    def _newer_record(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
-        brokers = range(self.system.sizes["replica"])
-        before = self._full(state, isr=[each in event.isr for each in brokers], leader_knows=BEHIND)
-        return self._after(state, before, "leader_learn_isr", LEADER)
-
-    def _record_of_a_new_leader_epoch(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
-        brokers = range(self.system.sizes["replica"])
-        before = self._full(state, isr=[each in event.isr for each in brokers], leader_knows=ELECTED)
-        return self._after(state, before, "broker_apply_leadership", LEADER)
-
-    def _record_of_the_same_partition_epoch(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
-        """Return the outcome of a metadata record of a change whose answer came first."""
-        return self._after(state, self._full(state, record_to_come=True), "leader_replay_own_change", LEADER)
-
-    def _older_record(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
-        return {LeaderOutcome(state)}
-
-    def _record_of_another_leader(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
-        other = 1
-        brokers = range(self.system.sizes["replica"])
-        before = self._full(
-            state, leader=other, isr=[each in event.isr for each in brokers], follows=[LEADER, *[other] * (len(brokers) - 1)]
-        )
-        return self._after(state, before, "broker_follow", LEADER, other)
+        match name:
+            case "append":
+                return self._after(state, self._full(state), "leader_append", LEADER)
+            case "fetch":
+                fenced = mark([event.follower] if event.is_fenced else [])
+                before = self._full(state, ends={event.follower: event.offset}, is_fenced=fenced)
+                is_waited_for = event.follower in state.maximal_isr
+                step = "leader_note_fetch" if is_waited_for else "leader_ask_to_expand_isr"
+                return self._after(state, before, step, LEADER, event.follower)
+            case "shrink":
+                before = self._full(state)
+                drops = (self._after(state, before, "leader_ask_to_shrink_isr", LEADER, each) for each in event.slow)
+                return set().union(*drops)
+            case "answer":
+                before = self._full(state, isr=mark(state.isr ^ {state.pending}), leader_knows=BEHIND)
+                answered = self._take(before, "leader_apply_answer", LEADER)
+                if answered is not None:
+                    return {self._read(answered, state, True)}
+                return self._after(state, before, "leader_learn_isr", LEADER)
+            case "refusal" if event.error == "INELIGIBLE_REPLICA":
+                if state.pending in state.isr:
+                    return set()  # the controller says so of replicas that are added only
+                before = self._full(state, request_outdated=True)
+                return self._after(state, before, "controller_refuse_isr", LEADER, state.pending)
+            case "newer record":
+                before = self._full(state, isr=mark(event.isr), leader_knows=BEHIND)
+                return self._after(state, before, "leader_learn_isr", LEADER)
+            case "record of a new leader epoch":
+                before = self._full(state, isr=mark(event.isr), leader_knows=ELECTED)
+                return self._after(state, before, "broker_apply_leadership", LEADER)
+            case "record of the same partition epoch":  # of a change whose answer came first
+                return self._after(state, self._full(state, record_to_come=True), "leader_replay_own_change", LEADER)
+            case "record of another leader":
+                other = 1
+                follows = [LEADER, *[other] * (len(brokers) - 1)]
+                before = self._full(state, leader=other, isr=mark(event.isr), follows=follows)
+                return self._after(state, before, "broker_follow", LEADER, other)
+            case "refusal" | "fetch beyond the log end" | "diverging fetch" | "older record":
+                return {LeaderOutcome(state)}
+        raise ValueError(name)

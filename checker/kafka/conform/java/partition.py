@@ -56,37 +56,6 @@ FIELDS = (
 """The fields of a Partition that its entry points change, besides its log and its remote replicas."""
 
 
-class _IdleScheduler:
-    """A Kafka Scheduler that runs nothing by itself; `flushes` are the writes of leader-epoch caches that it was given last."""
-
-    def __init__(self) -> None:
-        self.flushes: dict[str, Any] = {}
-
-    def isStarted(self) -> bool:
-        """Return True: there is nothing to start."""
-        return True
-
-    def startup(self) -> None:
-        """Do nothing."""
-
-    def shutdown(self) -> None:
-        """Do nothing."""
-
-    def schedule(self, *arguments: Any) -> Any:
-        """Do not run the task, but keep the flush of a leader-epoch cache; return what cancels it."""
-        name, task = str(arguments[0]), arguments[1]
-        if name.startswith("leader-epoch-cache-flush"):
-            self.flushes[name] = task
-        return proxy("java.util.concurrent.ScheduledFuture", {"cancel": lambda is_running: True})
-
-    def scheduleOnce(self, *arguments: Any) -> Any:
-        """Do not run the task; return what cancels it."""
-        return self.schedule(*arguments)
-
-    def resizeThreadPool(self, size: int) -> None:
-        """Do nothing."""
-
-
 class Host:
     """What the partitions of one broker share: the log directory with its LogManager, and the clock."""
 
@@ -94,7 +63,9 @@ class Host:
         """`folders` are its log directories; by default one in memory, since a log is appended to and truncated thousands of
         times."""
         self.me, self.clock, self.partitions = me, Clock(STARTED), 0
-        self.time, self.scheduler = self.clock.java(), _IdleScheduler()
+        self.time = self.clock.java()
+        self.flushes: dict[str, Any] = {}
+        """The writes of leader-epoch caches that the scheduler was given last."""
         self.held = ExitStack()
         self.folders = tuple(folders) or (self.held.enter_context(scratch.hold_folder("conform", in_memory=True)),)
         configuration = self.configuration = self._configuration(min_isr)
@@ -104,8 +75,21 @@ class Host:
 
     def flush_leader_epochs(self) -> None:
         """Write the leader-epoch caches that wait to be written."""
-        while self.scheduler.flushes:
-            self.scheduler.flushes.popitem()[1].run()
+        while self.flushes:
+            self.flushes.popitem()[1].run()
+
+    def _idle_scheduler(self) -> Any:
+        """Return a Kafka Scheduler that runs nothing by itself."""
+
+        def schedule(name: Any, task: Any, *_: Any) -> Any:
+            """Do not run the task; return what cancels it."""
+            if str(name).startswith("leader-epoch-cache-flush"):
+                self.flushes[str(name)] = task
+            return proxy("java.util.concurrent.ScheduledFuture", {"cancel": lambda is_running: True})
+
+        nothing = dict.fromkeys(("startup", "shutdown", "resizeThreadPool"), lambda *_: None)
+        methods = {**nothing, "isStarted": lambda: True, "schedule": schedule, "scheduleOnce": schedule}
+        return proxy(first_class(PACKAGE + "server.util.Scheduler", "kafka.utils.Scheduler"), methods)
 
     def _configuration(self, min_isr: int) -> Any:
         given = {
@@ -126,12 +110,9 @@ class Host:
         return java_class("kafka.server.KafkaConfig").fromProps(properties)
 
     def _log_manager(self, configuration: Any) -> Any:
-        def nothing(*arguments: Any) -> Any:
-            return java_class("java.util.Properties")()
-
         topics = proxy(
             first_class(PACKAGE + "metadata.ConfigRepository", "kafka.server.metadata.ConfigRepository"),
-            dict.fromkeys(("config", "topicConfig", "brokerConfig"), nothing),
+            dict.fromkeys(("config", "topicConfig", "brokerConfig"), lambda *_: java_class("java.util.Properties")()),
         )
         made = java_class("kafka.log.LogManager")
         apply = next(each for each in made.class_.getMethods() if str(each.getName()) == "apply")
@@ -143,17 +124,10 @@ class Host:
         self.statistics = new(
             statistics, *[optional() if each == "java.util.Optional" else False for each in constructor(statistics)[1]]
         )
-        idle = proxy(first_class(PACKAGE + "server.util.Scheduler", "kafka.utils.Scheduler"), self.scheduler)
+        idle = self._idle_scheduler()
         is_own = types[3].endswith("KafkaScheduler")  # up to 3.3 it must be Kafka's own until the manager is made
-        given = [
-            configuration,
-            empty,
-            topics,
-            new(types[3], 1, "", True) if is_own else idle,
-            self.time,
-            self.statistics,
-            java_class(types[6])(1),
-        ]
+        scheduler = new(types[3], 1, "", True) if is_own else idle
+        given = [configuration, empty, topics, scheduler, self.time, self.statistics, java_class(types[6])(1)]
         found = made.apply(*given, *[True] * (len(types) - len(given)))
         if is_own:
             field_of("kafka.log.LogManager", "scheduler").set(found, idle)
@@ -435,7 +409,7 @@ class Broker:
         for each in self.replicas:
             found = self.partition.getReplica(each)
             if not found.isEmpty():
-                remote.append((each, _log_end(found.get().stateSnapshot())))
+                remote.append((each, int(found.get().stateSnapshot().logEndOffset())))
         return PartitionSnapshot(
             state=str(state.getClass().getSimpleName()),
             isr=_ids(state.isr()),
@@ -447,10 +421,6 @@ class Broker:
             log_end=int(log.logEndOffset()),
             remote=tuple(remote),
         )
-
-
-def _log_end(snapshot: Any) -> int:
-    return int(snapshot.logEndOffset())
 
 
 def error_of(thrown: Any) -> str:

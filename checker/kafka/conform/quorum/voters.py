@@ -15,11 +15,12 @@ Source: KafkaRaftClient.handleVoteRequest, pollFollowerAsVoter, handleBeginQuoru
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
+from neverlost.checker.kafka.conform.cases.comparison import Tally
 from neverlost.checker.kafka.conform.java import jvm
 from neverlost.model.interpreters import ints
 from neverlost.model.protocols import models
@@ -219,66 +220,87 @@ def end_of(values: Values, number: int) -> tuple[int, int]:
     return len(log), epoch_of_entry(values, log[-1]) if log else 0
 
 
+def ask_once(ask: Callable[..., VoterOutcome]) -> Callable[..., VoterOutcome]:
+    """Let a VotersOracle take its answer to a question from what it knows if it was asked before."""
+
+    @functools.wraps(ask)
+    def answer(oracle: VotersOracle, *asked: Any) -> VoterOutcome:
+        question = ask.__name__, *asked
+        if question not in oracle.known:
+            oracle.known[question] = ask(oracle, *asked)
+        return oracle.known[question]
+
+    return answer
+
+
 class VotersOracle:
     """The answers of Kafka's classes to the model's steps; equal questions are asked once."""
 
     def __init__(self, quorum: Quorum) -> None:
         self.quorum = quorum
-        self.known: dict[Any, VoterOutcome] = {}
+        self.known: dict[tuple[Any, ...], VoterOutcome] = {}
 
-    def answer(self, question: tuple[Any, ...], ask: Callable[[], VoterOutcome]) -> VoterOutcome:
-        """Return the answer to a question, from the cache if it was asked before."""
-        if question not in self.known:
-            self.known[question] = ask()
-        return self.known[question]
-
+    @ask_once
     def stop(self, voter: Voter, end: tuple[int, int]) -> VoterOutcome:
         """Return what is on disk of a voter that stops: all that it had written before."""
+        self.standing(voter, end)
+        return self.quorum.on_disk()
 
-        def ask() -> VoterOutcome:
-            self.standing(voter, end)
-            return self.quorum.on_disk()
-
-        return self.answer(("stop", voter, end), ask)
-
+    @ask_once
     def restart(self, voter: Voter, end: tuple[int, int]) -> VoterOutcome:
-        return self.answer(("restart", voter, end), lambda: read_state(self.quorum.state_of(voter, end)))
+        return read_state(self.quorum.state_of(voter, end))
 
+    @ask_once
     def begin(self, voter: Voter, end: tuple[int, int]) -> VoterOutcome:
         """Return a voter's state after a time-out."""
+        state = self.quorum.state_of(voter, end)
+        try:
+            self.quorum.ask_for_votes(state)
+        except NotComparedError:
+            return ("not compared",)
+        return read_state(state)
 
-        def ask() -> VoterOutcome:
-            state = self.quorum.state_of(voter, end)
-            try:
-                self.quorum.ask_for_votes(state)
-            except NotComparedError:
-                return ("not compared",)
-            return read_state(state)
-
-        return self.answer(("begin", voter, end), ask)
-
+    @ask_once
     def vote(self, voter: Voter, end: tuple[int, int], candidate: int, epoch: int, its_end: tuple[int, int]) -> VoterOutcome:
         """Return whether a voter grants a vote, and its state then."""
+        state = self.standing(voter, end)
+        if epoch > int(jvm.call(state, "epoch")):
+            self.unattached(state, epoch)
+        key = self.quorum.key(candidate)
+        is_up_to_date = int(self.quorum.end(its_end).compareTo(self.quorum.end(end))) >= 0
+        more = [False] if jvm.has_method(state, "unattachedAddVotedState") else []
+        granted = bool(jvm.call(state, "canGrantVote", key, is_up_to_date, *more))
+        if granted and bool(jvm.call(state, "isUnattachedNotVoted")):
+            name = "unattachedAddVotedState" if more else "transitionToUnattachedVotedState"
+            jvm.call(state, name, epoch, key)
+        return granted, read_state(state)
 
-        def ask() -> VoterOutcome:
-            state = self.standing(voter, end)
-            if epoch > int(jvm.call(state, "epoch")):
-                self.unattached(state, epoch)
-            key = self.quorum.key(candidate)
-            is_up_to_date = int(self.quorum.end(its_end).compareTo(self.quorum.end(end))) >= 0
-            more = [False] if jvm.has_method(state, "unattachedAddVotedState") else []
-            granted = bool(jvm.call(state, "canGrantVote", key, is_up_to_date, *more))
-            if granted and bool(jvm.call(state, "isUnattachedNotVoted")):
-                name = "unattachedAddVotedState" if more else "transitionToUnattachedVotedState"
-                jvm.call(state, name, epoch, key)
-            return granted, read_state(state)
+    @ask_once
+    def learn(self, voter: Voter, end: tuple[int, int], epoch: int) -> VoterOutcome:
+        """Return the state of a voter that learns of a newer epoch."""
+        state = self.standing(voter, end)
+        self.unattached(state, epoch)
+        return read_state(state)
 
-        return self.answer(("vote", voter, end, candidate, epoch, its_end), ask)
+    @ask_once
+    def follow(self, voter: Voter, end: tuple[int, int], epoch: int, leader: int) -> VoterOutcome:
+        state = self.standing(voter, end)
+        jvm.call(state, "transitionToFollower", epoch, leader, self.quorum.endpoints)
+        return read_state(state)
 
-    def unattached(self, state: Any, epoch: int) -> None:
-        """Make a newer epoch known to a state."""
-        more = [jvm.java_class("java.util.OptionalInt").empty()] if jvm.has_method(state, "transitionToProspective") else []
-        jvm.call(state, "transitionToUnattached", epoch, *more)
+    @ask_once
+    def high_watermark(
+        self, voter: Voter, start: int, end: int, members: tuple[int, ...], fetched: tuple[int, ...]
+    ) -> VoterOutcome:
+        """Return the high watermark of a leader with these voters whose followers have fetched so far; -1 for none."""
+        leading = self.quorum.lead(self.quorum.state_of(voter, (start, voter[1] - 1)), start, voter[5])
+        offset = jvm.java_class(_raft("LogOffsetMetadata"))
+        for each, reached in enumerate(fetched):
+            if each != voter[0] and reached:
+                jvm.call(leading, "updateReplicaState", self.quorum.key(each), 0, offset(reached))
+        jvm.call(leading, "updateLocalState", offset(end), self.quorum.voters(members))
+        mark = jvm.call(leading, "highWatermark")
+        return (int(mark.get().offset()) if mark.isPresent() else -1,)
 
     def standing(self, voter: Voter, end: tuple[int, int]) -> Any:
         """Return a QuorumState equal to the model's voter, leaders included."""
@@ -287,40 +309,10 @@ class VotersOracle:
             self.quorum.lead(state, 0, voter[5])
         return state
 
-    def learn(self, voter: Voter, end: tuple[int, int], epoch: int) -> VoterOutcome:
-        """Return the state of a voter that learns of a newer epoch."""
-
-        def ask() -> VoterOutcome:
-            state = self.standing(voter, end)
-            self.unattached(state, epoch)
-            return read_state(state)
-
-        return self.answer(("learn", voter, end, epoch), ask)
-
-    def follow(self, voter: Voter, end: tuple[int, int], epoch: int, leader: int) -> VoterOutcome:
-        def ask() -> VoterOutcome:
-            state = self.standing(voter, end)
-            jvm.call(state, "transitionToFollower", epoch, leader, self.quorum.endpoints)
-            return read_state(state)
-
-        return self.answer(("follow", voter, end, epoch, leader), ask)
-
-    def high_watermark(
-        self, voter: Voter, start: int, end: int, members: tuple[int, ...], fetched: tuple[int, ...]
-    ) -> VoterOutcome:
-        """Return the high watermark of a leader with these voters whose followers have fetched so far; -1 for none."""
-
-        def ask() -> VoterOutcome:
-            leading = self.quorum.lead(self.quorum.state_of(voter, (start, voter[1] - 1)), start, voter[5])
-            offset = jvm.java_class(_raft("LogOffsetMetadata"))
-            for each, reached in enumerate(fetched):
-                if each != voter[0] and reached:
-                    jvm.call(leading, "updateReplicaState", self.quorum.key(each), 0, offset(reached))
-            jvm.call(leading, "updateLocalState", offset(end), self.quorum.voters(members))
-            mark = jvm.call(leading, "highWatermark")
-            return (int(mark.get().offset()) if mark.isPresent() else -1,)
-
-        return self.answer(("commit", voter, start, end, members, fetched), ask)
+    def unattached(self, state: Any, epoch: int) -> None:
+        """Make a newer epoch known to a state."""
+        more = [jvm.java_class("java.util.OptionalInt").empty()] if jvm.has_method(state, "transitionToProspective") else []
+        jvm.call(state, "transitionToUnattached", epoch, *more)
 
 
 def system(setting: str) -> System:
@@ -348,27 +340,24 @@ def reachable(bound: System) -> Iterator[tuple[State, list[tuple[Step, State]]]]
 def compare_step(judge: VotersOracle, values: Values, step: Step, after: Values) -> tuple[VoterOutcome, VoterOutcome] | None:
     """Return what Kafka's classes and the model make of a step; None if it is not about one voter."""
     name, given = step.action.name, step.arguments
-    if name in ("controller_restart", "candidate_begin_epoch"):
-        number = given.get("broker", given.get("candidate", 0))
-        ask = judge.restart if name == "controller_restart" else judge.begin
-        return ask(voter_of(values, number), end_of(values, number)), model_state(voter_of(after, number))
-    if name == "controller_crash":
-        number = given["broker"]
-        return judge.stop(voter_of(values, number), end_of(values, number)), model_state(voter_of(after, number))[:3]
-    if name == "voter_grant_vote":
-        number, other = given["broker"], given["candidate"]
-        epoch, end = values["epoch"][other], end_of(values, other)
-        voter = voter_of(values, number)
-        return judge.vote(voter, end_of(values, number), other, epoch, end), (True, model_state(voter_of(after, number)))
-    if name == "voter_learn_epoch":
-        number, epoch = given["broker"], values["epoch"][given["replica"]]
-        return judge.learn(voter_of(values, number), end_of(values, number), epoch), model_state(voter_of(after, number))
-    if name == "voter_follow":
-        number, leader = given["broker"], given["leader"]
-        found = judge.follow(voter_of(values, number), end_of(values, number), values["epoch"][leader], leader)
-        return found, model_state(voter_of(after, number))
     if name in ("leader_note_fetch", "controller_append", "leader_add_voter", "leader_remove_voter"):
         return _commit(judge, values, given["leader"], after)
+    number = given.get("broker", given.get("candidate", 0))
+    voter, end, model = voter_of(values, number), end_of(values, number), model_state(voter_of(after, number))
+    match name:
+        case "controller_restart":
+            return judge.restart(voter, end), model
+        case "candidate_begin_epoch":
+            return judge.begin(voter, end), model
+        case "controller_crash":
+            return judge.stop(voter, end), model[:3]
+        case "voter_grant_vote":
+            other = given["candidate"]
+            return judge.vote(voter, end, other, values["epoch"][other], end_of(values, other)), (True, model)
+        case "voter_learn_epoch":
+            return judge.learn(voter, end, values["epoch"][given["replica"]]), model
+        case "voter_follow":
+            return judge.follow(voter, end, values["epoch"][given["leader"]], given["leader"]), model
     return None
 
 
@@ -424,15 +413,10 @@ def _compare(setting: str, tally: Tally) -> None:
             found = compare_step(judge, values, step, bound.nested(after_state))
             if found is None or found[0] == ("not compared",):
                 continue
-            _note(tally, setting, step.action.name, step.label, *found)
+            tally.transitions += 1
+            tally.compare(step.action.name, setting, step.label, *found)
         for case, kafka, model in find_refused_votes(judge, values, granted):
-            _note(tally, setting, "refused vote", case, kafka, model)
+            tally.transitions += 1
+            tally.compare("refused vote", setting, case, kafka, model)
     tally.cases = tally.calls = len(judge.known)
     tally.seconds = time.monotonic() - begun
-
-
-def _note(tally: Tally, setting: str, event: str, case: str, kafka: VoterOutcome, model: VoterOutcome) -> None:
-    tally.transitions += 1
-    tally.by_event[event] += 1
-    if kafka != model:
-        tally.differences.append(Difference(PART, event, setting, case, (str(kafka),), (str(model),)))

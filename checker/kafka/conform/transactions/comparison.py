@@ -16,12 +16,13 @@ from typing import Any
 from neverlost.checker.engine.engines.explore import explore_graph
 from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.cases.settings import ConformSetting
-from neverlost.checker.kafka.conform.java.jvm import MissingClass, kafka_class
+from neverlost.checker.kafka.conform.java.jvm import MissingClass, java_class, kafka_class
 from neverlost.checker.kafka.conform.java.kafka import Kafka
 from neverlost.checker.kafka.conform.transactions import kafka_side
 from neverlost.model.interpreters import ints
 from neverlost.model.system import State, System, bind
 from neverlost.model.transactions import state as known_as
+from neverlost.model.transactions.partition import takes_marker
 from neverlost.model.transactions.state import APPROVED, COMMIT, OPEN, OUTDATED, PREPARE_ABORT, PREPARE_COMMIT
 from neverlost.specs.configuration.choose import choose, read_settings
 
@@ -136,37 +137,23 @@ def coordinator_model(asked: TransactionModel, event: str, known: kafka_side.Kno
     values = {"transaction_state": number, "producer_epoch": epoch, **{f"in_transaction__{each}": 1 for each in inside}}
     current = {"attempt__0": ATTEMPT + 1, "epoch__0": max(epoch, 0), f"attempt_epoch__{ATTEMPT}": max(epoch, 0)}
     asks = COMMIT if event == "commit" else known_as.ABORT
+    ending = {f"end_request__{ATTEMPT}": 1, f"asked__{ATTEMPT}": asks, **current}, f"coordinator_prepare(attempt={ATTEMPT})"
+    where = f"attempt={ATTEMPT}, partition={PARTITION}"
+    if asked.system.configurations[0]["transaction.version"] == "2":  # AddPartitionsToTxn is sent by the partition's leader
+        adding = {f"request__{ATTEMPT}__{PARTITION}": 1, **current}, f"leader_verify({where})"
+    else:  # by the client
+        adding = {"phase__0": OPEN, **current}, f"producer_send(producer=0, {where})"
     of_event: dict[str, tuple[dict[str, int], str]] = {
         "init": ({"phase__0": known_as.INITIALISING}, "coordinator_init_producer(producer=0)"),
         "bump": ({"phase__0": known_as.BUMPING, **current}, "coordinator_bump_epoch(producer=0)"),
-        "commit": (
-            {f"end_request__{ATTEMPT}": 1, f"asked__{ATTEMPT}": asks, **current},
-            f"coordinator_prepare(attempt={ATTEMPT})",
-        ),
-        "abort": (
-            {f"end_request__{ATTEMPT}": 1, f"asked__{ATTEMPT}": asks, **current},
-            f"coordinator_prepare(attempt={ATTEMPT})",
-        ),
+        "add": adding,
+        "commit": ending,
+        "abort": ending,
         "time out": ({}, "coordinator_time_out()"),
         "complete": ({}, "coordinator_complete()"),
     }
-    if event == "add":
-        return _add_partition_outcome(asked, values | current)
     extra, label = of_event[event]
     found = asked.after(asked.made(**values, **extra), label)
-    return REFUSED if found is None else TransactionOutcome("done", coordinator_known(asked, found[1]))
-
-
-def _add_partition_outcome(asked: TransactionModel, values: dict[str, int]) -> TransactionOutcome:
-    """Return the outcome of AddPartitionsToTxn, sent by the client with version 1 and by the partition's leader with version
-    2."""
-    in_two = asked.system.configurations[0]["transaction.version"] == "2"
-    place = f"{ATTEMPT}__{PARTITION}"
-    sends = {"phase__0": OPEN} if not in_two else {f"request__{place}": 1}
-    label = f"leader_verify(attempt={ATTEMPT}, partition={PARTITION})"
-    if not in_two:
-        label = f"producer_send(producer=0, attempt={ATTEMPT}, partition={PARTITION})"
-    found = asked.after(asked.made(**values, **sends), label)
     return REFUSED if found is None else TransactionOutcome("done", coordinator_known(asked, found[1]))
 
 
@@ -180,8 +167,12 @@ def coordinator_kafka(version: int, event: str, known: kafka_side.Known) -> Tran
         "time out": lambda each: each.time_out(),
         "complete": lambda each: each.complete(),
     }
-    found = kafka_side.apply_transition(known, version, transitions[event])
-    return REFUSED if found is None else TransactionOutcome("done", found)
+    metadata = kafka_side.CoordinatorMetadata(known, version)
+    try:
+        transitions[event](metadata)
+    except java_class("java.lang.Exception"):
+        return REFUSED
+    return TransactionOutcome("done", metadata.known)
 
 
 # a partition
@@ -221,15 +212,6 @@ def partition_cases(coordinators: int) -> Iterator[tuple[ProducerView, Projected
                 yield seen, ("marker", asks, newer, commits)
 
 
-def partition_values(seen: ProducerView) -> dict[str, int]:
-    """Return a partition's part of a state."""
-    found = {f"partition_epoch__{PARTITION}": seen.epoch, f"partition_coordinator__{PARTITION}": seen.coordinator}
-    if seen.has != NOTHING:
-        who = ATTEMPT if seen.has == ITSELF else OTHER
-        found[f"{'undecided' if seen.is_open else 'committed'}__{who}__{PARTITION}"] = 1
-    return found
-
-
 def partition_known(asked: TransactionModel, state: State, partition: int = PARTITION) -> tuple[int, bool, int]:
     """Return what a partition knows in a state, as the class shows it."""
     attempts = range(asked.system.sizes["attempt"])
@@ -239,7 +221,11 @@ def partition_known(asked: TransactionModel, state: State, partition: int = PART
 
 
 def partition_model(asked: TransactionModel, seen: ProducerView, request: Projected) -> TransactionOutcome:
-    values, place = partition_values(seen), f"{ATTEMPT}__{PARTITION}"
+    values = {f"partition_epoch__{PARTITION}": seen.epoch, f"partition_coordinator__{PARTITION}": seen.coordinator}
+    if seen.has != NOTHING:
+        who = ATTEMPT if seen.has == ITSELF else OTHER
+        values[f"{'undecided' if seen.is_open else 'committed'}__{who}__{PARTITION}"] = 1
+    place = f"{ATTEMPT}__{PARTITION}"
     where = f"(attempt={ATTEMPT}, partition={PARTITION})"
     if request[0] == "record":
         _, epoch, approval = request
@@ -257,24 +243,15 @@ def partition_model(asked: TransactionModel, seen: ProducerView, request: Projec
     found = asked.after(before, f"leader_take_late_marker(partition={PARTITION})")
     if found is None:
         return REFUSED
-    is_refused = partition_known(asked, found[1]) == partition_known(asked, before) and not _ends_nothing(
-        asked, before, request
-    )
-    return REFUSED if is_refused else TransactionOutcome("appended", partition_known(asked, found[1]))
-
-
-def _ends_nothing(asked: TransactionModel, before: State, request: Projected) -> bool:
-    """Whether the partition accepts a marker, which then changes nothing that is compared: it says what is known already."""
-    from neverlost.model.interpreters.ints import Ints, IntsView
-    from neverlost.model.transactions.partition import takes_marker
-
-    view = IntsView(asked.system, before)
-    return bool(takes_marker(Ints, view, PARTITION, request[1], request[2]))
+    is_unchanged = partition_known(asked, found[1]) == partition_known(asked, before)
+    if is_unchanged and not takes_marker(ints.Ints, ints.IntsView(asked.system, before), PARTITION, epoch, coordinator):
+        return REFUSED  # it has not changed, and not because the partition knows already what the marker says
+    return TransactionOutcome("appended", partition_known(asked, found[1]))
 
 
 def partition_kafka(log: kafka_side.TransactionalLog, seen: ProducerView, request: Projected) -> TransactionOutcome:
     """Return what Kafka's log does, with a producer id that is first brought to the beginning of the case."""
-    log.next_producer()
+    log.producer += 1
     if seen.epoch >= 0:
         _write_history(log, seen)
     if request[0] == "record":
@@ -286,16 +263,11 @@ def partition_kafka(log: kafka_side.TransactionalLog, seen: ProducerView, reques
             if guard is None:
                 return REFUSED
         elif approval == OUTDATED:
-            guard = kafka_guard()
+            guard = kafka_class("storage.internals.log.VerificationGuard")()  # of a verification that a marker has ended
         outcome = log.append(epoch, sequence, guard)
     else:
         outcome = log.mark(*request[1:])
     return REFUSED if outcome == "refused" else TransactionOutcome(outcome, log.seen)
-
-
-def kafka_guard() -> Any:
-    """Return a guard of a verification that a marker has ended, which the log no longer holds."""
-    return kafka_class("storage.internals.log.VerificationGuard")()
 
 
 def _write_history(log: kafka_side.TransactionalLog, seen: ProducerView) -> None:
@@ -317,11 +289,9 @@ def compare(setting: ConformSetting) -> Tally:
     begun = time.monotonic()
     asked, tally = TransactionModel(setting.system), Tally("transactions")
     found: dict[Projected, TransactionOutcome] = {}
-    for part in (_coordinator, _partition):
-        answered: dict[Projected, TransactionOutcome] = {}
+    for part in (_compare_coordinator, _compare_partition):
         try:
-            part(asked, setting, tally, answered)
-            found |= answered
+            found |= part(asked, setting, tally)
         except MissingClass as missing:
             tally.gaps.append(str(missing))
     _look_up(asked, setting, tally, found)
@@ -329,29 +299,31 @@ def compare(setting: ConformSetting) -> Tally:
     return tally
 
 
-def _coordinator(
-    asked: TransactionModel, setting: ConformSetting, tally: Tally, found: dict[Projected, TransactionOutcome]
-) -> None:
-    version = int(setting.configuration["transaction.version"])
+def _compare_coordinator(asked: TransactionModel, setting: ConformSetting, tally: Tally) -> dict[Projected, TransactionOutcome]:
+    """Compare every combination of a coordinator; return the model's outcomes."""
+    version, found = int(setting.configuration["transaction.version"]), {}
     for event, known in coordinator_cases(asked):
         model = found["coordinator", event, known] = coordinator_model(asked, event, known)
         kafka = coordinator_kafka(version, event, known)
-        _note(tally, setting, "TransactionMetadata", f"{event} when {_shown(known)}", kafka, model)
+        tally.cases += 1
+        tally.compare("TransactionMetadata", setting.text, f"{event} when {_shown(known)}", kafka, model)
         tally.calls += 1
+    return found
 
 
-def _partition(
-    asked: TransactionModel, setting: ConformSetting, tally: Tally, found: dict[Projected, TransactionOutcome]
-) -> None:
-    log = kafka_side.TransactionalLog(int(setting.configuration["transaction.version"]))
+def _compare_partition(asked: TransactionModel, setting: ConformSetting, tally: Tally) -> dict[Projected, TransactionOutcome]:
+    """Compare every combination of a partition; return the model's outcomes."""
+    log, found = kafka_side.TransactionalLog(int(setting.configuration["transaction.version"])), {}
     try:
         for seen, request in partition_cases(1 + setting.system.sizes["moves"]):
             model = found["partition", seen, request] = partition_model(asked, seen, request)
             kafka = partition_kafka(log, seen, request)
-            _note(tally, setting, "UnifiedLog.appendAsLeader", f"{_said(request)} when {seen}", kafka, model)
+            tally.cases += 1
+            tally.compare("UnifiedLog.appendAsLeader", setting.text, f"{_said(request)} when {seen}", kafka, model)
         tally.calls += log.calls
     finally:
         log.close()
+    return found
 
 
 def _said(request: Projected) -> str:
@@ -362,15 +334,6 @@ def _said(request: Projected) -> str:
 
 def _shown(known: kafka_side.Known) -> str:
     return f"state {known[0]}, epoch {known[1]}, partitions {sorted(known[2])}"
-
-
-def _note(
-    tally: Tally, setting: ConformSetting, method: str, case: str, kafka: TransactionOutcome, model: TransactionOutcome
-) -> None:
-    tally.cases += 1
-    tally.by_event[method] += 1
-    if kafka != model:
-        tally.differences.append(Difference("transactions", method, setting.text, case, (str(kafka),), (str(model),)))
 
 
 EVENTS = {

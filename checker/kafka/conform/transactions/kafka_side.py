@@ -5,7 +5,7 @@ Source: TransactionMetadata (Scala until 4.0, Java since), UnifiedLog with Produ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from neverlost.checker.kafka.conform.java.jvm import (
@@ -99,14 +99,11 @@ class CoordinatorMetadata:
     def end(self, state: int) -> None:
         """Handle EndTxn: move to PrepareCommit or PrepareAbort."""
         found = (
-            self.metadata.prepareAbortOrCommit(self._state(state), self._version(), NONE, 1, not self._is_ongoing())
+            self.metadata.prepareAbortOrCommit(self._state(state), self._version(), NONE, 1, self.known[0] != 1)
             if self.in_java
             else self.metadata.prepareAbortOrCommit(self._state(state), 1)
         )
         self.metadata.completeTransitionTo(found)
-
-    def _is_ongoing(self) -> bool:
-        return self.known[0] == 1
 
     def time_out(self) -> None:
         """Abort as the coordinator does by itself, including what TransactionCoordinator.endTransaction does in between."""
@@ -129,16 +126,6 @@ class CoordinatorMetadata:
         self.metadata.completeTransitionTo(self.metadata.prepareComplete(1))
 
 
-def apply_transition(known: Known, version: int, transition: Callable[[CoordinatorMetadata], None]) -> Known | None:
-    """Return the metadata after a transition; None if the class refuses it."""
-    metadata = CoordinatorMetadata(known, version)
-    try:
-        transition(metadata)
-    except java_class("java.lang.Exception"):
-        return None
-    return metadata.known
-
-
 class TransactionalLog:
     """A log on which each case has a producer id of its own; `version` is the transaction version of what is written."""
 
@@ -148,7 +135,7 @@ class TransactionalLog:
         broker = Broker(self.host, (1,))
         broker.learn(1, [1], 0, 0)
         self.log = broker.log
-        self.producer = 0
+        self.producer = 0  # for each case the next one, which the log has not seen
         name = first_class(PACKAGE + "common.record.internal.MemoryRecords", PACKAGE + "common.record.MemoryRecords")
         self.package = name.removesuffix("MemoryRecords")
         self.sentinel = kafka_class("storage.internals.log.VerificationGuard").SENTINEL
@@ -157,10 +144,6 @@ class TransactionalLog:
     def close(self) -> None:
         """Remove the log."""
         self.host.close()
-
-    def next_producer(self) -> None:
-        """Switch to a producer id that the log has not seen."""
-        self.producer += 1
 
     def _tried(self, method: str, *arguments: Any) -> Any:
         """Call a method of the log; return None if it refuses."""

@@ -271,7 +271,7 @@ class BrokerGroup:
 
     def _close(self, process: BrokerProcess, log: Any, delete: bool = False) -> None:
         """Close a log and forget it: who opens it again recovers it from its files."""
-        process.host.scheduler.flushes.clear()
+        process.host.flushes.clear()
         call(log, "delete" if delete else "close")
         logs = field_of(str(process.host.logs.getClass().getName()), "currentLogs").get(process.host.logs)
         logs.remove(log.topicPartition())
