@@ -96,14 +96,13 @@ def _partition(node: DocumentNode) -> DescribedPartition:
         raise InputError(f"{where} has no replicas; give the description of every partition")
     isr = _brokers(node, _ISRS) if _first(node, _ISRS) is not None else replicas
     named = _first(node, ("leader", "leaderId"))
-    leader = None if named is None else _id(named)
     return DescribedPartition(
         number=whole_number(number.text("number"), "partition", where),
         replicas=replicas,
         adding=_brokers(node, ("addingReplicas",)),
         isr=isr,
         elr=_brokers(node, _ELRS),
-        has_leader=leader not in (None, "-1", "none"),
+        has_leader=(leader := _id(named) if named else None) not in (None, "-1", "none"),
         where=where,
         leader=int(leader) if leader and leader.isascii() and leader.isdigit() and len(leader) < 11 else None,
         removing=_brokers(node, ("removingReplicas",)),
