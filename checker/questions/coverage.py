@@ -7,7 +7,7 @@ racks that of a rack) is not counted.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -107,9 +107,11 @@ def look_for_strikes(system: System, number: int = 0, harmless_too: System | Non
     waiting = deque(states)
     while wanted and waiting and len(states) <= most:
         state = waiting.popleft()
-        kinds = frozenset().union(*wanted.values())
-        seen = _find_kinds(harmless_too, state, (each for each in harmless_too.steps if each.action.fault in kinds))
-        wanted = {name: kinds for name, kinds in wanted.items() if not kinds & seen}
+        left: set[str] = set().union(*wanted.values())
+        for each in harmless_too.steps:
+            if each.action.fault in left and not ints.refusals(harmless_too, state, each):
+                left.discard(each.action.fault)
+        wanted = {name: kinds for name, kinds in wanted.items() if kinds <= left}
         if wanted:
             new = [after for _, after in ints.successors(system, state) if after not in states]
             states |= dict.fromkeys(new)
@@ -132,15 +134,6 @@ def list_never_struck(system: System, fired: Mapping[str, int] | Collection[str]
         return missing
     seen = look_for_strikes(system)
     return tuple(name for name in missing if name not in harmless or name in (*seen.faults, *seen.open))
-
-
-def _find_kinds(system: System, state: Any, steps: Iterable[Any]) -> set[str]:
-    """Return the kinds of faults that can strike in a state."""
-    found: set[str] = set()
-    for each in steps:
-        if each.action.fault not in found and not ints.refusals(system, state, each):
-            found.add(each.action.fault)
-    return found
 
 
 def list_unstruck(system: System, fired: Mapping[str, int] | Collection[str]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from neverlost.checker.engine.engines.explore import explore
@@ -122,17 +122,10 @@ def answers(
     Leaving early (Ctrl-C, an exception in `notify`) kills what still runs.
     """
     found: dict[int, SearchAnswer] = {}
-    for number, answer in _arriving(questions, workers or os.cpu_count() or 1, seconds, seconds_each):
-        found[number] = answer
-        notify(number, answer)
+    for report in run(_work, [(each, seconds_each) for each in questions], workers or os.cpu_count() or 1, seconds):
+        if report.kind == "progress":
+            continue
+        is_answer, why = report.kind == "result", str(report.value)
+        found[report.job] = report.value if is_answer else SearchAnswer(Verdict.INCONCLUSIVE, problem=why)
+        notify(report.job, found[report.job])
     return [found[number] for number in range(len(questions))]
-
-
-def _arriving(
-    questions: Sequence[SearchQuestion], workers: int, seconds: float | None, seconds_each: float | None
-) -> Iterator[tuple[int, SearchAnswer]]:
-    for report in run(_work, [(each, seconds_each) for each in questions], workers, seconds):
-        if report.kind == "result":
-            yield report.job, report.value
-        elif report.kind == "failure":
-            yield report.job, SearchAnswer(Verdict.INCONCLUSIVE, problem=str(report.value))

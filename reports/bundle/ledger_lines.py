@@ -35,18 +35,9 @@ def _line(cell: Mapping[str, Any], each: Mapping[str, Any], document: Mapping[st
         status, unbounded = PROVED, tuple(proof["unbounded"])
     elif document.get("method") == "bmc" and status == OPEN and document["depth"] >= 0:
         status, steps = BOUNDED, document["depth"]
-    digest = digest_of({**cell, "model": model}, document)
-    return LedgerLine(model, digest, config, each["name"], status, how, steps, unbounded, _digest_of_property(each["name"]))
-
-
-def digest_of(cell: Mapping[str, Any], document: Mapping[str, Any]) -> str:
-    """Return the model digest that a result states for a cell."""
-    known = cell.get("model_digest") or document.get("model_digest")
-    return str(known or document["model_digests"][cell["model"]])
-
-
-def _digest_of_property(name: str) -> str:
-    return property_digest(properties()[name]) if name in properties() else ""
+    digest = cell.get("model_digest") or document.get("model_digest") or document["model_digests"][model]
+    meaning = property_digest(properties()[each["name"]]) if each["name"] in properties() else ""
+    return LedgerLine(model, str(digest), config, each["name"], status, how, steps, unbounded, meaning)
 
 
 def _how(each: Mapping[str, Any], cell: Mapping[str, Any], document: Mapping[str, Any]) -> str:

@@ -232,10 +232,9 @@ def read_question(
         warnings.warn(SecretsWarning(f"{secret}: the values of secret settings are not read and not kept"), stacklevel=3)
         with known(masked), keeping() as kept:
             return BundleQuestion(command, plain, kept), read(**plain)
-    hidden = redact_names(plain, contents, names(found))
-    with known(hidden.contents), keeping() as again:
-        found = read(**hidden.arguments)
-    return BundleQuestion(command, hidden.arguments, again), found
+    hidden, masked = redact_names(plain, contents, names(found))
+    with known(masked), keeping() as again:
+        return BundleQuestion(command, hidden, again), read(**hidden)
 
 
 def _quote_for_shell(word: str) -> str:
@@ -278,10 +277,7 @@ def _as_json_value(value: Any) -> Any:
 
 
 PATHS = ("metadata_log", "clients", "rates_files", *FILES)
-FLAGS = (
-    *("advise", "agree", "keep_going", "unbounded", "every_rf", "mechanisms", "losses", "symmetry"),
-    "again",
-)
+FLAGS = ("advise", "agree", "again", "keep_going", "unbounded", "every_rf", "mechanisms", "losses", "symmetry")
 NUMBERS: Mapping[str, type | tuple[type, ...]] = {
     "depth": int,
     "partition": int,

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from neverlost.specs.configuration.input import STANDARD_INPUT, Contents
@@ -30,21 +29,13 @@ ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d.])")
 TOPIC_ID = re.compile(r"(?<=TopicId:)(\s*)[\w-]{22}")
 
 
-@dataclass(frozen=True)
-class Redacted:
-    """A question's arguments and file contents with the names replaced."""
-
-    arguments: Mapping[str, Any]
-    contents: Contents
-
-
-def redact_names(arguments: Mapping[str, Any], contents: Contents, names: Iterable[str]) -> Redacted:
+def redact_names(arguments: Mapping[str, Any], contents: Contents, names: Iterable[str]) -> tuple[dict[str, Any], Contents]:
     """Return arguments and contents with `topic-1` for the first name, `file-1` for the first file, and so on.  Errors:
     `InputError` for a file that is not text, in which no name can be replaced."""
     files = {name: f"file-{number}{_ending(name)}" for number, name in enumerate(contents, 1) if name != STANDARD_INPUT}
     topics = {name: f"topic-{number}" for number, name in enumerate(sorted(set(names)), 1)}
     hidden = {files.get(name, name): _without(name, content, topics).encode() for name, content in contents.items()}
-    return Redacted(_replaced(arguments, files, topics), hidden)
+    return _replaced(arguments, files, topics), hidden
 
 
 def without_secrets(contents: Contents) -> Contents:

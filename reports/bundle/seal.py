@@ -137,12 +137,6 @@ def write_traces(folder: Path, counterexamples: Mapping[str, Counterexample]) ->
         write_text(folder / name, as_json(each.itf))
 
 
-def write_pictures(place: Path, name: str, counterexample: Counterexample) -> None:
-    """Write the picture of a counterexample beside its trace file."""
-    for extension, picture in counterexample.pictures().items():
-        write_text(place / f"{name.removesuffix(SUFFIX)}.{extension}", picture)
-
-
 def render(
     folder: Path,
     document: Mapping[str, Any],
@@ -165,7 +159,8 @@ def render(
     write_gate(folder, document, place)
     for cell in document.get("cells", [document]) if "matrix" not in document else ():
         for name in [each["trace"] for each in cell["properties"] if each.get("trace")]:
-            write_pictures(place, name, traces[name])
+            for extension, picture in traces[name].pictures().items():
+                write_text(place / f"{name.removesuffix(SUFFIX)}.{extension}", picture)
     return written
 
 

@@ -172,8 +172,11 @@ def _flatten(value: Any, shape: tuple[int, ...], is_flag: bool, flat: list[int],
 
 def re_execute(system: System, states: list[State], labels: list[Any], where: str) -> tuple[int, ...]:
     """Return the numbers of the steps that lead through the states.  Errors: `InputError` with the first that does not."""
-    if states[0] not in {state for _, state in system.initial_states()}:
-        raise InputError(f"state 0 of {where!r} is not an initial state: {_nearest(system, states[0])}")
+    starts = [start for _, start in system.initial_states()]
+    if states[0] not in starts:
+        nearest = min(starts, key=lambda start: sum(a != b for a, b in zip(start, states[0], strict=True)))
+        differs = _difference(system, states[0], nearest, "the initial state")
+        raise InputError(f"state 0 of {where!r} is not an initial state: {differs}")
     numbers = {step.label: number for number, step in enumerate(system.steps)}
     for index, label in enumerate(labels, start=1):
         if label not in numbers:
@@ -195,9 +198,3 @@ def _difference(system: System, found: State, expected: State, label: str) -> st
         if value != right:
             return f"{slot.name} is {value}, but {label} leads to {right}"
     return "no difference"
-
-
-def _nearest(system: System, state: State) -> str:
-    starts = [start for _, start in system.initial_states()]
-    nearest = min(starts, key=lambda start: sum(a != b for a, b in zip(start, state, strict=True)))
-    return _difference(system, state, nearest, "the initial state")

@@ -99,7 +99,7 @@ def render_file(shown: Timeline, labels: Sequence[str]) -> str:
 
 def _draw(shown: Timeline, labels: Sequence[str]) -> Element:
     lanes = len(shown.names) + 1
-    rows = [_says(frame) for frame in shown.frames]
+    rows = [textwrap.wrap(f"{frame.number}. {frame.says}", LETTERS)[:6] for frame in shown.frames]
     tops = [HEAD]
     for frame, lines in zip(shown.frames, rows, strict=True):
         tops.append(tops[-1] + max(ROW, 14 + LINE * (len(lines) + (frame.number in shown.moments))))
@@ -120,10 +120,6 @@ def _draw(shown: Timeline, labels: Sequence[str]) -> Element:
     return root
 
 
-def _says(frame: Frame) -> list[str]:
-    return textwrap.wrap(f"{frame.number}. {frame.says}", LETTERS)[:6]
-
-
 def _x(lane: int) -> int:
     return SAYS + LANE * lane + LANE // 2
 
@@ -137,11 +133,8 @@ def _row(root: Element, shown: Timeline, frame: Frame, label: str, where: tuple[
     moment = shown.moments.get(frame.number)
     if moment is not None:
         kind = "good" if moment == ACKNOWLEDGED else "bad"
-        SubElement(
-            root,
-            "rect",
-            {"class": f"moment {kind}", "x": "2", "y": str(top + 3), "width": "5", "height": str(bottom - top - 6)},
-        )
+        bar = {"x": "2", "y": str(top + 3), "width": "5", "height": str(bottom - top - 6)}
+        SubElement(root, "rect", {"class": f"moment {kind}", **bar})
         _text(root, MARGIN, bottom - 6, moment.upper(), kind, "start")
     for line, text in enumerate(says):
         _text(root, MARGIN, top + 16 + LINE * line, text, "fault" if frame.is_fault else "", "start")
@@ -152,26 +145,18 @@ def _row(root: Element, shown: Timeline, frame: Frame, label: str, where: tuple[
     if message is not None:
         _arrow(root, message, middle)
     elif label:
-        place = broker_of(label)
-        kind = "dot fault" if frame.is_fault else "dot"
-        SubElement(
-            root, "circle", {"class": kind, "cx": str(_x(0 if place is None else place + 1)), "cy": str(middle), "r": "5"}
-        )
+        broker = broker_of(label)
+        place = {"cx": str(_x(0 if broker is None else broker + 1)), "cy": str(middle), "r": "5"}
+        SubElement(root, "circle", {"class": "dot fault" if frame.is_fault else "dot", **place})
     before = shown.frames[max(frame.number - 1, 0)].scene
     if frame.number == 0 or (before.leader, before.isr) != (frame.scene.leader, frame.scene.isr):
         _note(root, 0, middle, [shown.leader(frame), *isr_of(frame.scene, shown.names)])
     for lane in frame.scene.lanes:
         lost = shown.lost_at(lane, frame)
         if frame.changed[lane.broker] & {"log", "HW"} or lost or frame.number == 0:
-            _note(root, lane.broker + 1, middle, [_log(lane), _watermark(lane)], lost)
-
-
-def _log(lane: BrokerView) -> str:
-    return "[" + " ".join(f"m{record}" for record, _ in lane.log) + "]"
-
-
-def _watermark(lane: BrokerView) -> str:
-    return "" if lane.high_watermark is None else f"HW={lane.high_watermark}"
+            log = "[" + " ".join(f"m{record}" for record, _ in lane.log) + "]"
+            watermark = "" if lane.high_watermark is None else f"HW={lane.high_watermark}"
+            _note(root, lane.broker + 1, middle, [log, watermark], lost)
 
 
 def _life(lane: BrokerView, shown: Timeline, frame: Frame) -> str:
@@ -217,22 +202,16 @@ def _tips(root: Element) -> None:
     defined = SubElement(root, "defs")
     for kind, _ in KINDS:
         size = {"viewBox": "0 0 10 10", "refX": "9", "refY": "5", "markerWidth": "7", "markerHeight": "7", "orient": "auto"}
-        SubElement(
-            SubElement(defined, "marker", {"id": f"tip-{kind}", **size}),
-            "path",
-            {"d": "M0 0 L10 5 L0 10 z", "class": f"tip-{kind}"},
-        )
+        marker = SubElement(defined, "marker", {"id": f"tip-{kind}", **size})
+        SubElement(marker, "path", {"d": "M0 0 L10 5 L0 10 z", "class": f"tip-{kind}"})
 
 
 def _legend(root: Element, y: int) -> None:
     x = MARGIN
-    for kind, says in KINDS:
+    for kind, says in (*KINDS, *OTHERS):
         line = {"class": kind, "x1": str(x), "x2": str(x + 26), "y1": str(y - 4), "y2": str(y - 4)}
-        SubElement(root, "line", {**line, "marker-end": f"url(#tip-{kind})"})
-        _text(root, x + 32, y, says, "dim", "start")
-        x += 52 + 7 * len(says)
-    for kind, says in OTHERS:
-        SubElement(root, "line", {"class": kind, "x1": str(x), "x2": str(x + 26), "y1": str(y - 4), "y2": str(y - 4)})
+        tip = {"marker-end": f"url(#tip-{kind})"} if (kind, says) in KINDS else {}
+        SubElement(root, "line", {**line, **tip})
         _text(root, x + 32, y, says, "dim", "start")
         x += 52 + 7 * len(says)
     _text(root, x, y, LOG, "dim", "start")

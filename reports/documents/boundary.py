@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from neverlost.checker.engine.outcome import Behaviour, Verdict
+from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.sweep.boundary_rule import FAULTS, BoundaryRule, OrderedLabel, smallest_rule
 from neverlost.checker.questions.sweep.sweep import Sweep
 from neverlost.model.any_number import AnyNumber
@@ -143,20 +143,17 @@ class Boundary:
             return None
         other = nearest[2]
         changed = [key for key in row if self.rows[other][key] != row[key]]
-        trace = self.sweep.decisions[number][self.place].trace
+        trace, system = self.sweep.decisions[number][self.place].trace, self.sweep.systems[number]
+        comparison = None if trace is None else follow(system, trace, self.sweep.systems[other]).document(system, trace)
         return {
             "cell": other,
             "changed": {key: [shown(row[key]), shown(self.rows[other][key])] for key in changed},
-            "comparison": None if trace is None else self._comparison(number, other, trace),
+            "comparison": comparison,
         }
 
     def _distance(self, key: str, one: Any, other: Any) -> float:
         order = self.orders[key]
         return abs(order.index(one) - order.index(other)) if one in order and other in order else 0.5
-
-    def _comparison(self, number: int, other: int, trace: Behaviour) -> dict[str, Any]:
-        system = self.sweep.systems[number]
-        return follow(system, trace, self.sweep.systems[other]).document(system, trace)
 
     def _listed(self, cells: list[int]) -> list[str]:
         return [line for line, _ in merge_rows([(self.rows[number], True) for number in cells], self.every)]

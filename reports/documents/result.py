@@ -7,10 +7,11 @@ from typing import Any
 
 import neverlost
 from neverlost.checker.engine.digest import model_digest
-from neverlost.checker.engine.outcome import Counts, Finding, JobsDone, Outcome, Verdict, worst
+from neverlost.checker.engine.outcome import Counts, Finding, Outcome, Verdict, worst
 from neverlost.checker.questions.coverage import cover, list_single
 from neverlost.checker.questions.question_id import question_id
 from neverlost.model.kernel import Configuration, Model
+from neverlost.model.system import System
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.property import RECOVERY
 
@@ -23,21 +24,6 @@ def question_document(model: Model, configuration: Configuration) -> dict[str, A
         "model": model.name,
         "config": {name: shown(value) for name, value in configuration.items() if not name.startswith("bounds.")},
         "bounds": {name: value for name, value in configuration.items() if name.startswith("bounds.")},
-    }
-
-
-def cell_fields(outcome: Outcome, number: int) -> dict[str, Any]:
-    """Return the fields of one configuration: keys, verdict, properties."""
-    configuration = outcome.system.configurations[number]
-    findings = [each for each in outcome.findings if each.configuration == number]
-    names = [each.property.name for each in findings]
-    about = question_document(outcome.system.model, configuration)
-    return {
-        "id": question_id(outcome.system.model, configuration, names),
-        "config": about["config"],
-        "bounds": about["bounds"],
-        "verdict": str(worst((each.verdict for each in findings), outcome.reason)) if findings or outcome.reason else None,
-        "properties": [_property(outcome, each) for each in findings],
     }
 
 
@@ -55,34 +41,6 @@ def _property(outcome: Outcome, finding: Finding) -> dict[str, Any]:
     return found
 
 
-def shared_fields(outcome: Outcome) -> dict[str, Any]:
-    """Return the fields that all configurations of one search have in common."""
-    states: dict[str, Any] = dict(count_fields(outcome.counts))
-    if outcome.orbit_states is not None:
-        states["orbit_states"] = outcome.orbit_states
-    return {
-        "schema": SCHEMA,
-        "model": outcome.system.model.name,
-        "engine": outcome.engine,
-        **({"spark": spark_levels(outcome.cluster)} if outcome.cluster is not None else {}),
-        "identity": "exact",
-        "symmetry": outcome.symmetry,
-        "reason": outcome.reason,
-        "states": states,
-        "levels": levels(outcome.growth),
-        "fired": dict(outcome.fired),
-        "seconds": round(outcome.seconds, 3),
-        "peak_memory_bytes": outcome.peak_memory_bytes,
-        "version": neverlost.__version__,
-        "model_digest": model_digest(outcome.system.model),
-    }
-
-
-def spark_levels(done: JobsDone) -> dict[str, Any]:
-    """Return what Spark jobs decided: the levels, by steps from the start, and the number of their states."""
-    return {"master": done.master, "jobs": done.jobs, "levels": list(done.levels), "states_in_jobs": done.states}
-
-
 def count_fields(counts: Counts) -> dict[str, int]:
     return {"generated": counts.generated, "distinct": counts.distinct, "depth": counts.depth, "left": counts.left}
 
@@ -95,8 +53,36 @@ def levels(growth: Sequence[tuple[int, int]]) -> dict[str, list[int]]:
 
 def document(outcome: Outcome) -> dict[str, Any]:
     """Return the result document of a search of one configuration."""
-    found = shared_fields(outcome) | cell_fields(outcome, 0)
+    model, configuration = outcome.system.model, outcome.system.configurations[0]
+    findings = [each for each in outcome.findings if each.configuration == 0]
+    verdict = str(worst((each.verdict for each in findings), outcome.reason)) if findings or outcome.reason else None
+    found: dict[str, Any] = {"schema": SCHEMA, "model": model.name, "engine": outcome.engine}
+    if (done := outcome.cluster) is not None:
+        found["spark"] = {"master": done.master, "jobs": done.jobs, "levels": list(done.levels), "states_in_jobs": done.states}
+    found |= {
+        "identity": "exact",
+        "symmetry": outcome.symmetry,
+        "reason": outcome.reason,
+        "states": count_fields(outcome.counts),
+        "levels": levels(outcome.growth),
+        "fired": dict(outcome.fired),
+        "seconds": round(outcome.seconds, 3),
+        "peak_memory_bytes": outcome.peak_memory_bytes,
+        "version": neverlost.__version__,
+        "model_digest": model_digest(model),
+        "id": question_id(model, configuration, [each.property.name for each in findings]),
+        **question_document(model, configuration),
+        "verdict": verdict,
+        "properties": [_property(outcome, each) for each in findings],
+    }
+    if outcome.orbit_states is not None:
+        found["states"]["orbit_states"] = outcome.orbit_states
     return found if outcome.engine.startswith("z3") else found | {"never": cover(outcome).document()}
+
+
+def list_weaknesses(system: System) -> dict[str, list[str]]:
+    """Return the fields that name the guard clauses which are switched off."""
+    return {"without": sorted(f"{action}: {clause}" for action, clause in system.disabled)} if system.disabled else {}
 
 
 def with_traces(document: dict[str, Any], saved: Mapping[str, str]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,9 +69,10 @@ def document(
     for boundary in boundaries:
         _add_siblings(boundary, cells)
     found = [each["verdict"] for each in cells]
+    every_id = json.dumps(sorted(each["id"] for each in cells))
     return {
         "schema": SCHEMA,
-        "id": _sweep_id(cells),
+        "id": "nl-" + hashlib.sha256(every_id.encode()).hexdigest()[:16],
         "matrix": {"name": matrix.name, "says": matrix.says, "varying": list(matrix.varying), **_file(matrix)},
         "engine": engine,
         "identity": "exact",
@@ -96,11 +97,6 @@ def _file(matrix: Matrix) -> dict[str, Any]:
     """Return the user's matrix file with the lines of the keys that vary."""
     lines = {key: matrix.lines[key] for key in matrix.varying if key in matrix.lines}
     return {"file": matrix.file, "lines": lines} if matrix.file else {}
-
-
-def _sweep_id(cells: Sequence[Mapping[str, Any]]) -> str:
-    """Return a digest that identifies all questions of a sweep together."""
-    return "nl-" + hashlib.sha256(json.dumps(sorted(each["id"] for each in cells)).encode()).hexdigest()[:16]
 
 
 def _search(search: Exploration) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from neverlost.checker.engine.evidence import ledger
 from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.checker.questions.atlas.lookup import ENGINE as ATLAS
 from neverlost.model.protocols import models
-from neverlost.model.system import System, bind
+from neverlost.model.system import System
 from neverlost.reports.counterexample import tables
 from neverlost.reports.counterexample.frames import Timelines
 from neverlost.reports.counterexample.saved import SavedCounterexamples
@@ -55,11 +56,17 @@ def write_reports(
 def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCounterexamples | None = None) -> dict[str, Any]:
     """Return what both reports show: the question, the verdicts, the conclusions from all of them, and the counterexamples."""
     cells = [{"model": document.get("model"), **each} for each in document.get("cells") or [document]]
-    systems, drawn, traces = Systems(cells), Timelines(), traces or SavedCounterexamples(folder)
+    drawn, traces = Timelines(), traces or SavedCounterexamples(folder)
+    by_id = {each.get("id"): each for each in cells}
+
+    @cache
+    def system_of(cell_id: str) -> System:
+        return chosen_of(by_id[cell_id]).system
+
     shown = [
         _cell(
             {**each, "settings": _settings(document, each)},
-            [_entry(traces, each, entry, document, drawn, systems) for entry in each["properties"]],
+            [_entry(traces, each, entry, document, drawn, system_of) for entry in each["properties"]],
         )
         for each in cells
     ]
@@ -69,12 +76,13 @@ def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCountere
         **_heading(document, cells),
         **_answer(document, cells),
         **_totals(document, cells, shown),
-        **_conclusions(document),
+        "boundary": [{**each, "terms": each["rule"].get("terms", [])} for each in document.get("boundary", [])],
+        "fault_tolerance": [{"setting": setting, "says": says} for setting, says in tolerance_lines(document)],
         "cells": shown,
         "assumed": assumed_lines(document),
         "groups": _groups(document),
         "calm": bool(cells) and all(is_without_faults(each["config"]) for each in cells),
-        "ledger": {"lines": lines, "counts": count_names([each["status"] for each in lines])},
+        "ledger": {"lines": lines, "counts": dict(Counter(each["status"] for each in lines).most_common())},
         "frames": drawn.frames,
         "timelines": drawn.timelines,
         "comparisons": drawn.comparisons,
@@ -156,14 +164,6 @@ def _measured(values: Sequence[Any]) -> str:
         return f"{values[0]:,}" if numbers else str(values[0])
     among = f", {min(numbers):,} to {max(numbers):,}" if len(numbers) == len(values) else ""
     return f"{len(values):,} values{among}"
-
-
-def _conclusions(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the conclusions from the verdicts of a whole matrix."""
-    return {
-        "boundary": [{**each, "terms": each["rule"].get("terms", [])} for each in document.get("boundary", [])],
-        "fault_tolerance": [{"setting": setting, "says": says} for setting, says in tolerance_lines(document)],
-    }
 
 
 def _groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -264,10 +264,6 @@ def _agreed(cell: Mapping[str, Any]) -> str:
     return f"; agreed: {', '.join(each['way'] for each in asked)}" if asked else ""
 
 
-def count_names(names: Sequence[str]) -> dict[str, int]:
-    return dict(Counter(names).most_common())
-
-
 def _ledger(folder: Path, cells: Sequence[Mapping[str, Any]], shown: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
     """Return the lines of the directory's ledger in the order of the cells; lines on other configurations come last."""
     known = {(each.model, json.dumps(each.config, sort_keys=True), each.goal): each for each in read_ledger(folder)}
@@ -287,27 +283,13 @@ def _line(configuration: str, line: ledger.LedgerLine) -> dict[str, str]:
     return {"configuration": configuration, "property": line.goal, "status": line.status, "known": line.known, "how": line.how}
 
 
-class Systems:
-    """The systems of a result's cells, bound when they are needed."""
-
-    def __init__(self, cells: Sequence[Mapping[str, Any]]) -> None:
-        self._cells = {each.get("id"): each for each in cells}
-        self._known: dict[str, System] = {}
-
-    def of(self, cell_id: str) -> System:
-        if cell_id not in self._known:
-            chosen = chosen_of(self._cells[cell_id])
-            self._known[cell_id] = bind(chosen.model, chosen.configuration)
-        return self._known[cell_id]
-
-
 def _entry(
     traces: SavedCounterexamples,
     cell: Mapping[str, Any],
     each: Mapping[str, Any],
     document: Mapping[str, Any],
     drawn: Timelines,
-    systems: Systems,
+    system_of: Callable[[str], System],
 ) -> dict[str, Any]:
     found: dict[str, Any] = {"name": each["name"], "verdict": each["verdict"], "says": cite(cell, each, document)}
     found["how"] = each.get("how", "explored")
@@ -317,7 +299,7 @@ def _entry(
         if each.get("trace"):
             known = traces[str(each["trace"])]
             found["timeline"] = drawn.add(known)
-            found["comparison"] = None if sibling is None else drawn.compare(known, systems.of(sibling["id"]))
+            found["comparison"] = None if sibling is None else drawn.compare(known, system_of(sibling["id"]))
         if sibling is not None:
             found["sibling"] = {"id": sibling["id"], "changed": sibling["changed"]}
     return found

@@ -108,11 +108,6 @@ def state_words(system: System, state: State) -> str:
     return " | ".join(parts)
 
 
-def _markable(system: System, asked: Sequence[Property]) -> tuple[Property, ...]:
-    """Return the properties that a single state can break."""
-    return tuple(each for each in asked if set(each.needs) <= set(system.places) and each.kind != RECOVERY)
-
-
 def marked_properties(chosen: Chosen, names: Iterable[str] | None) -> list[Property]:
     """Return the properties whose violations are marked: the named ones, else all guarantees.  Errors: `InputError` for an
     unknown property, and for one that the model cannot decide."""
@@ -137,7 +132,8 @@ def write_graph(
             "lower the bounds, or use --export DIR for Parquet"
         )
     notify(f"building the graph of {states:,} states")
-    marked = MarkedGraph(explore_graph(system, Options(symmetry=symmetry, workers=1)), _markable(system, asked))
+    of_one_state = tuple(each for each in asked if set(each.needs) <= set(system.places) and each.kind != RECOVERY)
+    marked = MarkedGraph(explore_graph(system, Options(symmetry=symmetry, workers=1)), of_one_state)
     notify("naming its states and steps")
     named = marked.named()
     path, makers = Path(place), {".graphml": graphml, ".dot": dot}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from neverlost.checker.engine.host.visible import plain_markdown
@@ -26,8 +24,4 @@ def page_templates() -> Environment:
 
 def markdown_templates() -> Environment:
     """Return the template environment that escapes every text for Markdown."""
-    return page_templates().overlay(finalize=_in_markdown)
-
-
-def _in_markdown(value: Any) -> Any:
-    return plain_markdown(value) if isinstance(value, str) else value
+    return page_templates().overlay(finalize=lambda value: plain_markdown(value) if isinstance(value, str) else value)

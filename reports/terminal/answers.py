@@ -38,16 +38,14 @@ def show_groups(out: Console, document: Mapping[str, Any]) -> None:
         show_remedy(out, each, title=f"{topics}{f' with {which}' if asked_again[topics] > 1 and which else ''}: ")
     special = [notice for group in found for notice in answers.notices_of(group)[:MOST_COMMANDS]]
     for notice in {str(each): each for each in (*answers.general_notices(document), *special)}.values():
-        _show_notice(out, notice)
+        matters = notice["kind"] in provenance.SPOKEN
+        out.print(Text(f"{notice['kind']}: {provenance.notice_sentence(notice)}", "yellow" if matters else "dim"))
     broken = next((each for each in found if each.verdict == "violated"), None)
     if broken is not None and len({each for group in found for each in group.topics}) > 1:
-        out.print(Text(f"the same command with --topic {_first(broken)} shows the counterexample, step by step", "dim"))
+        from neverlost.specs.inputs.remedies import topic_of
 
-
-def _first(group: Group) -> str:
-    from neverlost.specs.inputs.remedies import topic_of
-
-    return topic_of(group.topics[0])
+        first = topic_of(broken.topics[0])
+        out.print(Text(f"the same command with --topic {first} shows the counterexample, step by step", "dim"))
 
 
 def _table(found: list[Group], width: int) -> Table:
@@ -103,8 +101,3 @@ def show_remedy(out: Console, group: Group, title: str = "") -> None:
     left = len(group.commands) - MOST_COMMANDS
     if left > 0:
         out.print(Text(f"  ... and {pluralize(left, 'more command')} (--format shell has all)", "dim"))
-
-
-def _show_notice(out: Console, notice: Mapping[str, Any]) -> None:
-    matters = notice["kind"] in provenance.SPOKEN
-    out.print(Text(f"{notice['kind']}: {provenance.notice_sentence(notice)}", "yellow" if matters else "dim"))

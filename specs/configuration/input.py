@@ -66,12 +66,6 @@ def is_there(path: PathLike[str] | str) -> bool:
     return Path(path).exists() if contents is None else str(path) in contents
 
 
-def _read_of_question(contents: Contents, name: str) -> bytes:
-    if name not in contents:
-        raise InputError(f"the question has no file {name!r}; ask it again")
-    return contents[name]
-
-
 def read_bytes(path: PathLike[str] | str, option: str = "", largest: int = LARGEST_FILE) -> bytes:
     """Return a user's file of at most so many bytes, or standard input for `-`; `option` is what named it.
 
@@ -81,7 +75,9 @@ def read_bytes(path: PathLike[str] | str, option: str = "", largest: int = LARGE
     if files is None:
         return _read(path, option, largest)
     name = str(path)
-    files[name] = _read(path, option, largest) if contents is None else _read_of_question(contents, name)
+    if contents is not None and name not in contents:
+        raise InputError(f"the question has no file {name!r}; ask it again")
+    files[name] = _read(path, option, largest) if contents is None else contents[name]
     return files[name]
 
 

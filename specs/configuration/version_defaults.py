@@ -99,24 +99,16 @@ def _find_nearest(version: Version) -> Version:
     return (*line, RELEASES[line]) if version[: len(line)] == line else line
 
 
-def _number(value: str, low: int, high: int) -> int | None:
-    """Parse a number as Java does: a plus sign and leading zeros are allowed. None where it is out of range."""
-    text = value.strip()
-    if len(text) > 30 or not re.fullmatch(r"[+-]?[0-9]+", text):
-        return None
-    return int(text) if low <= int(text) <= high else None
-
-
 def parse_whole(setting: Setting, key: str, low: int, high: int) -> int:
-    """Return a number in a range.
+    """Return a number in a range, parsed as Java does: a plus sign and leading zeros are allowed.
 
     Errors: `InputError` with the key, the place and the range.
     """
-    found = _number(setting.value, low, high)
-    if found is None:
+    text = setting.value.strip()
+    if len(text) > 30 or not re.fullmatch(r"[+-]?[0-9]+", text) or not low <= int(text) <= high:
         beyond = f"from {low} to {high}" if high < 100 else f"of at least {low}"
         raise InputError(f"bad value {quote(setting.value)} for {key} in {setting.where}: use a whole number {beyond}")
-    return found
+    return int(text)
 
 
 def parse_truth(setting: Setting, key: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -61,20 +60,17 @@ def described(text: str, name: str) -> Described:
     lines = lines_of(text)
     for reader in readers().values():
         if hasattr(reader, "LINE") and any(map(reader.LINE.match, lines)):
-            return _checked(reader, Document(name, text))
-    trees = _trees(text, name)
-    found = Described()
-    for tree in trees:
-        if tree.content is not None:
-            found.add(_checked(_reader_of(tree, text, name), Document(name, text, (tree,))))
+            printed: Described = reader.read(Document(name, text))
+            return printed
+    trees, found = _trees(text, name), Described()
+    for tree in (each for each in trees if each.content is not None):
+        own = next((each for each in readers().values() if hasattr(each, "is_tree") and each.is_tree(tree)), None)
+        if own is None:
+            raise _not_taken(text, name)
+        found.add(own.read(Document(name, text, (tree,))))
     if not trees:
         raise _not_taken(text, name)
     return found
-
-
-def _checked(reader: ModuleType, document: Document) -> Described:
-    read: Callable[[Document], Described] = reader.read
-    return read(document)
 
 
 def _trees(text: str, name: str) -> tuple[DocumentNode, ...]:
@@ -83,13 +79,6 @@ def _trees(text: str, name: str) -> tuple[DocumentNode, ...]:
         return (parse_json(text, name),)
     first = next((line for line in lines_of(text) if line.strip() and not line.startswith(("#", "%"))), "")
     return tuple(parse_yaml(text, name)) if _YAML_START.match(first) else ()
-
-
-def _reader_of(tree: DocumentNode, text: str, name: str) -> ModuleType:
-    found = next((each for each in readers().values() if hasattr(each, "is_tree") and each.is_tree(tree)), None)
-    if found is None:
-        raise _not_taken(text, name)
-    return found
 
 
 def _not_taken(text: str, name: str) -> InputError:

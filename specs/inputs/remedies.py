@@ -15,7 +15,7 @@ from neverlost.model.kraft.mechanisms import NEWEST, parsed, version_text
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.defects import DEFECTS, Defect
 from neverlost.specs.inputs.internal_topics import internal_topic
-from neverlost.specs.setting import Origin, SourcePlace
+from neverlost.specs.setting import Origin
 
 Changes = Mapping[str, str]
 """Keys with their new values."""
@@ -251,8 +251,8 @@ def _of_topics(chosen: Chosen, changes: Changes) -> list[Command]:
         for place in chosen.places.values()
         if place.is_declared
     ]
-    undeclared = [each for each in chosen.subjects or ("TOPIC",) if not _is_declared(chosen.places.get(each))]
-    names = dict.fromkeys(map(topic_of, undeclared))
+    declared = {subject for subject, place in chosen.places.items() if place.is_declared}
+    names = dict.fromkeys(topic_of(each) for each in chosen.subjects or ("TOPIC",) if each not in declared)
     return found + [
         Command(f"kafka-configs.sh {SERVER} --alter --entity-type topics --entity-name {shlex.quote(name)} --add-config {text}")
         for name in names
@@ -277,10 +277,6 @@ def _own_keys(chosen: Chosen, changes: Changes) -> list[Command]:
         if of in changes
     ]
     return [Command(f"{key}={value}", where) for key, value, where in dict.fromkeys(lines) if key]
-
-
-def _is_declared(place: SourcePlace | None) -> bool:
-    return place is not None and place.is_declared
 
 
 def topic_of(subject: str) -> str:

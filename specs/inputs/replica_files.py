@@ -10,7 +10,6 @@ DumpLogSegments.scala, LogDirsCommand.java, GetOffsetShell.java.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -109,7 +108,8 @@ def _missing_directory(file: Path, broker: int, name: str) -> str | None:
     """Return what kafka-log-dirs.sh says against a replica: a directory that failed, or none with the partition."""
     if not is_there(file):
         return None
-    (text, *_), shown = [*_json_lines(file), ""], repr(str(file))
+    lines, shown = lines_of(read_text(str(file), "--replica")), repr(str(file))
+    text = next((each for each in lines if each.startswith("{")), "")
     try:
         (directories,) = [each["logDirs"] for each in parse_json(text, shown)["brokers"] if each["broker"] == broker] or ([],)
         kept = [each for one in directories for each in one["partitions"] if each["partition"] == name and not each["isFuture"]]
@@ -119,10 +119,6 @@ def _missing_directory(file: Path, broker: int, name: str) -> str | None:
     if kept or not directories:
         return None
     return f"{file} shows no directory {name} on broker {broker}{''.join(f', and {each}' for each in failed)}"
-
-
-def _json_lines(file: Path) -> Iterator[str]:
-    return (each for each in lines_of(read_text(str(file), "--replica")) if each.startswith("{"))
 
 
 def _committed(file: Path, topic: str, partition: int) -> int | None:

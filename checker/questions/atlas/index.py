@@ -75,7 +75,8 @@ class Atlas:
     def read_by(self, model: Model, sizes: Sizes) -> frozenset[str] | None:
         """Return the frozen fields on which a step or a property depends at some sizes; None where that is not noted."""
         bits = self.header["reads"].get(size_key(model, sizes))
-        return None if bits is None else frozenset(_named(int(bits, 16), self.header["fields"]))
+        fields = enumerate(self.header["fields"])
+        return None if bits is None else frozenset(name for place, name in fields if int(bits, 16) >> place & 1)
 
     @cached_property
     def is_of_these_models(self) -> bool:
@@ -146,10 +147,6 @@ def read(path: Path) -> Atlas:
     if sys.byteorder == "big":
         ids.byteswap()
     return Atlas(header, ids, data[8 * many : 9 * many], data[9 * many :])
-
-
-def _named(bits: int, names: Sequence[str]) -> Iterator[str]:
-    return (name for place, name in enumerate(names) if bits >> place & 1)
 
 
 def write(rows: Iterable[tuple[str, str, int | None]], header: Mapping[str, Any], path: Path) -> None:

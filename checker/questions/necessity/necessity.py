@@ -98,7 +98,9 @@ def profiles(
     seconds: float | None = None,
 ) -> list[Profile]:
     """Return each system with those of the properties that it keeps when nothing is switched off."""
-    jobs = [(system, tuple(each for each in properties if _is_defined(system, each)), seconds) for _, system in named]
+    jobs = [
+        (system, tuple(each for each in properties if {*each.needs} <= system.places.keys()), seconds) for _, system in named
+    ]
     kept: dict[int, Profile] = {}
     for report in run(_keeps, jobs, workers or os.cpu_count() or 1, seconds):
         if report.kind == "progress":
@@ -138,10 +140,6 @@ def _find_used(system: System, states: Packed) -> Iterator[tuple[str, str]]:
         fails = {name: np.broadcast_to(np.logical_not(value), len(batch)) for name, value in holds.items()}
         is_alone = sum(each.astype(np.int8) for each in fails.values()) == 1
         yield from ((step.action.name, name) for name, each in fails.items() if np.any(each & is_alone))
-
-
-def _is_defined(system: System, asked: Property) -> bool:
-    return all(name in system.places for name in asked.needs)
 
 
 def judged(

@@ -7,9 +7,11 @@ other key.  Terms are enumerated up to a size; Z3 finds a smallest choice of the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
+from operator import eq, ge, gt, le, ne, or_
 from typing import Any
 
 import z3
@@ -24,6 +26,9 @@ LONGEST_TERM = 4
 MOST_TERMS = 600
 MOST_COMBINATIONS = 400_000
 PATIENCE_MS = 15_000
+
+
+RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {"=": eq, "!=": ne, ">=": ge, "<=": le, ">": gt}
 
 
 class OrderedLabel(int):
@@ -51,11 +56,7 @@ class Atom:
 
     def holds(self, row: Row) -> bool:
         """Return True if the comparison is true in a cell."""
-        left, right = row[self.key], row[self.value] if self.other else self.value
-        found = {"=": left == right, "!=": left != right}.get(self.relation)
-        if found is not None:
-            return bool(found)
-        return bool({">=": left >= right, "<=": left <= right, ">": left > right}[self.relation])
+        return bool(RELATIONS[self.relation](row[self.key], row[self.value] if self.other else self.value))
 
     def __str__(self) -> str:
         value = str(self.value).lower() if isinstance(self.value, bool) else self.value
@@ -161,14 +162,12 @@ def _terms(masks: Sequence[int], marked: int, unmarked: int) -> list[tuple[int, 
     """The cheapest terms that are true in marked cells only, as (cells, atoms); all of them where those do not cover enough."""
     found = _Enumeration(masks, marked, unmarked).run()
     best = sorted(found.items(), key=lambda each: (len(each[1]), -each[0].bit_count(), each[1]))
-    return best[:MOST_TERMS] if _covers(best[:MOST_TERMS], marked) else best
+    return best[:MOST_TERMS] if _cover(best[:MOST_TERMS]) == marked else best
 
 
-def _covers(terms: Sequence[tuple[int, tuple[int, ...]]], marked: int) -> bool:
-    covered = 0
-    for cells, _ in terms:
-        covered |= cells
-    return covered == marked
+def _cover(terms: Sequence[tuple[int, tuple[int, ...]]]) -> int:
+    """Return the cells in which one of the terms is true."""
+    return reduce(or_, (cells for cells, _ in terms), 0)
 
 
 def _chosen(terms: Sequence[tuple[int, tuple[Atom, ...]]], marked: int, count: int) -> tuple[list[int], bool]:
@@ -213,17 +212,13 @@ def smallest_rule(rows: Sequence[Row], marks: Sequence[bool]) -> BoundaryRule:
     unmarked = ((1 << len(rows)) - 1) & ~marked
     found = _terms(masks, marked, unmarked)
     written: list[tuple[int, tuple[Atom, ...]]] = [(cells, tuple(usable[number] for number in term)) for cells, term in found]
-    is_complete = _covers(found, marked)
-    if not is_complete:
-        covered = 0
-        for cells, _ in found:
-            covered |= cells
-        for number, row in enumerate(rows):
-            if marked >> number & 1 and not covered >> number & 1:
-                written.append((1 << number, tuple(Atom(key, "=", value) for key, value in row.items())))
+    left = marked & ~_cover(found)
+    for number, row in enumerate(rows):
+        if left >> number & 1:
+            written.append((1 << number, tuple(Atom(key, "=", value) for key, value in row.items())))
     chosen, certain = _chosen(written, marked, len(rows))
     terms = tuple(written[number][1] for number in sorted(chosen))
-    return BoundaryRule(terms, certain and is_complete, prove(terms, rows, marks))
+    return BoundaryRule(terms, certain and not left, prove(terms, rows, marks))
 
 
 def prove(terms: Sequence[Sequence[Atom]], rows: Sequence[Row], marks: Sequence[bool]) -> bool:
@@ -238,15 +233,10 @@ def prove(terms: Sequence[Sequence[Atom]], rows: Sequence[Row], marks: Sequence[
     def atom_of(atom: Atom) -> Any:
         left = variables[atom.key]
         right = variables[atom.value] if atom.other else term_of(atom.key, atom.value)
-        return {"=": left == right, "!=": left != right, ">=": left >= right, "<=": left <= right, ">": left > right}[
-            atom.relation
-        ]
-
-    def cell_of(row: Row) -> Any:
-        return z3.And([variables[key] == term_of(key, value) for key, value in row.items()])
+        return RELATIONS[atom.relation](left, right)
 
     solver = z3.Solver()
-    cells = [cell_of(row) for row in rows]
+    cells = [z3.And([variables[key] == term_of(key, value) for key, value in row.items()]) for row in rows]
     solver.add(z3.Or(cells))
     in_rule = z3.Or([z3.And([atom_of(atom) for atom in term]) for term in terms])
     is_marked = z3.Or([cell for cell, mark in zip(cells, marks, strict=True) if mark])

@@ -224,7 +224,8 @@ class Sweeper:
     def _search(self, chosen: list[int], asked: list[Property], started: float) -> None:
         model = self.cells[chosen[0]][0]
         if self.options.limits.are_passed(started):
-            self._give_up(chosen, asked)
+            for cell in chosen:
+                self.decided[cell] |= {each.name: Decision(each, Verdict.INCONCLUSIVE, EXPLORED) for each in asked}
             return
         options = replace(self.options, every_configuration=True, limits=self._limits(started))
         system = bind(model, *[self.cells[cell][1] for cell in chosen])
@@ -251,11 +252,6 @@ class Sweeper:
         if limits.seconds is None:
             return limits
         return replace(limits, until=min(started + limits.seconds, limits.until or inf))
-
-    def _give_up(self, chosen: list[int], asked: list[Property]) -> None:
-        for cell in chosen:
-            for each in asked:
-                self.decided[cell][each.name] = Decision(each, Verdict.INCONCLUSIVE, EXPLORED)
 
     def _cover(self, system: System, shared: Outcome) -> Coverage:
         """Return the coverage of a cell whose search was complete: from what the shared search never did, from the first

@@ -68,7 +68,9 @@ def _rule(about: Property) -> dict[str, Any]:
 
 def _result(result: GateResult, each: GateVerdict, rule: int) -> dict[str, Any]:
     own = [_own_line(subject, line) for subject, line in islice(each.places.items(), MOST_PLACES)]
-    about = [_of_property(each.about)]
+    broken = properties()[each.about]
+    path, line = inspect.getsourcefile(broken.condition) or "", inspect.getsourcelines(broken.condition)[1]
+    about = [_location(path, line, broken.says)]
     found: dict[str, Any] = {
         "ruleId": each.about,
         "ruleIndex": rule,
@@ -121,11 +123,6 @@ def _location(path: str, line: int, says: str) -> Location:
         "physicalLocation": {"artifactLocation": {"uri": found, "uriBaseId": BASE}, "region": {"startLine": max(line, 1)}},
         "message": {"text": says},
     }
-
-
-def _of_property(name: str) -> Location:
-    broken = properties()[name]
-    return _location(inspect.getsourcefile(broken.condition) or "", inspect.getsourcelines(broken.condition)[1], broken.says)
 
 
 def _steps(trace: Path) -> Sentences:

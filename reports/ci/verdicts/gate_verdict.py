@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -110,15 +110,14 @@ class GateResult:
     @cached_property
     def verdicts(self) -> tuple[GateVerdict, ...]:
         """Return the verdict of each cell on each property."""
-        return tuple(self._judged())
-
-    def _judged(self) -> Iterator[GateVerdict]:
         unexpected = {(each["cell"], each["property"]): each for each in self.changes or ()}
+        found = []
         for cell in self.cells:
             name, places = self._called(cell), self._places(cell)
             for entry in cell["properties"]:
                 says = cite(cell, entry, self.document)
-                yield GateVerdict(name, cell, entry, unexpected.get((name, entry["name"])), says, places)
+                found.append(GateVerdict(name, cell, entry, unexpected.get((name, entry["name"])), says, places))
+        return tuple(found)
 
     def _called(self, cell: Mapping[str, Any]) -> str:
         if self.is_sweep:

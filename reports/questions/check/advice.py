@@ -80,12 +80,10 @@ class Remedy:
         if self.chosen is not None and self.outcome is not None:
             names = [each.property.name for each in self.outcome.findings]
             found["id"] = question_id(self.chosen.model, self.chosen.configuration, names)
-            is_known = self.outcome.engine == lookup.ENGINE
-            found |= (
-                {"source": lookup.ENGINE}
-                if is_known
-                else {"distinct": self.outcome.orbit_states or self.outcome.counts.distinct}
-            )
+            if self.outcome.engine == lookup.ENGINE:
+                found["source"] = lookup.ENGINE
+            else:
+                found["distinct"] = self.outcome.orbit_states or self.outcome.counts.distinct
         return found
 
     @property
@@ -206,16 +204,13 @@ class Advisor:
         return (new, outcome) if outcome is not None and _verdict(outcome) is Verdict.HOLDS else None
 
     def _outcome(self, chosen: Chosen, asked: Sequence[Property]) -> Outcome | None:
-        """Decide a configuration once; None where a known counterexample breaks it too."""
+        """Decide a configuration once; None where a known counterexample, run again step by step, breaks it too."""
         if (key := _key(chosen)) not in self._known:
-            self._known[key] = None if self._is_broken(chosen, asked) else self._decide(chosen, asked)
+            known = ((system, trace, broken) for system, broken, trace in self._broken if broken in asked)
+            is_broken = any(again(system, trace, chosen.system, broken) is not None for system, trace, broken in known)
+            self._known[key] = None if is_broken else self._decide(chosen, asked)
             self._note_broken(self._known[key])
         return self._known[key]
-
-    def _is_broken(self, chosen: Chosen, asked: Sequence[Property]) -> bool:
-        """Whether a known counterexample, run again step by step, breaks what is asked in a configuration as well."""
-        known = ((system, trace, broken) for system, broken, trace in self._broken if broken in asked)
-        return any(again(system, trace, chosen.system, broken) is not None for system, trace, broken in known)
 
     def _note_broken(self, outcome: Outcome | None) -> None:
         found = () if outcome is None else outcome.findings

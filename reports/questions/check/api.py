@@ -199,17 +199,12 @@ def _find_remedies(
             return None
 
     advisor = Advisor(decide, decide_cell, find_table)
-    broken = [
-        number
-        for number, each in enumerate(outcomes)
-        if every[number].left_out is None and any(one.verdict is Verdict.VIOLATED for one in each.findings)
-    ]
+    is_one = len({topic for each in every for topic in each.subjects}) <= 1
     found: dict[int, Remedy] = {}
-    for number in broken:
-        asked = choose_properties(every[number].model, properties)
-        remedy = advisor.remedy(
-            every[number], asked, outcomes[number], len({topic for each in every for topic in each.subjects}) <= 1
-        )
+    for number, (chosen, outcome) in enumerate(zip(every, outcomes, strict=True)):
+        if chosen.left_out is not None or all(each.verdict is not Verdict.VIOLATED for each in outcome.findings):
+            continue
+        remedy = advisor.remedy(chosen, choose_properties(chosen.model, properties), outcome, is_one)
         if interrupts.have_come():  # nothing was tried to its end
             break
         found[number] = remedy
@@ -249,14 +244,9 @@ def search_states(system: System, asked: Sequence[Property], request: RunOptions
     """Run the engine on one configuration. Errors: `InputError` where the model has not the fields of a property, or symmetry
     is asked for where replicas differ."""
     require_fields(system, asked)
-    require_equal_replicas(system, request)
-    return explored(system, asked, request.options(), progress, request.engine)
-
-
-def require_equal_replicas(system: System, request: RunOptions) -> None:
-    """Refuse symmetry for a system whose replicas differ. Errors: `InputError` for symmetry where replicas differ."""
     if request.symmetry and system.model.symmetric(system.configurations[0]) is False:
         raise InputError(f"--symmetry cannot be used with {system.model.name} in this configuration: its replicas differ")
+    return explored(system, asked, request.options(), progress, request.engine)
 
 
 def counterexamples(result: Result) -> dict[str, Counterexample]:

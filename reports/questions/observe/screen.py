@@ -41,7 +41,8 @@ def show(out: Console, judgement: HistoryVerdict, intervals: list[Interval], mec
     name = f"{setting.history.topic}-{setting.history.partition}"
     line = Text(f"{judgement.verdict.upper():12} ", STYLES[judgement.verdict])
     line.append(f"{name}: ", "bold")
-    line.append(_sentence(judgement))
+    says = {"explained": MEANING, "refused": "no behaviour of the model shows what was seen"}
+    line.append(says.get(judgement.verdict, f"nothing is claimed: {judgement.reason}"))
     out.print(line)
     shown_keys = {name: value for name, value in setting.configuration.items() if name in SHOWN}
     out.print(Text(terminal.summary(shown_keys), style="dim"))
@@ -58,14 +59,6 @@ def show(out: Console, judgement: HistoryVerdict, intervals: list[Interval], mec
         f"{seen:,} observations, {offsets:,} offsets in {len(judgement.groups)} offset groups, "
         f"{judgement.states:,} states, exact identity"
     )
-
-
-def _sentence(judgement: HistoryVerdict) -> str:
-    if judgement.verdict == "explained":
-        return MEANING
-    if judgement.verdict == "inconclusive":
-        return f"nothing is claimed: {judgement.reason}"
-    return "no behaviour of the model shows what was seen"
 
 
 def _show_refusal(out: Console, judgement: HistoryVerdict) -> None:
@@ -114,12 +107,9 @@ def _show_intervals(out: Console, start: float, intervals: list[Interval]) -> No
 def _cells(exposure: Exposure | None) -> list[str]:
     if exposure is None:
         return ["none", "", ""]
+    offsets = ranges(exposure.offsets)
+    if len(offsets) > 40:
+        offsets = f"{len(exposure.offsets):,} of {exposure.offsets[0]}-{exposure.offsets[-1]}"
     disks = str(exposure.fewest) if exposure.fewest == exposure.most else f"{exposure.fewest} to {exposure.most}"
     lost = "none needed: may be lost" if exposure.may_be_lost else ", ".join(exposure.lost_by) or "none"
-    return [offsets_text(exposure.offsets), disks, lost + (" (sent twice)" if exposure.repeats else "")]
-
-
-def offsets_text(offsets: tuple[int, ...]) -> str:
-    """Return offsets as a short text such as `3..17`."""
-    text = ranges(offsets)
-    return text if len(text) <= 40 else f"{len(offsets):,} of {offsets[0]}-{offsets[-1]}"
+    return [offsets, disks, lost + (" (sent twice)" if exposure.repeats else "")]

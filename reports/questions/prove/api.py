@@ -31,7 +31,7 @@ from neverlost.reports.request.keywords import Limited, Settings
 from neverlost.reports.request.run_options import RunOptions, list_names
 from neverlost.reports.results.results import Result, States, verdicts
 from neverlost.specs.any_log import open_logs
-from neverlost.specs.configuration.choose import Chosen, Given, choose_one, read_given
+from neverlost.specs.configuration.choose import Given, choose_one, read_given
 from neverlost.specs.configuration.keys import is_without_faults
 from neverlost.specs.errors import InputError, unknown
 from neverlost.specs.lemma import Lemma
@@ -96,8 +96,7 @@ def prove(
     Errors: `InputError` for bad input, and for options that contradict each other.
     """
     request = RunOptions(**search)
-    require_sense(method, depth, unbounded)
-    require_sense_of_every_rf(method, every_rf, out is not None)
+    require_sense(method, depth, unbounded, every_rf, out is not None)
     if out is not None:
         writable_directory(out)
     properties = list_names(properties)
@@ -113,22 +112,19 @@ def prove(
     ).with_effort(request)
     chosen = choose_one(given)
     system = weaken(chosen.system, without)
+    goals, found = _asked(system, properties), None
     if method == "induction":
         reading: WithoutBounds = read_every_size if every_rf else UnboundedEncoding if unbounded else None
-        proofs = prove_each(system, _asked(system, properties), reading, request, out is not None, progress)
-        return _result(describe_proofs.induction_document(proofs) | _assumed(chosen), proofs, asked, out)
-    goals = _asked(system, properties)
-    seconds = request.time_limit
-    if seconds is None and all(map(is_without_faults, system.configurations)):
-        seconds = SECONDS_WITHOUT_FAULTS
-    bounded = bounded_search.check(
-        system, goals, depth, seconds, request.workers or 2, request.memory_bytes, find_lemmas(system)
-    )
-    return _result(describe_proofs.bounded_document(bounded) | _assumed(chosen), bounded, asked, out)
-
-
-def _assumed(chosen: Chosen) -> dict[str, Any]:
-    return {"assumed": assumed([chosen.settings])}
+        proofs = prove_each(system, goals, reading, request, out is not None, progress)
+        document = describe_proofs.induction_document(proofs)
+    else:
+        seconds, proofs = request.time_limit, []
+        if seconds is None and all(map(is_without_faults, system.configurations)):
+            seconds = SECONDS_WITHOUT_FAULTS
+        limits = (seconds, request.workers or 2, request.memory_bytes)
+        found = bounded_search.check(system, goals, depth, *limits, find_lemmas(system))
+        document = describe_proofs.bounded_document(found)
+    return _result(document | {"assumed": assumed([chosen.settings])}, found, proofs, asked, out)
 
 
 def _given(settings: Settings = None, config: str | None = None) -> Given:
@@ -145,55 +141,48 @@ def _asked(system: System, names: Iterable[str] | None) -> list[Property]:
 
 
 def _result(
-    document: dict[str, Any], found: BoundedResult | list[Proof], asked: BundleQuestion, out: str | PathLike[str] | None
+    document: dict[str, Any],
+    bounded: BoundedResult | None,
+    proofs: Sequence[Proof],
+    asked: BundleQuestion,
+    out: str | PathLike[str] | None,
 ) -> ProofResult:
-    outcomes = [found.outcome] if isinstance(found, BoundedResult) else [each.outcome for each in found]
-    known = _counterexamples(outcomes)
-    if out is not None:
-        document, traces = proof_check.name_traces({**document, **asked.answered}, known)
-        system = outcomes[0].system
-        configurations = [(system.model, each) for each in system.configurations]
-        also = {} if isinstance(found, BoundedResult) else proof_check.obligation_files(found)
-        seal.write_bundle(out, asked, document, configurations, traces, also)
-    return ProofResult.of(
-        document,
-        states=States(**document["states"]),
-        properties=verdicts(document["properties"], known),
-        counterexamples=known,
-        bounded=found if isinstance(found, BoundedResult) else None,
-        inductions=() if isinstance(found, BoundedResult) else tuple(found),
-    )
-
-
-def _counterexamples(outcomes: Sequence[Outcome]) -> dict[str, Counterexample]:
-    return {
+    outcomes = [bounded.outcome] if bounded is not None else [each.outcome for each in proofs]
+    known = {
         each.property.name: Counterexample(outcome.system, each.property, each.trace)
         for outcome in outcomes
         for each in outcome.findings
         if each.trace is not None
     }
+    if out is not None:
+        document, traces = proof_check.name_traces({**document, **asked.answered}, known)
+        system = outcomes[0].system
+        configurations = [(system.model, each) for each in system.configurations]
+        seal.write_bundle(out, asked, document, configurations, traces, proof_check.obligation_files(proofs))
+    return ProofResult.of(
+        document,
+        states=States(**document["states"]),
+        properties=verdicts(document["properties"], known),
+        counterexamples=known,
+        bounded=bounded,
+        inductions=tuple(proofs),
+    )
 
 
-def require_sense(method: str, depth: int, unbounded: bool) -> None:
-    """Refuse options that contradict each other.  Errors: `InputError` for options that contradict each other."""
+def require_sense(method: str, depth: int, unbounded: bool, every_rf: bool, is_kept: bool) -> None:
+    """Refuse options that contradict each other.  Errors: `InputError` for options that contradict each other, and where a
+    proof for every replication factor cannot be had as it is asked for."""
     if method not in METHODS:
         raise unknown("method", method, METHODS, "--method")
     if not 0 <= depth <= 1000:
         raise InputError(f"bad value '{depth}' for --depth: use a number of steps from 0 to 1000")
     if method == "bmc" and unbounded:
         raise InputError("--unbounded needs --method induction")
-
-
-def require_sense_of_every_rf(method: str, every_rf: bool, is_kept: bool) -> None:
-    """Refuse options with which a proof for every replication factor is not possible.  Errors: `InputError` where a proof for
-    every replication factor cannot be had as it is asked for."""
-    if not every_rf:
-        return
-    if method != "induction":
+    if every_rf and method != "induction":
         raise InputError("--every-rf needs --method induction")
-    if is_kept:
+    if every_rf and is_kept:
         raise InputError("a proof for every replication factor has no bundle: drop --out, or prove one factor")
-    if find_spec("cvc5") is None:
+    if every_rf and find_spec("cvc5") is None:
         raise InputError("--every-rf needs the solver cvc5: pip install 'neverlost[proof]'")
 
 
@@ -221,44 +210,27 @@ def prove_each(
     without_bounds: WithoutBounds,
     request: RunOptions,
     with_texts: bool,
-    progress: Reporter | None = None,
+    progress: Reporter | None,
 ) -> list[Proof]:
-    """Prove each property; after an interrupt the others are not begun."""
+    """Prove each property by induction; after an interrupt the others are not begun."""
     found: list[Proof] = []
     is_calm, began = request.time_limit is None and is_without_faults(system.configurations[0]), time.monotonic()
+    limits = by_induction.ProofBudget(
+        request.time_limit, workers=request.workers or 2, memory_bytes=request.memory_bytes, progress=progress
+    )
     for goal in goals:
+        if found and found[-1].is_interrupted:
+            found.append(make_untried(system, goal, INTERRUPTED))
+            continue
         if is_calm:
-            left = SECONDS_WITHOUT_FAULTS - (time.monotonic() - began)
-            request = replace(request, time_limit=max(left, SHORTEST))
-        is_over = bool(found) and found[-1].is_interrupted
-        found.append(
-            make_untried(system, goal, INTERRUPTED)
-            if is_over
-            else prove_by_induction(system, goal, without_bounds, request, with_texts, progress)
-        )
+            limits = replace(limits, seconds=max(SECONDS_WITHOUT_FAULTS - (time.monotonic() - began), SHORTEST))
+        lemmas = find_lemmas(system, goal.name) or _state_as_lemma(goal)
+        given = without_bounds(system, lemmas, goal) if without_bounds else None
+        found.append(by_induction.prove(system, goal, lemmas, limits, with_texts=with_texts, given=given))
     return found
 
 
-def prove_by_induction(
-    system: System,
-    goal: Property,
-    without_bounds: WithoutBounds,
-    request: RunOptions,
-    with_texts: bool,
-    progress: Reporter | None = None,
-) -> Proof:
-    """Prove a property by induction, with the model's own lemmas, or by itself where there are none."""
-    lemmas = find_lemmas(system, goal.name)
-    if not lemmas:
-        alone = f"{goal.says} (by itself: no written lemmas cover this configuration)"
-        lemmas = (Lemma("the-property", alone, "it is what is to be proved", lambda k, s: [goal.condition(k, s)]),)
-    return by_induction.prove(
-        system,
-        goal,
-        lemmas,
-        by_induction.ProofBudget(
-            request.time_limit, workers=request.workers or 2, memory_bytes=request.memory_bytes, progress=progress
-        ),
-        with_texts=with_texts,
-        given=without_bounds(system, lemmas, goal) if without_bounds else None,
-    )
+def _state_as_lemma(goal: Property) -> tuple[Lemma]:
+    """Return a property as the one lemma, by itself, of a configuration without written ones."""
+    alone = f"{goal.says} (by itself: no written lemmas cover this configuration)"
+    return (Lemma("the-property", alone, "it is what is to be proved", lambda k, s: [goal.condition(k, s)]),)

@@ -9,23 +9,17 @@ from neverlost.checker.engine.outcome import Outcome, Verdict
 from neverlost.checker.engine.proof.bounded_search import BoundedResult
 from neverlost.checker.engine.proof.induction import KINDS, Proof, ReachabilityCheck
 from neverlost.checker.questions.coverage import cover_proof
-from neverlost.model.system import System
 from neverlost.reports.documents import result
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.lemmas import find_lemmas
 
 
-def _weaknesses(system: System) -> dict[str, list[str]]:
-    """Return the fields that name the guard clauses which are switched off."""
-    return {"without": sorted(f"{action}: {clause}" for action, clause in system.disabled)} if system.disabled else {}
-
-
 def bounded_document(bounded: BoundedResult) -> dict[str, Any]:
     """Return the result document of a bounded search."""
     outcome = bounded.outcome
     proved = {"method": "bmc", "depth": bounded.depth, "solver": bounded.solver, "seed": bounded.seed}
-    return result.document(outcome) | proved | _weaknesses(outcome.system)
+    return result.document(outcome) | proved | result.list_weaknesses(outcome.system)
 
 
 def induction_document(proofs: Sequence[Proof]) -> dict[str, Any]:
@@ -45,7 +39,7 @@ def induction_document(proofs: Sequence[Proof]) -> dict[str, Any]:
         entry |= {"never": list(never)} if never else {}
     return (
         document
-        | _weaknesses(first.system)
+        | result.list_weaknesses(first.system)
         | {
             "method": "induction",
             "solver": proofs[0].solver,

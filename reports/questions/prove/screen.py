@@ -8,7 +8,7 @@ from dataclasses import replace
 from rich.text import Text
 
 from neverlost.checker.engine.evidence.ledger import describe_bounds
-from neverlost.checker.engine.outcome import Behaviour, EngineError, Outcome
+from neverlost.checker.engine.outcome import Behaviour, Outcome
 from neverlost.checker.engine.proof.bounded_search import BoundedResult
 from neverlost.checker.engine.proof.induction import KINDS, ObligationAnswer, Proof
 from neverlost.checker.questions.coverage import cover_proof
@@ -32,13 +32,10 @@ def show_bounded(bounded: BoundedResult) -> None:
 
 
 def _show_shortest(outcome: Outcome) -> None:
-    found = [each for each in outcome.findings if each.trace is not None]
-    if not found or outcome.system.model.portrait is None:
-        return
-    shortest = min(found, key=lambda each: len(each.trace.steps) if each.trace else 0)
-    if shortest.trace is None:
-        raise EngineError("a counterexample without a trace")
-    show_timeline(terminal.console(), timeline(outcome.system, shortest.property, shortest.trace))
+    found = [(each.property, each.trace) for each in outcome.findings if each.trace is not None]
+    if found and outcome.system.model.portrait is not None:
+        broken, trace = min(found, key=lambda each: len(each[1].steps))
+        show_timeline(terminal.console(), timeline(outcome.system, broken, trace))
 
 
 def show_proofs(proofs: Sequence[Proof]) -> None:
@@ -65,13 +62,10 @@ def show_proofs(proofs: Sequence[Proof]) -> None:
 def _scope(proof: Proof) -> str:
     """Return what a proof is about, with every bound that it has."""
     configuration = proof.system.configurations[0]
-    bounds = [key for key in proof.system.model.keys if key == "replication.factor" or key.startswith("bounds.")]
-    if "replicas" in proof.unbounded:
-        return f"all states{describe_bounds(proof.unbounded, configuration)}"
     if proof.unbounded:
-        return (
-            f"all states with {configuration['replication.factor']} replicas{describe_bounds(proof.unbounded, configuration)}"
-        )
+        replicas = "" if "replicas" in proof.unbounded else f" with {configuration['replication.factor']} replicas"
+        return f"all states{replicas}{describe_bounds(proof.unbounded, configuration)}"
+    bounds = [key for key in proof.system.model.keys if key == "replication.factor" or key.startswith("bounds.")]
     return f"all states with {', '.join(f'{key}={configuration[key]}' for key in bounds)}"
 
 
@@ -86,10 +80,13 @@ REACHED = {
 
 def _show_open(proof: Proof) -> None:
     out = terminal.console()
+    by_reason: dict[str, list[ObligationAnswer]] = {}
     for each in proof.open:
         if each.answer == "refuted":
             out.print(f"  refuted: {each.goal} after {each.task.label}")
-    for reason, unknown_ones in _by_reason(proof).items():
+        elif each.answer == "unknown":
+            by_reason.setdefault(each.reason, []).append(each)
+    for reason, unknown_ones in by_reason.items():
         first = unknown_ones[0]
         more = f" and {len(unknown_ones) - 1} more" if len(unknown_ones) > 1 else ""
         out.print(f"  unknown: {first.goal} after {first.task.label}{more}: {reason}")
@@ -98,14 +95,6 @@ def _show_open(proof: Proof) -> None:
         found = _before_and_after(proof, looked.answer)
         if found is not None:
             show_timeline(out, found)
-
-
-def _by_reason(proof: Proof) -> dict[str, list[ObligationAnswer]]:
-    found: dict[str, list[ObligationAnswer]] = {}
-    for each in proof.open:
-        if each.answer == "unknown":
-            found.setdefault(each.reason, []).append(each)
-    return found
 
 
 def _before_and_after(proof: Proof, answer: ObligationAnswer) -> Timeline | None:

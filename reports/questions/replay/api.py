@@ -10,7 +10,7 @@ from typing import Any
 
 from neverlost.reports.counterexample.saved import Counterexample
 from neverlost.reports.counterexample.tlc import is_tlc_output
-from neverlost.reports.documents.result import SCHEMA
+from neverlost.reports.documents.result import SCHEMA, list_weaknesses
 from neverlost.reports.results.results import Answer, PropertyVerdict, Trace, verdicts
 
 
@@ -40,22 +40,18 @@ def replay(trace: str | PathLike[str], *, tla: str | PathLike[str] | None = None
     path = Path(trace)
     is_of_tlc = tla is not None or (path.is_file() and is_tlc_output(path))
     found = Counterexample.read_tlc(path, Path(tla or path.parent)) if is_of_tlc else Counterexample.read(str(trace))
-    name, steps = found.broken.name, found.trace.steps
     entry: dict[str, Any] = {
-        "name": name,
+        "name": found.broken.name,
         "verdict": "violated",
-        "steps": len(steps),
+        "steps": len(found.trace.steps),
         "faults": found.trace.faults(found.system),
+        "trace": str(trace),
     }
     document: dict[str, Any] = {
         "schema": SCHEMA,
         "model": found.system.model.name,
-        **(
-            {"without": sorted(f"{action}: {clause}" for action, clause in found.system.disabled)}
-            if found.system.disabled
-            else {}
-        ),
+        **list_weaknesses(found.system),
         "replayed": True,
-        "properties": [entry | {"trace": str(trace)}],
+        "properties": [entry],
     }
-    return Replay.of(document, properties=verdicts(document["properties"], {name: found}), counterexample=found)
+    return Replay.of(document, properties=verdicts([entry], {found.broken.name: found}), counterexample=found)

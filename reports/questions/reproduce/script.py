@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Sequence
 
 from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionPlan, ReproductionStep
@@ -71,7 +70,8 @@ def _create(plan: ReproductionPlan) -> list[str]:
 
 def _wait(target: Target) -> list[str]:
     leader = "none" if target.leader is None else str(target.leader)
-    lines = [f"wait_for {leader} {','.join(map(str, target.isr)) or quote('')}"]
+    isr = ",".join(map(str, target.isr)) or "''"
+    lines = [f"wait_for {leader} {isr}"]
     if target.elr:
         lines.append(f"# ELR: {','.join(map(str, target.elr))}")
     logs = "  ".join(f"broker {each}: [{' '.join(f'm{record}' for record in log)}]" for each, log in target.logs.items())
@@ -112,21 +112,15 @@ def _operation(stage: ReproductionStep, before: Target, plan: ReproductionPlan, 
             return [f"produce {stage.argument[0]} m0 1  # unless broker {broker} lacks something anyway"]
         case "move":
             order = [broker, *(each for each in plan.replicas if each != broker)]
-            return [
-                *_reassign(order),
-                _tool("kafka-leader-election.sh", "--election-type preferred --topic $TOPIC --partition 0"),
-            ]
+            elect = "--election-type preferred --topic $TOPIC --partition 0"
+            return [*_reassign(order), _tool("kafka-leader-election.sh", elect)]
         case "reassign":
             return _reassign(list(stage.argument))
         case "cancel":
             return [_tool("kafka-reassign-partitions.sh", "--reassignment-json-file reassignment.json --cancel")]
         case "set-min-isr":
-            return [
-                _tool(
-                    "kafka-configs.sh",
-                    f"--alter --entity-type topics --entity-name $TOPIC --add-config min.insync.replicas={stage.argument[0]}",
-                )
-            ]
+            topic = "--alter --entity-type topics --entity-name $TOPIC"
+            return [_tool("kafka-configs.sh", f"{topic} --add-config min.insync.replicas={stage.argument[0]}")]
         case "crash":
             return [f"end {broker} KILL"]
         case "crash-lossy":
@@ -155,20 +149,16 @@ def _operation(stage: ReproductionStep, before: Target, plan: ReproductionPlan, 
 
 
 def _reassign(order: list[int], directories: Sequence[str] = ()) -> list[str]:
-    document = reassignment_json("TOPIC", order, directories)
+    """Return the commands of a reassignment; with a log directory for each replica if `directories` are given."""
+    places = {"log_dirs": list(directories)} if directories else {}
+    partition = {"topic": "TOPIC", "partition": 0, "replicas": order} | places
+    document = json.dumps({"version": 1, "partitions": [partition]})
     for name in ("TOPIC", "$OTHER"):
         document = document.replace(f'"{name}"', f'"\'"${name.lstrip("$")}"\'"')
     return [
         f"echo '{document}' > reassignment.json",
         _tool("kafka-reassign-partitions.sh", "--reassignment-json-file reassignment.json --execute"),
     ]
-
-
-def reassignment_json(topic: str, replicas: Sequence[int], directories: Sequence[str] = ()) -> str:
-    """Return the JSON file that kafka-reassign-partitions.sh reads; with a log directory for each replica if `directories` are
-    given."""
-    places = {"log_dirs": list(directories)} if directories else {}
-    return json.dumps({"version": 1, "partitions": [{"topic": topic, "partition": 0, "replicas": list(replicas)} | places]})
 
 
 def _tool(name: str, arguments: str) -> str:
@@ -184,7 +174,3 @@ def _end(held: TrafficBlocks, target: Target, plan: ReproductionPlan) -> list[st
         *[f"start {each}" for each in dead],
         _tool("kafka-console-consumer.sh", '--topic "$TOPIC" --from-beginning --property print.offset=true --timeout-ms 10000'),
     ]
-
-
-def quote(text: str) -> str:
-    return shlex.quote(text)

@@ -61,7 +61,8 @@ def rescue(
     ways = {broker: _way(each, how) for broker, (each, how) in _pairs("--went", went, "HOW").items()}
     stranger = next((each for each in ways if each not in one.replicas), None)
     if stranger is not None:
-        raise InputError(f"--went names broker {stranger}, which is no replica ({_listed(one.replicas)}); leave it out")
+        known = ", ".join(map(str, one.replicas))
+        raise InputError(f"--went names broker {stranger}, which is no replica ({known}); leave it out")
     given = _read_own_settings(settings)
     folders = _pairs("--replica", replicas, "FOLDER")
     seen = OfflinePartition(
@@ -87,7 +88,7 @@ def _find_safe_if_copied(seen: OfflinePartition, advice: RescueAdvice, topic: To
     if not shown.isdecimal() or any(each.loses_nothing for each in advice.candidates):
         return None
     then = advise(replace(seen, min_isr=int(shown)))
-    is_safe = then.broker is not None and any(each.loses_nothing for each in then.candidates)
+    is_safe = any(each.loses_nothing for each in then.candidates)
     return (then.broker, int(shown)) if is_safe and then.broker is not None else None
 
 
@@ -141,7 +142,3 @@ def _read_own_settings(settings: Settings) -> dict[str, Any]:
             raise unknown("setting", name, (ACKS, MIN_ISR, FLUSH), where)
         found[name] = key_of(name, where).parse(value, where)
     return found
-
-
-def _listed(brokers: Iterable[int]) -> str:
-    return ", ".join(map(str, brokers))

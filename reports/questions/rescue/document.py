@@ -71,8 +71,8 @@ def make_document(subject: RescueSubject, seen: OfflinePartition, advice: Rescue
         "broker": advice.broker,
         "loses_nothing": advice.says == WAIT or any(each.loses_nothing for each in advice.candidates),
         "headline": _headline(seen, advice),
-        "why": [*_why(subject, seen, advice), *_hints(subject, advice, least_bad)],
-        "do": [{"says": each.says, "run": list(each.run)} for each in _steps(subject, seen, advice)],
+        "why": [*_why(seen, advice), *_hints(subject, advice, least_bad)],
+        "do": list(_steps(subject, seen, advice)),
         "candidates": [
             {
                 "broker": each.broker,
@@ -157,14 +157,10 @@ def _role(seen: OfflinePartition, broker: int) -> str:
     return "is the last known leader" if broker in seen.members else "is not in the last ISR"
 
 
-def _how(seen: OfflinePartition, broker: int) -> str:
-    return WENT[seen.went.get(broker, UNKNOWN)]
-
-
-def _why(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice) -> Iterator[str]:
+def _why(seen: OfflinePartition, advice: RescueAdvice) -> Iterator[str]:
     broker = advice.broker
     if broker is not None:
-        yield f"Broker {broker} {_role(seen, broker)} and {_how(seen, broker)}."
+        yield f"Broker {broker} {_role(seen, broker)} and {WENT[seen.went.get(broker, UNKNOWN)]}."
     is_safe = any(each.loses_nothing for each in advice.candidates)
     if advice.says == ELECT and is_safe and broker not in seen.members and seen.copies > 1:
         copies = f"Each acknowledged record was on {seen.copies} replicas"
@@ -235,23 +231,20 @@ def _loss(each: Candidate) -> str:
     return f"at most {_offsets(most)} {'is' if most.size == 1 else 'are'} lost ({most.size:.0f} records), and perhaps none."
 
 
-@dataclass(frozen=True)
-class RescueStep:
-    """What to do, and the commands that do it."""
-
-    says: str
-    run: tuple[str, ...] = ()
+def _step(says: str, *run: str) -> dict[str, Any]:
+    """Return what to do, and the commands that do it."""
+    return {"says": says, "run": list(run)}
 
 
-def _steps(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice) -> Iterator[RescueStep]:
+def _steps(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice) -> Iterator[dict[str, Any]]:
     broker, name = advice.broker, subject.name
     kept = [each for each in seen.replicas if seen.went.get(each) != DISK_GONE]
     setting = subject.topic.configs.get("unclean.leader.election.enable")
     if setting is not None and setting.value == "true":
         off = f"kafka-configs.sh {AT} --alter --entity-type topics --entity-name {subject.topic.name}"
-        yield RescueStep(
+        yield _step(
             "Switch off the elections that the controller makes by itself, of any replica that runs.",
-            (f"{off} --add-config unclean.leader.election.enable=false",),
+            f"{off} --add-config unclean.leader.election.enable=false",
         )
     is_member, is_known = broker in seen.members, advice.says != UNKNOWN and broker is not None
     rivals = [each for each in seen.members if each != broker and not (is_member and seen.is_intact(each))]
@@ -259,42 +252,39 @@ def _steps(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice)
         them = "them" if len(rivals) > 1 else "it"
         empty = ", also with a new, empty disk" if any(each not in kept for each in rivals) else ""
         says = f"Keep {_name(rivals)} stopped until broker {broker} leads, for the controller would elect {them}{empty}."
-        yield RescueStep(says)
+        yield _step(says)
     if kept:
-        save = (f"cp -a LOG_DIR/{name} SAFE_PLACE/",)
+        save = f"cp -a LOG_DIR/{name} SAFE_PLACE/"
         here = [each for each in kept if each in seen.files or seen.went.get(each) in ("up", "cut-off")]
         later = [each for each in kept if each not in here]
         whose = ", and of ".join(
             [*([_name(here)] if here else []), *([f"{_name(later)} before it is started"] if later else [])]
         )
-        yield RescueStep(f"Save the folder {name} of {whose}, each in a place of its own.", save)
+        yield _step(f"Save the folder {name} of {whose}, each in a place of its own.", save)
     if broker is None or not is_known:
-        yield RescueStep("Leave every stopped broker stopped, and elect nobody, until neverlost rescue names a broker.")
+        yield _step("Leave every stopped broker stopped, and elect nobody, until neverlost rescue names a broker.")
         return
-    yield _let_run(seen, broker)
+    if seen.went.get(broker, UNKNOWN) in ("up", "cut-off"):
+        yield _step(f"See that broker {broker} runs and reaches the controller: its server.log says if it is fenced.")
+    else:
+        yield _step(f"Start broker {broker}.")
     if is_member:
-        yield RescueStep(f"Wait until the controller elects broker {broker}, which needs no command: it {_role(seen, broker)}.")
+        yield _step(f"Wait until the controller elects broker {broker}, which needs no command: it {_role(seen, broker)}.")
     if is_member and (seen.elr or seen.last_known_elr):
         leaves = "a broker that did not stop cleanly leaves the ELR when it starts"
-        yield RescueStep(f"If it leads after a minute, skip to the last step. If it does not, go on: {leaves}.")
+        yield _step(f"If it leads after a minute, skip to the last step. If it does not, go on: {leaves}.")
     if not is_member or seen.elr or seen.last_known_elr:
         yield from _elect_uncleanly(subject, seen, broker)
     stopped = [each for each in seen.replicas if each != broker and seen.went.get(each, UNKNOWN) not in ("up", "cut-off")]
     start = f" Only then start {_name(stopped)}." if stopped else ""
-    yield RescueStep(f"See that broker {broker} leads.{start}", (_look_at(subject),))
+    yield _step(f"See that broker {broker} leads.{start}", _look_at(subject))
 
 
 def _look_at(subject: RescueSubject) -> str:
     return f"kafka-topics.sh {AT} --describe --topic {subject.topic.name}"
 
 
-def _let_run(seen: OfflinePartition, broker: int) -> RescueStep:
-    if seen.went.get(broker, UNKNOWN) in ("up", "cut-off"):
-        return RescueStep(f"See that broker {broker} runs and reaches the controller: its server.log says if it is fenced.")
-    return RescueStep(f"Start broker {broker}.")
-
-
-def _elect_uncleanly(subject: RescueSubject, seen: OfflinePartition, broker: int) -> Iterator[RescueStep]:
+def _elect_uncleanly(subject: RescueSubject, seen: OfflinePartition, broker: int) -> Iterator[dict[str, Any]]:
     """Yield the steps of an unclean election of this broker: the controller takes the first replica that runs, as assigned."""
     topic, number = subject.topic.name, subject.partition.number
     order = [broker, *(each for each in seen.replicas if each != broker)]
@@ -303,15 +293,15 @@ def _elect_uncleanly(subject: RescueSubject, seen: OfflinePartition, broker: int
     if is_moved and is_reassigned:
         ahead = seen.replicas[: seen.replicas.index(broker)]
         says = f"Stop {_name(ahead)}: the controller takes the first replica that runs, and a reassignment is under way."
-        yield RescueStep(says)
+        yield _step(says)
     elif is_moved:
         says = f"Write broker {broker} first in the assignment, because the controller takes the first replica that runs."
-        yield RescueStep(says, (f"echo '{_assignment(topic, number, order)}' > order.json", reassign))
+        yield _step(says, f"echo '{_assignment(topic, number, order)}' > order.json", reassign)
     elect = f"kafka-leader-election.sh {AT} --election-type UNCLEAN {subject.options}"
-    yield RescueStep(f"Elect it, and see that broker {broker} leads.", (elect, _look_at(subject)))
+    yield _step(f"Elect it, and see that broker {broker} leads.", elect, _look_at(subject))
     if is_moved and not is_reassigned:
         before = _assignment(topic, number, list(seen.replicas))
-        yield RescueStep("Write the replicas in their old order again.", (f"echo '{before}' > order.json", reassign))
+        yield _step("Write the replicas in their old order again.", f"echo '{before}' > order.json", reassign)
 
 
 def _assignment(topic: str, number: int, replicas: list[int]) -> str:

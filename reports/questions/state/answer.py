@@ -26,7 +26,8 @@ def answer_state(
     Errors: `InputError` for settings that contradict the figure, or a model whose states have no such figure.
     """
     given = _given(figure, settings, version)
-    possible = [each for each in choose_each(given) if not _lacks_elr(figure, each)]
+    has_elr = bool(figure.state.elr) or figure.state.last_known_leader != NO_REPLICA
+    possible = [each for each in choose_each(given) if not has_elr or each.configuration.get("eligible.leader.replicas")]
     if not possible:
         raise InputError(
             f"{figure.where} has an ELR, and these settings none: set eligible.leader.replicas=true, Kafka 4.0 or later"
@@ -43,11 +44,6 @@ def _given(figure: Figure, settings: Any, version: str | None) -> Given:
         if key in own:
             raise InputError(f"{key} in {own[key][1]}: {figure.where} says itself who has a replica and who is in the ISR")
     return {RECORDS: (max(1, figure.state.records), figure.where)} | own | {REPLICAS: (replicas, figure.where)}
-
-
-def _lacks_elr(figure: Figure, chosen: Chosen) -> bool:
-    needs = bool(figure.state.elr) or figure.state.last_known_leader != NO_REPLICA
-    return needs and not chosen.configuration.get("eligible.leader.replicas")
 
 
 def _answer(figure: Figure, chosen: Chosen, properties: Sequence[str] | None, options: Options) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from neverlost.checker.engine.outcome import Behaviour, Outcome, Verdict, worst
 from neverlost.checker.questions.coverage import list_never_struck
-from neverlost.checker.questions.state.single_state import Election, FaultEffect, SingleState
+from neverlost.checker.questions.state.single_state import FaultEffect, SingleState
 from neverlost.model.faults import BY_NAME, DISK_LOSS, KILL, LOSSY_CRASH
 from neverlost.model.kernel import NO_REPLICA
 from neverlost.model.sentences import sentences
@@ -41,7 +41,14 @@ def answer_document(figure: Figure, chosen: Chosen, found: SingleState, explored
             (_record(figure, found, number) for number in range(1, len(figure.records) + 1)), key=lambda each: each["offset"]
         ),
         "broken_now": [{"name": each.name, "says": each.says} for each in found.broken],
-        "elections": [_election(figure, each) for each in found.elections],
+        "elections": [
+            {
+                "when": f"broker {figure.brokers[each.broker]} {each.when}",
+                "may_be_elected": [figure.brokers[broker] for broker in each.may],
+                "elected": [figure.brokers[broker] for broker in each.elected],
+            }
+            for each in found.elections
+        ],
         "single_faults": effects,
         "explored": _explored(figure, explored) if explored else None,
     }
@@ -76,11 +83,6 @@ def _record(figure: Figure, found: SingleState, number: int) -> dict[str, Any]:
         "readable": number in found.readable,
         "acknowledged": number in found.acknowledged,
     }
-
-
-def _election(figure: Figure, each: Election) -> dict[str, Any]:
-    may, elected = ([figure.brokers[broker] for broker in members] for members in (each.may, each.elected))
-    return {"when": f"broker {figure.brokers[each.broker]} {each.when}", "may_be_elected": may, "elected": elected}
 
 
 def _effect(figure: Figure, each: FaultEffect) -> dict[str, Any]:
@@ -145,7 +147,8 @@ def _answer_lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"if {each['when']}: {_elected(each)}"
     yield "one fault and nothing else:"
     for each in answer["single_faults"]:
-        yield f"  {_struck(each)}: {_loses(each)}"
+        lost = f"can lose acknowledged {', '.join(each['lost'])}" if each["lost"] else "nothing that was acknowledged is lost"
+        yield f"  {_struck(each)}: {'not decided' if each['verdict'] == Verdict.INCONCLUSIVE else lost}"
     for each in (one for one in answer["single_faults"] if one["steps"]):
         yield f"how {each['lost'][0]} is lost when {_struck(each)}:"
         yield from (f"  {number}. {step}" for number, step in enumerate(each["steps"], 1))
@@ -163,12 +166,6 @@ def _elected(election: Mapping[str, Any]) -> str:
 
 def _struck(effect: Mapping[str, Any]) -> str:
     return f"broker {effect['broker']}{', which is down,' if effect['is_down'] else ''} {STRUCK[effect['fault']]}"
-
-
-def _loses(effect: Mapping[str, Any]) -> str:
-    if effect["verdict"] == Verdict.INCONCLUSIVE:
-        return "not decided"
-    return f"can lose acknowledged {', '.join(effect['lost'])}" if effect["lost"] else "nothing that was acknowledged is lost"
 
 
 def _explored_lines(explored: Mapping[str, Any]) -> Iterator[str]:

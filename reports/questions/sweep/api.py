@@ -172,15 +172,8 @@ def _cells(document: Mapping[str, Any], known: Mapping[Place, tuple[str, Counter
     found: list[dict[str, Counterexample]] = [{} for _ in document["cells"]]
     for (number, name), (_, counterexample) in known.items():
         found[number][name] = counterexample
+    stated = ("id", "cell", "model", "config", "bounds", "verdict")
     return tuple(
-        Cell(
-            id=each["id"],
-            cell=each["cell"],
-            model=each["model"],
-            config=each["config"],
-            bounds=each["bounds"],
-            verdict=each["verdict"],
-            properties=verdicts(each["properties"], of_cell),
-        )
+        Cell(**{name: each[name] for name in stated}, properties=verdicts(each["properties"], of_cell))
         for each, of_cell in zip(document["cells"], found, strict=True)
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,8 @@ def derive(question: BundleQuestion, seconds: float | None = None) -> Derived:
     reader's choice: nothing of the bundle decides it.  Errors: `InputError` for a question that another version asked, or that
     is none."""
     require_this_version(question)
-    answer = _function_of(question.command)
+    module = "roll.plan_api" if question.command == "plan" else f"{question.command}.api"
+    answer = getattr(import_module(f"neverlost.reports.questions.{module}"), question.command)
     arguments = {name: each for name, each in question.arguments.items() if name in ARGUMENTS[question.command]}
     if question.command in ("check", "sweep"):
         engine = question.arguments.get("engine", "memory")
@@ -86,45 +88,6 @@ def derive(question: BundleQuestion, seconds: float | None = None) -> Derived:
     document = {name: each for name, each in document.items() if name not in ("question", "commit")} | question.answered
     files |= {**question.files, RESULT: as_json(document).encode(), COMMAND: question.command_line.encode()}
     return Derived(question, found, place, files)
-
-
-def _function_of(command: str) -> Callable[..., Any]:
-    """Return the function that answers a command's questions; only its module is imported."""
-    if command == "check":
-        from neverlost.reports.questions.check.api import check
-
-        return check
-    if command == "sweep":
-        from neverlost.reports.questions.sweep.api import sweep
-
-        return sweep
-    if command == "prove":
-        from neverlost.reports.questions.prove.api import prove
-
-        return prove
-    if command == "observe":
-        from neverlost.reports.questions.observe.api import observe
-
-        return observe
-    if command == "tolerance":
-        from neverlost.reports.questions.tolerance.api import tolerance
-
-        return tolerance
-    if command == "roll":
-        from neverlost.reports.questions.roll.api import roll
-
-        return roll
-    if command == "rescue":
-        from neverlost.reports.questions.rescue.api import rescue
-
-        return rescue
-    if command == "plan":
-        from neverlost.reports.questions.roll.plan_api import plan
-
-        return plan
-    from neverlost.reports.questions.nines.api import nines
-
-    return nines
 
 
 def _without_search_options(question: BundleQuestion) -> tuple[Any, ...]:

@@ -47,7 +47,7 @@ def complete_tables(command: str, derived: Mapping[str, Any], stated: Mapping[st
     for name in FOLLOWING[command] if places else ():
         mine, theirs = derived[name], stated[name]
         if isinstance(mine, Mapping):
-            theirs = _merged(mine, theirs, lambda each: _label_of(each) in labels)
+            theirs = _merged(mine, theirs, lambda each: each.removesuffix(" as designed").removesuffix(" as shipped") in labels)
         if theirs != mine:
             found[name] = theirs
             places.append(name)
@@ -59,11 +59,6 @@ def _merged(derived: Mapping[str, Any], stated: Mapping[str, Any], is_open: Call
     names = [name for name in stated if is_open(name) or name in derived]
     names += [name for name in derived if name not in stated and not is_open(name)]
     return {name: stated[name] if is_open(name) else derived[name] for name in names}
-
-
-def _label_of(name: str) -> str:
-    """Return the label of a table's name, without the variant behind it."""
-    return name.removesuffix(" as designed").removesuffix(" as shipped")
 
 
 def _merge_part(command: str, derived: Any, stated: Any, place: str, places: list[str]) -> Any:

@@ -57,8 +57,8 @@ def complete(files: Contents, own: Derived, seed: int | None, seconds: float) ->
             return _complete_sweep(derived, stated, files, own, seed, seconds)
         if own.question.command in undecided.MAIN:
             found, places = undecided.complete_tables(own.question.command, derived, stated)
-            if "advice" in places:
-                _require_commands_of_tables(own, found["advice"])
+            for label, advice in found["advice"].items() if "advice" in places else ():
+                _require_commands([each.chosen for each in own.answer.subjects if each.label == label], advice)
             return found, [f"{each}: as stated: not decided here; {AGAIN}" for each in places]
         if own.question.command == "observe":
             return _complete_observation(derived, stated)
@@ -173,11 +173,6 @@ def _complete_remedy(cell: dict[str, Any], stated: Document, chosen: Chosen | No
     return cell | {"remedy": theirs}, [f"{cell['id']}: remedy: some changes were not decided here; {AGAIN}"]
 
 
-def _require_commands_of_tables(own: Derived, advice: Document) -> None:
-    for label, stated in advice.items():
-        _require_commands([each.chosen for each in own.answer.subjects if each.label == label], stated)
-
-
 def _require_commands(every: Sequence[Chosen], stated: Document) -> None:
     """Refuse a change that is not among those that are tried, and commands that do not make the change.  Errors: `InputError`
     for a change that is none that is tried, and for commands that are not those that make it."""
@@ -288,8 +283,7 @@ def _merge_decisions(
         cell = cells[number]
         found = []
         for one, other in zip(sweep.decisions[number], cell["properties"], strict=True):
-            trace = {} if one.trace is None else {"steps": len(one.trace.steps)}
-            _require_agreement(cell["id"], {"name": one.property.name, "verdict": str(one.verdict), **trace}, other)
+            _require_agreement(cell["id"], _about(one), other)
             found.append(_decision(one, other, cell, numbers, files, own))
         decisions[number] = tuple(found)
         count = (cell.get("states") or {}).get("distinct")
@@ -334,13 +328,13 @@ def _is_confirmed(sweep: Sweep, number: int, symmetry: bool, seconds: float) -> 
     if outcome.reason is not None:
         return False
     for one, other in zip(outcome.findings, decisions, strict=True):
-        _require_agreement(f"cell {number + 1}", _about(one), _about(Finding(other.property, 0, other.verdict, other.trace)))
+        _require_agreement(f"cell {number + 1}", _about(one), _about(other))
     known = sweep.distinct[number]
     if known is not None and known != outcome.counts.distinct:
         raise InputError(f"{RESULT} is refused: cell {number + 1} states {known} states; there are {outcome.counts.distinct}")
     return True
 
 
-def _about(finding: Finding) -> Document:
-    steps = {} if finding.trace is None else {"steps": len(finding.trace.steps)}
-    return {"name": finding.property.name, "verdict": str(finding.verdict), **steps}
+def _about(found: Finding | Decision) -> Document:
+    steps = {} if found.trace is None else {"steps": len(found.trace.steps)}
+    return {"name": found.property.name, "verdict": str(found.verdict), **steps}

@@ -95,15 +95,11 @@ def verify_bundle(directory: str, full: bool = False, seed: int | None = None, s
     with compile_afresh():
         own = derive(question_of(files), None if full else seconds)
         found = compare_bundle(files, own, seed, None if full else seconds)
-        if full and _looks_up(own):
+        looks_up = own.question.command in undecided.MAIN or b'"engine": "atlas"' in own.files[RESULT]
+        if full and looks_up:
             _decide_again(own)
             found.confirmed.append("every answer that was looked up, decided again by search: the same")
         return found
-
-
-def _looks_up(own: Derived) -> bool:
-    """Return True if an answer of a derived bundle may come from the file of answers."""
-    return own.question.command in undecided.MAIN or b'"engine": "atlas"' in own.files[RESULT]
 
 
 def _decide_again(own: Derived) -> None:
@@ -155,25 +151,24 @@ def compare_bundle(files: Contents, own: Derived, seed: int | None = None, secon
         RESULT: _require_same(RESULT, files, measurements.take_measured_values(RESULT, result, _parsed(RESULT, files)))
     }
     same = "what was decided here is the same" if open_places else "every field is the same"
-    found.confirmed.append(f"{_describe_question(own.question)}, and the answer derived from it again: {same}")
+    asked = f"the question (neverlost {own.question.command}, {pluralize(len(own.question.contents), 'file')} of the user's)"
+    found.confirmed.append(f"{asked}, and the answer derived from it again: {same}")
     documents |= _check_traces(files, own, result)
     counterexamples = sum(name.endswith(SUFFIX) for name in documents)
     if counterexamples:
         found.confirmed.append(f"{pluralize(counterexamples, 'counterexample')} re-executed on the defining interpreter")
     documents |= _check_ledger(files, _parsed(RESULT, files), found)
-    _check_environment(files, own)
+    measured = measurements.take_measured_values(ENVIRONMENT, own.document(ENVIRONMENT), _parsed(ENVIRONMENT, files))
+    _require_same(ENVIRONMENT, files, measured)
     _check_other_files(files, own, documents, found)
     if obligations := {name: each.decode() for name, each in own.files.items() if name.endswith(solvers.SUFFIX)}:
         confirmed, unchecked = solvers.solve_again(obligations, seconds)
         found.confirmed += confirmed
         found.leave(OpenStatus.NOT_DECIDED, *unchecked)
-    _check_manifest(files, result, own.question)
+    digests = {name: digest(each) for name, each in files.items() if name != MANIFEST}
+    _require_same(MANIFEST, files, seal.make_manifest(digests, result, own.question))
     found.confirmed.append(f"{len(files)} files, none besides; {measurements.SAYS}")
     return found
-
-
-def _describe_question(question: BundleQuestion) -> str:
-    return f"the question (neverlost {question.command}, {pluralize(len(question.contents), 'file')} of the user's)"
 
 
 def _parsed(name: str, files: Contents) -> Any:
@@ -249,11 +244,6 @@ def _check_ledger(files: Contents, result: Document, found: BundleCheck) -> dict
     return {ledger.FILE: files[ledger.FILE]}
 
 
-def _check_environment(files: Contents, own: Derived) -> None:
-    expected = measurements.take_measured_values(ENVIRONMENT, own.document(ENVIRONMENT), _parsed(ENVIRONMENT, files))
-    _require_same(ENVIRONMENT, files, expected)
-
-
 def _check_other_files(files: Contents, own: Derived, documents: dict[str, bytes], found: BundleCheck) -> None:
     """Compare every file that has no check of its own: what the question alone decides must be the same; reports, pictures and
     gate files, which follow from the documents, may be rendered by another version; any other file is refused."""
@@ -293,8 +283,3 @@ def _unbuilt_obligations(files: Contents, own: Derived, result: Document) -> lis
 def _is_decided(name: str) -> bool:
     """Whether a file of the derived bundle follows from its documents."""
     return Path(name).suffix in seal.RENDERED or name.endswith(SUFFIX) or name == ledger.FILE
-
-
-def _check_manifest(files: Contents, result: Document, question: BundleQuestion) -> None:
-    expected = seal.make_manifest({name: digest(each) for name, each in files.items() if name != MANIFEST}, result, question)
-    _require_same(MANIFEST, files, expected)

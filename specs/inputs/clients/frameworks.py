@@ -80,32 +80,23 @@ def _spring_cloud(settings: Settings, role: str) -> Named:
     return {name: base | own for name, own in found.items()} or {"": base}
 
 
-def _of_profile(settings: Settings) -> Settings:
-    """Quarkus: what production runs with; other profiles are left out."""
-    plain = {key: each for key, each in settings.items() if not key.startswith("%")}
-    return plain | _after(settings, "%prod.")
-
-
 def _quarkus(settings: Settings, role: str) -> Named:
-    settings = _of_profile(settings)
+    """Return the settings of the channels that speak Kafka, as production runs; other profiles are left out."""
+    settings = {key: each for key, each in settings.items() if not key.startswith("%")} | _after(settings, "%prod.")
     base = _after(settings, "kafka.") | _after(settings, "mp.messaging.connector.smallrye-kafka.")
     channels: Named = {}
     for key, each in _after(settings, f"mp.messaging.{'outgoing' if role == 'producer' else 'incoming'}.").items():
         channel, separator, rest = _channel(key)
         if separator:
             channels.setdefault(channel, {})[rest] = each
-    own = {name: base | each for name, each in channels.items() if _speaks_kafka(each)}
-    return own or {"": base}
+    own = {name: each for name, each in channels.items() if "connector" not in each or "kafka" in each["connector"].value}
+    return {name: base | each for name, each in own.items()} or {"": base}
 
 
 def _channel(key: str) -> tuple[str, str, str]:
     """`"my.channel".acks` and `orders.acks` in their parts."""
     quote = re.match(r'"([^"]*)"(\.)(.*)$', key)
     return (quote[1], quote[2], quote[3]) if quote else key.partition(".")
-
-
-def _speaks_kafka(channel: Settings) -> bool:
-    return "connector" not in channel or "kafka" in channel["connector"].value
 
 
 def _connect(settings: Settings, role: str) -> Named:
@@ -186,10 +177,6 @@ def _only(has: str, lacks: str) -> frozenset[str]:
     return (every[f"{has}producer"] | every[f"{has}consumer"]) - (every[f"{lacks}producer"] | every[f"{lacks}consumer"])
 
 
-def _plain(settings: Settings, role: str) -> Named:
-    return {"": settings}
-
-
 def _prefixed(settings: Settings, role: str) -> Named:
     """Return the settings of a file with `producer.acks` beside `acks`, as applications of their own write it."""
     other = "consumer." if role == "producer" else "producer."
@@ -207,10 +194,9 @@ DIALECTS: tuple[Dialect, ...] = (
     Dialect("prefixed", _has("producer.", "consumer."), _prefixed),
     Dialect("librdkafka", _is_librdkafka, _librdkafka, {"acks": "all", "enable.idempotence": "false"}, has_java_client=False),
 )
-JAVA = Dialect("Java", lambda settings: True, _plain)
+JAVA = Dialect("Java", lambda settings: True, lambda settings, role: {"": settings})
 
 
 def dialect_of(settings: Settings) -> Dialect:
     """Return the first dialect that recognises the settings; plain Java names otherwise."""
-    found: Iterable[Dialect] = (each for each in DIALECTS if each.recognises(settings))
-    return next(iter(found), JAVA)
+    return next((each for each in DIALECTS if each.recognises(settings)), JAVA)

@@ -74,7 +74,7 @@ def producer(given: Settings, version: Version | None, default: Mapping[str, Set
     asked = _asked_for(given) if knows_idempotence else None
     idempotence = asked or default["enable.idempotence"]
     conflicts = _conflicts(acks, given, 1 if known < (1, 0) else 5)
-    notices = [_not_modelled(key, given[key]) for key in NOT_MODELLED if key in given]
+    notices = _list_not_modelled(given, NOT_MODELLED)
     is_refused = asked or refuses or (known >= REFUSED_SINCE and any(each.startswith(IN_FLIGHT) for each in conflicts))
     if idempotence.value == "true" and conflicts and is_refused:
         why = asked.where if asked else "on by default"
@@ -101,18 +101,15 @@ def _asked_for(given: Settings) -> Setting | None:
     return Setting("true", named.where, named.how) if named else None
 
 
-def _not_modelled(key: str, setting: Setting) -> Notice:
-    return Notice(NoticeKind.NOT_MODELLED, f"{key}={setting.value.strip()}: {NOT_MODELLED[key]}", setting.where)
+def _list_not_modelled(given: Settings, says: Mapping[str, str]) -> list[Notice]:
+    """Return a notice of each setting that no answer depends on; `says` why, by key."""
+    known = [(key, given[key], why) for key, why in says.items() if key in given]
+    return [Notice(NoticeKind.NOT_MODELLED, f"{key}={each.value.strip()}: {why}", each.where) for key, each, why in known]
 
 
 def consumer_notices(given: Settings) -> list[Notice]:
     """Return notices of a consumer's settings that are not modelled, and a warning where it commits offsets by itself."""
-    found = [
-        Notice(NoticeKind.NOT_MODELLED, f"{key}={given[key].value.strip()}: {says}", given[key].where)
-        for key, says in CONSUMER_NOT_MODELLED.items()
-        if key in given
-    ]
-    key = "enable.auto.commit"
+    found, key = _list_not_modelled(given, CONSUMER_NOT_MODELLED), "enable.auto.commit"
     if key in given and not parse_truth(given[key], key):
         return found
     says = f"{key}=true commits what was polled: it is after-processing only where every record of a poll is processed first"
@@ -122,14 +119,11 @@ def consumer_notices(given: Settings) -> list[Notice]:
 
 def assumed_producer(version: Version | None, default: Mapping[str, Setting]) -> Producer:
     """Return the producer where no file shows one: a Java client of the cluster's version that sets nothing."""
-    acks, idempotence = (Setting(each.value, f"{each.where}; no producer is shown", Origin.ASSUMED) for each in _pair(default))
+    known = (default["acks"], default["enable.idempotence"])
+    acks, idempotence = (Setting(each.value, f"{each.where}; no producer is shown", Origin.ASSUMED) for each in known)
     says = f"no producer file is given: assuming acks={acks.value}"
     remedy = "give --producer-properties FILE, --applications FILE, or --set acks=..."
     return Producer(acks, idempotence, (Notice(NoticeKind.ASSUMED, says, default["acks"].where, remedy),))
-
-
-def _pair(default: Mapping[str, Setting]) -> tuple[Setting, Setting]:
-    return default["acks"], default["enable.idempotence"]
 
 
 def decide(clients: Iterable[Client], version: Version | None, default: Mapping[str, Setting]) -> Producer:
@@ -137,7 +131,7 @@ def decide(clients: Iterable[Client], version: Version | None, default: Mapping[
 
     Errors: as `producer`.
     """
-    every = [(each, _resulting(each, version, default)) for each in clients]
+    every = [(each, producer(each.settings, version, default, not each.dialect.has_java_client)) for each in clients]
     decisive, found = min(every, key=lambda each: (_SAFER.index(each[1].acks.value), each[1].idempotence.value == "true"))
     notices = [notice for each, one in every for notice in (*one.notices, *each.notices)]
     if len({(one.acks.value, one.idempotence.value) for _, one in every}) > 1:
@@ -152,10 +146,6 @@ def decide(clients: Iterable[Client], version: Version | None, default: Mapping[
 
 
 _SAFER = ("0", "1", "all")
-
-
-def _resulting(client: Client, version: Version | None, default: Mapping[str, Setting]) -> Producer:
-    return producer(client.settings, version, default, refuses=not client.dialect.has_java_client)
 
 
 CONSUMER_NOT_MODELLED = {

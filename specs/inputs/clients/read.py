@@ -12,7 +12,7 @@ from neverlost.specs.inputs.syntax.documents import looks_like_json, parse_json,
 from neverlost.specs.inputs.syntax.known_keys import DECISIVE, known_to, meant, unknown_keys
 from neverlost.specs.inputs.syntax.properties import parse_properties
 from neverlost.specs.inputs.syntax.text import Path, lines_of, read_text, shown_name
-from neverlost.specs.setting import Notice, NoticeKind, Setting, Settings
+from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Settings
 
 _YAML_LINE = re.compile(r"""---\s*$|\s*(- )?["']?[\w%.\[\]-]+["']?:\s*(#.*)?$|\s+["']?[\w.\[\]-]+["']?:\s""")
 """A document mark, a key with its value below it, or an indented key: what properties files do not have."""
@@ -138,7 +138,7 @@ def _example(dialect: Dialect, role: str, key: str) -> str:
 
 def _require_known(settings: Settings, found: list[Client], role: str, name: str, dialect: Dialect) -> None:
     """Errors: `InputError` for a file in which no client of the role has a known setting."""
-    if any(key in known_to(role) for client in found for key in client.settings if _is_of_file(client.settings[key])):
+    if any(key in known_to(role) for client in found for key, each in client.settings.items() if each.how == Origin.FILE):
         return
     if role == "producer" and dialect.name == CONNECT and "connector.class" not in settings:
         return  # a worker of defaults, which sets acks=all itself
@@ -149,7 +149,3 @@ def _require_known(settings: Settings, found: list[Client], role: str, name: str
         f"{name} has no setting that a Kafka {role} knows (such as {DECISIVE[role][0]}=...): known are the Java client's and "
         "librdkafka's names, and how Spring, Quarkus, Connect and Streams write them"
     )
-
-
-def _is_of_file(setting: Setting) -> bool:
-    return setting.how == "file"

@@ -31,11 +31,8 @@ _IDS = ("id", "nodeId", "brokerId", "broker_id")
 def is_tree(tree: DocumentNode) -> bool:
     """Return True if a document is a list of topics, or has one."""
     topics = [] if tree.has("schema") else _topics(tree)
-    return bool(topics) and all(_first(each, _NAMES) is not None and _is_topic(each) for each in topics)
-
-
-def _is_topic(node: DocumentNode) -> bool:
-    return isinstance(node.get("partitions").content, list) or node.has("replication_factor")
+    has_replicas = [isinstance(each.get("partitions").content, list) or each.has("replication_factor") for each in topics]
+    return bool(topics) and all(has_replicas) and all(_first(each, _NAMES) is not None for each in topics)
 
 
 def _topics(tree: DocumentNode) -> list[DocumentNode]:
@@ -98,22 +95,18 @@ def _partition(node: DocumentNode) -> DescribedPartition:
     if not replicas:
         raise InputError(f"{where} has no replicas; give the description of every partition")
     isr = _brokers(node, _ISRS) if _first(node, _ISRS) is not None else replicas
+    named = _first(node, ("leader", "leaderId"))
     return DescribedPartition(
         number=whole_number(number.text("number"), "partition", where),
         replicas=replicas,
         adding=_brokers(node, ("addingReplicas",)),
         isr=isr,
         elr=_brokers(node, _ELRS),
-        has_leader=(leader := _leader(node)) not in (None, "-1", "none"),
+        has_leader=(leader := _id(named) if named else None) not in (None, "-1", "none"),
         where=where,
         leader=int(leader) if leader and leader.isascii() and leader.isdigit() and len(leader) < 11 else None,
         removing=_brokers(node, ("removingReplicas",)),
     )
-
-
-def _leader(node: DocumentNode) -> str | None:
-    leader = _first(node, ("leader", "leaderId"))
-    return None if leader is None else _id(leader)
 
 
 def _brokers(node: DocumentNode, keys: tuple[str, ...]) -> tuple[int, ...]:

@@ -45,9 +45,14 @@ def read(document: Document) -> Described:
 
     Errors: `InputError` for a line of another kind.
     """
-    quorum = _quorum(document)
-    found = [_without_leader(quorum.where)] if quorum.leader is None else []
-    return Described(notices=found + (_few(len(quorum.voters), quorum.where) if quorum.voters else []))
+    quorum, found = _quorum(document), list[Notice]()
+    if quorum.leader is None:
+        says = "no controller leads now: nothing is elected, and the answers assume that a quorum of controllers is available"
+        found.append(Notice(NoticeKind.WARNING, says, quorum.where, "restore a majority of the controllers first"))
+    if 0 < (many := len(quorum.voters)) < 3:
+        says = f"{many} controller{'s' * (many != 1)} vote: the loss of one stops every election; the answers assume a quorum"
+        found.append(Notice(NoticeKind.WARNING, says, quorum.where, "run three controllers"))
+    return Described(notices=found)
 
 
 def find_quorum(paths: Iterable[Path]) -> ControllerQuorum | None:
@@ -83,15 +88,3 @@ def _quorum(document: Document) -> ControllerQuorum:
     directories = re.findall(r'"directoryId":\s*"([^"]+)"', named)
     has_directories = len(directories) == len(voters) and _NO_DIRECTORY not in directories
     return ControllerQuorum(voters, leader, voters if is_seen else None, has_directories, where)
-
-
-def _without_leader(where: str) -> Notice:
-    says = "no controller leads now: nothing is elected, and the answers assume that a quorum of controllers is available"
-    return Notice(NoticeKind.WARNING, says, where, "restore a majority of the controllers first")
-
-
-def _few(voters: int, where: str) -> list[Notice]:
-    if voters >= 3:
-        return []
-    says = f"{voters} controller{'s' * (voters != 1)} vote: the loss of one stops every election; the answers assume a quorum"
-    return [Notice(NoticeKind.WARNING, says, where, "run three controllers")]

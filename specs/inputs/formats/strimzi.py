@@ -5,8 +5,9 @@ Source: the custom resource definitions of strimzi-kafka-operator (`kafka.strimz
 
 from __future__ import annotations
 
-from neverlost.specs.inputs.syntax.declared import asked_topic, broker_settings
+from neverlost.specs.inputs.syntax.declared import asked_topic
 from neverlost.specs.inputs.syntax.documents import DocumentNode
+from neverlost.specs.inputs.syntax.known_keys import unknown_keys
 from neverlost.specs.inputs.syntax.topics_and_settings import Described, Document
 from neverlost.specs.setting import Notice, NoticeKind
 
@@ -40,7 +41,8 @@ def _resource(tree: DocumentNode) -> Described:
     found = Described()
     if kind == "Kafka":
         kafka = spec.get("kafka")
-        found.server = broker_settings(kafka.get("config").settings())
+        found.server = kafka.get("config").settings()
+        unknown_keys(found.server, "broker")
         version, metadata = kafka.get("version").setting(), kafka.get("metadataVersion").setting()
         found.versions = [version] if version else []
         found.metadata = metadata

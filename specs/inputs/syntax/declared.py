@@ -22,12 +22,3 @@ def asked_topic(name: str, where: str, replication_factor: Setting | None, confi
         says = f"topic {quote(name)} has settings that Kafka does not know: {', '.join(map(quote, list(strange)[:5]))}"
         found.notices.append(Notice(NoticeKind.IGNORED, says, next(iter(strange.values())).where, topics=(name,)))
     return found
-
-
-def broker_settings(settings: Settings) -> Settings:
-    """Return the same settings, once their names are checked as those of a broker's file.
-
-    Errors: `InputError` for a mistyped one.
-    """
-    unknown_keys(settings, "broker")
-    return settings

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 from neverlost.model.toml_beside import read_toml_beside
 from neverlost.specs.errors import InputError, quote
-from neverlost.specs.setting import Setting, Settings
+from neverlost.specs.setting import Settings
 
 DECISIVE: dict[str, tuple[str, ...]] = {
     "producer": (
@@ -53,18 +53,14 @@ def meant(key: str, kind: str) -> str | None:
     return next((each for each in DECISIVE[kind] if plain.endswith(f".{each}")), None)
 
 
-def unknown_keys(settings: Settings, kind: str, keys: Iterable[str] | None = None) -> Settings:
+def unknown_keys(settings: Settings, kind: str) -> Settings:
     """Return the settings that Kafka does not know in such a file: those of plug-ins, serializers and interceptors.
 
     Errors: `InputError` for one that is nearly, or ends like, a key that an answer depends on.
     """
-    found = {key: settings[key] for key in (settings if keys is None else keys) if key not in known_to(kind)}
+    found = {key: each for key, each in settings.items() if key not in known_to(kind)}
     for key, setting in found.items():
         suggestion = meant(key, kind)
         if suggestion is not None:
-            raise _misspelt(key, setting, kind, suggestion)
+            raise InputError(f"unknown {kind} setting {quote(key)} in {setting.where}; did you mean {suggestion!r}?")
     return found
-
-
-def _misspelt(key: str, setting: Setting, kind: str, suggestion: str) -> InputError:
-    return InputError(f"unknown {kind} setting {quote(key)} in {setting.where}; did you mean {suggestion!r}?")
