@@ -16,7 +16,7 @@ def call_otherwise(
 ) -> Callable[..., Any]:
     """Return a function with the same code, in which every function of the project that it calls by name is read so too.
 
-    `instead` gives what stands for a function, and `builtins` what stands for a name of Python's own.  The kernel's words stay
+    `instead` gives what stands for a function, and is read so itself, and `builtins` what stands for a name of Python's own.  The kernel's words stay
     as they are.  Errors: `ModelError` for what is no function.
     """
     return _Copies(dict(instead), dict(builtins or {})).copy(function)
@@ -24,17 +24,21 @@ def call_otherwise(
 
 class _Copies:
     def __init__(self, instead: dict[Callable[..., Any], Callable[..., Any]], builtins: dict[str, Any]) -> None:
-        self._known, self._builtins = instead, builtins
+        self._instead, self._builtins = instead, builtins
+        self._known: dict[Callable[..., Any], Callable[..., Any]] = {}
 
-    def copy(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        if function in self._known:
-            return self._known[function]
+    def copy(self, called: Callable[..., Any]) -> Callable[..., Any]:
+        if called in self._known:
+            return self._known[called]
+        function = self._instead.get(called, called)
         if not isinstance(function, FunctionType):
+            if function is not called:
+                return function
             raise ModelError(f"{function!r} is no function that could be read otherwise")
         scope: dict[str, Any] = {}
         made = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
         made.__kwdefaults__ = function.__kwdefaults__
-        self._known[function] = made
+        self._known[called] = made
         scope |= function.__globals__ | self._builtins
         for name in set(_list_names(function.__code__)):
             found = function.__globals__.get(name)
