@@ -1,8 +1,7 @@
 """Any number of replicas in the modern models: what a proof for every size reads in place of what goes over all of them.
 
 The actions, the lemmas and the properties are those that exploration runs.  A function of the model that goes over all
-replicas by itself is said here without that, and a test compares each step with the one that it stands for.  It is said for
-what `is_covered` allows: no eligible leader replicas, no reassignment, nobody compares logs.
+replicas by itself is said here without that, and a test compares each step with the one that it stands for.
 
 Two things are said more loosely, so that there are more behaviours than Kafka's.  A fault strikes while *some* replica is
 unimpaired afterwards: that is `faults.at_once` = RF-1.  And whether an ISR has min.insync.replicas members is not known: no
@@ -11,8 +10,9 @@ count of them is needed for what is proved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from neverlost.model.faults import BY_NAME, LEADER_MOVE, Fault
@@ -21,8 +21,9 @@ from neverlost.model.kernel import (
     NO_REPLICA,
     Action,
     Clauses,
-    Configuration,
+    ModelError,
     Primitives,
+    Sizes,
     Value,
     count,
     fill,
@@ -43,14 +44,27 @@ from neverlost.model.kraft.broker.leader import adopt_isr, forget_leadership, le
 from neverlost.model.kraft.broker.log import log_end, offsets
 from neverlost.model.kraft.controller import fencing, leader_election, operator, partition_change
 from neverlost.model.kraft.controller.leader_election import Electorate, cleanly_electable, electable, last_known_leader
-from neverlost.model.kraft.controller.partition_change import Assignment, Change, change_partition, move_leader_epoch, outdate_leader
+from neverlost.model.kraft.controller.partition_change import (
+    Assignment,
+    Change,
+    change_partition,
+    move_leader_epoch,
+    outdate_leader,
+)
 from neverlost.model.kraft.requests import isr_change, stops
-from neverlost.model.kraft.sizes import KEPT
-from neverlost.model.kraft.state import ELECTED, POLICIES, UP_TO_DATE, everyone, is_isr_big_enough
+from neverlost.model.kraft.sizes import KEPT, KraftSizes
+from neverlost.model.kraft.state import ELECTED, POLICIES, UP_TO_DATE, is_isr_big_enough
 from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.system import System, View
+from neverlost.specs.lemmas import unimpaired
 
 REPLICA = "replica"
+NOT_COVERED = (
+    *("elr", "reassignment", "config_change", "racks", "epochs", "has_ranks", "asks_for_logs"),
+    *("late_bytes", "late_responses", "fetches_unregistered", "copies_requests"),
+)
+"""Parts of the modern models (`sizes`) of which the functions here say nothing."""
+
 Row = Any
 """A value for each replica."""
 
@@ -110,7 +124,9 @@ def raise_to_what_all_have(k: Primitives, s: View, leader: int) -> None:
 
     new = count(k, [reached(offset) for offset in offsets(s)])
     own = s.leader_isr[leader]
-    enough = k.any_of(k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, row(k, s, REPLICA, lambda each: own[each]), leader))
+    enough = k.any_of(
+        k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, row(k, s, REPLICA, lambda each: own[each]), leader)
+    )
     new = k.ite(k.all_of(enough, new > old), new, old)
     maximal = row(k, s, REPLICA, lambda each: k.any_of(each == leader, waits(each)))
     s.high_watermark[leader] = new
@@ -385,28 +401,47 @@ def _copy_unless_list(elements: Any) -> Any:
     return elements.copy() if hasattr(elements, "copy") else list(elements)
 
 
-BROKERS = ("elected", "asking", "controlled_shutdown", "diverging_reader")
-"""Axes that are all the replicas, or nothing."""
+COMPARED = range(1, 9)
+"""The numbers of replicas at which axes are compared: whether they are all the replicas, or do not depend on them."""
 
 
-def open_replicas(system: System, instead: dict[Callable[..., Any], Callable[..., Any]] = INSTEAD) -> System:
-    """Return a system of a modern model that is read for any number of replicas."""
-    actions = tuple(opened for each in system.model.actions for opened in _open_action(system, each, instead))
+def open_replicas(system: System, instead: Mapping[Callable[..., Any], Callable[..., Any]] = INSTEAD) -> System:
+    """Return a system of a modern model that is read for any number of replicas.
+
+    Errors: `ModelError` for a configuration in which what is read instead is something else.
+    """
+    _require_covered(system)
+    sizes = [system.model.sizes({**system.configurations[0], "replication.factor": each}) for each in COMPARED]
+    actions = tuple(opened for each in system.model.actions for opened in _open_action(each, sizes, instead))
     return replace(system, model=replace(system.model, actions=actions, normalise=None))
 
 
-def _open_action(system: System, given: Action, instead: dict[Callable[..., Any], Callable[..., Any]]) -> Iterator[Action]:
-    """Yield an action with one argument for all replicas that may be elected, and one action for each other outcome."""
-    body = call_otherwise(given.body, instead, {"list": _copy_unless_list})
-    axes = {name: REPLICA if axis in BROKERS and system.sizes[axis] else axis for name, axis in given.parameters.items()}
-    if axes.get("outcome") != "outcome":
-        yield replace(given, body=body, parameters=axes)
-        return
-    yield replace(given, body=body, parameters=axes | {"outcome": REPLICA})
-    rest = {name: axis for name, axis in axes.items() if name != "outcome"}
-    for outcome in (KEPT, NO_REPLICA):
-        yield replace(given, body=_with_outcome(body, outcome), parameters=rest, where=None)
+def _require_covered(system: System) -> None:
+    sizes = system.sizes
+    assert isinstance(sizes, KraftSizes)
+    refused = [each for each in NOT_COVERED if getattr(sizes, each)] + ["fenced_fetch"] * (not sizes.fenced_fetch)
+    refused += [*sizes.limits.marked, *["acks"] * any(each["acks"] == "min.insync.replicas" for each in system.configurations)]
+    if refused:
+        raise ModelError(f"{', '.join(refused)}: it is not said for every number of replicas")
+    if not all(map(unimpaired.covers, system.configurations)):
+        raise ModelError("faults must leave one replica unimpaired: set faults.at_once to replication.factor - 1 at most")
 
 
-def _with_outcome(body: Callable[..., Clauses], outcome: int) -> Callable[..., Clauses]:
-    return lambda k, s, **given: body(k, s, **given, outcome=outcome)
+def _open_action(
+    given: Action, sizes: Sequence[Sizes], instead: Mapping[Callable[..., Any], Callable[..., Any]]
+) -> Iterator[Action]:
+    """Yield an action whose arguments may be any replica; one more for each outcome of an election that elects none."""
+    body, opened, rest = call_otherwise(given.body, instead, {"list": _copy_unless_list}), dict(given.parameters), {}
+    for name, axis in given.parameters.items():
+        found = [each.along(axis) for each in sizes]
+        if found == [range(KEPT, each) for each in COMPARED]:
+            opened[name], rest[name] = REPLICA, (KEPT, NO_REPLICA)
+        elif found == [range(each) for each in COMPARED]:
+            opened[name] = REPLICA
+        elif any(each != found[0] for each in found):
+            raise ModelError(f"{axis} depends on the number of replicas")
+    yield replace(given, body=body, parameters=opened)
+    for name, values in rest.items():
+        for value in values:
+            kept = {each: axis for each, axis in opened.items() if each != name}
+            yield replace(given, body=partial(body, **{name: value}), parameters=kept, where=None)

@@ -382,8 +382,10 @@ def list_lengths(system: System) -> dict[str, Any]:
 
 def variables(system: System, opened: Mapping[str, Any], suffix: str) -> Functions:
     """Return a symbolic state of every size."""
-    found: Functions = {}
+    found = read_frozen(system)
     for declared in system.fields:
+        if declared.name in found:
+            continue
         sort = z3.BoolSort() if declared.kind == "flag" else z3.IntSort()
         known: dict[tuple[int, ...], Function] = {}
         arguments = [z3.IntSort()] * sum(axis in opened for axis in declared.axes)
@@ -392,6 +394,12 @@ def variables(system: System, opened: Mapping[str, Any], suffix: str) -> Functio
             known[index] = z3.Function(name, *arguments, sort) if arguments else _make_constant(z3.Const(name, sort))
         found[declared.name] = known
     return found
+
+
+def read_frozen(system: System) -> Functions:
+    """Return the configuration where it is one, as numbers."""
+    frozen = [each for each in system.slots if each.field.frozen and each.is_constant]
+    return {each.field.name: {(): _make_constant(bool(each.low) if each.field.kind == "flag" else each.low)} for each in frozen}
 
 
 def list_closed_indices(system: System, declared: Field, opened: Mapping[str, Any]) -> list[tuple[int, ...]]:

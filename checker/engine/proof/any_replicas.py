@@ -6,14 +6,15 @@ has one turn, for a replica of which nothing is known, and what the loop has col
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import z3
 
-from neverlost.checker.engine.proof.every_size import COMPARED, ParametricEncoding
-from neverlost.checker.engine.proof.obligations import BOUNDS, INITIATION, SAFETY, Goal, ProofTask, find_symbols
+from neverlost.checker.engine.proof.every_size import ParametricEncoding, refuse, resized
+from neverlost.checker.engine.proof.obligations import find_symbols
 from neverlost.model.interpreters.otherwise import call_otherwise
 from neverlost.model.interpreters.quantified_terms import (
     REPLICA,
@@ -21,16 +22,13 @@ from neverlost.model.interpreters.quantified_terms import (
     Quantified,
     list_lengths,
     make_fresh,
-    make_generic_steps,
-    transition,
-    variables,
+    read_frozen,
 )
 from neverlost.model.interpreters.terms import Terms
 from neverlost.model.kernel import ModelError, Value
 from neverlost.model.kraft.state import everyone, others
-from neverlost.model.system import System, bind
+from neverlost.model.system import System
 from neverlost.specs.any_replicas import open_replicas
-from neverlost.specs.errors import InputError
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.property import Property
 
@@ -60,135 +58,92 @@ class Turns(Quantified):
         """Whether some condition holds, in some turn of the loop that gave it."""
         return Terms.any_of(*[self.close(each, False) for each in conditions])
 
+    def ite(self, condition: Value, then: Value, otherwise: Value) -> Value:
+        """Return one of two values.  Errors: `ModelError` for one of a turn that is over: it is not about all turns."""
+        self._require_none_over([condition, then, otherwise])
+        return super().ite(condition, then, otherwise)
+
     def close(self, condition: Value, is_every: bool) -> Value:
         """Return a condition that speaks of all turns of the loops that have ended, or of one."""
         found = self._find_over([condition])
         if not found:
             return condition
         elements, inside = [each for each, _ in found], z3.And([each for _, each in found])
-        return z3.ForAll(elements, z3.Implies(inside, condition)) if is_every else z3.Exists(elements, z3.And(inside, condition))
+        return (
+            z3.ForAll(elements, z3.Implies(inside, condition)) if is_every else z3.Exists(elements, z3.And(inside, condition))
+        )
 
     def _find_over(self, terms: Sequence[Any]) -> list[tuple[Any, Any]]:
         names = find_symbols(each for each in terms if z3.is_expr(each)).keys() & self.over.keys()
         more = find_symbols(self.over[each][1] for each in names).keys() & self.over.keys()
         return [self.over[each] for each in sorted(names | more)]
 
-    def conjuncts(self, function: Any, view: Any) -> list[Any]:
-        """Return what a function of a lemma says, of all replicas."""
-        read = call_otherwise(function, {everyone: self.everyone, others: self.others})(self, view)
-        found = [self.lift(self.close(each, True)) for each in (read if isinstance(read, list) else [read])]
-        if find_symbols(found).keys() & self.over.keys():
-            raise ModelError("a loop's turn is used after the loop")
+    def _require_none_over(self, terms: Sequence[Any]) -> None:
+        if self._find_over(terms):
+            raise ModelError("what one turn of a loop has found is used after the loop, as if it were all")
+
+    def read(self, function: Callable[..., Any], view: Any) -> list[Any]:
+        """Return what a function of a lemma or a property says, of all replicas.  Errors: `ModelError` where a loop's turns
+        depend on each other."""
+        said = call_otherwise(function, {everyone: self.everyone, others: self.others})(self, view)
+        found = [self.lift(self.close(each, True)) for each in (said if isinstance(said, list) else [said])]
+        self._require_none_over(found)
         return found
 
 
 class LedEncoding(ParametricEncoding):
-    """The reading for every number of replicas of a model that begins with a leader."""
+    """The reading for every number of replicas of a modern model, which begins with a leader."""
 
     def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
-        self.system, self.lemmas, self.goal = open_replicas(system), tuple(lemmas), goal
-        self._lengths = list_lengths(system)
-        self.unbounded = (f"{REPLICA}s",)
-        self._k = Quantified(None, self._lengths)
         try:
-            self.before = self._freeze(variables(self.system, self._lengths, "before"))
-            self.steps = make_generic_steps(self.system, self._k)
-            self.transitions = [transition(self.system, self._k, each, self.before) for each in self.steps]
-            self._first = begin(system, self._lengths)
+            opened = open_replicas(system)
         except ModelError as problem:
-            raise InputError(f"model {system.model.name!r} has no reading for every number of replicas: {problem}") from None
-        self._assumed = [self._lengths[REPLICA] >= 1, self._k.lift(self._in_bounds(self._k, self._view(self.before)))]
-        self._shapes = {}
-        for each in lemmas:
-            found = self._read_at(each.conjuncts, self.before)
-            self._shapes[each.name] = len(found)
-            self._assumed += found
-        self._enough = {}
+            raise refuse(system, problem) from None
+        self._turns = Turns(None, list_lengths(system))
+        asked = replace(goal, condition=lambda k, s: z3.And(self._turns.read(goal.condition, s)))
+        super().__init__(opened, [replace(each, conjuncts=self._read_lemma(each)) for each in lemmas], asked)
 
-    def _freeze(self, state: Functions) -> Functions:
-        for each in self.system.fields:
-            if each.frozen:
-                low, high = self.system._domain(each)
-                assert low == high
-                value: Any = bool(low) if each.kind == "flag" else low
-                state[each.name] = {(): lambda value=value: value}
-        return state
+    def _read_lemma(self, lemma: Lemma) -> Callable[[Any, Any], list[Any]]:
+        return lambda k, s: self._turns.read(lemma.conjuncts, s)
 
-    def _read_at(self, function: Any, state: Functions) -> list[Any]:
-        return Turns(None, self._lengths).conjuncts(function, self._view(state))
-
-    def goals(self, task: ProofTask) -> list[Goal]:
-        if task.kind == SAFETY:
-            return [Goal(self.goal.name, self.goal.condition)]
-        found = [Goal(BOUNDS, self._in_bounds)]
-        for lemma in self.lemmas:
-            many = self._shapes[lemma.name]
-            for part in range(many):
-                name = lemma.name if many == 1 else f"{lemma.name}, {part + 1} of {many}"
-                found.append(Goal(name, lambda k, s, lemma=lemma, part=part: self._read_at(lemma.conjuncts, s.functions)[part]))
-        return found
-
-    def premises(self, task: ProofTask) -> list[Any]:
-        if task.kind == INITIATION:
-            return [self._lengths[REPLICA] >= 1, *self._first[1]]
-        return [*self._assumed, *(self.transitions[task.step][0] if task.step is not None else [])]
-
-    def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
-        if task.kind == INITIATION:
-            after = self._first[0]
-        else:
-            after = self.before if task.step is None else self.transitions[task.step][1]
-        if task.kind == SAFETY:
-            (found,) = self._read_at(goal.predicate, after)
-        else:
-            found = self._k.lift(goal.predicate(self._k, self._view(after)))
-        return [z3.Not(found)]
-
-    def attempts(self, task: ProofTask, goal: Goal) -> list[str]:
-        return ["all"]
+    def _begin(self) -> tuple[list[Functions], list[Any]]:
+        return [begin(self.system, self._lengths)], [self._k.within(REPLICA, FIRST_LEADER)]
 
 
-def begin(system: System, lengths: Mapping[str, Any]) -> tuple[Functions, list[Any]]:
-    """Return the state at first, with a leader of which nothing else is known, and that it is a replica.
+FIRST_LEADER = z3.Int("first_leader")
 
-    Errors: `ModelError` where a value depends on more than which of its replicas is the leader.
+
+def begin(system: System, lengths: Mapping[str, Any]) -> Functions:
+    """Return the state at first, with any replica as its leader.
+
+    A value depends on nothing but which of its replicas are the leader, at every size that is compared.
+    Errors: `ModelError` where it does on more.
     """
-    first = z3.Int("first_leader")
-    key = "replication.factor"
-    known: dict[str, dict[tuple[int, ...], dict[tuple[bool, ...], Any]]] = {}
-    for replicas in COMPARED:
-        other = bind(system.model, *[{**each, key: replicas, "faults.at_once": 0} for each in system.configurations])
-        (state,) = {state for _, state in other.initial_states()}
-        (leader,) = [v for slot, v in zip(other.slots, state, strict=True) if slot.field.name == "leader"]
-        for slot, value in zip(other.slots, state, strict=True):
-            if slot.field.frozen:
-                continue
-            pairs = list(zip(slot.field.axes, slot.index, strict=True))
-            closed = tuple(i for axis, i in pairs if axis not in lengths)
-            case = tuple(i == leader for axis, i in pairs if axis in lengths)
-            meant: Any = z3.BoolVal(bool(value)) if slot.field.kind == "flag" else z3.IntVal(value)
-            if slot.field.kind == "replica" and value >= 0:
-                if value != leader:
-                    raise ModelError(f"{slot.field.name} names a replica that is not the leader")
-                meant = first
-            cases = known.setdefault(slot.field.name, {}).setdefault(closed, {})
-            if not cases.setdefault(case, meant).eq(meant):
-                raise ModelError(f"{slot.field.name} does not begin alike")
-    found: Functions = {
-        name: {closed: (lambda *at, cases=cases: _choose(cases, at, first)) for closed, cases in rows.items()}
-        for name, rows in known.items()
-    }
-    for each in system.fields:
-        if each.frozen:
-            low, _ = system._domain(each)
-            value: Any = bool(low) if each.kind == "flag" else low
-            found[each.name] = {(): lambda value=value: value}
-    return found, [first >= 0, first < lengths[REPLICA]]
+    known: dict[tuple[str, tuple[int, ...]], dict[tuple[bool, ...], Any]] = {}
+    for other in resized(system):
+        for _, state in other.initial_states():
+            leader = state[other.places["leader"][0]]
+            for slot, value in zip(other.slots, state, strict=True):
+                if slot.field.frozen:
+                    continue
+                pairs = list(zip(slot.field.axes, slot.index, strict=True))
+                closed = tuple(each for axis, each in pairs if axis not in lengths)
+                case = tuple(each == leader for axis, each in pairs if axis in lengths)
+                is_leader = slot.field.kind == "replica" and value == leader
+                meant = (
+                    FIRST_LEADER if is_leader else z3.BoolVal(bool(value)) if slot.field.kind == "flag" else z3.IntVal(value)
+                )
+                if not known.setdefault((slot.field.name, closed), {}).setdefault(case, meant).eq(meant):
+                    raise ModelError(f"{slot.field.name} does not begin alike everywhere but at the leader")
+    found = read_frozen(system)
+    for (name, closed), cases in known.items():
+        found.setdefault(name, {})[closed] = partial(_choose, cases)
+    return found
 
 
-def _choose(cases: Mapping[tuple[bool, ...], Any], at: Sequence[Any], first: Any) -> Any:
-    (_, term), *rest = cases.items()
+def _choose(cases: Mapping[tuple[bool, ...], Any], *at: Any) -> Any:
+    """Return the value for replicas of which each is the leader or is not."""
+    (_, found), *rest = cases.items()
     for case, value in rest:
-        here = z3.And([(one == first) if same else (one != first) for one, same in zip(at, case, strict=True)])
-        term = z3.If(here, value, term)
-    return term
+        found = z3.If(z3.And([(one == FIRST_LEADER) == same for one, same in zip(at, case, strict=True)]), value, found)
+    return found
