@@ -75,7 +75,7 @@ class Everywhere:
 
     value: Value
 
-    def __getitem__(self, replica: Value) -> Value:
+    def __getitem__(self, replica: int) -> Value:
         return self.value
 
     def __iter__(self) -> Iterator[Value]:
@@ -123,10 +123,8 @@ def raise_to_what_all_have(k: Primitives, s: View, leader: int) -> None:
         return k.all_of(end > offset, has)
 
     new = count(k, [reached(offset) for offset in offsets(s)])
-    own = s.leader_isr[leader]
-    enough = k.any_of(
-        k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, row(k, s, REPLICA, lambda each: own[each]), leader)
-    )
+    isr = row(k, s, REPLICA, lambda each: s.leader_isr[leader][each])
+    enough = k.any_of(k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, isr, leader))
     new = k.ite(k.all_of(enough, new > old), new, old)
     maximal = row(k, s, REPLICA, lambda each: k.any_of(each == leader, waits(each)))
     s.high_watermark[leader] = new
@@ -272,7 +270,8 @@ def no_broker(s: View) -> Row:
 
 def every_broker(s: View) -> Assignment:
     """Stands for `assignment_of`."""
-    return Assignment(Everywhere(True), Everywhere(False), Everywhere(False))
+    all_brokers: Row = Everywhere(True)
+    return Assignment(all_brokers, no_broker(s), no_broker(s))
 
 
 def all_unfenced(k: Primitives, s: View) -> Row:

@@ -16,8 +16,8 @@ def call_otherwise(
 ) -> Callable[..., Any]:
     """Return a function with the same code, in which every function of the project that it calls by name is read so too.
 
-    `instead` gives what stands for a function, and is read so itself, and `builtins` what stands for a name of Python's own.  The kernel's words stay
-    as they are.  Errors: `ModelError` for what is no function.
+    `instead` gives what stands for a function, and is read so itself; `builtins` gives what stands for a name of Python's own.
+    The kernel's words stay as they are.  Errors: `ModelError` for what is no function.
     """
     return _Copies(dict(instead), dict(builtins or {})).copy(function)
 

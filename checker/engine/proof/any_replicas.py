@@ -54,7 +54,7 @@ class Turns(Quantified):
         """Whether all conditions hold, in every turn of the loops that gave them."""
         return Terms.all_of(*[self.close(each, True) for each in conditions])
 
-    def any_of(self, *conditions: Value) -> Value:
+    def any_of(self, *conditions: Value) -> Value:  # type: ignore[override]
         """Whether some condition holds, in some turn of the loop that gave it."""
         return Terms.any_of(*[self.close(each, False) for each in conditions])
 
@@ -69,9 +69,9 @@ class Turns(Quantified):
         if not found:
             return condition
         elements, inside = [each for each, _ in found], z3.And([each for _, each in found])
-        return (
-            z3.ForAll(elements, z3.Implies(inside, condition)) if is_every else z3.Exists(elements, z3.And(inside, condition))
-        )
+        if is_every:
+            return z3.ForAll(elements, z3.Implies(inside, condition))
+        return z3.Exists(elements, z3.And(inside, condition))
 
     def _find_over(self, terms: Sequence[Any]) -> list[tuple[Any, Any]]:
         names = find_symbols(each for each in terms if z3.is_expr(each)).keys() & self.over.keys()
@@ -129,10 +129,9 @@ def begin(system: System, lengths: Mapping[str, Any]) -> Functions:
                 pairs = list(zip(slot.field.axes, slot.index, strict=True))
                 closed = tuple(each for axis, each in pairs if axis not in lengths)
                 case = tuple(each == leader for axis, each in pairs if axis in lengths)
-                is_leader = slot.field.kind == "replica" and value == leader
-                meant = (
-                    FIRST_LEADER if is_leader else z3.BoolVal(bool(value)) if slot.field.kind == "flag" else z3.IntVal(value)
-                )
+                meant = z3.BoolVal(bool(value)) if slot.field.kind == "flag" else z3.IntVal(value)
+                if slot.field.kind == "replica" and value == leader:
+                    meant = FIRST_LEADER
                 if not known.setdefault((slot.field.name, closed), {}).setdefault(case, meant).eq(meant):
                     raise ModelError(f"{slot.field.name} does not begin alike everywhere but at the leader")
     found = read_frozen(system)

@@ -212,7 +212,7 @@ def weaken(system: System, clauses: Sequence[str]) -> System:
 
 
 def read_every_size(system: System, lemmas: Sequence[Lemma], goal: Property) -> ParametricEncoding:
-    """Return the obligations for every number of replicas, in logs of any length; of a modern model, in logs within the bounds."""
+    """Return the obligations for every number of replicas: in logs of any length, or within the bounds of a modern model."""
     if isinstance(system.sizes, KraftSizes):
         return LedEncoding(system, lemmas, goal)
     opened, asked = open_logs(system, goal)

@@ -1,0 +1,349 @@
+"""Any number of replicas: what stands for loops over them does the same, and without a premise nothing is proved."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import pytest
+import z3
+
+import neverlost
+from neverlost.checker.engine.proof.any_replicas import FIRST_LEADER, LedEncoding, Turns, begin
+from neverlost.checker.engine.proof.induction import ObligationAnswer, _prove_with_quantifiers
+from neverlost.checker.engine.proof.obligations import INITIATION, SAFETY, find_symbols
+from neverlost.checker.questions.necessity.necessity import clauses_of, without
+from neverlost.model.interpreters import ints
+from neverlost.model.interpreters.quantified_terms import (
+    GenericStep,
+    Quantified,
+    QuantifiedView,
+    list_lengths,
+    make_generic_steps,
+    read_frozen,
+    transition,
+)
+from neverlost.model.kernel import ModelError, count
+from neverlost.model.kraft.state import everyone, others
+from neverlost.model.system import State, System, bind
+from neverlost.reports.questions.prove.api import read_every_size
+from neverlost.specs.any_replicas import EXACT, open_replicas
+from neverlost.specs.errors import InputError
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.lemmas.unimpaired import THEORY
+from neverlost.specs.properties import properties
+from tests.checker.prove.test_any_log import reached
+from tests.checker.prove.test_every_size import grounded, tables
+from tests.checker.prove.test_unimpaired_proof import ACKED, COMMITTED, KINDS, unlimited, verdict
+
+GOAL = properties()[ACKED]
+
+
+def strange(bound: System, many: int, seed: int = 0) -> Iterator[State]:
+    """States of a walk, each with some values that no behaviour has given it."""
+    chance = random.Random(seed)
+    state = start = bound.initial_states()[0][1]
+    free = [number for number, slot in enumerate(bound.slots) if not slot.is_constant]
+    for _ in range(many):
+        after = defaultdict(list)
+        for step in bound.steps:
+            if (found := take(bound, state, step)) is not None:
+                after[step.action.name].append(found)
+        state = chance.choice(after[chance.choice(list(after))]) if after and chance.random() < 0.95 else start
+        values = list(state)
+        for number in chance.sample(free, chance.choice((0, 1, 3, 8))):
+            values[number] = chance.randint(bound.slots[number].low, bound.slots[number].high)
+        yield tuple(values)
+
+
+def take(bound: System, state: State, step: Any) -> State | None:
+    try:
+        return ints.take(bound, state, step)
+    except ModelError:
+        return None
+
+
+def after_each(bound: System, state: State) -> dict[tuple[str, str], set[State | None]]:
+    """What an action leads to, with any outcome of an election."""
+    found = defaultdict(set)
+    for step in bound.steps:
+        own = {name: value for name, value in step.arguments.items() if name != "outcome"}
+        found[step.action.name, str(own)].add(take(bound, state, step))
+    return {key: values - {None} for key, values in found.items()}
+
+
+# --- what is read instead does the same ---
+
+
+@pytest.mark.parametrize("replicas", [2, 3, pytest.param(4, marks=pytest.mark.slow)])
+def test_every_step_does_what_it_does_without_loops_over_replicas(replicas: int) -> None:
+    bound = awake(replicas)
+    opened = open_replicas(bound, EXACT)
+    taken = set()
+    for state in strange(bound, 600):
+        meant = after_each(bound, state)
+        assert after_each(opened, state) == meant
+        taken |= {name for (name, _), found in meant.items() if found}
+    assert taken == {each.action.name for each in bound.steps} - {"follower_note_high_watermark"}, "which nothing stands for"
+
+
+def awake(replicas: int) -> System:
+    """Every action can be taken, also what the mechanisms forbid: a guard clause less for each."""
+    bound = unlimited("kraft", replicas, records=2, unclean="true", unclean_election="any")
+    for clause in FORBIDS:
+        bound = without(bound, *clause)
+    return bound
+
+
+FORBIDS = (
+    ("leader_apply_answer", "bound: another knowledge than the record's"),
+    ("leader_replay_own_change", "a record with an equal epoch is applied"),
+    ("leader_drop_pending_isr", "pending ISR is not kept"),
+    ("broker_create_log_anew", "an offline log is created anew"),
+    ("producer_send_lost_in_transit", "acks=0"),
+)
+
+
+@pytest.mark.slow
+def test_every_step_does_the_same_in_every_reachable_state_of_two_replicas() -> None:
+    bound = unlimited("kraft", 2, records=2)
+    opened = open_replicas(bound, EXACT)
+    for state in reached(bound):
+        assert after_each(opened, state) == after_each(bound, state)
+
+
+@pytest.mark.parametrize("replicas", [2, *[pytest.param(each, marks=pytest.mark.slow) for each in (3, 4)]])
+def test_the_terms_of_every_step_agree_with_ints(replicas: int) -> None:
+    """Whether an ISR is big enough is any truth: one of them gives what ints do, and where none is chosen, that is all."""
+    bound = awake(replicas)
+    opened = open_replicas(bound)
+    steps = defaultdict(list)
+    for each in make_generic_steps(opened, Quantified(None, list_lengths(opened))):
+        steps[each.step.action.name].append(each)
+    chance = random.Random(replicas)
+    taken: set[str] = set()
+    for state in strange(bound, 40):
+        meant = after_each(bound, state)
+        names = {name for (name, _), found in meant.items() if found}
+        for name in {*chance.sample(sorted(names), min(len(names), 2)), *chance.sample(sorted(steps), 1)}:
+            found = defaultdict(list)
+            for given in steps[name]:
+                free = [argument for argument, value in given.step.arguments.items() if z3.is_expr(value)]
+                for chosen in product(range(replicas), repeat=len(free)):
+                    arguments = dict(zip(free, chosen, strict=True))
+                    own = {each: value for each, value in (given.step.arguments | arguments).items() if each != "outcome"}
+                    found[name, str(own)] += successors(opened, given, arguments, state)
+            for key, allowed in found.items():
+                after = {each for _, each in allowed}
+                assert after >= meant.get(key, set())
+                assert after == meant.get(key, set()) or any(truths for truths, _ in allowed)
+                taken |= {name} if after else set()
+    assert len(taken) > 15
+
+
+def successors(opened: System, given: GenericStep, arguments: dict[str, int], state: State) -> list[tuple[bool, State]]:
+    """What the terms of a step lead to, at the size of the system; each with whether a truth was chosen for it."""
+    lengths, before = list_lengths(opened), tables(opened, state) | read_frozen(opened)
+    guard, after = transition(opened, Quantified(None, lengths), given, before)
+    here = [(z3.Int(name), z3.IntVal(each)) for name, each in arguments.items()]
+    here.append((z3.Int("replication.factor"), z3.IntVal(opened.sizes["replica"])))
+
+    def simple(term: Any) -> Any:
+        return z3.simplify(z3.substitute(grounded(lift(term), opened.sizes), *here))
+
+    clauses = []
+    for clause in guard:
+        clauses.append(simple(clause))
+        if z3.is_false(clauses[-1]):
+            return []
+    values = list(map(z3.IntVal, state))
+    for number, slot in enumerate(opened.slots):
+        pairs = list(zip(slot.field.axes, slot.index, strict=True))
+        closed = tuple(each for axis, each in pairs if axis not in lengths)
+        if after[slot.field.name][closed] is not before[slot.field.name][closed]:
+            values[number] = simple(
+                after[slot.field.name][closed](*[z3.IntVal(each) for axis, each in pairs if axis in lengths])
+            )
+    truths = sorted(find_symbols([*clauses, *values]))
+    found = []
+    for chosen in product((True, False), repeat=len(truths)):
+        known = [(z3.Bool(name), z3.BoolVal(value)) for name, value in zip(truths, chosen, strict=True)]
+        if all(z3.is_true(z3.simplify(z3.substitute(each, *known))) for each in clauses):
+            ended = [each if z3.is_int_value(each) else z3.simplify(z3.substitute(each, *known)) for each in values]
+            state = tuple(int(z3.is_true(each)) if z3.is_bool(each) else each.as_long() for each in ended)
+            found.append((bool(truths), checked(opened, state)))
+    return [(is_chosen, each) for is_chosen, each in found if each is not None]
+
+
+def lift(value: Any) -> Any:
+    return Quantified(None, {}).lift(value)
+
+
+def checked(bound: System, state: State) -> State | None:
+    try:
+        return bound.checked(state)
+    except ModelError:
+        return None
+
+
+# --- lemmas and the property are read as they are written ---
+
+
+@pytest.mark.parametrize("replicas", [3, *[pytest.param(each, marks=pytest.mark.slow) for each in (1, 2, 4)]])
+def test_what_a_lemma_says_of_every_number_of_replicas_it_says_of_so_many(replicas: int) -> None:
+    bound = unlimited("kraft", replicas, records=2) if replicas > 1 else replace_factor(unlimited("kraft", 2, records=2), 1)
+    lengths = list_lengths(bound)
+    size = [(z3.Int("replication.factor"), z3.IntVal(replicas))]
+    asked = {each.name: (each.conjuncts, each.condition) for each in THEORY.lemmas}
+    asked |= {name: (properties()[name].condition,) * 2 for name in (ACKED, COMMITTED)}
+    said = defaultdict(set)
+    for state in strange(bound, 60):
+        view = QuantifiedView(bound, tables(bound, state) | read_frozen(bound), lengths)
+        for name, (parts, whole) in asked.items():
+            term = grounded(z3.And(Turns(None, lengths).read(parts, view)), bound.sizes)
+            found = z3.is_true(z3.simplify(z3.substitute(term, *size)))
+            assert found == ints.evaluate(bound, state, whole), name
+            said[name].add(found)
+    assert replicas == 1 or all(each == {True, False} for each in said.values())
+
+
+def replace_factor(bound: System, replicas: int) -> System:
+    return bind(bound.model, *[{**each, "replication.factor": replicas} for each in bound.configurations])
+
+
+def test_a_loop_whose_turns_depend_on_each_other_is_refused() -> None:
+    def counts(k: Any, s: Any) -> list[Any]:
+        return [count(k, [s.isr[each] for each in everyone(s)]) > 1]
+
+    def keeps(k: Any, s: Any) -> list[Any]:
+        last: Any = False
+        for each in everyone(s):
+            last = s.isr[each]
+        return [k.ite(last, True, s.leader == 0)]
+
+    def indexes(k: Any, s: Any) -> list[Any]:
+        return [others(s, 0)[0] == 1]
+
+    bound = unlimited("kraft", 3)
+    for wrong in (counts, keeps, indexes):
+        with pytest.raises((ModelError, TypeError, InputError)):
+            LedEncoding(bound, [Lemma("wrong", "", "", wrong)], GOAL)
+
+
+def test_the_first_states_are_those_of_each_number_of_replicas() -> None:
+    """With one leader or another: the state of the terms at each size, with its leader, is an initial state up to exchange."""
+    bound = unlimited("kraft", 3, records=2)
+    found = begin(bound, list_lengths(bound))
+    for replicas in (1, 2, 5):
+        other = replace_factor(bound, replicas)
+        (meant,) = {state for _, state in other.initial_states()}
+        values = []
+        for slot in other.slots:
+            closed = tuple(each for axis, each in zip(slot.field.axes, slot.index, strict=True) if axis != "replica")
+            at = [z3.IntVal(each) for axis, each in zip(slot.field.axes, slot.index, strict=True) if axis == "replica"]
+            term = z3.simplify(z3.substitute(lift(found[slot.field.name][closed](*at)), (FIRST_LEADER, z3.IntVal(0))))
+            values.append(int(z3.is_true(term)) if z3.is_bool(term) else term.as_long())
+        differing = {slot.name for slot, one, two in zip(other.slots, values, meant, strict=True) if one != two}
+        assert differing == set()
+
+
+# --- what is proved, and what is not ---
+
+
+def answers(reading: LedEncoding, kinds: tuple[str, ...], names: tuple[str, ...] = (), only: str = "") -> set[str]:
+    """What became of the obligations of some tasks, or of those of one lemma."""
+    found: list[ObligationAnswer] = []
+    for task in reading.tasks():
+        if task.kind in kinds or task.label.split("(")[0] in names:
+            for goal in reading.goals(task):
+                if not only or goal.lemma == only:
+                    found.append(_prove_with_quantifiers(reading, task, goal, 1.0))
+    assert found
+    return {each.answer for each in found}
+
+
+def led(bound: System, lemmas: tuple[Lemma, ...] = THEORY.lemmas) -> LedEncoding:
+    reading = read_every_size(bound, lemmas, GOAL)
+    assert isinstance(reading, LedEncoding)
+    return reading
+
+
+def test_the_lemmas_hold_at_first_of_any_number_of_replicas_and_imply_that_nothing_acknowledged_is_lost() -> None:
+    reading = led(unlimited("kraft", 3, records=2))
+    assert answers(reading, (INITIATION, SAFETY)) == {"proved"}
+    assert answers(reading, (), ("broker_crash_lossy", "controller_fence_live"), "one-member-stays") == {"proved"}
+
+
+def test_without_an_unimpaired_replica_nothing_is_proved() -> None:
+    names = ("broker_crash_lossy", "broker_crash", "broker_lose_disk", "controller_fence_live", "broker_stop_cleanly")
+    for name in (*names, "leader_ask_to_shrink_isr"):
+        free = without(unlimited("kraft", 3, records=2), name, "bound: so many brokers impaired at once")
+        assert "unknown" in answers(led(free), (), (name,), "one-member-stays"), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("goal", "records"), [(ACKED, 2), (COMMITTED, 2), (ACKED, 3), (ACKED, 1)])
+def test_nothing_is_lost_for_every_number_of_replicas_while_one_is_unimpaired(goal: str, records: int) -> None:
+    limits = {"faults.at_once": 2, **{f"faults.{each}": "any" for each in KINDS}}
+    found = neverlost.prove(
+        {"model": "kraft", "defects": "fixed", "bounds.records": records, **limits},
+        method="induction",
+        every_rf=True,
+        properties=[goal],
+        time_limit=1800,
+    ).inductions[0]
+    assert [f"{each.task.label}: {each.goal} {each.reason}" for each in found.open] == []
+    assert len(found.answers) > 500
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [each.name for each in THEORY.lemmas])
+def test_without_any_one_lemma_nothing_is_proved(name: str) -> None:
+    reading = led(unlimited("kraft", 3, records=2), tuple(each for each in THEORY.lemmas if each.name != name))
+    assert is_left_open(reading)
+
+
+def is_left_open(reading: LedEncoding) -> bool:
+    """Whether some obligation is not proved: those that are not likely to be are asked first."""
+    tasks = [(task, goal) for task in reading.tasks() for goal in reading.goals(task)]
+    return any(_prove_with_quantifiers(reading, task, goal, 1.0).answer != "proved" for task, goal in tasks)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(8))
+def test_a_guard_clause_less_is_never_proved_where_the_search_finds_a_loss(part: int) -> None:
+    """Every clause of every action, one at a time: what is proved of every number of replicas holds of two."""
+    whole = unlimited("kraft", 2, records=2)
+    found = {}
+    for clause in clauses_of(whole)[part::8]:
+        said = verdict(without(whole, *clause))
+        if said != "holds":
+            found[clause] = "unknown" in answers(led(without(unlimited("kraft", 3, records=2), *clause)), (), (clause[0],))
+    assert [clause for clause, is_open in found.items() if not is_open] == []
+
+
+# --- what is refused ---
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "why"),
+    [
+        ("kraft-elr", {}, "elr"),
+        ("kraft", {"faults.at_once": 3}, "leave one replica unimpaired"),
+        ("kraft", {"faults.at_once": 0}, "leave one replica unimpaired"),
+        ("kraft", {"defects": "shipped"}, "is not said for every number of replicas"),
+        ("kraft", {"reassign": 1}, "reassignment"),
+        ("kraft", {"racks": "a,b,c", "rack_loss": "any"}, "racks"),
+        ("kraft", {"min_isr_change": "any"}, "config_change"),
+        ("kraft", {"policy": "longest-log"}, "epochs"),
+        ("kraft", {"acks": "min.insync.replicas"}, "acks"),
+        ("kraft", {"kill": "any:1"}, "kill"),
+    ],
+    ids=str,
+)
+def test_what_is_said_of_other_models_or_questions_is_refused(model: str, given: dict[str, Any], why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        read_every_size(unlimited(model, 3, **given), THEORY.lemmas, GOAL)
