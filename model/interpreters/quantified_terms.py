@@ -382,10 +382,8 @@ def list_lengths(system: System) -> dict[str, Any]:
 
 def variables(system: System, opened: Mapping[str, Any], suffix: str) -> Functions:
     """Return a symbolic state of every size."""
-    found = read_frozen(system)
+    found: Functions = {}
     for declared in system.fields:
-        if declared.name in found:
-            continue
         sort = z3.BoolSort() if declared.kind == "flag" else z3.IntSort()
         known: dict[tuple[int, ...], Function] = {}
         arguments = [z3.IntSort()] * sum(axis in opened for axis in declared.axes)
@@ -396,10 +394,14 @@ def variables(system: System, opened: Mapping[str, Any], suffix: str) -> Functio
     return found
 
 
-def read_frozen(system: System) -> Functions:
-    """Return the configuration where it is one, as numbers."""
-    frozen = [each for each in system.slots if each.field.frozen and each.is_constant]
-    return {each.field.name: {(): _make_constant(bool(each.low) if each.field.kind == "flag" else each.low)} for each in frozen}
+def read_frozen(systems: Sequence[System]) -> Functions:
+    """Return what the configurations say, as numbers; what they do not say alike is left out."""
+    said: dict[str, set[int]] = {}
+    for slot in (slot for each in systems for slot in each.slots if slot.field.frozen):
+        said.setdefault(slot.name, set()).update((slot.low, slot.high))
+    flags = {each.name for each in systems[0].fields if each.kind == "flag"}
+    alike = {name: min(values) for name, values in said.items() if len(values) == 1}
+    return {name: {(): _make_constant(bool(value) if name in flags else value)} for name, value in alike.items()}
 
 
 def list_closed_indices(system: System, declared: Field, opened: Mapping[str, Any]) -> list[tuple[int, ...]]:

@@ -106,8 +106,16 @@ class LedEncoding(ParametricEncoding):
     def _read_lemma(self, lemma: Lemma) -> Callable[[Any, Any], list[Any]]:
         return lambda k, s: self._turns.read(lemma.conjuncts, s)
 
+    def _configuration(self) -> Functions:
+        """Return the configuration, but for what depends on the number of replicas: of that nothing is known but its bounds."""
+        return read_frozen([*resized(self.system)])
+
     def _begin(self) -> tuple[list[Functions], list[Any]]:
-        return [begin(self.system, self._lengths)], [self._k.within(REPLICA, FIRST_LEADER)]
+        begun = begin(self.system, self._lengths) | {
+            each.name: self.before[each.name] for each in self.system.fields if each.frozen
+        }
+        bounds = [self._field_in_bounds(self._k, self._view(begun), each, False) for each in self.system.fields if each.frozen]
+        return [begun], [self._k.within(REPLICA, FIRST_LEADER), self._k.lift(self._k.all_of(*bounds))]
 
 
 FIRST_LEADER = z3.Int("first_leader")
@@ -134,7 +142,7 @@ def begin(system: System, lengths: Mapping[str, Any]) -> Functions:
                     meant = FIRST_LEADER
                 if not known.setdefault((slot.field.name, closed), {}).setdefault(case, meant).eq(meant):
                     raise ModelError(f"{slot.field.name} does not begin alike everywhere but at the leader")
-    found = read_frozen(system)
+    found: Functions = {}
     for (name, closed), cases in known.items():
         found.setdefault(name, {})[closed] = partial(_choose, cases)
     return found

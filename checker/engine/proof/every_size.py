@@ -59,8 +59,8 @@ class ParametricEncoding:
         self.unbounded = tuple(f"{axis}s" for axis in self._lengths)
         self._k = Quantified(None, self._lengths)
         try:
+            self.before = variables(system, self._lengths, "before") | self._configuration()
             self._first, self._begins = self._begin()
-            self.before = variables(system, self._lengths, "before")
             self.steps = make_generic_steps(system, self._k)
             self.transitions = [transition(system, self._k, each, self.before) for each in self.steps]
             self._starts: dict[str, int] = {}
@@ -70,6 +70,10 @@ class ParametricEncoding:
             self._enough: dict[tuple[ProofTask, str], str] = {}
         except ModelError as problem:
             raise refuse(system, problem) from None
+
+    def _configuration(self) -> Functions:
+        """Return what is read as a number, because it is configured."""
+        return {}
 
     def _begin(self) -> tuple[list[Functions], list[Any]]:
         """Return the initial states, and what is known of them."""

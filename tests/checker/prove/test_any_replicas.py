@@ -12,7 +12,7 @@ import pytest
 import z3
 
 import neverlost
-from neverlost.checker.engine.proof.any_replicas import FIRST_LEADER, LedEncoding, Turns, begin
+from neverlost.checker.engine.proof.any_replicas import FIRST_LEADER, LedEncoding, Turns
 from neverlost.checker.engine.proof.induction import ObligationAnswer, _prove_with_quantifiers
 from neverlost.checker.engine.proof.obligations import INITIATION, SAFETY, find_symbols
 from neverlost.checker.questions.necessity.necessity import clauses_of, without
@@ -146,7 +146,7 @@ def test_the_terms_of_every_step_agree_with_ints(replicas: int) -> None:
 
 def successors(opened: System, given: GenericStep, arguments: dict[str, int], state: State) -> list[tuple[bool, State]]:
     """What the terms of a step lead to, at the size of the system; each with whether a truth was chosen for it."""
-    lengths, before = list_lengths(opened), tables(opened, state) | read_frozen(opened)
+    lengths, before = list_lengths(opened), tables(opened, state) | read_frozen([opened])
     guard, after = transition(opened, Quantified(None, lengths), given, before)
     here = [(z3.Int(name), z3.IntVal(each)) for name, each in arguments.items()]
     here.append((z3.Int("replication.factor"), z3.IntVal(opened.sizes["replica"])))
@@ -201,7 +201,7 @@ def test_what_a_lemma_says_of_every_number_of_replicas_it_says_of_so_many(replic
     asked |= {name: (properties()[name].condition,) * 2 for name in (ACKED, COMMITTED)}
     said = defaultdict(set)
     for state in strange(bound, 60):
-        view = QuantifiedView(bound, tables(bound, state) | read_frozen(bound), lengths)
+        view = QuantifiedView(bound, tables(bound, state) | read_frozen([bound]), lengths)
         for name, (parts, whole) in asked.items():
             term = grounded(z3.And(Turns(None, lengths).read(parts, view)), bound.sizes)
             found = z3.is_true(z3.simplify(z3.substitute(term, *size)))
@@ -236,18 +236,17 @@ def test_a_loop_whose_turns_depend_on_each_other_is_refused() -> None:
 def test_the_first_states_are_those_of_each_number_of_replicas() -> None:
     """With one leader or another: the state of the terms at each size, with its leader, is an initial state up to exchange."""
     bound = unlimited("kraft", 3, records=2)
-    found = begin(bound, list_lengths(bound))
+    ((found,), _) = led(bound)._begin()
     for replicas in (1, 2, 5):
         other = replace_factor(bound, replicas)
         (meant,) = {state for _, state in other.initial_states()}
-        values = []
-        for slot in other.slots:
+        for number, slot in enumerate(other.slots):
+            if slot.name == "min_isr":
+                continue  # any number: it is not the same at each size
             closed = tuple(each for axis, each in zip(slot.field.axes, slot.index, strict=True) if axis != "replica")
             at = [z3.IntVal(each) for axis, each in zip(slot.field.axes, slot.index, strict=True) if axis == "replica"]
             term = z3.simplify(z3.substitute(lift(found[slot.field.name][closed](*at)), (FIRST_LEADER, z3.IntVal(0))))
-            values.append(int(z3.is_true(term)) if z3.is_bool(term) else term.as_long())
-        differing = {slot.name for slot, one, two in zip(other.slots, values, meant, strict=True) if one != two}
-        assert differing == set()
+            assert (int(z3.is_true(term)) if z3.is_bool(term) else term.as_long()) == meant[number], slot.name
 
 
 # --- what is proved, and what is not ---
@@ -279,7 +278,7 @@ def test_the_lemmas_hold_at_first_of_any_number_of_replicas_and_imply_that_nothi
 
 def test_without_an_unimpaired_replica_nothing_is_proved() -> None:
     names = ("broker_crash_lossy", "broker_crash", "broker_lose_disk", "controller_fence_live", "broker_stop_cleanly")
-    for name in (*names, "leader_ask_to_shrink_isr"):
+    for name in names:
         free = without(unlimited("kraft", 3, records=2), name, "bound: so many brokers impaired at once")
         assert "unknown" in answers(led(free), (), (name,), "one-member-stays"), name
 
