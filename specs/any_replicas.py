@@ -11,10 +11,11 @@ count of them is needed for what is proved.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from neverlost.model import kernel
 from neverlost.model.faults import BY_NAME, LEADER_MOVE, Fault
 from neverlost.model.interpreters.otherwise import call_otherwise
 from neverlost.model.kernel import (
@@ -26,11 +27,9 @@ from neverlost.model.kernel import (
     Sizes,
     Value,
     count,
-    fill,
     for_every,
     for_some,
     implies,
-    row,
 )
 from neverlost.model.kraft.broker import high_watermark, leader, metadata
 from neverlost.model.kraft.broker.high_watermark import (
@@ -69,17 +68,26 @@ Row = Any
 """A value for each replica."""
 
 
-@dataclass(frozen=True)
-class Everywhere:
+class Everywhere(tuple[Value]):
     """The same value for each of one replica or more."""
 
-    value: Value
+    def __getitem__(self, replica: Any) -> Any:
+        return next(iter(self))
 
-    def __getitem__(self, replica: int) -> Value:
-        return self.value
 
-    def __iter__(self) -> Iterator[Value]:
-        yield self.value
+def row(k: Primitives, s: View, body: Callable[[Any], Value]) -> Row:
+    """Return a value for each replica."""
+    return kernel.row(k, s, REPLICA, body)
+
+
+def some(k: Primitives, s: View, body: Callable[[Any], Value]) -> Value:
+    """Return True if a condition holds for some replica."""
+    return for_some(k, s, REPLICA, body)
+
+
+def write(k: Primitives, s: View, array: Any, body: Callable[[Any], Value]) -> None:
+    """Effect: a value for each replica."""
+    kernel.fill(array, row(k, s, body))
 
 
 # --- limits of faults ---
@@ -87,11 +95,7 @@ class Everywhere:
 
 def is_impaired(k: Primitives, s: View, broker: int) -> Value:
     """Return True if a broker counts for `faults.at_once` (`sizes.is_impaired`)."""
-
-    def removes(each: int) -> Value:
-        return k.all_of(s.leader == each, s.pending[each] == broker, s.leader_isr[each][broker])
-
-    removed = for_some(k, s, REPLICA, removes)
+    removed = some(k, s, lambda each: k.all_of(s.leader == each, s.pending[each] == broker, s.leader_isr[each][broker]))
     return k.any_of(k.not_(s.is_running[broker]), s.is_fenced[broker], k.not_(s.isr[broker]), removed)
 
 
@@ -101,11 +105,8 @@ def one_stays_unimpaired(k: Primitives, s: View, fault: Fault, *brokers: int) ->
     if paid.name in s.sizes.limits.counted:
         yield f"bound: one more {paid.one}", getattr(s, paid.left) > 0
     if brokers:
-
-        def stays(each: int) -> Value:
-            return k.all_of(*[each != broker for broker in brokers], k.not_(is_impaired(k, s, each)))
-
-        yield "bound: so many brokers impaired at once", for_some(k, s, REPLICA, stays)
+        stays = some(k, s, lambda each: k.all_of(*[each != broker for broker in brokers], k.not_(is_impaired(k, s, each))))
+        yield "bound: so many brokers impaired at once", stays
 
 
 # --- the high watermark, and what a leader knows ---
@@ -118,17 +119,16 @@ def raise_to_what_all_have(k: Primitives, s: View, leader: int) -> None:
     def waits(each: int) -> Value:
         return k.all_of(each != leader, is_waited_for(k, s, leader, each))
 
-    def reached(offset: int) -> Value:
-        has = for_every(k, s, REPLICA, lambda each: implies(k, waits(each), known[each] > offset))
-        return k.all_of(end > offset, has)
+    def has_all(offset: int) -> Value:
+        return for_every(k, s, REPLICA, lambda each: implies(k, waits(each), known[each] > offset))
 
-    new = count(k, [reached(offset) for offset in offsets(s)])
-    isr = row(k, s, REPLICA, lambda each: s.leader_isr[leader][each])
+    new = count(k, [k.all_of(end > offset, has_all(offset)) for offset in offsets(s)])
+    isr = row(k, s, lambda each: s.leader_isr[leader][each])
     enough = k.any_of(k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, isr, leader))
     new = k.ite(k.all_of(enough, new > old), new, old)
-    maximal = row(k, s, REPLICA, lambda each: k.any_of(each == leader, waits(each)))
+    maximal = row(k, s, lambda each: k.any_of(each == leader, waits(each)))
     s.high_watermark[leader] = new
-    fill(known, row(k, s, REPLICA, lambda each: k.ite(k.all_of(waits(each), known[each] < new), new, known[each])))
+    write(k, s, known, lambda each: k.ite(k.all_of(waits(each), known[each] < new), new, known[each]))
     note_committed(k, s, leader)
     answer_producers(k, s, leader, is_isr_big_enough(k, s, maximal, leader))
 
@@ -145,25 +145,17 @@ def one_copy(k: Primitives, s: View, leader: int, offset: int) -> Value:
 
 def forget_all_leadership(k: Primitives, s: View, broker: int, when: Value = True) -> None:
     """Stands for `forget_leadership`."""
-    isr, known = s.leader_isr[broker], s.fetch_offset[broker]
-
-    def is_left(each: int) -> Value:
-        return k.all_of(each != broker, when, s.follows[each] == broker)
-
+    isr, known, follows = s.leader_isr[broker], s.fetch_offset[broker], s.follows
     s.pending[broker] = k.ite(when, NO_REPLICA, s.pending[broker])
-    fill(isr, row(k, s, REPLICA, lambda each: k.all_of(k.not_(when), isr[each])))
-    fill(known, row(k, s, REPLICA, lambda each: k.ite(when, 0, known[each])))
-    fill(s.follows, row(k, s, REPLICA, lambda each: k.ite(is_left(each), NO_REPLICA, s.follows[each])))
+    write(k, s, isr, lambda each: k.all_of(k.not_(when), isr[each]))
+    write(k, s, known, lambda each: k.ite(when, 0, known[each]))
+    write(k, s, follows, lambda r: k.ite(k.all_of(r != broker, when, follows[r] == broker), NO_REPLICA, follows[r]))
 
 
 def drop_what_is_pending(k: Primitives, s: View, leader: int) -> None:
     """Stands for `drop_pending`."""
-    known = s.fetch_offset[leader]
-
-    def is_dropped(each: int) -> Value:
-        return k.all_of(s.pending[leader] == each, k.not_(s.leader_isr[leader][each]))
-
-    fill(known, row(k, s, REPLICA, lambda each: k.ite(is_dropped(each), 0, known[each])))
+    known, isr, pending = s.fetch_offset[leader], s.leader_isr[leader], s.pending[leader]
+    write(k, s, known, lambda each: k.ite(k.all_of(pending == each, k.not_(isr[each])), 0, known[each]))
     s.pending[leader] = NO_REPLICA
     raise_high_watermark(k, s, leader)
     settle_epoch_start(k, s, leader)
@@ -174,8 +166,8 @@ def adopt_whole_isr(k: Primitives, s: View, leader: int) -> None:
     known = s.fetch_offset[leader]
     s.pending[leader] = NO_REPLICA
     s.request_outdated = False
-    fill(s.leader_isr[leader], row(k, s, REPLICA, lambda each: s.isr[each]))
-    fill(known, row(k, s, REPLICA, lambda each: k.ite(k.any_of(each == leader, s.isr[each]), known[each], 0)))
+    write(k, s, s.leader_isr[leader], lambda each: s.isr[each])
+    write(k, s, known, lambda each: k.ite(k.any_of(each == leader, s.isr[each]), known[each], 0))
     s.leader_knows = UP_TO_DATE
     raise_high_watermark(k, s, leader)
     settle_epoch_start(k, s, leader)
@@ -187,9 +179,9 @@ def apply_leadership(k: Primitives, s: View, broker: int) -> Clauses:
     yield "leadership not applied yet", s.leader_knows == ELECTED
     yield "broker is running", s.is_running[broker]
     again = k.all_of(leads(s, broker), k.not_(s.reelection_forgets_offsets))
-    known = row(k, s, REPLICA, lambda each: k.ite(again, s.fetch_offset[broker][each], 0))
+    known = row(k, s, lambda each: k.ite(again, s.fetch_offset[broker][each], 0))
     forget_leadership(k, s, broker)
-    fill(s.fetch_offset[broker], known)
+    kernel.fill(s.fetch_offset[broker], known)
     s.follows[broker] = broker
     s.leader_epoch_start_offset = k.ite(s.leader_epoch_start, log_end(k, s, broker), 0)
     adopt_isr(k, s, broker)
@@ -197,12 +189,9 @@ def apply_leadership(k: Primitives, s: View, broker: int) -> Clauses:
 
 def is_whole_answer(k: Primitives, s: View, leader: int) -> Value:
     """Stands for `is_answer`."""
-
-    def fits(each: int) -> Value:
-        differs = s.leader_isr[leader][each] != s.isr[each]
-        return k.any_of(k.all_of(differs, s.pending[leader] == each), k.not_(k.any_of(differs, s.pending[leader] == each)))
-
-    return k.all_of(s.pending[leader] != NO_REPLICA, for_every(k, s, REPLICA, fits))
+    isr, asked = s.leader_isr[leader], s.pending[leader]
+    changed = for_every(k, s, REPLICA, lambda each: (isr[each] != s.isr[each]) == (asked == each))
+    return k.all_of(asked != NO_REPLICA, changed)
 
 
 # --- requests ---
@@ -211,7 +200,7 @@ def is_whole_answer(k: Primitives, s: View, leader: int) -> Value:
 def isr_with_one_changed(k: Primitives, s: View, leader: int, replica: int) -> Row:
     """Stands for `proposed_isr`."""
     isr = s.leader_isr[leader]
-    return row(k, s, REPLICA, lambda each: k.ite(each == replica, k.not_(isr[each]), isr[each]))
+    return row(k, s, lambda each: k.ite(each == replica, k.not_(isr[each]), isr[each]))
 
 
 def alter_isr(k: Primitives, s: View, leader: int, replica: int, outcome: int) -> Clauses:
@@ -222,21 +211,18 @@ def alter_isr(k: Primitives, s: View, leader: int, replica: int, outcome: int) -
     leaves = s.leader_isr[leader][replica]
     yield "replica is not fenced", k.any_of(leaves, k.not_(isr_change.is_kept_out(k, s, replica)))
     yield "replica's broker epoch is current", k.any_of(leaves, k.not_(s.request_outdated))
-    active = row(k, s, REPLICA, lambda each: each == leader)
-    asked = isr_with_one_changed(k, s, leader, replica)
-    yield from change_partition(k, s, Change(asked, active, every_broker(s)), outcome)
+    active = row(k, s, lambda each: each == leader)
+    change = Change(isr_with_one_changed(k, s, leader, replica), active, every_broker(s))
+    yield from change_partition(k, s, change, outcome)
     outdate_leader(k, s, True)
     s.request_outdated = False
 
 
-def start_unnoticed_by_none(k: Primitives, s: View, broker: int) -> None:
+def start_anew(k: Primitives, s: View, broker: int) -> None:
     """Stands for `start`."""
     stops.open_logs(s, broker)
-
-    def asked(each: int) -> Value:
-        return k.all_of(s.leader == each, s.leader_knows == UP_TO_DATE, s.pending[each] == broker)
-
-    s.request_outdated = k.all_of(s.broker_epoch_in_isr, k.any_of(s.request_outdated, for_some(k, s, REPLICA, asked)))
+    asked = some(k, s, lambda each: k.all_of(s.leader == each, s.leader_knows == UP_TO_DATE, s.pending[each] == broker))
+    s.request_outdated = k.all_of(s.broker_epoch_in_isr, k.any_of(s.request_outdated, asked))
 
 
 # --- the controller ---
@@ -244,13 +230,13 @@ def start_unnoticed_by_none(k: Primitives, s: View, broker: int) -> None:
 
 def isr_without_one(k: Primitives, s: View, broker: int) -> Row:
     """Stands for `isr_without`."""
-    stays = k.not_(for_some(k, s, REPLICA, lambda each: k.all_of(each != broker, s.isr[each])))
-    return row(k, s, REPLICA, lambda each: k.all_of(s.isr[each], k.any_of(each != broker, stays)))
+    stays = k.not_(some(k, s, lambda each: k.all_of(each != broker, s.isr[each])))
+    return row(k, s, lambda each: k.all_of(s.isr[each], k.any_of(each != broker, stays)))
 
 
 def fence_one(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
     """Stands for `fence`."""
-    active = row(k, s, REPLICA, lambda each: k.all_of(k.not_(s.is_fenced[each]), each != broker))
+    active = row(k, s, lambda each: k.all_of(k.not_(s.is_fenced[each]), each != broker))
     change = Change(isr_without_one(k, s, broker), active, every_broker(s), has_record=s.isr[broker])
     yield from change_partition(k, s, change, outcome)
     s.is_fenced[broker] = True
@@ -258,55 +244,44 @@ def fence_one(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
 
 def admit_one(k: Primitives, s: View, broker: int, outcome: int, change: Change) -> Clauses:
     """Stands for `admit`."""
-    active = row(k, s, REPLICA, lambda each: k.any_of(k.not_(s.is_fenced[each]), each == broker))
+    active = row(k, s, lambda each: k.any_of(k.not_(s.is_fenced[each]), each == broker))
     yield from change_partition(k, s, replace(change, active=active, has_record=s.leader == NO_REPLICA), outcome)
     s.is_fenced[broker] = False
 
 
 def no_broker(s: View) -> Row:
     """Stands for `no_brokers`."""
-    return Everywhere(False)
+    return Everywhere((False,))
 
 
 def every_broker(s: View) -> Assignment:
     """Stands for `assignment_of`."""
-    all_brokers: Row = Everywhere(True)
-    return Assignment(all_brokers, no_broker(s), no_broker(s))
+    everyone: Row = Everywhere((True,))
+    return Assignment(everyone, no_broker(s), no_broker(s))
 
 
 def all_unfenced(k: Primitives, s: View) -> Row:
     """Stands for `unfenced`."""
-    return row(k, s, REPLICA, lambda each: k.not_(s.is_fenced[each]))
+    return row(k, s, lambda each: k.not_(s.is_fenced[each]))
 
 
 def one_keeps_leading(k: Primitives, s: View, of: Electorate) -> Value:
     """Stands for `keeps_leader`."""
-
-    def stays(each: int) -> Value:
-        return k.all_of(s.leader == each, of.isr[each], of.active[each], of.replicas[each])
-
-    return for_some(k, s, REPLICA, stays)
+    return some(k, s, lambda each: k.all_of(s.leader == each, of.isr[each], of.active[each], of.replicas[each]))
 
 
 def all_cleanly_electable(k: Primitives, s: View, of: Electorate) -> Row:
     """Stands for `cleanly_electable`."""
-    isr_empty = k.not_(k.any_of(*of.isr))
-
-    def may_lead(each: int) -> Value:
-        return k.all_of(of.active[each], of.replicas[each], k.any_of(of.isr[each], k.all_of(isr_empty, of.elr[each])))
-
-    return row(k, s, REPLICA, may_lead)
+    rest = row(k, s, lambda each: k.all_of(k.not_(k.any_of(*of.isr)), of.elr[each]))
+    return row(k, s, lambda each: k.all_of(of.active[each], of.replicas[each], k.any_of(of.isr[each], rest[each])))
 
 
 def all_electable(k: Primitives, s: View, of: Electorate) -> Row:
     """Stands for `electable`."""
     clean, last = cleanly_electable(k, s, of), last_known_leader(k, s, of)
     unclean = k.all_of(of.allows_unclean, k.not_(k.any_of(*clean, *last)))
-
-    def may_lead(each: int) -> Value:
-        return k.any_of(clean[each], last[each], k.all_of(unclean, of.active[each], of.replicas[each]))
-
-    return row(k, s, REPLICA, may_lead)
+    rest = row(k, s, lambda each: k.all_of(unclean, of.active[each], of.replicas[each]))
+    return row(k, s, lambda each: k.any_of(clean[each], last[each], rest[each]))
 
 
 def elected_alone(s: View, outcome: int) -> tuple[int, list[int]]:
@@ -316,33 +291,32 @@ def elected_alone(s: View, outcome: int) -> tuple[int, list[int]]:
 
 def none_is_preferred(k: Primitives, s: View, elected: int, candidates: Row) -> Value:
     """Stands for `fits_policy`."""
-    earlier = for_some(k, s, REPLICA, lambda each: k.all_of(each < elected, candidates[each]))
+    earlier = some(k, s, lambda each: k.all_of(each < elected, candidates[each]))
     return k.any_of(s.election_policy != POLICIES["preferred"], k.not_(earlier))
 
 
 def electorate_without(k: Primitives, s: View, of: Electorate, change: Change) -> Electorate:
     """Stands for `electorate_at_registration`."""
-    broker = change.registers
-    without = row(k, s, REPLICA, lambda each: k.all_of(of.active[each], each != broker))
-    settled = k.all_of(s.isr[broker], k.any_of(*electable(k, s, replace(of, active=without))))
-    return replace(of, active=row(k, s, REPLICA, lambda each: k.ite(settled, without[each], of.active[each])))
+    without = row(k, s, lambda each: k.all_of(of.active[each], each != change.registers))
+    settled = k.all_of(s.isr[change.registers], k.any_of(*electable(k, s, replace(of, active=without))))
+    return replace(of, active=row(k, s, lambda each: k.ite(settled, without[each], of.active[each])))
 
 
 def sets_after_election(k: Primitives, s: View, of: Electorate, elected: int) -> tuple[Row, Row]:
     """Stands for `elected_sets`; without ELR the second is empty."""
-    return row(k, s, REPLICA, lambda each: k.ite(of.isr[elected], of.isr[each], each == elected)), of.elr
+    return row(k, s, lambda each: k.ite(of.isr[elected], of.isr[each], each == elected)), of.elr
 
 
 def bumps_for_isr_shrink(k: Primitives, s: View, change: Change, leader: Value) -> Value:
     """Stands for `needs_bump_for_isr_shrink`."""
-    shrunk = for_some(k, s, REPLICA, lambda each: k.all_of(s.isr[each], k.not_(change.isr[each])))
+    shrunk = some(k, s, lambda each: k.all_of(s.isr[each], k.not_(change.isr[each])))
     return k.all_of(shrunk, leader != NO_REPLICA, k.not_(s.shrink_keeps_leader_epoch), not change.by_leader)
 
 
 def write_isr(k: Primitives, s: View, isr: Row, elr: Row) -> None:
     """Stands for `move_partition_epoch`."""
-    changed = for_some(k, s, REPLICA, lambda each: isr[each] != s.isr[each])
-    fill(s.isr, row(k, s, REPLICA, lambda each: isr[each]))
+    changed = some(k, s, lambda each: isr[each] != s.isr[each])
+    write(k, s, s.isr, lambda each: isr[each])
     outdate_leader(k, s, changed)
 
 
@@ -353,8 +327,7 @@ def move_leader(k: Primitives, s: View, elected: int) -> Clauses:
     yield "another broker", s.leader != elected
     yield "in the ISR", s.isr[elected]
     yield "not fenced", k.not_(s.is_fenced[elected])
-    earlier = for_some(k, s, REPLICA, lambda each: each < elected)
-    yield "election policy", k.any_of(s.election_policy != POLICIES["preferred"], k.not_(earlier))
+    yield "election policy", none_is_preferred(k, s, elected, every_broker(s).replicas)
     record_fault(s, LEADER_MOVE)
     s.leader = elected
     move_leader_epoch(k, s, True)
@@ -371,7 +344,7 @@ EXACT: dict[Callable[..., Any], Callable[..., Any]] = {
     metadata.is_answer: is_whole_answer,
     isr_change.proposed_isr: isr_with_one_changed,
     isr_change.controller_alter_isr.body: alter_isr,
-    stops.start: start_unnoticed_by_none,
+    stops.start: start_anew,
     fencing.isr_without: isr_without_one,
     fencing.fence: fence_one,
     fencing.admit: admit_one,
