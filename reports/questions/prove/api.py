@@ -92,8 +92,9 @@ def prove(
 ) -> ProofResult:
     """Decide properties with Z3: `bmc` looks for counterexamples of up to `depth` steps, `induction` proves.
 
-    `unbounded` proves for any number of epochs and records, `every_rf` for every replication factor and logs of any length
-    too; `without` are guard clauses (`action: clause`) to switch off; `progress` is called while a proof by induction goes on.
+    `unbounded` proves for any number of epochs and records, `every_rf` for every replication factor (of `kip-320`, for logs of
+    any length too); `without` are guard clauses (`action: clause`) to switch off; `progress` is called while a proof by
+    induction goes on.
 
     Errors: `InputError` for bad input, and for options that contradict each other.
     """
