@@ -13,7 +13,7 @@ import z3
 
 import neverlost
 from neverlost.checker.engine.proof.any_replicas import FIRST_LEADER, LedEncoding, Turns
-from neverlost.checker.engine.proof.induction import ObligationAnswer, _prove_with_quantifiers
+from neverlost.checker.engine.proof.induction import _prove_with_quantifiers
 from neverlost.checker.engine.proof.obligations import INITIATION, SAFETY, find_symbols
 from neverlost.checker.questions.necessity.necessity import clauses_of, without
 from neverlost.model.interpreters import ints
@@ -342,16 +342,13 @@ def test_the_first_states_are_those_of_each_number_of_replicas() -> None:
 # --- what is proved, and what is not ---
 
 
-def answers(reading: LedEncoding, kinds: tuple[str, ...], names: tuple[str, ...] = (), only: str = "") -> set[str]:
-    """What became of the obligations of some tasks, or of those of one lemma."""
-    found: list[ObligationAnswer] = []
+def answers(reading: LedEncoding, kinds: tuple[str, ...], names: tuple[str, ...] = (), only: str = "") -> Iterator[str]:
+    """What becomes of the obligations of some tasks, or of those of one lemma."""
     for task in reading.tasks():
         if task.kind in kinds or task.label.split("(")[0] in names:
             for goal in reading.goals(task):
                 if not only or goal.lemma == only:
-                    found.append(_prove_with_quantifiers(reading, task, goal, 1.0))
-    assert found
-    return {each.answer for each in found}
+                    yield _prove_with_quantifiers(reading, task, goal, 1.0).answer
 
 
 def led(bound: System, lemmas: tuple[Lemma, ...] = THEORY.lemmas) -> LedEncoding:
@@ -362,8 +359,8 @@ def led(bound: System, lemmas: tuple[Lemma, ...] = THEORY.lemmas) -> LedEncoding
 
 def test_the_lemmas_hold_at_first_of_any_number_of_replicas_and_imply_that_nothing_acknowledged_is_lost() -> None:
     reading = led(unlimited("kraft", 3, records=2))
-    assert answers(reading, (INITIATION, SAFETY)) == {"proved"}
-    assert answers(reading, (), ("broker_crash_lossy", "controller_fence_live"), "one-member-stays") == {"proved"}
+    assert set(answers(reading, (INITIATION, SAFETY))) == {"proved"}
+    assert set(answers(reading, (), ("broker_crash_lossy", "controller_fence_live"), "one-member-stays")) == {"proved"}
 
 
 def test_without_an_unimpaired_replica_nothing_is_proved() -> None:
@@ -405,12 +402,12 @@ def test_what_a_step_of_two_replicas_refutes_without_a_lemma_is_not_proved_of_ev
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", range(4))
 def test_a_guard_clause_less_is_never_proved_where_the_search_finds_a_loss(part: int) -> None:
     """Every clause of every action, one at a time: what is proved of every number of replicas holds of two."""
     whole = unlimited("kraft", 2, records=2)
     found = {}
-    for clause in clauses_of(whole)[part::8]:
+    for clause in clauses_of(whole)[part::4]:
         said = verdict(without(whole, *clause))
         if said != "holds":
             found[clause] = "unknown" in answers(led(without(unlimited("kraft", 3, records=2), *clause)), (), (clause[0],))
