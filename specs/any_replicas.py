@@ -405,7 +405,8 @@ def _open_action(
     given: Action, sizes: Sequence[Sizes], instead: Mapping[Callable[..., Any], Callable[..., Any]]
 ) -> Iterator[Action]:
     """Yield an action whose arguments may be any replica; one more for each outcome of an election that elects none."""
-    body, opened, rest = call_otherwise(given.body, instead, {"list": _copy_unless_list}), dict(given.parameters), {}
+    body = call_otherwise(given.body, instead, {"list": _copy_unless_list}, is_deep=True)
+    opened, rest = dict(given.parameters), {}
     for name, axis in given.parameters.items():
         found = [each.along(axis) for each in sizes]
         if found == [range(KEPT, each) for each in COMPARED]:

@@ -12,28 +12,33 @@ PACKAGE, KERNEL = "neverlost.", at.__module__
 
 
 def call_otherwise(
-    function: Callable[..., Any], instead: Mapping[Any, Callable[..., Any]], builtins: Mapping[str, Any] | None = None
+    function: Callable[..., Any],
+    instead: Mapping[Any, Callable[..., Any]],
+    builtins: Mapping[str, Any] | None = None,
+    *,
+    is_deep: bool = False,
 ) -> Callable[..., Any]:
     """Return a function with the same code, in which every function of the project that it calls by name is read so too.
 
-    `instead` gives what stands for a function, and is read so itself; `builtins` gives what stands for a name of Python's own.
-    The kernel's words stay as they are.  Errors: `ModelError` for what is no function.
+    `instead` gives what stands for a function, and `builtins` what stands for a name of Python's own.  The kernel's words stay
+    as they are.  Where it `is_deep`, what stands for a function is read so itself.
+    Errors: `ModelError` for what is no function.
     """
-    return _Copies(dict(instead), dict(builtins or {})).copy(function)
+    known, read = ({}, dict(instead)) if is_deep else (dict(instead), {})
+    return _Copies(known, dict(builtins or {}), read).copy(function)
 
 
 class _Copies:
-    def __init__(self, instead: dict[Callable[..., Any], Callable[..., Any]], builtins: dict[str, Any]) -> None:
-        self._instead, self._builtins = instead, builtins
-        self._known: dict[Callable[..., Any], Callable[..., Any]] = {}
+    def __init__(
+        self, known: dict[Any, Callable[..., Any]], builtins: dict[str, Any], read: dict[Any, Callable[..., Any]]
+    ) -> None:
+        self._known, self._builtins, self._read = known, builtins, read
 
     def copy(self, called: Callable[..., Any]) -> Callable[..., Any]:
         if called in self._known:
             return self._known[called]
-        function = self._instead.get(called, called)
+        function = self._read.get(called, called)
         if not isinstance(function, FunctionType):
-            if function is not called:
-                return function
             raise ModelError(f"{function!r} is no function that could be read otherwise")
         scope: dict[str, Any] = {}
         made = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
