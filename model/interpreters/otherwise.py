@@ -12,35 +12,48 @@ PACKAGE, KERNEL = "neverlost.", at.__module__
 
 
 def call_otherwise(
-    function: Callable[..., Any], instead: Mapping[Any, Callable[..., Any]], builtins: Mapping[str, Any] | None = None
+    function: Callable[..., Any],
+    instead: Mapping[Any, Callable[..., Any]],
+    builtins: Mapping[str, Any] | None = None,
+    *,
+    is_deep: bool = False,
 ) -> Callable[..., Any]:
     """Return a function with the same code, in which every function of the project that it calls by name is read so too.
 
     `instead` gives what stands for a function, and `builtins` what stands for a name of Python's own.  The kernel's words stay
-    as they are.  Errors: `ModelError` for what is no function.
+    as they are.  Where it `is_deep`, what stands for a function is read so itself.
+    Errors: `ModelError` for what is no function.
     """
-    return _Copies(dict(instead), dict(builtins or {})).copy(function)
+    known, read = ({}, dict(instead)) if is_deep else (dict(instead), {})
+    return _Copies(known, dict(builtins or {}), read).copy(function)
 
 
 class _Copies:
-    def __init__(self, instead: dict[Callable[..., Any], Callable[..., Any]], builtins: dict[str, Any]) -> None:
-        self._known, self._builtins = instead, builtins
+    def __init__(
+        self, known: dict[Any, Callable[..., Any]], builtins: dict[str, Any], read: dict[Any, Callable[..., Any]]
+    ) -> None:
+        self._known, self._builtins, self._read = known, builtins, read
 
-    def copy(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        if function in self._known:
-            return self._known[function]
+    def copy(self, called: Callable[..., Any]) -> Callable[..., Any]:
+        if called in self._known:
+            return self._known[called]
+        function = self._read.get(called, called)
         if not isinstance(function, FunctionType):
             raise ModelError(f"{function!r} is no function that could be read otherwise")
         scope: dict[str, Any] = {}
-        made = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
+        made = FunctionType(function.__code__, scope, function.__name__, None, function.__closure__)
+        self._known[called] = made
+        made.__defaults__ = tuple(self._copy_if_ours(each) for each in function.__defaults__ or ()) or None
         made.__kwdefaults__ = function.__kwdefaults__
-        self._known[function] = made
         scope |= function.__globals__ | self._builtins
-        for name in set(_list_names(function.__code__)):
-            found = function.__globals__.get(name)
-            if isinstance(found, FunctionType) and found.__module__.startswith(PACKAGE) and found.__module__ != KERNEL:
-                scope[name] = self.copy(found)
+        for name in set(_list_names(function.__code__)) & function.__globals__.keys() - self._builtins.keys():
+            scope[name] = self._copy_if_ours(function.__globals__[name])
         return made
+
+    def _copy_if_ours(self, value: Any) -> Any:
+        """Return a function of the project as it is read here, and anything else as it is."""
+        is_ours = isinstance(value, FunctionType) and value.__module__.startswith(PACKAGE) and value.__module__ != KERNEL
+        return self.copy(value) if is_ours else value
 
 
 def _list_names(code: CodeType) -> Iterator[str]:

@@ -7,7 +7,7 @@ an action that goes over the elements of such an axis other than by `for_every`,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, product
 from typing import Any, NoReturn
@@ -42,16 +42,21 @@ class Element(z3.ArithRef):  # type: ignore[misc]
         super().__init__(term.as_ast(), term.ctx)
 
     def __eq__(self, other: object) -> Any:
-        return Truth(super().__eq__(other).as_ast(), self.ctx)
+        """Return a term; that no element is a negative number is known at once."""
+        return False if _is_negative(other) else Truth(super().__eq__(other).as_ast(), self.ctx)
 
     def __ne__(self, other: object) -> Any:
-        return Truth(super().__ne__(other).as_ast(), self.ctx)
+        return True if _is_negative(other) else Truth(super().__ne__(other).as_ast(), self.ctx)
 
     def __hash__(self) -> int:
         return int(super().__hash__())
 
     def __index__(self) -> NoReturn:
         raise ModelError("an element of an axis without a length was used as an index of a list: use row")
+
+
+def _is_negative(other: object) -> bool:
+    return isinstance(other, int) and other < 0
 
 
 def make_fresh(axis: str) -> Element:
@@ -97,7 +102,16 @@ class Quantified(Terms):
     def row(self, axis: str, body: Callable[[Any], Value]) -> AxisRow:
         """Return a value for each element."""
         each = make_fresh(axis)
-        return AxisRow(each, self.lift(body(each)))
+        return AxisRow(each, self.lift(body(each)), axis)
+
+    def any_of(self, *conditions: Value) -> Value:  # type: ignore[override]
+        """Whether some condition holds; of a row that is spread, whether some element does."""
+        spread = [self.for_some(each.row.axis, each.row.__getitem__) for each in conditions if isinstance(each, Spread)]
+        return Terms.any_of(*[each for each in conditions if not isinstance(each, Spread)], *spread)
+
+    def any_truth(self) -> Any:
+        """Return a truth value of which nothing is known."""
+        return z3.Bool(f"any_truth!{next(_numbers)}")
 
 
 @dataclass(frozen=True)
@@ -106,9 +120,25 @@ class AxisRow:
 
     element: Any
     value: Any
+    axis: str = REPLICA
 
     def __getitem__(self, index: Any) -> Any:
         return z3.substitute(self.value, (self.element, _lift(index)))
+
+    def copy(self) -> AxisRow:
+        """The same, since nothing changes it."""
+        return self
+
+    def __iter__(self) -> Iterator[Spread]:
+        """Yield what stands for all elements where a row is spread into `any_of`."""
+        yield Spread(self)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """All elements of a row, as conditions of which `any_of` asks for one: no value, so that nothing else can use it."""
+
+    row: AxisRow
 
 
 @dataclass(frozen=True)
@@ -292,6 +322,13 @@ class Array:
         closed, opened = self._places((*self._index, at))
         self._write(closed, opened, lambda _: _lift(value))
 
+    def copy(self) -> Any:
+        """Return a row with the values of now, which later writes do not change."""
+        if not self._view.is_open(self._axis):
+            return list(self)
+        place = make_fresh(self._axis)
+        return AxisRow(place, self[place], self._axis)
+
     def store(self, at: Any, value: Any) -> None:
         """Effect: write an element or a row."""
         if self._is_last:
@@ -355,6 +392,16 @@ def variables(system: System, opened: Mapping[str, Any], suffix: str) -> Functio
             known[index] = z3.Function(name, *arguments, sort) if arguments else _make_constant(z3.Const(name, sort))
         found[declared.name] = known
     return found
+
+
+def read_frozen(systems: Sequence[System]) -> Functions:
+    """Return what the configurations say, as numbers; what they do not say alike is left out."""
+    said: dict[str, set[int]] = {}
+    for slot in (slot for each in systems for slot in each.slots if slot.field.frozen):
+        said.setdefault(slot.name, set()).update((slot.low, slot.high))
+    flags = {each.name for each in systems[0].fields if each.kind == "flag"}
+    alike = {name: min(values) for name, values in said.items() if len(values) == 1}
+    return {name: {(): _make_constant(bool(value) if name in flags else value)} for name, value in alike.items()}
 
 
 def list_closed_indices(system: System, declared: Field, opened: Mapping[str, Any]) -> list[tuple[int, ...]]:

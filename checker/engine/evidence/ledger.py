@@ -80,6 +80,8 @@ def describe_bounds(unbounded: Collection[str], config: Mapping[str, Any]) -> st
     if not last:
         return " within the bounds"
     names = f"{', '.join(most_names)} and {last}" if most_names else last
+    if "replicas" in unbounded and config.get("faults.at_once"):
+        names += " of which one stays unimpaired"
     most = config.get("bounds.log_size") or config.get("bounds.records")
     longest = f", in a log of at most {most} record{'s' * (most != 1)}" if most else ""
     return f", for any number of {names}" + (", in logs of any length" if "offsets" in unbounded else longest)

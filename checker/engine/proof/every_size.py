@@ -59,8 +59,8 @@ class ParametricEncoding:
         self.unbounded = tuple(f"{axis}s" for axis in self._lengths)
         self._k = Quantified(None, self._lengths)
         try:
-            require_alike(system)
-            self.before = variables(system, self._lengths, "before")
+            self.before = variables(system, self._lengths, "before") | self._configuration()
+            self._first, self._begins = self._begin()
             self.steps = make_generic_steps(system, self._k)
             self.transitions = [transition(system, self._k, each, self.before) for each in self.steps]
             self._starts: dict[str, int] = {}
@@ -69,7 +69,16 @@ class ParametricEncoding:
             self._parts = {each.name: self._shape(each) for each in lemmas}
             self._enough: dict[tuple[ProofTask, str], str] = {}
         except ModelError as problem:
-            raise InputError(f"model {system.model.name!r} has no reading for every number of replicas: {problem}") from None
+            raise refuse(system, problem) from None
+
+    def _configuration(self) -> Functions:
+        """Return what is read as a number, because it is configured."""
+        return {}
+
+    def _begin(self) -> tuple[list[Functions], list[Any]]:
+        """Return the initial states, and what is known of them."""
+        require_alike(self.system)
+        return initial(self.system, self._lengths), []
 
     def _shape(self, lemma: Lemma) -> list[int]:
         """Return how many parts each conjunct of a lemma has."""
@@ -165,13 +174,13 @@ class ParametricEncoding:
     def premises(self, task: ProofTask) -> list[Any]:
         """Return what is assumed of the state before a step, and the guard."""
         if task.kind == INITIATION:
-            return [self._lengths[REPLICA] >= 1]
+            return [self._lengths[REPLICA] >= 1, *self._begins]
         return [*self._assumed, *(self.transitions[task.step][0] if task.step is not None else [])]
 
     def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
         """Return the negated conclusion, with the witnesses that were enough for it."""
         if task.kind == INITIATION:
-            return [self._k.any_of(*[self._refute(each, goal, ALL, []) for each in initial(self.system, self._lengths)])]
+            return [self._k.any_of(*[self._refute(each, goal, ALL, []) for each in self._first])]
         after = self.before if task.step is None else self.transitions[task.step][1]
         arguments = () if task.step is None else self.steps[task.step].elements
         return [self._refute(after, goal, self._enough.get((task, goal.name), ALL), arguments)]
@@ -207,6 +216,11 @@ class ParametricEncoding:
         return str(term.sexpr())
 
 
+def refuse(system: System, problem: ModelError) -> InputError:
+    """Return what says that a model has no reading for every number of replicas, and why."""
+    return InputError(f"model {system.model.name!r} has no reading for every number of replicas: {problem}")
+
+
 def _list_conclusions(lemma: Lemma, shapes: Mapping[str, Sequence[int]]) -> Iterator[Goal]:
     """Yield a goal for each part of each conjunct of a lemma."""
     places = [(conjunct, part) for conjunct, many in enumerate(shapes[lemma.name]) for part in range(many)]
@@ -232,17 +246,25 @@ def split_conclusion(k: Concluded, term: Any) -> list[Any]:
 
 
 def require_alike(system: System) -> None:
-    """Raise `ModelError` if fields, but for how many elements they have, or initial states depend on the number of replicas."""
-    key = "replication.factor"
-    for replicas in COMPARED:
-        other = bind(system.model, *[{**each, key: replicas} for each in system.configurations])
-        if _describe_shapes(other) != _describe_shapes(system):
-            raise ModelError(f"its fields depend on {key}")
-        opened = list_lengths(system)
+    """Errors: `ModelError` where fields or initial states are others, but in number, with more replicas or fewer."""
+    opened = list_lengths(system)
+    for other in resized(system):
         if [_describe_values(each) for each in initial(other, opened)] != [
             _describe_values(each) for each in initial(system, opened)
         ]:
-            raise ModelError(f"its initial states depend on {key}")
+            raise ModelError(f"its initial states depend on {FACTOR}")
+
+
+FACTOR = "replication.factor"
+
+
+def resized(system: System) -> Iterator[System]:
+    """Yield the system with each number of replicas that is compared.  Errors: `ModelError` where its fields are others."""
+    for replicas in COMPARED:
+        other = bind(system.model, *[{**each, FACTOR: replicas} for each in system.configurations])
+        if _describe_shapes(other) != _describe_shapes(system):
+            raise ModelError(f"its fields depend on {FACTOR}")
+        yield other
 
 
 def _describe_shapes(system: System) -> list[tuple[Any, ...]]:

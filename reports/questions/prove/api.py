@@ -14,6 +14,7 @@ from neverlost.checker.engine.host.whole_files import writable_directory
 from neverlost.checker.engine.outcome import Outcome
 from neverlost.checker.engine.proof import bounded_search
 from neverlost.checker.engine.proof import induction as by_induction
+from neverlost.checker.engine.proof.any_replicas import LedEncoding
 from neverlost.checker.engine.proof.bounded_search import BoundedResult
 from neverlost.checker.engine.proof.every_size import ParametricEncoding
 from neverlost.checker.engine.proof.induction import Proof, make_untried
@@ -22,6 +23,7 @@ from neverlost.checker.engine.proof.progress import Reporter
 from neverlost.checker.engine.proof.unbounded import UnboundedEncoding
 from neverlost.checker.questions.necessity.necessity import clauses_of
 from neverlost.checker.questions.necessity.necessity import without as switched_off
+from neverlost.model.kraft.sizes import KraftSizes
 from neverlost.model.system import System
 from neverlost.reports.bundle import proof_check, question, seal
 from neverlost.reports.bundle.question import BundleQuestion
@@ -90,8 +92,9 @@ def prove(
 ) -> ProofResult:
     """Decide properties with Z3: `bmc` looks for counterexamples of up to `depth` steps, `induction` proves.
 
-    `unbounded` proves for any number of epochs and records, `every_rf` for every replication factor and logs of any length
-    too; `without` are guard clauses (`action: clause`) to switch off; `progress` is called while a proof by induction goes on.
+    `unbounded` proves for any number of epochs and records, `every_rf` for every replication factor (of `kip-320`, for logs of
+    any length too); `without` are guard clauses (`action: clause`) to switch off; `progress` is called while a proof by
+    induction goes on.
 
     Errors: `InputError` for bad input, and for options that contradict each other.
     """
@@ -199,7 +202,9 @@ def weaken(system: System, clauses: Sequence[str]) -> System:
 
 
 def read_every_size(system: System, lemmas: Sequence[Lemma], goal: Property) -> ParametricEncoding:
-    """Return the obligations for every number of replicas, in logs of any length."""
+    """Return the obligations for every number of replicas: in logs of any length, or within the bounds of a modern model."""
+    if isinstance(system.sizes, KraftSizes):
+        return LedEncoding(system, lemmas, goal)
     opened, asked = open_logs(system, goal)
     return ParametricEncoding(opened, lemmas, asked)
 

@@ -1,0 +1,156 @@
+"""Obligations of the modern models for every number of replicas.
+
+Actions are read as `specs.any_replicas` says.  A lemma or a property is read as it is written: each of its loops over replicas
+has one turn, for a replica of which nothing is known, and what the loop has collected is said of all replicas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import z3
+
+from neverlost.checker.engine.proof.every_size import ParametricEncoding, refuse, resized
+from neverlost.checker.engine.proof.obligations import find_symbols
+from neverlost.model.interpreters.otherwise import call_otherwise
+from neverlost.model.interpreters.quantified_terms import (
+    REPLICA,
+    Functions,
+    Quantified,
+    list_lengths,
+    make_fresh,
+    read_frozen,
+)
+from neverlost.model.interpreters.terms import Terms
+from neverlost.model.kernel import ModelError, Value
+from neverlost.model.kraft.state import everyone, others
+from neverlost.model.system import System
+from neverlost.specs.any_replicas import open_replicas
+from neverlost.specs.lemma import Lemma
+from neverlost.specs.property import Property
+
+
+@dataclass(frozen=True)
+class Turns(Quantified):
+    """Primitives for a condition whose loops over replicas have one turn each; `over` are the loops that have ended."""
+
+    over: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+
+    def everyone(self, s: Any) -> Iterator[Any]:
+        """Yield a replica of which nothing is known."""
+        yield from self.others(s, None)
+
+    def others(self, s: Any, replica: Any) -> Iterator[Any]:
+        """Yield a replica that is not the given one."""
+        each = make_fresh(REPLICA)
+        inside = self.within(REPLICA, each)
+        yield each
+        self.over[str(each)] = each, inside if replica is None else z3.And(inside, each != replica)
+
+    def all_of(self, *conditions: Value) -> Value:  # type: ignore[override]
+        """Whether all conditions hold, in every turn of the loops that gave them."""
+        return Terms.all_of(*[self.close(each, True) for each in conditions])
+
+    def any_of(self, *conditions: Value) -> Value:  # type: ignore[override]
+        """Whether some condition holds, in some turn of the loop that gave it."""
+        return Terms.any_of(*[self.close(each, False) for each in conditions])
+
+    def ite(self, condition: Value, then: Value, otherwise: Value) -> Value:
+        """Return one of two values.  Errors: `ModelError` for one of a turn that is over: it is not about all turns."""
+        self._require_none_over([condition, then, otherwise])
+        return super().ite(condition, then, otherwise)
+
+    def close(self, condition: Value, is_every: bool) -> Value:
+        """Return a condition that speaks of all turns of the loops that have ended, or of one."""
+        found = self._find_over([condition])
+        if not found:
+            return condition
+        elements, inside = [each for each, _ in found], z3.And([each for _, each in found])
+        if is_every:
+            return z3.ForAll(elements, z3.Implies(inside, condition))
+        return z3.Exists(elements, z3.And(inside, condition))
+
+    def _find_over(self, terms: Sequence[Any]) -> list[tuple[Any, Any]]:
+        names = find_symbols(each for each in terms if z3.is_expr(each)).keys() & self.over.keys()
+        more = find_symbols(self.over[each][1] for each in names).keys() & self.over.keys()
+        return [self.over[each] for each in sorted(names | more)]
+
+    def _require_none_over(self, terms: Sequence[Any]) -> None:
+        if self._find_over(terms):
+            raise ModelError("what one turn of a loop has found is used after the loop, as if it were all")
+
+    def read(self, function: Callable[..., Any], view: Any) -> list[Any]:
+        """Return what a function of a lemma or a property says, of all replicas.  Errors: `ModelError` where a loop's turns
+        depend on each other."""
+        said = call_otherwise(function, {everyone: self.everyone, others: self.others})(self, view)
+        found = [self.lift(self.close(each, True)) for each in (said if isinstance(said, list) else [said])]
+        self._require_none_over(found)
+        return found
+
+
+class LedEncoding(ParametricEncoding):
+    """The reading for every number of replicas of a modern model, which begins with a leader."""
+
+    def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
+        try:
+            opened = open_replicas(system)
+        except ModelError as problem:
+            raise refuse(system, problem) from None
+        self._turns = Turns(None, list_lengths(system))
+        asked = replace(goal, condition=lambda k, s: z3.And(self._turns.read(goal.condition, s)))
+        super().__init__(opened, [replace(each, conjuncts=self._read_lemma(each)) for each in lemmas], asked)
+
+    def _read_lemma(self, lemma: Lemma) -> Callable[[Any, Any], list[Any]]:
+        return lambda k, s: self._turns.read(lemma.conjuncts, s)
+
+    def _configuration(self) -> Functions:
+        """Return the configuration, but for what depends on the number of replicas: of that nothing is known but its bounds."""
+        return read_frozen([*resized(self.system)])
+
+    def _begin(self) -> tuple[list[Functions], list[Any]]:
+        begun = begin(self.system, self._lengths) | {
+            each.name: self.before[each.name] for each in self.system.fields if each.frozen
+        }
+        bounds = [self._field_in_bounds(self._k, self._view(begun), each, False) for each in self.system.fields if each.frozen]
+        return [begun], [self._k.within(REPLICA, FIRST_LEADER), self._k.lift(self._k.all_of(*bounds))]
+
+
+FIRST_LEADER = z3.Int("first_leader")
+
+
+def begin(system: System, lengths: Mapping[str, Any]) -> Functions:
+    """Return the state at first, with any replica as its leader.
+
+    A value depends on nothing but which of its replicas are the leader, at every size that is compared.
+    Errors: `ModelError` where it does on more.
+    """
+    known: dict[tuple[str, tuple[int, ...]], dict[tuple[bool, ...], Any]] = {}
+    for other in resized(system):
+        for _, state in other.initial_states():
+            leader = state[other.places["leader"][0]]
+            for slot, value in zip(other.slots, state, strict=True):
+                if slot.field.frozen:
+                    continue
+                pairs = list(zip(slot.field.axes, slot.index, strict=True))
+                closed = tuple(each for axis, each in pairs if axis not in lengths)
+                case = tuple(each == leader for axis, each in pairs if axis in lengths)
+                meant = z3.BoolVal(bool(value)) if slot.field.kind == "flag" else z3.IntVal(value)
+                if slot.field.kind == "replica" and value == leader:
+                    meant = FIRST_LEADER
+                if not known.setdefault((slot.field.name, closed), {}).setdefault(case, meant).eq(meant):
+                    raise ModelError(f"{slot.field.name} does not begin alike everywhere but at the leader")
+    found: Functions = {}
+    for (name, closed), cases in known.items():
+        found.setdefault(name, {})[closed] = partial(_choose, cases)
+    return found
+
+
+def _choose(cases: Mapping[tuple[bool, ...], Any], *at: Any) -> Any:
+    """Return the value for replicas of which each is the leader or is not."""
+    (_, found), *rest = cases.items()
+    for case, value in rest:
+        found = z3.If(z3.And([(one == FIRST_LEADER) == same for one, same in zip(at, case, strict=True)]), value, found)
+    return found

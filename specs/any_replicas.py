@@ -1,0 +1,423 @@
+"""Any number of replicas in the modern models: what a proof for every size reads in place of what goes over all of them.
+
+The actions, the lemmas and the properties are those that exploration runs.  A function of the model that goes over all
+replicas by itself is said here without that, and a test compares each step with the one that it stands for.
+
+Two things are said more loosely, so that there are more behaviours than Kafka's.  A fault strikes while *some* replica is
+unimpaired afterwards: that is `faults.at_once` = RF-1.  And whether an ISR has min.insync.replicas members is not known: no
+count of them is needed for what is proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from neverlost.model import kernel
+from neverlost.model.faults import BY_NAME, LEADER_MOVE, Fault
+from neverlost.model.interpreters.otherwise import call_otherwise
+from neverlost.model.kernel import (
+    NO_REPLICA,
+    Action,
+    Clauses,
+    ModelError,
+    Primitives,
+    Sizes,
+    Value,
+    count,
+    for_every,
+    for_some,
+    implies,
+)
+from neverlost.model.kraft.broker import high_watermark, leader, metadata
+from neverlost.model.kraft.broker.high_watermark import (
+    answer_producers,
+    is_waited_for,
+    note_committed,
+    raise_high_watermark,
+    settle_epoch_start,
+)
+from neverlost.model.kraft.broker.leader import adopt_isr, forget_leadership, leads
+from neverlost.model.kraft.broker.log import log_end, offsets
+from neverlost.model.kraft.controller import fencing, leader_election, operator, partition_change
+from neverlost.model.kraft.controller.leader_election import Electorate, cleanly_electable, electable, last_known_leader
+from neverlost.model.kraft.controller.partition_change import (
+    Assignment,
+    Change,
+    change_partition,
+    move_leader_epoch,
+    outdate_leader,
+)
+from neverlost.model.kraft.lifecycle import stops
+from neverlost.model.kraft.requests import isr_change
+from neverlost.model.kraft.sizes import KEPT, KraftSizes
+from neverlost.model.kraft.state import ELECTED, POLICIES, UP_TO_DATE, is_isr_big_enough
+from neverlost.model.limits import fault_enabled, record_fault
+from neverlost.model.system import System, View
+from neverlost.specs.lemmas import unimpaired
+
+REPLICA = "replica"
+NOT_COVERED = (
+    *("elr", "reassignment", "config_change", "racks", "epochs", "has_ranks", "asks_for_logs"),
+    *("late_bytes", "late_responses", "fetches_unregistered", "copies_requests"),
+)
+"""Parts of the modern models (`sizes`) of which the functions here say nothing."""
+
+Row = Any
+"""A value for each replica."""
+
+
+class Everywhere(tuple[Value]):
+    """The same value for each of one replica or more."""
+
+    def __getitem__(self, replica: Any) -> Any:
+        return next(iter(self))
+
+
+def row(k: Primitives, s: View, body: Callable[[Any], Value]) -> Row:
+    """Return a value for each replica."""
+    return kernel.row(k, s, REPLICA, body)
+
+
+def some(k: Primitives, s: View, body: Callable[[Any], Value]) -> Value:
+    """Return True if a condition holds for some replica."""
+    return for_some(k, s, REPLICA, body)
+
+
+def write(k: Primitives, s: View, array: Any, body: Callable[[Any], Value]) -> None:
+    """Effect: a value for each replica."""
+    kernel.fill(array, row(k, s, body))
+
+
+# --- limits of faults ---
+
+
+def is_impaired(k: Primitives, s: View, broker: int) -> Value:
+    """Return True if a broker counts for `faults.at_once` (`sizes.is_impaired`)."""
+    removed = some(k, s, lambda each: k.all_of(s.leader == each, s.pending[each] == broker, s.leader_isr[each][broker]))
+    return k.any_of(k.not_(s.is_running[broker]), s.is_fenced[broker], k.not_(s.isr[broker]), removed)
+
+
+def one_stays_unimpaired(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:
+    """Stands for `fault_enabled` where at most all replicas but one may be impaired."""
+    paid = BY_NAME[s.sizes.paid_by(fault.name)]
+    if paid.name in s.sizes.limits.counted:
+        yield f"bound: one more {paid.one}", getattr(s, paid.left) > 0
+    if brokers:
+        stays = some(k, s, lambda each: k.all_of(*[each != broker for broker in brokers], k.not_(is_impaired(k, s, each))))
+        yield "bound: so many brokers impaired at once", stays
+
+
+# --- the high watermark, and what a leader knows ---
+
+
+def raise_to_what_all_have(k: Primitives, s: View, leader: int) -> None:
+    """Stands for `raise_high_watermark`: of the log's offsets, those count that every follower has that is waited for."""
+    old, end, known = s.high_watermark[leader], log_end(k, s, leader), s.fetch_offset[leader]
+
+    def waits(each: int) -> Value:
+        return k.all_of(each != leader, is_waited_for(k, s, leader, each))
+
+    def has_all(offset: int) -> Value:
+        return for_every(k, s, REPLICA, lambda each: implies(k, waits(each), known[each] > offset))
+
+    new = count(k, [k.all_of(end > offset, has_all(offset)) for offset in offsets(s)])
+    isr = row(k, s, lambda each: s.leader_isr[leader][each])
+    enough = k.any_of(k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, isr, leader))
+    new = k.ite(k.all_of(enough, new > old), new, old)
+    maximal = row(k, s, lambda each: k.any_of(each == leader, waits(each)))
+    s.high_watermark[leader] = new
+    write(k, s, known, lambda each: k.ite(k.all_of(waits(each), known[each] < new), new, known[each]))
+    note_committed(k, s, leader)
+    answer_producers(k, s, leader, is_isr_big_enough(k, s, maximal, leader))
+
+
+def is_perhaps_big_enough(k: Any, s: View, isr: Row, broker: int | None = None) -> Value:
+    """Stands for `is_isr_big_enough`: nothing is known of it."""
+    return k.any_truth()
+
+
+def one_copy(k: Primitives, s: View, leader: int, offset: int) -> Value:
+    """Stands for `_copies`, which nothing but acks=min.insync.replicas counts."""
+    return 1
+
+
+def forget_all_leadership(k: Primitives, s: View, broker: int, when: Value = True) -> None:
+    """Stands for `forget_leadership`."""
+    isr, known, follows = s.leader_isr[broker], s.fetch_offset[broker], s.follows
+    s.pending[broker] = k.ite(when, NO_REPLICA, s.pending[broker])
+    write(k, s, isr, lambda each: k.all_of(k.not_(when), isr[each]))
+    write(k, s, known, lambda each: k.ite(when, 0, known[each]))
+    write(k, s, follows, lambda r: k.ite(k.all_of(r != broker, when, follows[r] == broker), NO_REPLICA, follows[r]))
+
+
+def drop_what_is_pending(k: Primitives, s: View, leader: int) -> None:
+    """Stands for `drop_pending`."""
+    known, isr, pending = s.fetch_offset[leader], s.leader_isr[leader], s.pending[leader]
+    write(k, s, known, lambda each: k.ite(k.all_of(pending == each, k.not_(isr[each])), 0, known[each]))
+    s.pending[leader] = NO_REPLICA
+    raise_high_watermark(k, s, leader)
+    settle_epoch_start(k, s, leader)
+
+
+def adopt_whole_isr(k: Primitives, s: View, leader: int) -> None:
+    """Stands for `adopt_isr`."""
+    known = s.fetch_offset[leader]
+    s.pending[leader] = NO_REPLICA
+    s.request_outdated = False
+    write(k, s, s.leader_isr[leader], lambda each: s.isr[each])
+    write(k, s, known, lambda each: k.ite(k.any_of(each == leader, s.isr[each]), known[each], 0))
+    s.leader_knows = UP_TO_DATE
+    raise_high_watermark(k, s, leader)
+    settle_epoch_start(k, s, leader)
+
+
+def apply_leadership(k: Primitives, s: View, broker: int) -> Clauses:
+    """Stands for `broker_apply_leadership`."""
+    yield "elected", s.leader == broker
+    yield "leadership not applied yet", s.leader_knows == ELECTED
+    yield "broker is running", s.is_running[broker]
+    again = k.all_of(leads(s, broker), k.not_(s.reelection_forgets_offsets))
+    known = row(k, s, lambda each: k.ite(again, s.fetch_offset[broker][each], 0))
+    forget_leadership(k, s, broker)
+    kernel.fill(s.fetch_offset[broker], known)
+    s.follows[broker] = broker
+    s.leader_epoch_start_offset = k.ite(s.leader_epoch_start, log_end(k, s, broker), 0)
+    adopt_isr(k, s, broker)
+
+
+def is_whole_answer(k: Primitives, s: View, leader: int) -> Value:
+    """Stands for `is_answer`."""
+    isr, asked = s.leader_isr[leader], s.pending[leader]
+    changed = for_every(k, s, REPLICA, lambda each: (isr[each] != s.isr[each]) == (asked == each))
+    return k.all_of(asked != NO_REPLICA, changed)
+
+
+# --- requests ---
+
+
+def isr_with_one_changed(k: Primitives, s: View, leader: int, replica: int) -> Row:
+    """Stands for `proposed_isr`."""
+    isr = s.leader_isr[leader]
+    return row(k, s, lambda each: k.ite(each == replica, k.not_(isr[each]), isr[each]))
+
+
+def alter_isr(k: Primitives, s: View, leader: int, replica: int, outcome: int) -> Clauses:
+    """Stands for `controller_alter_isr`."""
+    yield "requested", s.pending[leader] == replica
+    yield "current leader", k.all_of(s.leader == leader, s.leader_knows != ELECTED)
+    yield "current partition epoch", k.any_of(s.leader_knows == UP_TO_DATE, k.not_(s.partition_epoch_check))
+    leaves = s.leader_isr[leader][replica]
+    yield "replica is not fenced", k.any_of(leaves, k.not_(isr_change.is_kept_out(k, s, replica)))
+    yield "replica's broker epoch is current", k.any_of(leaves, k.not_(s.request_outdated))
+    active = row(k, s, lambda each: each == leader)
+    change = Change(isr_with_one_changed(k, s, leader, replica), active, every_broker(s))
+    yield from change_partition(k, s, change, outcome)
+    outdate_leader(k, s, True)
+    s.request_outdated = False
+
+
+def start_anew(k: Primitives, s: View, broker: int) -> None:
+    """Stands for `start`."""
+    stops.open_logs(s, broker)
+    asked = some(k, s, lambda each: k.all_of(s.leader == each, s.leader_knows == UP_TO_DATE, s.pending[each] == broker))
+    s.request_outdated = k.all_of(s.broker_epoch_in_isr, k.any_of(s.request_outdated, asked))
+
+
+# --- the controller ---
+
+
+def isr_without_one(k: Primitives, s: View, broker: int) -> Row:
+    """Stands for `isr_without`."""
+    stays = k.not_(some(k, s, lambda each: k.all_of(each != broker, s.isr[each])))
+    return row(k, s, lambda each: k.all_of(s.isr[each], k.any_of(each != broker, stays)))
+
+
+def fence_one(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
+    """Stands for `fence`."""
+    active = row(k, s, lambda each: k.all_of(k.not_(s.is_fenced[each]), each != broker))
+    change = Change(isr_without_one(k, s, broker), active, every_broker(s), has_record=s.isr[broker])
+    yield from change_partition(k, s, change, outcome)
+    s.is_fenced[broker] = True
+
+
+def admit_one(k: Primitives, s: View, broker: int, outcome: int, change: Change) -> Clauses:
+    """Stands for `admit`."""
+    active = row(k, s, lambda each: k.any_of(k.not_(s.is_fenced[each]), each == broker))
+    yield from change_partition(k, s, replace(change, active=active, has_record=s.leader == NO_REPLICA), outcome)
+    s.is_fenced[broker] = False
+
+
+def no_broker(s: View) -> Row:
+    """Stands for `no_brokers`."""
+    return Everywhere((False,))
+
+
+def every_broker(s: View) -> Assignment:
+    """Stands for `assignment_of`."""
+    everyone: Row = Everywhere((True,))
+    return Assignment(everyone, no_broker(s), no_broker(s))
+
+
+def all_unfenced(k: Primitives, s: View) -> Row:
+    """Stands for `unfenced`."""
+    return row(k, s, lambda each: k.not_(s.is_fenced[each]))
+
+
+def one_keeps_leading(k: Primitives, s: View, of: Electorate) -> Value:
+    """Stands for `keeps_leader`."""
+    return some(k, s, lambda each: k.all_of(s.leader == each, of.isr[each], of.active[each], of.replicas[each]))
+
+
+def all_cleanly_electable(k: Primitives, s: View, of: Electorate) -> Row:
+    """Stands for `cleanly_electable`."""
+    rest = row(k, s, lambda each: k.all_of(k.not_(k.any_of(*of.isr)), of.elr[each]))
+    return row(k, s, lambda each: k.all_of(of.active[each], of.replicas[each], k.any_of(of.isr[each], rest[each])))
+
+
+def all_electable(k: Primitives, s: View, of: Electorate) -> Row:
+    """Stands for `electable`."""
+    clean, last = cleanly_electable(k, s, of), last_known_leader(k, s, of)
+    unclean = k.all_of(of.allows_unclean, k.not_(k.any_of(*clean, *last)))
+    rest = row(k, s, lambda each: k.all_of(unclean, of.active[each], of.replicas[each]))
+    return row(k, s, lambda each: k.any_of(clean[each], last[each], rest[each]))
+
+
+def elected_alone(s: View, outcome: int) -> tuple[int, list[int]]:
+    """Stands for `answers`."""
+    return outcome, []
+
+
+def none_is_preferred(k: Primitives, s: View, elected: int, candidates: Row) -> Value:
+    """Stands for `fits_policy`."""
+    earlier = some(k, s, lambda each: k.all_of(each < elected, candidates[each]))
+    return k.any_of(s.election_policy != POLICIES["preferred"], k.not_(earlier))
+
+
+def electorate_without(k: Primitives, s: View, of: Electorate, change: Change) -> Electorate:
+    """Stands for `electorate_at_registration`."""
+    without = row(k, s, lambda each: k.all_of(of.active[each], each != change.registers))
+    settled = k.all_of(s.isr[change.registers], k.any_of(*electable(k, s, replace(of, active=without))))
+    return replace(of, active=row(k, s, lambda each: k.ite(settled, without[each], of.active[each])))
+
+
+def sets_after_election(k: Primitives, s: View, of: Electorate, elected: int) -> tuple[Row, Row]:
+    """Stands for `elected_sets`; without ELR the second is empty."""
+    return row(k, s, lambda each: k.ite(of.isr[elected], of.isr[each], each == elected)), of.elr
+
+
+def bumps_for_isr_shrink(k: Primitives, s: View, change: Change, leader: Value) -> Value:
+    """Stands for `needs_bump_for_isr_shrink`."""
+    shrunk = some(k, s, lambda each: k.all_of(s.isr[each], k.not_(change.isr[each])))
+    return k.all_of(shrunk, leader != NO_REPLICA, k.not_(s.shrink_keeps_leader_epoch), not change.by_leader)
+
+
+def write_isr(k: Primitives, s: View, isr: Row, elr: Row) -> None:
+    """Stands for `move_partition_epoch`."""
+    changed = some(k, s, lambda each: isr[each] != s.isr[each])
+    write(k, s, s.isr, lambda each: isr[each])
+    outdate_leader(k, s, changed)
+
+
+def move_leader(k: Primitives, s: View, elected: int) -> Clauses:
+    """Stands for `controller_move_leader`."""
+    yield from fault_enabled(k, s, LEADER_MOVE)
+    yield "partition has a leader", s.leader != NO_REPLICA
+    yield "another broker", s.leader != elected
+    yield "in the ISR", s.isr[elected]
+    yield "not fenced", k.not_(s.is_fenced[elected])
+    yield "election policy", none_is_preferred(k, s, elected, every_broker(s).replicas)
+    record_fault(s, LEADER_MOVE)
+    s.leader = elected
+    move_leader_epoch(k, s, True)
+
+
+EXACT: dict[Callable[..., Any], Callable[..., Any]] = {
+    fault_enabled: one_stays_unimpaired,
+    raise_high_watermark: raise_to_what_all_have,
+    high_watermark._copies: one_copy,
+    forget_leadership: forget_all_leadership,
+    leader.drop_pending: drop_what_is_pending,
+    adopt_isr: adopt_whole_isr,
+    metadata.broker_apply_leadership.body: apply_leadership,
+    metadata.is_answer: is_whole_answer,
+    isr_change.proposed_isr: isr_with_one_changed,
+    isr_change.controller_alter_isr.body: alter_isr,
+    stops.start: start_anew,
+    fencing.isr_without: isr_without_one,
+    fencing.fence: fence_one,
+    fencing.admit: admit_one,
+    leader_election.no_brokers: no_broker,
+    partition_change.assignment_of: every_broker,
+    partition_change.unfenced: all_unfenced,
+    leader_election.keeps_leader: one_keeps_leading,
+    cleanly_electable: all_cleanly_electable,
+    electable: all_electable,
+    leader_election.answers: elected_alone,
+    leader_election.fits_policy: none_is_preferred,
+    partition_change.electorate_at_registration: electorate_without,
+    partition_change.elected_sets: sets_after_election,
+    partition_change.needs_bump_for_isr_shrink: bumps_for_isr_shrink,
+    partition_change.move_partition_epoch: write_isr,
+    operator.controller_move_leader.body: move_leader,
+}
+"""What stands for each function that goes over all replicas by itself, and does the same."""
+
+INSTEAD = EXACT | {is_isr_big_enough: is_perhaps_big_enough}
+"""The same, and what is said more loosely."""
+
+
+def _copy_unless_list(elements: Any) -> Any:
+    """Return the list of some elements; of a row without a length, its values of now."""
+    return elements.copy() if hasattr(elements, "copy") else list(elements)
+
+
+COMPARED = range(1, 9)
+"""The numbers of replicas at which axes are compared: whether they are all the replicas, or do not depend on them."""
+
+
+def open_replicas(system: System, instead: Mapping[Callable[..., Any], Callable[..., Any]] = INSTEAD) -> System:
+    """Return a system of a modern model that is read for any number of replicas.
+
+    Errors: `ModelError` for a configuration in which what is read instead is something else.
+    """
+    _require_covered(system)
+    sizes = [system.model.sizes({**system.configurations[0], "replication.factor": each}) for each in COMPARED]
+    actions = tuple(opened for each in system.model.actions for opened in _open_action(each, sizes, instead))
+    return replace(system, model=replace(system.model, actions=actions, normalise=None))
+
+
+def _require_covered(system: System) -> None:
+    sizes = system.sizes
+    assert isinstance(sizes, KraftSizes)
+    refused = [] if system.model.name == "kraft" else [system.model.name]
+    refused += [each for each in NOT_COVERED if getattr(sizes, each)] + ["fenced_fetch"] * (not sizes.fenced_fetch)
+    refused += [*sizes.limits.marked, *["acks"] * any(each["acks"] == "min.insync.replicas" for each in system.configurations)]
+    if refused:
+        raise ModelError(f"{', '.join(refused)}: it is not said for every number of replicas")
+    if not all(map(unimpaired.covers, system.configurations)):
+        asks = "the mechanisms of Kafka as designed (defects=fixed), and faults.at_once below replication.factor"
+        raise ModelError(f"the lemmas need {asks}")
+
+
+def _open_action(
+    given: Action, sizes: Sequence[Sizes], instead: Mapping[Callable[..., Any], Callable[..., Any]]
+) -> Iterator[Action]:
+    """Yield an action whose arguments may be any replica; one more for each outcome of an election that elects none."""
+    body = call_otherwise(given.body, instead, {"list": _copy_unless_list}, is_deep=True)
+    opened, rest = dict(given.parameters), {}
+    for name, axis in given.parameters.items():
+        found = [each.along(axis) for each in sizes]
+        if found == [range(KEPT, each) for each in COMPARED]:
+            opened[name], rest[name] = REPLICA, (KEPT, NO_REPLICA)
+        elif found == [range(each) for each in COMPARED]:
+            opened[name] = REPLICA
+        elif any(each != found[0] for each in found):
+            raise ModelError(f"{axis} depends on the number of replicas")
+    yield replace(given, body=body, parameters=opened)
+    for name, values in rest.items():
+        for value in values:
+            kept = {each: axis for each, axis in opened.items() if each != name}
+            yield replace(given, body=partial(body, **{name: value}), parameters=kept, where=None)
