@@ -221,5 +221,5 @@ def test_the_command_answers_with_a_document_and_refuses_unknown_names() -> None
         "rf3-minisr2-one-crash/clean": ("with", "holds"),
     }
     assert (one["kind"], one["differs"], one["misplayed"]) == ("comparison", ["acks"], [])
-    assert {each["verdict"] for each in one["limits"]} == {"violated"} and len(one["limits"]) == 3
+    assert {each["verdict"] for each in one["limits"]} == {"violated"} and len(one["limits"]) == 4
     assert neverlost("claims", "course-lectures").returncode == 64
