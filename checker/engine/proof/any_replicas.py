@@ -13,7 +13,7 @@ from typing import Any
 
 import z3
 
-from neverlost.checker.engine.proof.every_size import ParametricEncoding, refuse, resized
+from neverlost.checker.engine.proof.every_size import ParametricEncoding, refuse, resize
 from neverlost.checker.engine.proof.obligations import find_symbols
 from neverlost.model.interpreters.otherwise import call_otherwise
 from neverlost.model.interpreters.quantified_terms import (
@@ -28,7 +28,7 @@ from neverlost.model.interpreters.terms import Terms
 from neverlost.model.kernel import ModelError, Value
 from neverlost.model.kraft.state import everyone, others
 from neverlost.model.system import System
-from neverlost.specs.any_replicas import open_replicas
+from neverlost.specs.any_replicas import DIFFERS, open_replicas
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.property import Property
 
@@ -92,7 +92,7 @@ class Turns(Quantified):
 
 
 class LedEncoding(ParametricEncoding):
-    """The reading for every number of replicas of a modern model, which begins with a leader."""
+    """The reading for every number of replicas of a modern model, which begins with one that is not as the others."""
 
     def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
         try:
@@ -108,40 +108,40 @@ class LedEncoding(ParametricEncoding):
 
     def _configuration(self) -> Functions:
         """Return the configuration, but for what depends on the number of replicas: of that nothing is known but its bounds."""
-        return read_frozen([*resized(self.system)])
+        return read_frozen([*resize(self.system)])
 
     def _begin(self) -> tuple[list[Functions], list[Any]]:
         begun = begin(self.system, self._lengths) | {
             each.name: self.before[each.name] for each in self.system.fields if each.frozen
         }
         bounds = [self._field_in_bounds(self._k, self._view(begun), each, False) for each in self.system.fields if each.frozen]
-        return [begun], [self._k.within(REPLICA, FIRST_LEADER), self._k.lift(self._k.all_of(*bounds))]
+        return [begun], [self._k.within(REPLICA, CHOSEN), self._k.lift(self._k.all_of(*bounds))]
 
 
-FIRST_LEADER = z3.Int("first_leader")
+CHOSEN = z3.Int("chosen_first")
 
 
 def begin(system: System, lengths: Mapping[str, Any]) -> Functions:
-    """Return the state at first, with any replica as its leader.
+    """Return the state at first, in which one replica, whichever it is, is not as the others.
 
-    A value depends on nothing but which of its replicas are the leader, at every size that is compared.
+    A value depends on nothing but which of its replicas are that one, at every size that is compared.
     Errors: `ModelError` where it does on more.
     """
     known: dict[tuple[str, tuple[int, ...]], dict[tuple[bool, ...], Any]] = {}
-    for other in resized(system):
+    for other in resize(system):
         for _, state in other.initial_states():
-            leader = state[other.places["leader"][0]]
+            chosen = state[other.places[DIFFERS][0]]
             for slot, value in zip(other.slots, state, strict=True):
                 if slot.field.frozen:
                     continue
                 pairs = list(zip(slot.field.axes, slot.index, strict=True))
                 closed = tuple(each for axis, each in pairs if axis not in lengths)
-                case = tuple(each == leader for axis, each in pairs if axis in lengths)
+                case = tuple(each == chosen for axis, each in pairs if axis in lengths)
                 meant = z3.BoolVal(bool(value)) if slot.field.kind == "flag" else z3.IntVal(value)
-                if slot.field.kind == "replica" and value == leader:
-                    meant = FIRST_LEADER
+                if slot.field.kind == "replica" and value == chosen:
+                    meant = CHOSEN
                 if not known.setdefault((slot.field.name, closed), {}).setdefault(case, meant).eq(meant):
-                    raise ModelError(f"{slot.field.name} does not begin alike everywhere but at the leader")
+                    raise ModelError(f"{slot.field.name} does not begin alike everywhere but at one replica")
     found: Functions = {}
     for (name, closed), cases in known.items():
         found.setdefault(name, {})[closed] = partial(_choose, cases)
@@ -149,8 +149,8 @@ def begin(system: System, lengths: Mapping[str, Any]) -> Functions:
 
 
 def _choose(cases: Mapping[tuple[bool, ...], Any], *at: Any) -> Any:
-    """Return the value for replicas of which each is the leader or is not."""
+    """Return the value for replicas of which each is the chosen one or is not."""
     (_, found), *rest = cases.items()
     for case, value in rest:
-        found = z3.If(z3.And([(one == FIRST_LEADER) == same for one, same in zip(at, case, strict=True)]), value, found)
+        found = z3.If(z3.And([(one == CHOSEN) == same for one, same in zip(at, case, strict=True)]), value, found)
     return found

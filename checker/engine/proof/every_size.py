@@ -248,7 +248,7 @@ def split_conclusion(k: Concluded, term: Any) -> list[Any]:
 def require_alike(system: System) -> None:
     """Errors: `ModelError` where fields or initial states are others, but in number, with more replicas or fewer."""
     opened = list_lengths(system)
-    for other in resized(system):
+    for other in resize(system):
         if [_describe_values(each) for each in initial(other, opened)] != [
             _describe_values(each) for each in initial(system, opened)
         ]:
@@ -258,7 +258,7 @@ def require_alike(system: System) -> None:
 FACTOR = "replication.factor"
 
 
-def resized(system: System) -> Iterator[System]:
+def resize(system: System) -> Iterator[System]:
     """Yield the system with each number of replicas that is compared.  Errors: `ModelError` where its fields are others."""
     for replicas in COMPARED:
         other = bind(system.model, *[{**each, FACTOR: replicas} for each in system.configurations])

@@ -12,7 +12,7 @@ import pytest
 import z3
 
 import neverlost
-from neverlost.checker.engine.proof.any_replicas import FIRST_LEADER, LedEncoding, Turns
+from neverlost.checker.engine.proof.any_replicas import CHOSEN, LedEncoding, Turns
 from neverlost.checker.engine.proof.induction import _prove_with_quantifiers
 from neverlost.checker.engine.proof.obligations import INITIATION, SAFETY, find_symbols
 from neverlost.checker.questions.necessity.necessity import clauses_of, without
@@ -335,7 +335,7 @@ def test_the_first_states_are_those_of_each_number_of_replicas() -> None:
                 continue  # any number: it is not the same at each size
             closed = tuple(each for axis, each in zip(slot.field.axes, slot.index, strict=True) if axis != "replica")
             at = [z3.IntVal(each) for axis, each in zip(slot.field.axes, slot.index, strict=True) if axis == "replica"]
-            term = z3.simplify(z3.substitute(lift(found[slot.field.name][closed](*at)), (FIRST_LEADER, z3.IntVal(0))))
+            term = z3.simplify(z3.substitute(lift(found[slot.field.name][closed](*at)), (CHOSEN, z3.IntVal(0))))
             assert (int(z3.is_true(term)) if z3.is_bool(term) else term.as_long()) == meant[number], slot.name
 
 
@@ -421,8 +421,8 @@ def test_a_guard_clause_less_is_never_proved_where_the_search_finds_a_loss(part:
     ("model", "given", "why"),
     [
         ("kraft-elr", {}, "elr"),
-        ("kraft", {"faults.at_once": 3}, "faults.at_once below replication.factor"),
-        ("kraft", {"faults.at_once": 0}, "faults.at_once below replication.factor"),
+        ("kraft", {"faults.at_once": 3}, "set faults.at_once below"),
+        ("kraft", {"faults.at_once": 0}, "set faults.at_once below"),
         ("kraft", {"defects": "shipped"}, "is not said for every number of replicas"),
         ("kraft-unordered", {"records": 2}, "kraft-unordered"),
         ("kraft", {"start.outside_isr": 1, "faults.at_once": 1}, "does not begin alike"),
