@@ -36,13 +36,13 @@ def roll(
     **given: Unpack[SearchingCluster],
 ) -> int:
     """Run `neverlost roll` and return the exit status: 12 if a stop alone can lose a record, 13 if one stops writes."""
+    from neverlost.checker.questions.tolerance.cell_words import ACCEPTED
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.roll import api
     from neverlost.reports.questions.roll.document import lines
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.reports.terminal.results import console, show_settings
-    from neverlost.reports.wording.table_words import ACCEPTED
     from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet)

@@ -46,7 +46,7 @@ def of_verdicts(found: Iterable[CellVerdict]) -> int:
 
 def of_words(says: Iterable[str]) -> int:
     """Return the status of cells of a tolerance table: a loss before writes that stop, and those before undecided cells."""
-    from neverlost.reports.wording.table_words import LOST, OK, UNDECIDED
+    from neverlost.checker.questions.tolerance.cell_words import LOST, OK, UNDECIDED
 
     found = set(says)
     if any(each.startswith(LOST) for each in found):

@@ -18,13 +18,6 @@ from neverlost.specs.configuration.keys import shown
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
 
-ACKED, COMMITTED = "acked-never-lost", "committed-never-lost"
-RECORDS = (ACKED, COMMITTED)
-"""What is violated where a record is lost."""
-
-WRITES = ("stays-writable", "quorum-stays-writable")
-"""What is violated where writes stop."""
-
 TEMPLATES = {
     "safe whatever else": "{keeps} while {data}, however often and however many others are {out}.",
     "safe up to": "{keeps_all} with {spot}{fewer}.",

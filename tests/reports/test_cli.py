@@ -181,8 +181,8 @@ def test_every_word_is_explained(tmp_path: Path) -> None:
 
 def test_plain_words_and_words_of_tables_are_explained_with_a_command_to_try() -> None:
     """The words that an operator asks for first, in any of their forms; each command is one that its reader accepts."""
+    from neverlost.checker.questions.tolerance.cell_words import LOST, OK, STOPS, UNDECIDED
     from neverlost.reports.questions.explain.glossary import all_words, find_word
-    from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
     from neverlost.specs.configuration.choose import choose, read_settings
     from neverlost.specs.properties import properties
 

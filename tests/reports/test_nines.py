@@ -22,6 +22,7 @@ from neverlost.checker.questions.nines import exact
 from neverlost.checker.questions.nines.bounds import strikes
 from neverlost.checker.questions.nines.chain import alike, chain
 from neverlost.checker.questions.nines.rates import KINDS, YEAR, rates
+from neverlost.checker.questions.tolerance.cell_words import cell_answer
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.region import Region, usual
 from neverlost.model.sentences import sentences
@@ -29,7 +30,6 @@ from neverlost.model.system import System
 from neverlost.reports.questions.nines import document as describe
 from neverlost.reports.questions.nines import screen
 from neverlost.reports.questions.nines.bounds import REGION_SECONDS, dominant_loss
-from neverlost.reports.questions.tolerance.document import cell_answer
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property
 from tests.support.program import neverlost as run

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import neverlost
-from neverlost.reports.questions.roll import step
+from neverlost.checker.questions.roll import rolling_restart
 from neverlost.specs.errors import InputError
 from tests.support.program import DATA
 from tests.support.program import neverlost as program
@@ -84,10 +84,10 @@ def test_a_combined_node_is_allowed_only_if_a_majority_of_the_controllers_is_lef
 
 
 def test_what_the_shipped_answers_lack_is_never_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step, "shipped", lambda: None)
-    step._look_up.cache_clear()
+    monkeypatch.setattr(rolling_restart, "shipped", lambda: None)
+    rolling_restart._look_up.cache_clear()
     found = neverlost.roll({"acks": "all"}, describe=described(tmp_path), kafka_version="3.9", broker=2)
-    step._look_up.cache_clear()
+    rolling_restart._look_up.cache_clear()
     assert found.document["step"]["says"] == "deny" and found.verdict != "holds"
 
 

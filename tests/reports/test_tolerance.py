@@ -15,11 +15,11 @@ import pytest
 import neverlost
 from neverlost.checker.engine.engines.memory import MemorySearch
 from neverlost.checker.engine.outcome import EngineError, Verdict
+from neverlost.checker.questions.tolerance.cell_words import LOST, OK, STOPS
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, fault_budgets
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.tolerance.api import ToleranceSubject
 from neverlost.reports.wording.sentences import say
-from neverlost.reports.wording.table_words import LOST, OK, STOPS
 from tests.support.program import neverlost as program
 
 PAIR: dict[str, Any] = {

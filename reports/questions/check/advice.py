@@ -15,13 +15,13 @@ from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.coverage import cover
 from neverlost.checker.questions.question_id import question_id
 from neverlost.checker.questions.sweep.sweep import again
+from neverlost.checker.questions.tolerance.cell_words import RECORDS
 from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict, Tolerance
 from neverlost.model.faults import BROKER, FAULTS, Fault
 from neverlost.model.kernel import Configuration
 from neverlost.model.system import System, bind
 from neverlost.reports.questions.tolerance import document as describe_tables
-from neverlost.reports.wording.sentences import RECORDS
 from neverlost.specs.configuration.choose import Chosen, change_settings
 from neverlost.specs.defects import DEFECTS, Defect
 from neverlost.specs.errors import InputError

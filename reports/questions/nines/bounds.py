@@ -19,6 +19,7 @@ from neverlost.checker.questions.nines.chain import OUT, most_states
 from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines, Shipped
 from neverlost.checker.questions.nines.rates import Rates
 from neverlost.checker.questions.nines.regions import Decided
+from neverlost.checker.questions.tolerance.cell_words import LOST, OK, cell_answer
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.region import all_but_one, kills_count_as, usual
 from neverlost.checker.questions.tolerance.tolerance import Tolerance
@@ -26,7 +27,6 @@ from neverlost.model.system import System, bind
 from neverlost.reports.questions.tolerance import document as tolerance_document
 from neverlost.reports.questions.tolerance.api import Tables, counterexample
 from neverlost.reports.request.run_options import RunOptions
-from neverlost.reports.wording.table_words import LOST, OK
 from neverlost.specs.configuration.choose import Chosen, change_settings
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
@@ -66,7 +66,7 @@ class NinesBounds:
     def _subject(self, chosen: Chosen, survived: Tolerance) -> RatedConfiguration | NoBound:
         """Find the largest region of faults in which nothing is lost, to which rates are applied.  The region is decided by
         itself, so an undecided cell of the table may be in it."""
-        says = {spot: tolerance_document.cell_answer(survived, spot)[0] for spot in survived.entries}
+        says = {spot: cell_answer(survived, spot)[0] for spot in survived.entries}
         safe = [(spot.losing, spot.out) for spot, one in says.items() if one != LOST]
         writable = regions.region_of((spot.losing, spot.out) for spot, one in says.items() if one == OK)
         tried: list[Decided | Verdict] = [*self._proved(chosen, safe)] or [
@@ -171,6 +171,6 @@ def dominant_loss(judged: ConfigurationNines) -> tuple[System, Property, Behavio
     """Return the shortest counterexample at the first (most frequent) exit from the region after which a record can be lost."""
     for each in judged.first.exits if isinstance(judged.first, Bound) else ():
         spot = FaultBudget(*each.to)
-        if tolerance_document.cell_answer(judged.survived, spot)[0] == LOST:
+        if cell_answer(judged.survived, spot)[0] == LOST:
             return counterexample(judged.survived, spot)
     return None

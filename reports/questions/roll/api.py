@@ -2,49 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from os import PathLike
 from typing import Any, TypedDict, Unpack
 
 import neverlost
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.engine.search.options import Reporter, SearchProgress
-from neverlost.checker.questions.atlas.index import shipped
-from neverlost.checker.questions.atlas.lookup import find_known
-from neverlost.checker.questions.roll.broker_stop import FURTHER, Stop, stops
-from neverlost.checker.questions.tolerance.tolerance import decided
-from neverlost.model.protocols.kraft_standing import is_moved
-from neverlost.reports.bundle.keep import writes_bundle
-from neverlost.reports.questions.roll.step import (
-    ALLOW,
+from neverlost.checker.questions.roll.broker_stop import FURTHER
+from neverlost.checker.questions.roll.rolling_restart import (
+    DescribedCluster,
     FirstAct,
     LookedUpVerdicts,
     Margin,
+    StopVerdicts,
+    group_partitions,
+    measure_badness,
+)
+from neverlost.checker.questions.tolerance.cell_words import ACCEPTED, OK
+from neverlost.reports.bundle.keep import writes_bundle
+from neverlost.reports.questions.roll.step import (
+    ALLOW,
     StepDocument,
     StepReason,
-    close_open,
     make_step,
     read_controllers,
     read_node,
-    verdict_text,
 )
-from neverlost.reports.questions.tolerance import document as tolerance_document
 from neverlost.reports.request.inputs import make_labels, read_configurations, select_topics
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
 from neverlost.reports.wording.merged_rows import name_some
-from neverlost.reports.wording.table_words import ACCEPTED, LOST, OK, STOPS, UNDECIDED
-from neverlost.specs.configuration.choose import OURS, OUTSIDE, Chosen, read_settings, say_what_is_left_out, with_all_in_sync
+from neverlost.specs.configuration.choose import OURS, OUTSIDE, Chosen, read_settings, say_what_is_left_out
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.remedies import topic_of
-from neverlost.specs.properties import properties
 from neverlost.specs.setting import NoticeDocument, Sources, assumed, shared_sources
-
-OFFLINE = "offline already"
-"""What is said of a partition without a leader: no stop makes that worse, and none should be tried."""
 
 MOST_AT_A_TIME = 9
 
@@ -104,25 +98,33 @@ def roll(
     select_topics(every, accept or (), "--accept")
     if node is not None:
         return RollResult.of(_about_one(every, node, files, accept or ()) | {**_input(every)})
-    said = _StopVerdicts(every, at_a_time, RunOptions(**search), progress)
-    return RollResult.of(_document(_Cluster(_group_partitions(every, accept or ()), said), at_a_time) | {**_input(every)})
+
+    def notify(chosen: Chosen) -> None:
+        if progress is not None:
+            progress(SearchProgress(0, 0, 0, 0, 0.0, 0, f"decided: {name_some(chosen.subjects)}"))
+
+    request = replace(RunOptions(**search), orbits=True)
+    said = StopVerdicts(every, at_a_time, request.options(), request.engine, progress, notify)
+    return RollResult.of(
+        _document(DescribedCluster(group_partitions(every, accept or ()), said), at_a_time) | {**_input(every)}
+    )
 
 
 def _about_one(every: Sequence[Chosen], node: str, files: Mapping[str, Any], accept: Collection[str]) -> dict[str, Any]:
     """Return the document about the restart of one broker."""
-    controllers, groups = read_controllers(files), _group_partitions(every, accept)
+    controllers, groups = read_controllers(files), group_partitions(every, accept)
     known = {broker for each in groups for broker in each.brokers}
     if node not in known and not controllers.has_vote(node):
         ids = sorted(known, key=lambda each: (len(each), each))
         raise InputError(f"broker {node} has no replica in what is described; the brokers there are {', '.join(ids)}")
     said = LookedUpVerdicts()
-    cluster = _Cluster(tuple(each for each in groups if node in each.brokers), said, node)
+    cluster = DescribedCluster(tuple(each for each in groups if node in each.brokers), said, node)
     worst: dict[str, tuple[str, FirstAct]] = {}
     margins = []
     for each, says in cluster.of([node]):
         margins.append(said.margin(each.chosen, int(node in each.inside)) if each.inside else Margin(0, 0))
         for name in each.names if says not in (OK, ACCEPTED) else ():
-            if name not in worst or _badness(says) > _badness(worst[name][0]):
+            if name not in worst or measure_badness(says) > measure_badness(worst[name][0]):
                 worst[name] = says, cluster.remedy(each)
     reasons: dict[tuple[str, FirstAct], list[str]] = {}
     for name, (says, remedy) in worst.items():
@@ -147,146 +149,6 @@ def _require_partitions(chosen: Chosen) -> None:
         )
 
 
-class _StopVerdicts:
-    """The verdicts of all configurations after all kinds of stops; each is named as soon as it is decided."""
-
-    def __init__(self, every: Sequence[Chosen], at_a_time: int, request: RunOptions, progress: Reporter | None) -> None:
-        asked = [properties()[name] for name in tolerance_document.ASKED]
-        options, self._words = replace(request, orbits=True).options(), dict[tuple[int, bool, Stop], str]()
-        for chosen in every:
-            questions = {
-                (id(chosen), is_whole, stop): (begins.model, {**begins.configuration, **stop.limits})
-                for is_whole, begins in ((False, chosen), (True, with_all_in_sync(chosen)))
-                for stop in stops(min(at_a_time, chosen.configuration["replication.factor"]))
-            }
-            found = decided(list(questions.values()), asked, options, request.engine, progress, find_known(shipped()))
-            self._words |= {key: verdict_text(entries) for key, entries in zip(questions, found, strict=True)}
-            if progress is not None:
-                progress(SearchProgress(0, 0, 0, 0, 0.0, 0, f"decided: {name_some(chosen.subjects)}"))
-
-    def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
-        """Return the verdict after a stop, as text; with `is_whole` all replicas are in the ISR before the stop."""
-        return close_open(self._words[id(chosen), is_whole, stop], chosen, is_whole)
-
-
-@dataclass(frozen=True, eq=False)
-class _EqualPartitions:
-    """Partitions with the same configuration, brokers and ISR; `names` maps each partition to its number in the input.  A
-    partition whose configuration is not certain stands in one for each possible configuration."""
-
-    chosen: Chosen
-    inside: frozenset[str]
-    brokers: frozenset[str]
-    is_accepted: bool
-    names: dict[str, int] = field(default_factory=dict)
-
-
-def _group_partitions(every: Iterable[Chosen], accept: Collection[str]) -> tuple[_EqualPartitions, ...]:
-    found: dict[Any, _EqualPartitions] = {}
-    numbers: dict[str, int] = {}
-    for each in every:
-        for name, brokers in each.brokers.items():
-            inside = frozenset(brokers).difference(each.out[name])
-            key = id(each), inside, frozenset(brokers), name.rpartition("-")[0] in accept
-            found.setdefault(key, _EqualPartitions(each, *key[1:])).names[name] = numbers.setdefault(name, len(numbers))
-    return tuple(found.values())
-
-
-@dataclass(frozen=True)
-class _Cluster:
-    alike: tuple[_EqualPartitions, ...]
-    said: _StopVerdicts | LookedUpVerdicts
-    only: str | None = None
-
-    @property
-    def brokers(self) -> list[str]:
-        """All brokers that are asked about, sorted by number."""
-        every = {each for one in self.alike for each in one.brokers} if self.only is None else {self.only}
-        return sorted(every, key=lambda each: (len(each), each))
-
-    def of(self, stopped: Iterable[str], further: str = "") -> Iterator[tuple[_EqualPartitions, str]]:
-        """Yield the partitions that have replicas on the stopped brokers, with what happens to them."""
-        chosen = frozenset(stopped)
-        for each in self.alike:
-            if chosen & each.brokers:
-                yield each, self._says(each, Stop(len(chosen & each.inside), further))
-
-    def says(self, stopped: Iterable[str], further: str = "") -> dict[str, list[str]]:
-        """Return the partitions by what happens to them when these brokers are stopped; a partition counts by its worst
-        verdict."""
-        worst: dict[str, str] = {}
-        numbers: dict[str, int] = {}
-        for each, says in self.of(stopped, further):
-            numbers |= each.names
-            for name in each.names:
-                if name not in worst or _badness(says) > _badness(worst[name]):
-                    worst[name] = says
-        found: dict[str, list[str]] = {says: [] for says in sorted(set(worst.values()), key=_badness)}
-        for name in sorted(numbers, key=numbers.__getitem__):
-            found[worst[name]].append(name)
-        return found
-
-    def _says(self, one: _EqualPartitions, stop: Stop) -> str:
-        says = self.said.of(one.chosen, stop) if one.inside else OFFLINE
-        return ACCEPTED if one.is_accepted and says in (STOPS, OFFLINE) else says
-
-    def may_stop(self, stopped: Iterable[str], then: bool = False) -> bool:
-        """Whether these brokers can be stopped without a loss, and without writes that stop unless that is accepted; `then` is
-        once every replica is in sync, and accepted is what the stop of any one broker does."""
-        if not then:
-            return all(says in (OK, ACCEPTED) for _, says in self.of(stopped))
-        chosen = frozenset(stopped)
-        many = ((each.chosen, {1, len(chosen & each.brokers)}) for each, _ in self.of(chosen))
-        return all({self.said.of(one, Stop(each), is_whole=True) for each in two} in ({OK}, {STOPS}) for one, two in many)
-
-    def first(self) -> list[dict[str, Any]]:
-        """Return what to do first, for which partitions, so that the brokers that cannot be stopped now can be stopped."""
-        found: dict[str, dict[str, int]] = {}
-        for each in self.alike:
-            says = {self._says(each, Stop(many)) for many in ((0, 1) if each.inside else (0,))}
-            if says <= {OK, ACCEPTED} or (each.chosen.left_out is None and UNDECIDED in says):
-                continue
-            found.setdefault(self.remedy(each).says, {}).update(each.names)
-        return [{"do": remedy, "partitions": sorted(names, key=names.__getitem__)} for remedy, names in found.items()]
-
-    def remedy(self, one: _EqualPartitions) -> FirstAct:
-        """Return what to wait for, or to change, before a stop."""
-        if not one.inside:
-            return FirstAct("it is offline; bring back a replica of its last ISR or ELR", "leader")
-        out = tuple(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
-        then = self.said.of(one.chosen, Stop(1), is_whole=True)
-        if one.chosen.is_standing and is_moved(one.chosen.configuration):
-            return FirstAct("wait until its reassignment is complete", "reassignment")
-        if out and then in (OK, UNDECIDED):
-            return FirstAct(f"wait until {', '.join(out)} {'are' if len(out) > 1 else 'is'} in the ISR again", "isr", out)
-        settings = one.chosen.configuration
-        factor, least = settings["replication.factor"], settings.get("min.insync.replicas", 1)
-        if then.startswith(LOST):
-            if settings["acks"] in ("0", "1"):
-                return FirstAct(
-                    f"a stop can lose a record with acks={settings['acks']}, even when all are in sync: use acks=all"
-                )
-            says = f"a stop can lose a record even when all are in sync (RF {factor}, min ISR {least}): see neverlost tolerance"
-            return FirstAct(says)
-        if then == UNDECIDED:
-            return FirstAct("the shipped answers do not decide it: ask without --broker, which searches")
-        lower = ", or lower min ISR" if least > 1 else ""
-        needed = f"stopping any broker takes a replica that is needed (RF {factor}, min ISR {least}): add one{lower}"
-        return FirstAct(f"{needed}, or accept that writes stop meanwhile (--accept TOPIC)")
-
-    def order(self, at_a_time: int, then: bool = False) -> list[list[str]]:
-        """Return groups of brokers that may be stopped together, one group after the other."""
-        left, groups = [each for each in self.brokers if self.may_stop([each], then)], []
-        while left:
-            group: list[str] = []
-            for each in left:
-                if len(group) < at_a_time and self.may_stop([*group, each], then):
-                    group.append(each)
-            left = [each for each in left if each not in group]
-            groups.append(group)
-        return groups
-
-
 class RollInput(TypedDict):
     """The sources of settings that all partitions share, the settings that `differ` between them, notices and assumptions."""
 
@@ -307,15 +169,7 @@ def _input(every: Sequence[Chosen]) -> RollInput:
     }
 
 
-@cache
-def _badness(says: str) -> tuple[int, int]:
-    """Return a sort key from good to bad; of two losses the one in fewer steps is worse."""
-    kind, _, steps = says.partition(", ")
-    order = [OK, ACCEPTED, STOPS, OFFLINE, UNDECIDED, LOST]
-    return order.index(kind), -int(steps.split()[0]) if steps else 0
-
-
-def _document(cluster: _Cluster, at_a_time: int) -> dict[str, Any]:
+def _document(cluster: DescribedCluster, at_a_time: int) -> dict[str, Any]:
     """Return the result document: for each broker what its stop does, those that may be stopped first."""
     brokers = {
         each: {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from neverlost.checker.questions.tolerance.cell_words import LOST, OK, STOPS, UNDECIDED
 from neverlost.reports.questions.roll.step import step_lines
 from neverlost.reports.wording.merged_rows import name_some, pluralize
-from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
 from neverlost.specs.setting import NoticeKind
 
 FURTHER = {"data_loss": "loses data", "kill": "is killed", "fence": "is cut off"}

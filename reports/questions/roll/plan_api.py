@@ -14,6 +14,7 @@ from neverlost.checker.questions.roll import plan_phases
 from neverlost.checker.questions.roll.controller_steps import LOST_METADATA, ControllerStep, decide_controller_step
 from neverlost.checker.questions.roll.maintenance_plan import MaintenancePlan, read_plan
 from neverlost.checker.questions.roll.plan_phases import Phase, PhaseTrace, Said
+from neverlost.checker.questions.tolerance.cell_words import ASKED, LOST, OK, STOPS, UNDECIDED, answer_text, combine
 from neverlost.checker.questions.tolerance.tolerance import SEARCH, CellVerdict
 from neverlost.model.sentences import sentences
 from neverlost.reports.bundle.keep import writes_bundle
@@ -22,7 +23,6 @@ from neverlost.reports.questions.tolerance import document as tolerance_document
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
-from neverlost.reports.wording.table_words import LOST, OK, STOPS, UNDECIDED
 from neverlost.specs.properties import properties
 from neverlost.specs.property import SAFETY
 
@@ -75,7 +75,7 @@ def plan(
     meanwhile. `settings` win over what the file says where the plan begins. With `out` an evidence bundle is written there.
     Errors: `InputError` for a file that is no plan, and for a step that cannot be decided."""
     asked, options = read_plan(file, settings), RunOptions(**search).options()
-    found = plan_phases.decided(asked, [properties()[name] for name in tolerance_document.ASKED], options, progress)
+    found = plan_phases.decided(asked, [properties()[name] for name in ASKED], options, progress)
     quorum = tuple(decide_controller_step(each, options, progress) for each in asked.of_controllers)
     return PlanResult.of(_document(asked, found, quorum), found=tuple(found), quorum=quorum)
 
@@ -120,7 +120,7 @@ def _controller_phase(step: ControllerStep, outcome: Outcome) -> dict[str, Any]:
         "changes": dict(step.changes),
         "assumed": [step.assumed, *([LOST_METADATA] if says else [])],
         "states": outcome.counts.distinct,
-        "meanwhile": tolerance_document.answer_text(word, steps),
+        "meanwhile": answer_text(word, steps),
         "done": None,
         "verdicts": [
             {"property": found.property.name, "when": "meanwhile", "verdict": str(found.verdict), "steps": steps},
@@ -155,9 +155,7 @@ def _order(said: Said) -> tuple[bool, int]:
 
 
 def _in_words(said: Sequence[Said]) -> str:
-    return tolerance_document.answer_text(
-        *tolerance_document.combine([CellVerdict(each.asked, each.verdict, each.steps, SEARCH) for each in said])
-    )
+    return answer_text(*combine([CellVerdict(each.asked, each.verdict, each.steps, SEARCH) for each in said]))
 
 
 def _part(part: PhaseTrace, every: Sequence[Phase]) -> dict[str, Any]:

@@ -7,26 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from neverlost.checker.questions.atlas.index import shipped
-from neverlost.checker.questions.atlas.lookup import find_known
-from neverlost.checker.questions.roll.broker_stop import FURTHER, Stop
 from neverlost.checker.questions.roll.controller_stop import stop_controller
-from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
-from neverlost.checker.questions.tolerance.tolerance import CellVerdict, look_up
-from neverlost.model.protocols import models
-from neverlost.reports.questions.tolerance import document as tolerance_document
+from neverlost.checker.questions.roll.rolling_restart import FirstAct, Margin
+from neverlost.checker.questions.tolerance.cell_words import UNDECIDED
 from neverlost.reports.wording.merged_rows import name_some, pluralize
-from neverlost.reports.wording.table_words import LOST, OK, UNDECIDED
-from neverlost.specs.configuration.choose import OUTSIDE, Chosen, with_all_in_sync
 from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.formats.kafka_metadata_quorum import ControllerQuorum, find_quorum
 from neverlost.specs.inputs.sources import ROLES, ZOOKEEPER
 from neverlost.specs.inputs.syntax.properties import read_properties
-from neverlost.specs.properties import properties
 
 ALLOW, DENY, WAIT_FOR = "allow", "deny", "wait-for"
 QUORUM = "the controller quorum"
@@ -70,29 +61,12 @@ class StepDocument(TypedDict):
 
 
 @dataclass(frozen=True)
-class FirstAct:
-    """An act before a stop; an `event` is one to wait for."""
-
-    says: str
-    event: str | None = None
-    brokers: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class StepReason:
     """A verdict other than `ok`, on which partitions."""
 
     verdict: str
     partitions: tuple[str, ...]
     remedy: FirstAct
-
-
-@dataclass(frozen=True)
-class Margin:
-    """See `MarginDocument`."""
-
-    writes: int | None
-    loss: int | None
 
 
 @dataclass(frozen=True)
@@ -131,66 +105,6 @@ def read_controllers(files: Mapping[str, Any]) -> Controllers:
     roles = [each[ROLES].value for each in settings if ROLES in each]
     is_separate = bool(roles) or any(ZOOKEEPER in each for each in settings)
     return Controllers(find_quorum(described), any("controller" in each for each in roles) if is_separate else None)
-
-
-def verdict_text(entries: Sequence[CellVerdict]) -> str:
-    """Return verdicts after a stop as text; a stop that never happens is not known to be safe."""
-    if any(each.unstruck for each in entries):
-        return UNDECIDED
-    return tolerance_document.answer_text(*tolerance_document.combine(entries))
-
-
-def close_open(says: str, chosen: Chosen, is_whole: bool) -> str:
-    """Return the text, or that nothing is decided where the question leaves something out and no loss was found."""
-    return UNDECIDED if chosen.left_out is not None and not is_whole and not says.startswith(LOST) else says
-
-
-@lru_cache(maxsize=10_000)
-def _look_up(model: str, configuration: tuple[tuple[str, Any], ...], has_answers: bool) -> str:
-    asked = [properties()[name] for name in tolerance_document.ASKED]
-    found = look_up(models()[model], dict(configuration), asked, find_known(shipped())) if has_answers else None
-    return UNDECIDED if found is None else verdict_text(found)
-
-
-class LookedUpVerdicts:
-    """Verdicts of the shipped answers: of a stop with the return, and the preferred leader election after it."""
-
-    def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
-        """Return the verdict after a stop, as text; with `is_whole` all replicas are in the ISR before the stop."""
-        begins = with_all_in_sync(chosen) if is_whole else chosen
-        asked = stop if stop.further else replace(stop, is_rebalanced=True)
-        return self._say(begins, asked.limits, is_whole)
-
-    def margin(self, chosen: Chosen, stopped: int) -> Margin:
-        """Return how many more failures there may be, where so many members of the ISR are stopped."""
-        others = chosen.configuration["replication.factor"] - chosen.configuration[OUTSIDE] - stopped
-        writes = loss = None
-        for failures in range(others + 1):
-            says = set(self._after(chosen, stopped, failures))
-            if writes is None and says != {OK}:
-                writes = failures
-            if any(each.startswith((LOST, UNDECIDED)) for each in says):
-                loss = failures
-                break
-        return Margin(writes, loss)
-
-    def _after(self, chosen: Chosen, stopped: int, failures: int) -> Iterator[str]:
-        """Yield the verdicts on so many failures beside a stop.  What loses data at one time is out at another, and what the
-        table says of any number of either is more than what is asked here."""
-        if failures == 0:
-            yield self.of(chosen, Stop(stopped))
-            return
-        one = [self.of(chosen, Stop(stopped, each.name)) for each in FURTHER] if failures == 1 else [UNDECIDED]
-        if UNDECIDED not in one:
-            yield from one
-            return
-        for losing in range(failures + 1):
-            spot = FaultBudget(losing, stopped + failures - losing)
-            yield self._say(chosen, spot.limits)
-
-    def _say(self, chosen: Chosen, limits: Mapping[str, Any], is_whole: bool = False) -> str:
-        asked = tuple({**chosen.configuration, **limits}.items())
-        return close_open(_look_up(chosen.model.name, asked, shipped() is not None), chosen, is_whole)
 
 
 def make_step(

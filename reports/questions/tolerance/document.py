@@ -9,6 +9,21 @@ from typing import Any
 from neverlost.checker.engine.outcome import EngineError, Verdict, worst
 from neverlost.checker.questions.atlas.lookup import read_by_questions
 from neverlost.checker.questions.question_id import question_id
+from neverlost.checker.questions.tolerance.cell_words import (
+    ACKED,
+    BROKEN,
+    HOLDS,
+    KEPT,
+    LOST,
+    OK,
+    RECORDS,
+    SAFE,
+    STOPS,
+    UNDECIDED,
+    WRITES,
+    answer_in,
+    cell_answer,
+)
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import ATLAS, LEFT_OUT, CellVerdict, Tolerance
 from neverlost.model.any_number import AnyNumber
@@ -18,27 +33,12 @@ from neverlost.model.kraft.mechanisms import Mechanism, parsed
 from neverlost.model.limits import AT_ONCE
 from neverlost.reports.documents.answers import brief_settings
 from neverlost.reports.wording.merged_rows import pluralize
-from neverlost.reports.wording.sentences import (
-    ACKED,
-    COMMITTED,
-    RECORDS,
-    SECOND,
-    WRITES,
-    Sentence,
-    fault_words,
-    say,
-    say_never,
-    sorted_faults,
-)
-from neverlost.reports.wording.table_words import BROKEN, HOLDS, KEPT, LOST, OK, QUORUM, SAFE, STOPS, UNDECIDED
+from neverlost.reports.wording.sentences import SECOND, Sentence, fault_words, say, say_never, sorted_faults
+from neverlost.reports.wording.table_words import QUORUM
 from neverlost.specs.configuration.choose import VERSION, Chosen
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.defects import DEFECTS, Defect
 from neverlost.specs.inputs import remedies
-from neverlost.specs.property import SAFETY
-
-ASKED = (ACKED, COMMITTED, "stays-writable")
-"""What is asked about a partition of Kafka: lost records, and writes that stop."""
 
 OF_TABLES = (*RECORDS, *WRITES)
 """What one table shows together; any other property has a table of its own."""
@@ -47,39 +47,6 @@ OF_TABLES = (*RECORDS, *WRITES)
 OFFLINE, REFUSES, LAST, BEHIND = ("offline", "refuses writes", "hangs by its last replica", "has a replica outside the ISR")
 ABOVE = "has a min ISR above its replicas"
 """How a described partition stands that is not as it should be, the worst first."""
-
-
-def cell_answer(found: Tolerance, spot: FaultBudget) -> tuple[str, int | None]:
-    """Return the verdict of a cell of the table as a word, and the steps of the shortest loss."""
-    return answer_in(found.entries, spot)
-
-
-def answer_in(entries: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget) -> tuple[str, int | None]:
-    """Return the verdict of a cell, given the entries of its table.  A record that is lost with fewer faults is lost here too;
-    in how many steps is unknown (None) if this cell was not decided."""
-    says, steps = combine(entries[spot])
-    worse = {combine(each)[0] for other, each in entries.items() if other.is_within(spot)} & {LOST, BROKEN}
-    if says == UNDECIDED and worse:
-        return LOST if LOST in worse else BROKEN, None
-    return says, steps
-
-
-def combine(entries: Sequence[CellVerdict]) -> tuple[str, int | None]:
-    """Combine verdicts into one word of the table, with the steps of the shortest loss or violation.  A cell is `ok` only where
-    writes were asked about and go on."""
-    broken = [each for each in entries if each.verdict is Verdict.VIOLATED]
-    lost = [each for each in broken if each.property.kind == SAFETY]
-    names = {each.property.name for each in entries}
-    if lost:
-        word = LOST if any(each.property.name in RECORDS for each in lost) else BROKEN
-        return word, min((each.steps for each in lost if each.steps is not None), default=None)
-    if any(each.property.kind == SAFETY and each.verdict is Verdict.INCONCLUSIVE for each in entries):
-        return UNDECIDED, None
-    if broken:
-        return STOPS if names & {*WRITES} else BROKEN, None
-    if any(each.verdict is Verdict.INCONCLUSIVE for each in entries):
-        return UNDECIDED, None
-    return OK if names & {*WRITES} else KEPT if names <= {*RECORDS} else HOLDS, None
 
 
 def list_aspects(found: Tolerance) -> list[Tolerance]:
@@ -120,11 +87,6 @@ def count_losses(found: Tolerance) -> int:
 def is_decided(found: Tolerance) -> bool:
     """Whether every cell of a table is decided."""
     return all(cell_answer(one, spot)[0] != UNDECIDED for one in list_aspects(found) for spot in one.entries)
-
-
-def answer_text(says: str, steps: int | None) -> str:
-    """Return a verdict word with its number of steps, as text."""
-    return f"{says}, {pluralize(steps, 'step')}" if steps is not None else says
 
 
 def table_lines(found: Tolerance) -> list[str]:

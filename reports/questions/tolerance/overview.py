@@ -9,13 +9,13 @@ from functools import cached_property
 from typing import Any
 
 from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.tolerance.cell_words import LOST, SAFE, UNDECIDED, answer_in
 from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict
 from neverlost.reports.documents.answers import brief_settings
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import name_some, pluralize
-from neverlost.reports.wording.table_words import LOST, SAFE, UNDECIDED
 from neverlost.specs.defects import DEFECTS, NOT_REPORTED, Defect
 from neverlost.specs.inputs.remedies import topic_of
 from neverlost.specs.patch_releases import has_mechanism
@@ -102,7 +102,7 @@ class Answers:
     @cached_property
     def says(self) -> Mapping[FaultBudget, str]:
         """Each cell's word."""
-        return {spot: describe.answer_in(self.entries, spot)[0] for spot in self.entries}
+        return {spot: answer_in(self.entries, spot)[0] for spot in self.entries}
 
     @cached_property
     def is_open(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from neverlost.checker.questions.tolerance.cell_words import UNDECIDED, answer_in
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict
 from neverlost.reports.documents.answers import brief_settings
@@ -14,7 +15,7 @@ from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.tolerance.overview import DESIGNED, SHIPPED, Overview, entries_of, overview
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import pluralize
-from neverlost.reports.wording.table_words import KINDS, UNDECIDED
+from neverlost.reports.wording.table_words import KINDS
 from neverlost.specs.inputs.remedies import topic_of
 from neverlost.specs.properties import properties
 
@@ -113,7 +114,7 @@ def _variant_table(
 def _spot(found: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget, topics: Sequence[str]) -> TableCell:
     if spot not in found:
         return TableCell("-")
-    says, steps = describe.answer_in(found, spot)
+    says, steps = answer_in(found, spot)
     if steps is None or says == UNDECIDED:
         return TableCell(says, KINDS[says])
     topic = f"--topic {topic_of(topics[0])} " if topics else ""

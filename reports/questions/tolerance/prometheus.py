@@ -10,12 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.tolerance.cell_words import LOST, UNDECIDED, WRITES, answer_in
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.reports.documents.answers import brief_settings, list_topics
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.tolerance.overview import DESIGNED, SHIPPED, Entries, entries_of
-from neverlost.reports.wording.sentences import WRITES
-from neverlost.reports.wording.table_words import LOST, UNDECIDED
 
 MOST_SERIES = 200
 """Series of one group at most; topics beyond are counted, and not named."""
@@ -74,7 +73,7 @@ def _of_group(document: Mapping[str, Any], label: str, number: int) -> Iterator[
 
 def _losers(entries: Entries, out: int) -> int | None:
     """Return how many brokers may lose data at once while so many others are out; None where that is not decided."""
-    says = [describe.answer_in(entries, spot)[0] for spot in sorted(entries) if spot.out == out]
+    says = [answer_in(entries, spot)[0] for spot in sorted(entries) if spot.out == out]
     found = (None if each == UNDECIDED else many - 1 for many, each in enumerate(says) if each in (LOST, UNDECIDED))
     return next(found, len(says) - 1 if says else None)
 

@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.text import Text
 
 from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.tolerance.cell_words import BROKEN, LOST, OK, STOPS, UNDECIDED
 from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.tolerance.overview import Overview, overview
 from neverlost.reports.terminal.results import show_settings
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import name_some, pluralize
-from neverlost.reports.wording.table_words import BROKEN, LOST, OK, STOPS, UNDECIDED
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs import remedies
 from neverlost.specs.setting import Notice, sources

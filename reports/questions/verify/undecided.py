@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.tolerance.cell_words import ACCEPTED, LOST, OK, STOPS, UNDECIDED
 from neverlost.checker.questions.tolerance.tolerance import ATLAS
-from neverlost.reports.wording.table_words import ACCEPTED, LOST, OK, STOPS, UNDECIDED
 
 MAIN = {"tolerance": "tolerance", "roll": "brokers", "plan": "phases", "nines": "nines"}
 """The part of each command's document that the others follow from."""

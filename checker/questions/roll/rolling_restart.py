@@ -1,0 +1,256 @@
+"""A rolling restart: what the stop of each broker does to each partition, which brokers may be stopped together, and in which
+order; and what to do before a stop that may not be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
+from typing import Any
+
+from neverlost.checker.engine.search.options import Options, Reporter
+from neverlost.checker.questions.atlas.index import shipped
+from neverlost.checker.questions.atlas.lookup import find_known
+from neverlost.checker.questions.roll.broker_stop import FURTHER, Stop, stops
+from neverlost.checker.questions.tolerance.cell_words import ACCEPTED, ASKED, LOST, OK, STOPS, UNDECIDED, answer_text, combine
+from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
+from neverlost.checker.questions.tolerance.tolerance import CellVerdict, decided, look_up
+from neverlost.model.protocols import models
+from neverlost.model.protocols.kraft_standing import is_moved
+from neverlost.specs.configuration.choose import OUTSIDE, Chosen, with_all_in_sync
+from neverlost.specs.properties import properties
+
+OFFLINE = "offline already"
+"""What is said of a partition without a leader: no stop makes that worse, and none should be tried."""
+
+
+@dataclass(frozen=True)
+class FirstAct:
+    """An act before a stop; an `event` is one to wait for."""
+
+    says: str
+    event: str | None = None
+    brokers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Margin:
+    """While a broker is down: with how many failures of others writes may stop, or a record may be lost; None: with none."""
+
+    writes: int | None
+    loss: int | None
+
+
+def verdict_text(entries: Sequence[CellVerdict]) -> str:
+    """Return verdicts after a stop as text; a stop that never happens is not known to be safe."""
+    if any(each.unstruck for each in entries):
+        return UNDECIDED
+    return answer_text(*combine(entries))
+
+
+def close_open(says: str, chosen: Chosen, is_whole: bool) -> str:
+    """Return the text, or that nothing is decided where the question leaves something out and no loss was found."""
+    return UNDECIDED if chosen.left_out is not None and not is_whole and not says.startswith(LOST) else says
+
+
+@lru_cache(maxsize=10_000)
+def _look_up(model: str, configuration: tuple[tuple[str, Any], ...], has_answers: bool) -> str:
+    asked = [properties()[name] for name in ASKED]
+    found = look_up(models()[model], dict(configuration), asked, find_known(shipped())) if has_answers else None
+    return UNDECIDED if found is None else verdict_text(found)
+
+
+class LookedUpVerdicts:
+    """Verdicts of the shipped answers: of a stop with the return, and the preferred leader election after it."""
+
+    def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
+        """Return the verdict after a stop, as text; with `is_whole` all replicas are in the ISR before the stop."""
+        begins = with_all_in_sync(chosen) if is_whole else chosen
+        asked = stop if stop.further else replace(stop, is_rebalanced=True)
+        return self._say(begins, asked.limits, is_whole)
+
+    def margin(self, chosen: Chosen, stopped: int) -> Margin:
+        """Return how many more failures there may be, where so many members of the ISR are stopped."""
+        others = chosen.configuration["replication.factor"] - chosen.configuration[OUTSIDE] - stopped
+        writes = loss = None
+        for failures in range(others + 1):
+            says = set(self._after(chosen, stopped, failures))
+            if writes is None and says != {OK}:
+                writes = failures
+            if any(each.startswith((LOST, UNDECIDED)) for each in says):
+                loss = failures
+                break
+        return Margin(writes, loss)
+
+    def _after(self, chosen: Chosen, stopped: int, failures: int) -> Iterator[str]:
+        """Yield the verdicts on so many failures beside a stop.  What loses data at one time is out at another, and what the
+        table says of any number of either is more than what is asked here."""
+        if failures == 0:
+            yield self.of(chosen, Stop(stopped))
+            return
+        one = [self.of(chosen, Stop(stopped, each.name)) for each in FURTHER] if failures == 1 else [UNDECIDED]
+        if UNDECIDED not in one:
+            yield from one
+            return
+        for losing in range(failures + 1):
+            spot = FaultBudget(losing, stopped + failures - losing)
+            yield self._say(chosen, spot.limits)
+
+    def _say(self, chosen: Chosen, limits: Mapping[str, Any], is_whole: bool = False) -> str:
+        asked = tuple({**chosen.configuration, **limits}.items())
+        return close_open(_look_up(chosen.model.name, asked, shipped() is not None), chosen, is_whole)
+
+
+class StopVerdicts:
+    """The verdicts of all configurations after all kinds of stops; each is named as soon as it is decided."""
+
+    def __init__(
+        self,
+        every: Sequence[Chosen],
+        at_a_time: int,
+        options: Options,
+        engine: str,
+        progress: Reporter | None,
+        notify: Callable[[Chosen], None],
+    ) -> None:
+        asked = [properties()[name] for name in ASKED]
+        self._words: dict[tuple[int, bool, Stop], str] = {}
+        for chosen in every:
+            questions = {
+                (id(chosen), is_whole, stop): (begins.model, {**begins.configuration, **stop.limits})
+                for is_whole, begins in ((False, chosen), (True, with_all_in_sync(chosen)))
+                for stop in stops(min(at_a_time, chosen.configuration["replication.factor"]))
+            }
+            found = decided(list(questions.values()), asked, options, engine, progress, find_known(shipped()))
+            self._words |= {key: verdict_text(entries) for key, entries in zip(questions, found, strict=True)}
+            notify(chosen)
+
+    def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
+        """Return the verdict after a stop, as text; with `is_whole` all replicas are in the ISR before the stop."""
+        return close_open(self._words[id(chosen), is_whole, stop], chosen, is_whole)
+
+
+@dataclass(frozen=True, eq=False)
+class EqualPartitions:
+    """Partitions with the same configuration, brokers and ISR; `names` maps each partition to its number in the input.  A
+    partition whose configuration is not certain stands in one for each possible configuration."""
+
+    chosen: Chosen
+    inside: frozenset[str]
+    brokers: frozenset[str]
+    is_accepted: bool
+    names: dict[str, int] = field(default_factory=dict)
+
+
+def group_partitions(every: Iterable[Chosen], accept: Collection[str]) -> tuple[EqualPartitions, ...]:
+    found: dict[Any, EqualPartitions] = {}
+    numbers: dict[str, int] = {}
+    for each in every:
+        for name, brokers in each.brokers.items():
+            inside = frozenset(brokers).difference(each.out[name])
+            key = id(each), inside, frozenset(brokers), name.rpartition("-")[0] in accept
+            found.setdefault(key, EqualPartitions(each, *key[1:])).names[name] = numbers.setdefault(name, len(numbers))
+    return tuple(found.values())
+
+
+@dataclass(frozen=True)
+class DescribedCluster:
+    alike: tuple[EqualPartitions, ...]
+    said: StopVerdicts | LookedUpVerdicts
+    only: str | None = None
+
+    @property
+    def brokers(self) -> list[str]:
+        """All brokers that are asked about, sorted by number."""
+        every = {each for one in self.alike for each in one.brokers} if self.only is None else {self.only}
+        return sorted(every, key=lambda each: (len(each), each))
+
+    def of(self, stopped: Iterable[str], further: str = "") -> Iterator[tuple[EqualPartitions, str]]:
+        """Yield the partitions that have replicas on the stopped brokers, with what happens to them."""
+        chosen = frozenset(stopped)
+        for each in self.alike:
+            if chosen & each.brokers:
+                yield each, self._says(each, Stop(len(chosen & each.inside), further))
+
+    def says(self, stopped: Iterable[str], further: str = "") -> dict[str, list[str]]:
+        """Return the partitions by what happens to them when these brokers are stopped; a partition counts by its worst
+        verdict."""
+        worst: dict[str, str] = {}
+        numbers: dict[str, int] = {}
+        for each, says in self.of(stopped, further):
+            numbers |= each.names
+            for name in each.names:
+                if name not in worst or measure_badness(says) > measure_badness(worst[name]):
+                    worst[name] = says
+        found: dict[str, list[str]] = {says: [] for says in sorted(set(worst.values()), key=measure_badness)}
+        for name in sorted(numbers, key=numbers.__getitem__):
+            found[worst[name]].append(name)
+        return found
+
+    def _says(self, one: EqualPartitions, stop: Stop) -> str:
+        says = self.said.of(one.chosen, stop) if one.inside else OFFLINE
+        return ACCEPTED if one.is_accepted and says in (STOPS, OFFLINE) else says
+
+    def may_stop(self, stopped: Iterable[str], then: bool = False) -> bool:
+        """Whether these brokers can be stopped without a loss, and without writes that stop unless that is accepted; `then` is
+        once every replica is in sync, and accepted is what the stop of any one broker does."""
+        if not then:
+            return all(says in (OK, ACCEPTED) for _, says in self.of(stopped))
+        chosen = frozenset(stopped)
+        many = ((each.chosen, {1, len(chosen & each.brokers)}) for each, _ in self.of(chosen))
+        return all({self.said.of(one, Stop(each), is_whole=True) for each in two} in ({OK}, {STOPS}) for one, two in many)
+
+    def first(self) -> list[dict[str, Any]]:
+        """Return what to do first, for which partitions, so that the brokers that cannot be stopped now can be stopped."""
+        found: dict[str, dict[str, int]] = {}
+        for each in self.alike:
+            says = {self._says(each, Stop(many)) for many in ((0, 1) if each.inside else (0,))}
+            if says <= {OK, ACCEPTED} or (each.chosen.left_out is None and UNDECIDED in says):
+                continue
+            found.setdefault(self.remedy(each).says, {}).update(each.names)
+        return [{"do": remedy, "partitions": sorted(names, key=names.__getitem__)} for remedy, names in found.items()]
+
+    def remedy(self, one: EqualPartitions) -> FirstAct:
+        """Return what to wait for, or to change, before a stop."""
+        if not one.inside:
+            return FirstAct("it is offline; bring back a replica of its last ISR or ELR", "leader")
+        out = tuple(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
+        then = self.said.of(one.chosen, Stop(1), is_whole=True)
+        if one.chosen.is_standing and is_moved(one.chosen.configuration):
+            return FirstAct("wait until its reassignment is complete", "reassignment")
+        if out and then in (OK, UNDECIDED):
+            return FirstAct(f"wait until {', '.join(out)} {'are' if len(out) > 1 else 'is'} in the ISR again", "isr", out)
+        settings = one.chosen.configuration
+        factor, least = settings["replication.factor"], settings.get("min.insync.replicas", 1)
+        if then.startswith(LOST):
+            if settings["acks"] in ("0", "1"):
+                return FirstAct(
+                    f"a stop can lose a record with acks={settings['acks']}, even when all are in sync: use acks=all"
+                )
+            says = f"a stop can lose a record even when all are in sync (RF {factor}, min ISR {least}): see neverlost tolerance"
+            return FirstAct(says)
+        if then == UNDECIDED:
+            return FirstAct("the shipped answers do not decide it: ask without --broker, which searches")
+        lower = ", or lower min ISR" if least > 1 else ""
+        needed = f"stopping any broker takes a replica that is needed (RF {factor}, min ISR {least}): add one{lower}"
+        return FirstAct(f"{needed}, or accept that writes stop meanwhile (--accept TOPIC)")
+
+    def order(self, at_a_time: int, then: bool = False) -> list[list[str]]:
+        """Return groups of brokers that may be stopped together, one group after the other."""
+        left, groups = [each for each in self.brokers if self.may_stop([each], then)], []
+        while left:
+            group: list[str] = []
+            for each in left:
+                if len(group) < at_a_time and self.may_stop([*group, each], then):
+                    group.append(each)
+            left = [each for each in left if each not in group]
+            groups.append(group)
+        return groups
+
+
+@cache
+def measure_badness(says: str) -> tuple[int, int]:
+    """Return a sort key from good to bad; of two losses the one in fewer steps is worse."""
+    kind, _, steps = says.partition(", ")
+    order = [OK, ACCEPTED, STOPS, OFFLINE, UNDECIDED, LOST]
+    return order.index(kind), -int(steps.split()[0]) if steps else 0

@@ -1,0 +1,67 @@
+"""What a cell of a tolerance table says in a word: from several verdicts one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
+from neverlost.checker.questions.tolerance.tolerance import CellVerdict, Tolerance
+from neverlost.specs.property import SAFETY
+
+OK, STOPS, LOST, UNDECIDED, ACCEPTED = "ok", "writes stop", "LOST", "not decided", "interrupted as accepted"
+"""What a cell says; the first three are ordered from good to bad.  The last is what `roll` says where writes may stop."""
+
+KEPT, HOLDS, BROKEN = "not lost", "holds", "VIOLATED"
+"""What a cell says where writes were not asked about: of records, and of any other property."""
+
+SAFE = (OK, STOPS, KEPT, HOLDS)
+"""What says that nothing is lost or violated."""
+
+ACKED, COMMITTED = "acked-never-lost", "committed-never-lost"
+RECORDS = (ACKED, COMMITTED)
+"""The properties of records: none is lost."""
+
+WRITES = ("stays-writable", "quorum-stays-writable")
+"""The properties of writes: they go on."""
+
+ASKED = (*RECORDS, "stays-writable")
+"""What is asked about a partition of Kafka: lost records, and writes that stop."""
+
+
+def cell_answer(found: Tolerance, spot: FaultBudget) -> tuple[str, int | None]:
+    """Return the verdict of a cell of the table as a word, and the steps of the shortest loss."""
+    return answer_in(found.entries, spot)
+
+
+def answer_in(entries: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget) -> tuple[str, int | None]:
+    """Return the verdict of a cell, given the entries of its table.  A record that is lost with fewer faults is lost here too;
+    in how many steps is unknown (None) if this cell was not decided."""
+    says, steps = combine(entries[spot])
+    worse = {combine(each)[0] for other, each in entries.items() if other.is_within(spot)} & {LOST, BROKEN}
+    if says == UNDECIDED and worse:
+        return LOST if LOST in worse else BROKEN, None
+    return says, steps
+
+
+def combine(entries: Sequence[CellVerdict]) -> tuple[str, int | None]:
+    """Combine verdicts into one word of the table, with the steps of the shortest loss or violation.  A cell is `ok` only where
+    writes were asked about and go on."""
+    broken = [each for each in entries if each.verdict is Verdict.VIOLATED]
+    lost = [each for each in broken if each.property.kind == SAFETY]
+    names = {each.property.name for each in entries}
+    if lost:
+        word = LOST if any(each.property.name in RECORDS for each in lost) else BROKEN
+        return word, min((each.steps for each in lost if each.steps is not None), default=None)
+    if any(each.property.kind == SAFETY and each.verdict is Verdict.INCONCLUSIVE for each in entries):
+        return UNDECIDED, None
+    if broken:
+        return STOPS if names & {*WRITES} else BROKEN, None
+    if any(each.verdict is Verdict.INCONCLUSIVE for each in entries):
+        return UNDECIDED, None
+    return OK if names & {*WRITES} else KEPT if names <= {*RECORDS} else HOLDS, None
+
+
+def answer_text(says: str, steps: int | None) -> str:
+    """Return a verdict word with its number of steps, as text."""
+    return says if steps is None else f"{says}, {steps} step{'s' * (steps != 1)}"
