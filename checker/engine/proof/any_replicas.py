@@ -68,7 +68,7 @@ class Turns(Quantified):
         found = self._find_over([condition])
         if not found:
             return condition
-        elements, inside = [each for each, _ in found], z3.And([each for _, each in found])
+        elements, inside = [each for each, _ in found], Terms.all_of(*[each for _, each in found])
         if is_every:
             return z3.ForAll(elements, z3.Implies(inside, condition))
         return z3.Exists(elements, z3.And(inside, condition))
@@ -152,5 +152,5 @@ def _choose(cases: Mapping[tuple[bool, ...], Any], *at: Any) -> Any:
     """Return the value for replicas of which each is the chosen one or is not."""
     (_, found), *rest = cases.items()
     for case, value in rest:
-        found = z3.If(z3.And([(one == CHOSEN) == same for one, same in zip(at, case, strict=True)]), value, found)
+        found = z3.If(Terms.all_of(*[(one == CHOSEN) == same for one, same in zip(at, case, strict=True)]), value, found)
     return found
