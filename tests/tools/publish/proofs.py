@@ -225,7 +225,7 @@ def second_opinions(kept: dict[str, Any]) -> Iterator[str]:
     yield "\n## Asked again\n"
     yield "Every obligation of these rows was written as SMT-LIB 2 and asked of cvc5; what cvc5 does not decide, of z3 in"
     yield "another configuration than the proof's (QF_BV, from the text). Steps whose premises contradict each other can"
-    yield "never be taken in that configuration; their obligations say nothing. The row of every number of replicas was"
+    yield "never be taken in that configuration; their obligations say nothing. The rows of every number of replicas were"
     yield "proved by cvc5: there ethos, which is no solver, checks cvc5's proof of each obligation (decision 037).\n"
     yield "| model | property | replicas | obligations | cvc5 | z3 | counterexamples | steps that can never be taken |"
     yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
