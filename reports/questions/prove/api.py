@@ -14,13 +14,13 @@ from neverlost.checker.engine.host.whole_files import writable_directory
 from neverlost.checker.engine.outcome import Outcome
 from neverlost.checker.engine.proof import bounded_search
 from neverlost.checker.engine.proof import induction as by_induction
-from neverlost.checker.engine.proof.any_replicas import LedEncoding
 from neverlost.checker.engine.proof.bounded_search import BoundedResult
 from neverlost.checker.engine.proof.every_size import ParametricEncoding
 from neverlost.checker.engine.proof.induction import Proof, make_untried
 from neverlost.checker.engine.proof.obligations import Reading
 from neverlost.checker.engine.proof.progress import Reporter
 from neverlost.checker.engine.proof.unbounded import UnboundedEncoding
+from neverlost.checker.questions.every_number_of_replicas import LedEncoding
 from neverlost.checker.questions.necessity.necessity import clauses_of
 from neverlost.checker.questions.necessity.necessity import without as switched_off
 from neverlost.model.kraft.sizes import KraftSizes

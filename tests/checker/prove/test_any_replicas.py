@@ -12,9 +12,9 @@ import pytest
 import z3
 
 import neverlost
-from neverlost.checker.engine.proof.any_replicas import CHOSEN, LedEncoding, Turns
 from neverlost.checker.engine.proof.induction import _prove_with_quantifiers
 from neverlost.checker.engine.proof.obligations import INITIATION, SAFETY, find_symbols
+from neverlost.checker.questions.every_number_of_replicas import CHOSEN, LedEncoding, Turns
 from neverlost.checker.questions.necessity.necessity import clauses_of, without
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.quantified_terms import (
