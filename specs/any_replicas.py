@@ -53,13 +53,13 @@ from neverlost.model.kraft.controller.partition_change import (
 from neverlost.model.kraft.lifecycle import stops
 from neverlost.model.kraft.requests import isr_change
 from neverlost.model.kraft.sizes import KEPT, KraftSizes
-from neverlost.model.kraft.state import ELECTED, POLICIES, UP_TO_DATE, is_isr_big_enough
+from neverlost.model.kraft.state import ELECTED, POLICIES, UP_TO_DATE, everyone, is_isr_big_enough, others
 from neverlost.model.limits import AT_ONCE, NO_LIMIT, fault_enabled, record_fault
 from neverlost.model.system import System, View
 
 REPLICA = "replica"
-DIFFERS = "leader"
-"""The field that says at first which replica is not as the others."""
+DIFFERS, LOOPS = "leader", (everyone, others)
+"""The field that says at first which replica is not as the others; and how lemmas and properties go over replicas."""
 
 NOT_COVERED = (
     *("elr", "reassignment", "config_change", "racks", "epochs", "has_ranks", "asks_for_logs"),

@@ -14,15 +14,16 @@ from neverlost.checker.engine.host.whole_files import writable_directory
 from neverlost.checker.engine.outcome import Outcome
 from neverlost.checker.engine.proof import bounded_search
 from neverlost.checker.engine.proof import induction as by_induction
+from neverlost.checker.engine.proof.any_replicas import LedEncoding
 from neverlost.checker.engine.proof.bounded_search import BoundedResult
-from neverlost.checker.engine.proof.every_size import ParametricEncoding
+from neverlost.checker.engine.proof.every_size import ParametricEncoding, refuse
 from neverlost.checker.engine.proof.induction import Proof, make_untried
 from neverlost.checker.engine.proof.obligations import Reading
 from neverlost.checker.engine.proof.progress import Reporter
 from neverlost.checker.engine.proof.unbounded import UnboundedEncoding
-from neverlost.checker.questions.every_number_of_replicas import LedEncoding
 from neverlost.checker.questions.necessity.necessity import clauses_of
 from neverlost.checker.questions.necessity.necessity import without as switched_off
+from neverlost.model.kernel import ModelError
 from neverlost.model.kraft.sizes import KraftSizes
 from neverlost.model.system import System
 from neverlost.reports.bundle import proof_check, question, seal
@@ -33,6 +34,7 @@ from neverlost.reports.request.keywords import Limited, Settings
 from neverlost.reports.request.run_options import RunOptions, list_names
 from neverlost.reports.results.results import Result, States, verdicts
 from neverlost.specs.any_log import open_logs
+from neverlost.specs.any_replicas import DIFFERS, LOOPS, open_replicas
 from neverlost.specs.configuration.choose import Given, choose_one, read_given
 from neverlost.specs.configuration.keys import is_without_faults
 from neverlost.specs.errors import InputError, unknown
@@ -204,7 +206,10 @@ def weaken(system: System, clauses: Sequence[str]) -> System:
 def read_every_size(system: System, lemmas: Sequence[Lemma], goal: Property) -> ParametricEncoding:
     """Return the obligations for every number of replicas: in logs of any length, or within the bounds of a modern model."""
     if isinstance(system.sizes, KraftSizes):
-        return LedEncoding(system, lemmas, goal)
+        try:
+            return LedEncoding(open_replicas(system), lemmas, goal, LOOPS, DIFFERS)
+        except ModelError as problem:
+            raise refuse(system, problem) from None
     opened, asked = open_logs(system, goal)
     return ParametricEncoding(opened, lemmas, asked)
 

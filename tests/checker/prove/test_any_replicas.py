@@ -12,9 +12,9 @@ import pytest
 import z3
 
 import neverlost
+from neverlost.checker.engine.proof.any_replicas import CHOSEN, LedEncoding, Turns
 from neverlost.checker.engine.proof.induction import _prove_with_quantifiers
 from neverlost.checker.engine.proof.obligations import INITIATION, SAFETY, find_symbols
-from neverlost.checker.questions.every_number_of_replicas import CHOSEN, LedEncoding, Turns
 from neverlost.checker.questions.necessity.necessity import clauses_of, without
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.quantified_terms import (
@@ -27,7 +27,7 @@ from neverlost.model.kernel import ModelError, count
 from neverlost.model.kraft.state import everyone, others
 from neverlost.model.system import State, System, bind
 from neverlost.reports.questions.prove.api import read_every_size
-from neverlost.specs.any_replicas import EXACT, open_replicas
+from neverlost.specs.any_replicas import EXACT, LOOPS, open_replicas
 from neverlost.specs.errors import InputError
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.lemmas.unimpaired import THEORY
@@ -266,10 +266,11 @@ def checked(bound: System, state: State) -> State | None:
 def test_what_a_lemma_says_of_every_number_of_replicas_it_says_of_so_many(replicas: int) -> None:
     bound = unlimited("kraft", replicas, records=2) if replicas > 1 else replace_factor(unlimited("kraft", 2, records=2), 1)
     view = QuantifiedView(bound, variables(bound, list_lengths(bound), "before"), list_lengths(bound))
-    asked = {each.name: (Turns(None, view.lengths).read(each.conjuncts, view), each.condition) for each in THEORY.lemmas}
+    turns = Turns(None, view.lengths, loops=LOOPS)
+    asked = {each.name: (turns.read(each.conjuncts, view), each.condition) for each in THEORY.lemmas}
     for name in (ACKED, COMMITTED):
         condition = properties()[name].condition
-        asked[name] = Turns(None, view.lengths).read(condition, view), condition
+        asked[name] = turns.read(condition, view), condition
     said = defaultdict(set)
     for state in strange(bound, 150):
         ground = Ground(bound, state, {})
@@ -321,7 +322,7 @@ def test_a_loop_whose_turns_depend_on_each_other_is_refused() -> None:
     bound = unlimited("kraft", 3)
     for wrong in (counts, keeps, indexes):
         with pytest.raises((ModelError, TypeError, InputError)):
-            LedEncoding(bound, [Lemma("wrong", "", "", wrong)], GOAL)
+            read_every_size(bound, [Lemma("wrong", "", "", wrong)], GOAL)
 
 
 def test_the_first_states_are_those_of_each_number_of_replicas() -> None:

@@ -1,7 +1,7 @@
-"""Obligations of the modern models for every number of replicas.
+"""Obligations for every number of replicas of a model whose conditions go over them by loops.
 
-Actions are read as `specs.any_replicas` says.  A lemma or a property is read as it is written: each of its loops over replicas
-has one turn, for a replica of which nothing is known, and what the loop has collected is said of all replicas.
+Its actions are given without loops (`specs.any_replicas` reads them so).  A lemma or a property is read as it is written: each
+of its loops over replicas has one turn, for a replica of which nothing is known, and what it has collected is said of all.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import z3
 
-from neverlost.checker.engine.proof.every_size import ParametricEncoding, refuse, resize
+from neverlost.checker.engine.proof.every_size import ParametricEncoding, resize
 from neverlost.checker.engine.proof.obligations import find_symbols
 from neverlost.model.interpreters.otherwise import call_otherwise
 from neverlost.model.interpreters.quantified_terms import (
@@ -26,17 +26,19 @@ from neverlost.model.interpreters.quantified_terms import (
 )
 from neverlost.model.interpreters.terms import Terms
 from neverlost.model.kernel import ModelError, Value
-from neverlost.model.kraft.state import everyone, others
 from neverlost.model.system import System
-from neverlost.specs.any_replicas import DIFFERS, open_replicas
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.property import Property
+
+Loops = tuple[Callable[..., Any], Callable[..., Any]]
+"""The functions by which a model's conditions go over all replicas, and over all but one."""
 
 
 @dataclass(frozen=True)
 class Turns(Quantified):
-    """Primitives for a condition whose loops over replicas have one turn each; `over` are the loops that have ended."""
+    """Primitives for a condition whose `loops` have one turn each; `over` are those that have ended."""
 
+    loops: Loops = field(kw_only=True)
     over: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
     def everyone(self, s: Any) -> Iterator[Any]:
@@ -85,6 +87,7 @@ class Turns(Quantified):
     def read(self, function: Callable[..., Any], view: Any) -> list[Any]:
         """Return what a function of a lemma or a property says, of all replicas.  Errors: `ModelError` where a loop's turns
         depend on each other."""
+        everyone, others = self.loops
         said = call_otherwise(function, {everyone: self.everyone, others: self.others})(self, view)
         found = [self.lift(self.close(each, True)) for each in (said if isinstance(said, list) else [said])]
         self._require_none_over(found)
@@ -92,14 +95,11 @@ class Turns(Quantified):
 
 
 class LedEncoding(ParametricEncoding):
-    """The reading for every number of replicas of a modern model, which begins with one that is not as the others."""
+    """The reading for every number of replicas of an opened model, which begins with one that is not as the others: the field
+    `differs` names it."""
 
-    def __init__(self, system: System, lemmas: Sequence[Lemma], goal: Property) -> None:
-        try:
-            opened = open_replicas(system)
-        except ModelError as problem:
-            raise refuse(system, problem) from None
-        self._turns = Turns(None, list_lengths(system))
+    def __init__(self, opened: System, lemmas: Sequence[Lemma], goal: Property, loops: Loops, differs: str) -> None:
+        self._turns, self._differs = Turns(None, list_lengths(opened), loops=loops), differs
         asked = replace(goal, condition=lambda k, s: z3.And(self._turns.read(goal.condition, s)))
         super().__init__(opened, [replace(each, conjuncts=self._read_lemma(each)) for each in lemmas], asked)
 
@@ -111,7 +111,7 @@ class LedEncoding(ParametricEncoding):
         return read_frozen([*resize(self.system)])
 
     def _begin(self) -> tuple[list[Functions], list[Any]]:
-        begun = begin(self.system, self._lengths) | {
+        begun = begin(self.system, self._lengths, self._differs) | {
             each.name: self.before[each.name] for each in self.system.fields if each.frozen
         }
         bounds = [self._field_in_bounds(self._k, self._view(begun), each, False) for each in self.system.fields if each.frozen]
@@ -121,7 +121,7 @@ class LedEncoding(ParametricEncoding):
 CHOSEN = z3.Int("chosen_first")
 
 
-def begin(system: System, lengths: Mapping[str, Any]) -> Functions:
+def begin(system: System, lengths: Mapping[str, Any], differs: str) -> Functions:
     """Return the state at first, in which one replica, whichever it is, is not as the others.
 
     A value depends on nothing but which of its replicas are that one, at every size that is compared.
@@ -130,7 +130,7 @@ def begin(system: System, lengths: Mapping[str, Any]) -> Functions:
     known: dict[tuple[str, tuple[int, ...]], dict[tuple[bool, ...], Any]] = {}
     for other in resize(system):
         for _, state in other.initial_states():
-            chosen = state[other.places[DIFFERS][0]]
+            chosen = state[other.places[differs][0]]
             for slot, value in zip(other.slots, state, strict=True):
                 if slot.field.frozen:
                     continue
