@@ -143,6 +143,7 @@ class EqualPartitions:
 
 
 def group_partitions(every: Iterable[Chosen], accept: Collection[str]) -> tuple[EqualPartitions, ...]:
+    """Return the described partitions in groups that a stop treats alike; `accept` are topics whose writes may stop."""
     found: dict[Any, EqualPartitions] = {}
     numbers: dict[str, int] = {}
     for each in every:
@@ -155,6 +156,8 @@ def group_partitions(every: Iterable[Chosen], accept: Collection[str]) -> tuple[
 
 @dataclass(frozen=True)
 class DescribedCluster:
+    """The partitions of a cluster, in groups, with the verdicts on stops; with `only` one broker is asked about."""
+
     alike: tuple[EqualPartitions, ...]
     said: StopVerdicts | LookedUpVerdicts
     only: str | None = None
