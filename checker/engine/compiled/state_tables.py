@@ -104,7 +104,7 @@ class Arena:
         self._free = np.empty((0, words), np.uint64)
 
     def room(self, count: int) -> NDArray[np.uint64]:
-        """Return free rows of zeros, at least so many; `take` is told how many were written."""
+        """Return at least so many free rows, all zero; the caller tells `take` how many it has written."""
         if len(self._free) < count:
             self._free = allocate_rows(max(2 * count, PIECE // (8 * self._words)), self._words)
         return self._free
@@ -199,7 +199,7 @@ class StateTables:
         return int((parts << k) * self.layout.places(k) * FULLEST)
 
     def are_short(self, soon: int) -> bool:
-        """Return True if some table has no room for its share of so many states more."""
+        """Return True if some table would be too full after so many more states, spread evenly over all tables."""
         return any(self._is_short(number, soon) for number in range(TABLES))
 
     def _is_short(self, number: int, soon: int) -> bool:

@@ -1,7 +1,7 @@
 """Obligations for every number of replicas of a model whose conditions go over them by loops.
 
-Its actions are given without loops (`specs.any_replicas` reads them so).  A lemma or a property is read as it is written: each
-of its loops over replicas has one turn, for a replica of which nothing is known, and what it has collected is said of all.
+Loops are removed from its actions before they come here (`specs.any_replicas`).  A lemma or a property keeps its loops: each
+runs once, for one replica of which nothing is known.  So what a loop has found holds for every replica.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class Turns(Quantified):
         self.over[str(each)] = each, inside if replica is None else z3.And(inside, each != replica)
 
     def all_of(self, *conditions: Value) -> Value:  # type: ignore[override]
-        """Whether all conditions hold, in every turn of the loops that gave them."""
+        """Return True if all conditions hold, for every replica that their loops go over."""
         return Terms.all_of(*[self.close(each, True) for each in conditions])
 
     def any_of(self, *conditions: Value) -> Value:  # type: ignore[override]
-        """Whether some condition holds, in some turn of the loop that gave it."""
+        """Return True if some condition holds, for some replica that its loop goes over."""
         return Terms.any_of(*[self.close(each, False) for each in conditions])
 
     def ite(self, condition: Value, then: Value, otherwise: Value) -> Value:
