@@ -189,8 +189,10 @@ OF_LEADERS = ("exactly-once", "no-duplicates")
 
 
 def _lost(scenes: list[ClusterSnapshot], of_leaders: bool) -> frozenset[int]:
-    """Return records that were promised in some frame and that a leader, or an ISR member, lacks in the last one."""
+    """Return records that were promised in some frame and that the leader lacks in the last one; where it has all, and not
+    only leaders are asked about, those that a member of the ISR lacks."""
     promised: set[int] = set().union(*(scene.promised for scene in scenes))
     last = scenes[-1]
-    responsible = [lane for lane in last.lanes if lane.is_leader or (lane.broker in last.isr and not of_leaders)]
-    return frozenset(record for record in promised if not all(record in lane.records for lane in responsible))
+    members = [] if of_leaders else [lane for lane in last.lanes if lane.broker in last.isr]
+    lacking = [promised - lane.records for lane in last.lanes if lane.is_leader] or [set()]
+    return frozenset(set().union(*lacking) or set().union(*(promised - lane.records for lane in members)))

@@ -206,26 +206,30 @@ def change_settings(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
     if OUTSIDE in changes and chosen.is_standing:
         chosen = replace(chosen, model=model_named("kraft-elr" if chosen.configuration[ELR] else "kraft"))
     left, about = {key: each for key, each in chosen.settings.items() if each.value != "" and key not in changes}, {}
-    left = {key: each for key, each in left.items() if key in (VERSION, METADATA) or key in chosen.model.keys}
+    left = {key: each for key, each in left.items() if key in (VERSION, METADATA, ORDERED) or key in chosen.model.keys}
     name = None
     if VERSION in changes:
         left = {key: each for key, each in left.items() if key != METADATA and not key.startswith(MECHANISM)}
     else:
         name = "kraft-elr" if changes.get(ELR) == "true" and chosen.model.name == "kraft" else chosen.model.name
         about = {key: left.pop(key) for key in (VERSION, METADATA) if key in left}
+        if chosen.model is not UNORDERED and ORDERED in left:
+            about[ORDERED] = left.pop(ORDERED)
     if DEFECTS_KEY in changes:
         has = "true" if changes[DEFECTS_KEY] == "fixed" else None
         left = {key: each for key, each in left.items() if key not in FIXES or each.value == has}
     found = choose({key: (value, CHANGE) for key, value in changes.items()}, name, chosen.subjects, left)
     for key, each in left.items():
-        keys.key_of(key, each.where, found.model.keys)
+        if key not in found.settings:
+            keys.key_of(key, each.where, found.model.keys)
+    notices = dict.fromkeys((*chosen.notices, *found.notices))
     return replace(
         chosen,
         model=found.model,
         configuration=found.configuration,
         release=found.release if VERSION in changes else chosen.release,
         settings={**about, **found.settings},
-        notices=tuple(dict.fromkeys((*chosen.notices, *found.notices))),
+        notices=tuple(each for each in notices if ORDERED not in about or each is not ORDERED_IS_ASSUMED),
     )
 
 

@@ -10,7 +10,7 @@ from neverlost.checker.engine.outcome import Verdict
 from neverlost.model.protocols import models
 from neverlost.model.protocols.kraft_unordered import ORDERED, broker_lose_truncation
 from neverlost.model.system import System, bind
-from neverlost.specs.configuration.choose import choose
+from neverlost.specs.configuration.choose import change_settings, choose
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
 from tests.model.test_kraft import behaviour
@@ -86,3 +86,12 @@ def test_an_ordered_file_system_that_nobody_stated_is_assumed_where_it_matters()
     assert says(**cut)
     assert not says(**cut, filesystem__ordered="true") and not says(**cut, filesystem__ordered="false")
     assert not says(**cut, flush__messages="1") and not says(faults__kill=1, faults__leader_move=1)
+
+
+def test_what_was_stated_of_the_file_system_stays_stated_beside_a_change() -> None:
+    cut = {"kafka.version": "3.9", "faults.lossy_crash": 1, "faults.leader_move": 1, ORDERED: "true"}
+    before = choose({key: (value, "--set") for key, value in cut.items()})
+    for change in ({"min.insync.replicas": "2"}, {"kafka.version": "4.3"}):
+        found = change_settings(before, change)
+        assert found.settings[ORDERED].value == "true"
+        assert not any("undoes no truncation" in each.says for each in found.notices)

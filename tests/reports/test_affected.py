@@ -68,3 +68,18 @@ def test_the_screen_has_it_below_the_loss() -> None:
     lines = done.stdout.splitlines()
     (place,) = (number for number, line in enumerate(lines) if line.startswith("violates acked-never-lost"))
     assert lines[place + 1].startswith("That can be every acknowledged record") and done.returncode == 12
+
+
+def test_what_another_leader_has_is_not_lost_and_a_record_that_stays_gives_no_rule() -> None:
+    """Broker 2 leads with m2, which no other has, and without m1; a record in the leader's log is no cause to look for."""
+    given = {"kafka.version": "2.0", "min.insync.replicas": 2, "bounds.records": 2, "acks": "all", "faults.leader_move": 3}
+    trace = neverlost.check(given, properties="read-stability").trace
+    assert trace is not None
+    found = trace.counterexample.timeline
+    leader = next(lane for lane in found.last.scene.lanes if lane.is_leader)
+    assert found.lost == {1} and leader.records == {2} and leader.broker == 1
+    lanes = tuple(replace(lane, log=((1, 1), (2, 2))) if lane.is_leader else lane for lane in found.last.scene.lanes)
+    ends = [each.scene for each in found.frames[:-1]] + [replace(found.last.scene, lanes=lanes)]
+    assert find_affected(trace.counterexample.system, trace.counterexample.trace, ends, frozenset({1}), ("1", "2", "3")) == (
+        NOTHING_SAID
+    )
