@@ -14,7 +14,6 @@ from neverlost.reports.command_line.options import with_shared_options
 COMMANDS = {
     "check": "Explore one configuration and decide its properties.",
     "tolerance": "What a configuration survives, whatever the number of faults.",
-    "atlas": "What the shipped answers to common questions cover.",
     "roll": "Which brokers may be stopped now, and in which order; or what a plan of changes risks.",
     "rescue": "A partition is offline: whom to elect, for whom to wait, and which offsets are lost at least and at most.",
     "nines": "A bound of the yearly probability of loss, from what is decided and from rates.",

@@ -76,7 +76,6 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
         "clients",
         "topic",
         "partition",
-        "mechanisms",
         "losses",
     ),
     "tolerance": (
@@ -277,7 +276,7 @@ def _as_json_value(value: Any) -> Any:
 
 
 PATHS = ("metadata_log", "clients", "rates_files", *FILES)
-FLAGS = ("advise", "agree", "again", "keep_going", "unbounded", "every_rf", "mechanisms", "losses", "symmetry")
+FLAGS = ("advise", "agree", "again", "keep_going", "unbounded", "every_rf", "losses", "symmetry")
 NUMBERS: Mapping[str, type | tuple[type, ...]] = {
     "depth": int,
     "partition": int,

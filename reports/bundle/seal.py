@@ -8,6 +8,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,10 @@ import neverlost
 from neverlost.checker.engine.evidence import ledger
 from neverlost.checker.engine.host.whole_files import as_json, clear_unfinished, write_bytes, write_text
 from neverlost.model.kernel import Configuration, Model
-from neverlost.reports.bundle import ledger_lines
 from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.bundle.safe_paths import MANIFEST
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample, SavedCounterexamples
-from neverlost.reports.documents.ledger_file import add_to_ledger
+from neverlost.reports.documents.ledger_lines import lines_of
 from neverlost.specs.configuration.choose import PREFIXED
 from neverlost.specs.configuration.input import LARGEST_FILE, read_json
 from neverlost.specs.configuration.keys import KEYS, shown
@@ -89,15 +89,15 @@ def write_bundle(
 ) -> None:
     """Write a bundle: the question first, then result, counterexamples, ledger, configuration, environment, command and
     reports, and at last the manifest with all digests.  `also` are further files that the answer rests on.  An earlier bundle
-    in the directory is removed, except its ledger."""
+    in the directory is removed."""
     folder = Path(directory)
     remove_earlier_bundle(folder)
     for name, content in {**question.files, **(also or {})}.items():
         write_bytes(folder / name, content)
     write_traces(folder, counterexamples)
     write_document(folder, document)
-    if lines := ledger_lines.lines_of(document):
-        add_to_ledger(folder, lines)
+    if lines := lines_of(document):
+        write_text(folder / ledger.FILE, ledger.format_ledger(lines))
     if len(configurations) == 1:
         write_text(folder / CONFIGURATION, configuration_toml(*configurations[0]))
     write_text(folder / ENVIRONMENT, as_json(describe_environment()))
@@ -113,8 +113,8 @@ def make_manifest(digests: Mapping[str, str], document: Mapping[str, Any], quest
 
 
 def remove_earlier_bundle(folder: Path) -> None:
-    """Remove an earlier bundle: its manifest first, then its files except the ledger, and unfinished files.  A file that is not
-    as the manifest lists it stays: it is somebody else's, or was changed."""
+    """Remove an earlier bundle: its manifest first, then its files and unfinished files.  A file that is not as the manifest
+    lists it stays: it is somebody else's, or was changed."""
     try:
         with (folder / MANIFEST).open("rb") as stream:
             listed = parse_json(stream.read(LARGEST_FILE).decode(), MANIFEST)["files"]
@@ -123,8 +123,11 @@ def remove_earlier_bundle(folder: Path) -> None:
     (folder / MANIFEST).unlink(missing_ok=True)
     for name, known in listed.items() if isinstance(listed, dict) else ():
         path = folder / name
-        if name != ledger.FILE and path.resolve() == folder.resolve() / name and path.is_file() and digest(path) == known:
+        if path.resolve() == folder.resolve() / name and path.is_file() and digest(path) == known:
             path.unlink()
+            with suppress(OSError):  # a folder that has something else stays
+                for each in (*path.relative_to(folder).parents,)[:-1]:
+                    (folder / each).rmdir()
     clear_unfinished(folder)
 
 

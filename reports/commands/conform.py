@@ -28,12 +28,11 @@ class KafkaOptions:
 
 @dataclass(frozen=True)
 class CaseOptions:
-    """Which cases are compared, and with which earlier result."""
+    """Which cases are compared."""
 
     settings: options.Settings = None
     part: Annotated[list[str] | None, typer.Option("--part", metavar="NAME", help="compare only this (repeatable)")] = None
     short: Annotated[bool, typer.Option("--short", help="under a minute: few configurations")] = False
-    baseline: Annotated[str | None, typer.Option(metavar="FILE", help="fail only on differences that it has not")] = None
 
 
 @dataclass(frozen=True)
@@ -87,12 +86,11 @@ def conform(
     if walking != WalkOptions() and not (exploration.free and walking == WalkOptions(state_dir=walking.state_dir)):
         _check_walks(walking, cases, exploration)
     parts = _choose_parts(cases.part)
-    known = document.read_baseline(cases.baseline)
     bounds = document.read_bounds(cases.settings or [], exploration.fix or []) if exploration.free else None
     kafka = kafka_of_folder(which.classpath) if which.classpath else kafka_of_version(str(which.kafka_version), trust_maven)
     if bounds is not None:
         return _explore_classes(kafka, bounds, exploration, walking.state_dir, request, output)
-    return _compare_with_model(kafka, parts, cases, walking, known, request, output)
+    return _compare_with_model(kafka, parts, cases, walking, request, output)
 
 
 def _check_walks(walking: WalkOptions, cases: CaseOptions, exploration: ExplorationOptions) -> None:
@@ -102,7 +100,7 @@ def _check_walks(walking: WalkOptions, cases: CaseOptions, exploration: Explorat
     if walking.walks is None:
         raise InputError("--seed and --state-dir go with --walks N, and --state-dir with --free")
     if exploration.free or cases.settings or cases.part or cases.short:
-        raise InputError("--walks goes with --kafka-version or --classpath, --baseline, and where results go only")
+        raise InputError("--walks goes with --kafka-version or --classpath, and where results go only")
     if walking.walks < 1:
         raise InputError(f"bad value {walking.walks} for --walks: use 1 or more")
 
@@ -123,7 +121,6 @@ def _compare_with_model(
     parts: list[str],
     cases: CaseOptions,
     walking: WalkOptions,
-    known: frozenset[str] | None,
     request: RunOptions,
     output: Output,
 ) -> int:
@@ -151,13 +148,13 @@ def _compare_with_model(
             found = run_jobs(kafka, todo, limits, show_progress)
     if found.left and not found.tallies and processes.INTERRUPTED not in found.left.values():
         raise InputError(f"nothing can be compared: {next(iter(found.left.values()))}")
-    result = document.comparison_document(found, known)
+    result = document.comparison_document(found)
     output.deliver(result, lines=document.verdict_lines)
     if output.out is not None:
         document.write_comparison(output.out, result)
     if output.is_read:
         document.show_comparison(console(), result)
-    return document.comparison_status(result)
+    return document.STATUSES[result["verdict"]]
 
 
 def _explore_classes(
@@ -179,4 +176,4 @@ def _explore_classes(
         document.write_exploration(output.out, found)
     if output.is_read:
         document.show_exploration(console(), found)
-    return document.exploration_status(found)
+    return document.STATUSES[found.verdict]

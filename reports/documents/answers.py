@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from neverlost.checker.engine.outcome import Verdict
 from neverlost.reports.wording.merged_rows import pluralize
-from neverlost.reports.wording.sentences import say_limits, say_never, what_happened
+from neverlost.reports.wording.sentences import say_limits, say_never, say_verdict
 from neverlost.specs.configuration.keys import shown
+from neverlost.specs.properties import properties
 
 ORDER = ("violated", "inconclusive", "holds")
 """Verdicts from bad to good."""
@@ -95,7 +97,7 @@ def cause(cell: Cell) -> str:
     _, broken = shortest(cell)
     if broken is not None:
         within = say_limits(broken["faults"], cell.get("config", {}))
-        return f"{broken['name']}: {what_happened(broken['name'], broken['faults'])}{within}"
+        return f"{broken['name']}: {say_verdict(properties()[broken['name']], Verdict.VIOLATED, broken['faults'])}{within}"
     if cell["verdict"] == "inconclusive":
         return str(cell.get("reason") or "")
     return say_never(list(dict.fromkeys(name for each in cell["properties"] for name in list_unstruck(cell, each))))

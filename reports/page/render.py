@@ -21,7 +21,7 @@ from neverlost.reports.counterexample.space_time import STYLE as SPACE_TIME_STYL
 from neverlost.reports.documents import measurements
 from neverlost.reports.documents.answers import group_by_answer, list_unstruck, notices_of, remedy_lines
 from neverlost.reports.documents.answers import list_topics as listed
-from neverlost.reports.documents.ledger_file import read_ledger
+from neverlost.reports.documents.ledger_lines import lines_of
 from neverlost.reports.documents.sweep import tolerance_lines
 from neverlost.reports.page.drawing import STYLE
 from neverlost.reports.page.templating import markdown_templates, page_templates
@@ -70,7 +70,7 @@ def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCountere
         )
         for each in cells
     ]
-    lines = _ledger(folder, cells, shown)
+    lines = _ledger(document, cells, shown)
     first = next((each["timeline"] for each in shown[0]["properties"] if each.get("timeline") is not None), None)
     return {
         **_heading(document, cells),
@@ -264,9 +264,11 @@ def _agreed(cell: Mapping[str, Any]) -> str:
     return f"; agreed: {', '.join(each['way'] for each in asked)}" if asked else ""
 
 
-def _ledger(folder: Path, cells: Sequence[Mapping[str, Any]], shown: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return the lines of the directory's ledger in the order of the cells; lines on other configurations come last."""
-    known = {(each.model, json.dumps(each.config, sort_keys=True), each.goal): each for each in read_ledger(folder)}
+def _ledger(
+    document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], shown: Sequence[dict[str, Any]]
+) -> list[dict[str, str]]:
+    """Return the lines of the ledger in the order of the cells."""
+    known = {(each.model, json.dumps(each.config, sort_keys=True), each.goal): each for each in lines_of(document)}
     found = []
     for cell, seen in zip(cells, shown, strict=True):
         configuration = json.dumps({**cell["config"], **cell["bounds"]}, sort_keys=True)
@@ -274,13 +276,9 @@ def _ledger(folder: Path, cells: Sequence[Mapping[str, Any]], shown: Sequence[di
             line = known.pop((cell["model"], configuration, entry["name"]), None)
             if line is not None:
                 entry["ledger"] = {"status": line.known, "how": line.how}
-                found.append(_line(settings_text(seen["cell"]) or seen["scope"], line))
-    rest = [(scope({"model": each.model, "config": each.config, "bounds": {}}), each) for each in known.values()]
-    return found + [_line(*each) for each in rest]
-
-
-def _line(configuration: str, line: ledger.LedgerLine) -> dict[str, str]:
-    return {"configuration": configuration, "property": line.goal, "status": line.status, "known": line.known, "how": line.how}
+                about = {"configuration": settings_text(seen["cell"]) or seen["scope"], "property": line.goal}
+                found.append({**about, "status": line.status, "known": line.known, "how": line.how})
+    return found
 
 
 def _entry(

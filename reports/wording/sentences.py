@@ -15,7 +15,6 @@ from neverlost.model import faults
 from neverlost.model.any_number import AnyNumber
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.keys import shown
-from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
 
 TEMPLATES = {
@@ -103,11 +102,6 @@ def cite_verdict(entry: Mapping[str, Any], is_proof: bool = False) -> Sentence:
         return Sentence("cited violated", (name,), verdict, (known,), {"property": name, **words})
     kind = "cited open" if verdict is Verdict.INCONCLUSIVE else "cited proof" if is_proof else "cited holds"
     return Sentence(kind, (name,), verdict, ((),), {"property": name})
-
-
-def what_happened(name: str, counts: Mapping[str, int]) -> str:
-    """Return what a violated property means and the faults that it takes, such as `loses acknowledged records after 1 kill`."""
-    return str(say_verdict(properties()[name], Verdict.VIOLATED, counts))
 
 
 def say_limits(counts: Mapping[str, int], configuration: Mapping[str, Any]) -> str:

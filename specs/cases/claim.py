@@ -199,7 +199,7 @@ def _require_roles(claim: Claim, known: Mapping[str, Case], where: str) -> None:
 def _require_premises(claim: Claim, known: Mapping[str, Case], where: str) -> None:
     """Errors: `InputError` for a case that contradicts what the sentence states."""
     for name in claim.cases:
-        configuration = settings_of(known[name])
+        configuration = _chosen(json.dumps(dict(known[name].keys)))
         for key, premise in claim.premises.items():
             if key not in configuration and claim.role_of(name) == LIMITS:
                 continue  # of another model: beyond what the sentence states in any case
@@ -212,12 +212,8 @@ def _require_premises(claim: Claim, known: Mapping[str, Case], where: str) -> No
 
 @cache
 def _chosen(text: str) -> Mapping[str, Any]:
+    """Return the whole configuration of a case's keys, its defaults included."""
     return configuration_of.choose({key: (value, "a case") for key, value in json.loads(text).items()}).configuration
-
-
-def settings_of(case: Case) -> Mapping[str, Any]:
-    """Return the whole configuration of a case, its defaults included."""
-    return _chosen(json.dumps(dict(case.keys)))
 
 
 def _keeps(value: str, premise: Any) -> bool:

@@ -13,9 +13,9 @@ from typing import Any
 import neverlost
 from neverlost.checker.engine.evidence import ledger
 from neverlost.checker.engine.host.whole_files import as_json
-from neverlost.reports.bundle import ledger_lines
 from neverlost.reports.bundle.question import digest
 from neverlost.reports.bundle.safe_paths import MANIFEST
+from neverlost.reports.documents import ledger_lines
 from neverlost.reports.documents import measurements as measured
 from neverlost.reports.questions.roll import api as rolls
 from neverlost.reports.questions.verify import verify
@@ -161,7 +161,7 @@ def written(name: str, document: Any) -> bytes:
 
 def with_ledger(files: Files) -> Files:
     """The files with the ledger that their result has."""
-    lines = ledger.merge_lines((), ledger_lines.lines_of(json.loads(files["result.json"])))
+    lines = ledger_lines.lines_of(json.loads(files["result.json"]))
     return sealed(files, **{ledger.FILE: ledger.format_ledger(lines).encode()}) if lines else files
 
 

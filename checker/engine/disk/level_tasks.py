@@ -152,7 +152,9 @@ class LevelWorker:
     """The interpreter, the store and the questions of a search, in one process."""
 
     def __init__(self, store: Store, system: System, asked: Sequence[Property], symmetry: bool) -> None:
-        _allow_many_files()
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft < hard:  # visited runs stay mapped, and so open, from level to level
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         self.store, self.system = store, system
         parts = Configurations(system), Symmetry(system) if symmetry else None
         self._expansion, self._checks = Expansion(system, *parts), Checks(system, asked, *parts)
@@ -240,13 +242,6 @@ class LevelWorker:
                         found = (tuple(int(word[row]) for word in batch), number)
                         best[target] = min(found, best.get(target, found))
         return best
-
-
-def _allow_many_files() -> None:
-    """Raise the limit of open files: visited runs stay mapped, and so open, from level to level."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _find_equal(states: Packed, target: Words) -> Any:

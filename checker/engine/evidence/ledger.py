@@ -1,7 +1,4 @@
-"""The ledger: what is known, per configuration and property, and how it came to be known.
-
-The text of one JSON file, to which every run adds its own lines or replaces them.
-"""
+"""The ledger: what a result makes known, per configuration and property, and how it came to be known."""
 
 from __future__ import annotations
 
@@ -10,17 +7,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from neverlost.checker.engine.outcome import EngineError, Verdict
-from neverlost.specs.errors import InputError
-from neverlost.specs.strict_json import parse_json
+from neverlost.checker.engine.outcome import Verdict
 
 SCHEMA = "neverlost.ledger/1"
 FILE = "ledger.json"
 
 REFUTED, PROVED, EXHAUSTED, BOUNDED, OPEN = "refuted", "proved", "exhausted", "bounded", "not covered"
-STRENGTH = (OPEN, BOUNDED, EXHAUSTED, PROVED, REFUTED)
-"""How much a line says, least first; a line never gives way to a weaker one."""
-
 EXPLORED = {Verdict.VIOLATED: REFUTED, Verdict.HOLDS: EXHAUSTED, Verdict.INCONCLUSIVE: OPEN}
 """What a search makes of its verdict."""
 
@@ -57,20 +49,8 @@ class LedgerLine:
         return OPEN
 
     @property
-    def says(self) -> str:
-        """The line as a sentence."""
-        return f"{self.goal} is {self.known} ({self.how})"
-
-    @property
-    def is_sound(self) -> bool:
-        """True if every value is one that a line may have."""
-        texts = (self.model, self.model_digest, self.goal, self.how, self.goal_digest, *self.unbounded)
-        is_count = self.steps is None or (type(self.steps) is int and self.steps >= 0)
-        return self.status in STRENGTH and isinstance(self.config, dict) and is_count and all(type(one) is str for one in texts)
-
-    @property
     def subject(self) -> tuple[str, str, str, str, str]:
-        """What the line is about: lines with equal subjects replace each other."""
+        """What the line is about."""
         return self.model, self.model_digest, json.dumps(self.config, sort_keys=True), self.goal, self.goal_digest
 
 
@@ -87,54 +67,8 @@ def describe_bounds(unbounded: Collection[str], config: Mapping[str, Any]) -> st
     return f", for any number of {names}" + (", in logs of any length" if "offsets" in unbounded else longest)
 
 
-def parse_ledger(content: str, where: str) -> list[LedgerLine]:
-    """Parse the text of a ledger. Errors: `InputError` for a text that is no ledger."""
-    try:
-        document = parse_json(content, where)
-        if document["schema"] != SCHEMA:
-            raise ValueError(f"schema {document['schema']!r}")
-        found = [LedgerLine(**{**each, "unbounded": tuple(each["unbounded"])}) for each in document["lines"]]
-        wrong = [each for each in found if not each.is_sound]
-        if wrong:
-            raise ValueError(f"line {wrong[0]}")
-        return found
-    except (ValueError, KeyError, TypeError) as problem:
-        raise InputError(f"{where} is not a ledger ({problem}); move it away") from None
-
-
-def merge_lines(known: Iterable[LedgerLine], lines: Iterable[LedgerLine]) -> list[LedgerLine]:
-    """Return known lines with others added, by subject; a line replaces an older one on the same subject unless it says less.
-
-    Errors: `EngineError` where two contradict each other, whichever came first.
-    """
-    found = {each.subject: each for each in known}
-    for each in lines:
-        older = found.get(each.subject)
-        if older is not None:
-            require_agreement(older, each)
-        if older is None or not outranks(older, each):
-            found[each.subject] = each
-    return [found[subject] for subject in sorted(found)]
-
-
 def format_ledger(lines: Iterable[LedgerLine]) -> str:
-    """Return the text of a ledger's file."""
-    listed = ",\n".join(json.dumps(asdict(each)) for each in lines)
+    """Return the text of a ledger's file: a line a subject."""
+    every = {each.subject: each for each in lines}
+    listed = ",\n".join(json.dumps(asdict(every[subject])) for subject in sorted(every))
     return f'{{"schema": {json.dumps(SCHEMA)}, "lines": [\n{listed}\n]}}\n'
-
-
-def require_agreement(line: LedgerLine, other: LedgerLine) -> None:
-    """Raise `EngineError` if one line refutes what the other has proved, exhausted, or searched to that depth."""
-    refuted, rest = (line, other) if line.status == REFUTED else (other, line)
-    is_open = rest.status == OPEN or (rest.status == BOUNDED and (rest.steps or 0) < (refuted.steps or 0))
-    if refuted.status == REFUTED and rest.status != REFUTED and not is_open:
-        raise EngineError(f"the ledger contradicts itself: {refuted.says}, and {rest.says}")
-
-
-def outranks(line: LedgerLine, other: LedgerLine) -> bool:
-    """Return True if a line is stronger evidence than another one on the same subject."""
-    return _weigh(line) > _weigh(other)
-
-
-def _weigh(line: LedgerLine) -> tuple[int, int, int]:
-    return STRENGTH.index(line.status), len(line.unbounded), line.steps or 0 if line.status == BOUNDED else 0

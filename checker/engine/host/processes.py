@@ -67,11 +67,6 @@ class Child:
         return self.looks >= STILL
 
 
-def _choose_context() -> Any:
-    """Children start as copies where the platform can, so that models with local functions reach them."""
-    return multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn")
-
-
 SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 """Keeps a child Python from importing modules from its working directory."""
 
@@ -91,15 +86,11 @@ def change_environment(changed: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _die_with_parent() -> None:
+def prepare_child() -> None:
+    """Have this process end with its parent, and leave Ctrl-C to the parent."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))
-
-
-def prepare_child() -> None:
-    """Have this process end with its parent, and leave Ctrl-C to the parent."""
-    _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
@@ -150,7 +141,8 @@ def run(
     """
     waiting = list(enumerate(jobs))[::-1]
     running: dict[int, Child] = {}
-    context = _choose_context()
+    # children start as copies where the platform can, so that models with local functions reach them
+    context: Any = multiprocessing.get_context("fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn")
     deadline = time.monotonic() + seconds if seconds is not None else float("inf")
     try:
         while waiting or running:

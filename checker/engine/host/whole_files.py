@@ -14,7 +14,7 @@ from typing import Any
 from neverlost.checker.engine.host.visible import visible
 from neverlost.specs.errors import InputError
 
-UNFINISHED = re.compile(r"\..+\.(json|md|html|svg|xml|sarif|toml|txt|csv|log|sh|xz|smt2|parquet|\d\d)\.[a-z0-9_]{8}")
+UNFINISHED = re.compile(r"\..+\.(json|md|html|svg|xml|sarif|toml|txt|csv|log|sh|xz|smt2|\d\d)\.[a-z0-9_]{8}")
 """What is left of a file whose writer was killed; see `write_bytes`."""
 
 
@@ -33,7 +33,8 @@ def write_bytes(path: PathLike[str] | str, content: bytes) -> Path:
     try:
         if path.is_dir():
             raise InputError(f"{str(path)!r} is a directory; name a file")
-        if _is_stream(path):
+        # a rename would put a file in the place of something else; /dev/stdout may well lead to a file
+        if path.exists() and (not path.is_file() or path.absolute().parts[1] in ("dev", "proc")):
             path.write_bytes(content)
             return path
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,11 +59,6 @@ def clear_unfinished(folder: Path) -> None:
     for path in folder.rglob(".*.*"):
         if UNFINISHED.fullmatch(path.name) and path.is_file() and not path.is_symlink():
             path.unlink(missing_ok=True)
-
-
-def _is_stream(path: Path) -> bool:
-    """Return True if a rename would put a file in the place of something else; /dev/stdout may well lead to a file."""
-    return path.exists() and (not path.is_file() or path.absolute().parts[1] in ("dev", "proc"))
 
 
 def as_json(document: Mapping[str, Any]) -> str:

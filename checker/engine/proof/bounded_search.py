@@ -30,7 +30,7 @@ from neverlost.model.interpreters.terms import (
     transition,
     variables,
 )
-from neverlost.model.system import State, Step, System
+from neverlost.model.system import State, System
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.property import Property
 
@@ -177,7 +177,7 @@ class Unrolling:
         """Require that steps name a replica only after all lower ones of its kind; any trace can be renamed so."""
         naming: list[list[Any]] = [[each] for each in self._named]
         for chosen, step in zip(selectors, self.system.steps, strict=True):
-            mentioned = _list_replicas(step)
+            mentioned = [step.arguments[name] for name, axis in step.action.parameters.items() if axis == "replica"]
             for place, replica in enumerate(mentioned):
                 lower = [each for each in self._alike[replica] if each < replica and each not in mentioned[:place]]
                 self.solver.add(*[z3.Implies(chosen, self._named[each]) for each in lower])
@@ -216,11 +216,6 @@ def _group_by_effect(terms: Terms, before: Any, choices: list[tuple[Any, Any]]) 
         if not effect.eq(old):
             groups.setdefault(effect.get_id(), (effect, []))[1].append(chosen)
     return list(groups.values())
-
-
-def _list_replicas(step: Step) -> list[int]:
-    """Replicas in a step's arguments, in order."""
-    return [step.arguments[name] for name, axis in step.action.parameters.items() if axis == "replica"]
 
 
 def find_interchangeable(system: System) -> list[set[int]]:

@@ -84,7 +84,7 @@ class BoundedEncoding:
         self._after_bounds: dict[int, Any] = {}
         self._slot_names = {str(each): number for number, each in enumerate(map(_find_symbol, self.before)) if each is not None}
         self._conjuncts = {each.name: self._parts(each) for each in self.lemmas}
-        self._lemma_terms = {name: _conjoin([term for term, _ in parts]) for name, parts in self._conjuncts.items()}
+        self.lemma_terms = {name: _conjoin([term for term, _ in parts]) for name, parts in self._conjuncts.items()}
         self._assumed = self._assumptions()
         self._names = {each.get_id(): name for name, each, _ in self.definitions()}
 
@@ -111,7 +111,7 @@ class BoundedEncoding:
 
     def _find_written(self, task: ProofTask) -> set[int]:
         """Return the slots that a task's step may change."""
-        after = self._transition(task)[1]
+        after = self.take_step(task)[1]
         return {number for number, (one, other) in enumerate(zip(self.before, after, strict=True)) if one is not other}
 
     def _find_disturbed(self, task: ProofTask, name: str) -> list[Any]:
@@ -132,7 +132,7 @@ class BoundedEncoding:
         """Return what a task may assume: an initial state; or the assumptions before a step, and its guard."""
         if task.kind == INITIATION:
             return [self._one_of({state for _, state in self.system.initial_states()}, range(len(self.system.slots)))]
-        return self._assumed + (self._transition(task)[0] if task.step is not None else [])
+        return self._assumed + (self.take_step(task)[0] if task.step is not None else [])
 
     def _assumptions(self) -> list[Any]:
         """Return the bounds, the configuration and all lemmas before a step; built once, before the processes part."""
@@ -140,7 +140,7 @@ class BoundedEncoding:
         frozen = [i for i, slot in enumerate(self.system.slots) if slot.field.frozen and not slot.is_constant]
         if frozen:
             found.append(self._one_of({state for _, state in self.system.initial_states()}, frozen))
-        return found + list(self._lemma_terms.values())
+        return found + list(self.lemma_terms.values())
 
     def definitions(self) -> list[tuple[str, Any, tuple[Any, ...]]]:
         """Return the assumptions by name: what all obligations but the initial ones share."""
@@ -158,15 +158,8 @@ class BoundedEncoding:
         symbol = self.before[slot]
         return symbol == (z3.BoolVal(bool(value)) if z3.is_bool(symbol) else self.terms.lift(value))
 
-    def lemma_terms(self) -> list[Any]:
-        """Return the lemmas on the state before a step."""
-        return list(self._lemma_terms.values())
-
     def take_step(self, task: ProofTask) -> tuple[list[Any], Symbols]:
         """Return the guard of a task's step and the state after it."""
-        return self._transition(task)
-
-    def _transition(self, task: ProofTask) -> tuple[list[Any], Symbols]:
         assert task.step is not None
         if task.step not in self._after:
             guard, after = transition(self.system, self.terms, self.system.steps[task.step], self.before)
@@ -177,7 +170,7 @@ class BoundedEncoding:
         """Return the negated conclusion; all but the bounds themselves may assume them after the step."""
         if task.step is None:
             return [z3.Not(lift_condition(self.system, self.terms, self.before, goal.predicate))]
-        after = self._transition(task)[1]
+        after = self.take_step(task)[1]
         if goal.name == BOUNDS:
             return [z3.Not(lift_condition(self.system, self.terms, after, goal.predicate))]
         if task.step not in self._after_bounds:
@@ -199,7 +192,7 @@ class BoundedEncoding:
     def states(self, task: ProofTask, found: z3.ModelRef) -> tuple[State, State] | None:
         """Return the state before and the state after in a Z3 model of a refuted obligation, the same without a step."""
         before = read_state(self.system, self.terms, found, self.before)
-        after = before if task.step is None else read_state(self.system, self.terms, found, self._transition(task)[1])
+        after = before if task.step is None else read_state(self.system, self.terms, found, self.take_step(task)[1])
         return before, after
 
 
@@ -254,7 +247,7 @@ def _make_breaking_solver(reading: BoundedEncoding, task: ProofTask, lemmas: Seq
     solver = z3.SolverFor("QF_FD")
     guard, after = reading.take_step(task)
     solver.add(*bound_slots(reading.system, reading.terms, reading.before), *guard)
-    for each, term in zip(lemmas, reading.lemma_terms(), strict=True):
+    for each, term in zip(lemmas, reading.lemma_terms.values(), strict=True):
         solver.add(z3.Implies(z3.Bool(f"holds:{each.name}"), term))
         solver.add(z3.Implies(z3.Bool(f"fails:{each.name}"), z3.Not(reading.substitute_after(term, after))))
     return solver

@@ -137,7 +137,7 @@ class Renumbered(BoundedEncoding):
     def states(self, task: ProofTask, found: z3.ModelRef) -> None:
         """Return None: the second state of a step that is not renumbered is no state of the system's."""
 
-    def _transition(self, task: ProofTask) -> tuple[list[Any], Symbols]:
+    def take_step(self, task: ProofTask) -> tuple[list[Any], Symbols]:
         """Return a step's guard, and the state after it before the renumbering."""
         assert task.step is not None
         if task.step not in self._after:

@@ -23,13 +23,8 @@ def require_known(jars: Iterable[Path]) -> None:
     """Verify the checksums of jars.  Errors: `InputError` names the first jar that is unknown or has another one."""
     known = load_checksums()
     for each in jars:
-        found = compute_digest(each)
+        with each.open("rb") as stream:
+            found = hashlib.file_digest(stream, "sha512").hexdigest()
         if known.get(each.name) != found:
             what = "has another SHA-512 than the released one" if each.name in known else "is not among the known jars"
             raise InputError(f"{str(each)!r} {what} ({found[:16]}...): delete it, or add --trust-maven")
-
-
-def compute_digest(jar: Path) -> str:
-    """Return the SHA-512 of a file, in hexadecimal."""
-    with jar.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha512").hexdigest()

@@ -145,9 +145,6 @@ class Admin:
         """Return a client, which the caller must hold until the answer arrives: without it the request is dropped."""
         return import_client().admin.AdminClient({"bootstrap.servers": self.bootstrap(), **QUIET})
 
-    def close(self) -> None:
-        """Do nothing: no connection is kept open."""
-
     def brokers(self) -> list[int]:
         with contextlib.suppress(import_client().KafkaException):
             return sorted(self._client().list_topics(timeout=5).brokers)

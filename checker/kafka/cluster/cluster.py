@@ -88,11 +88,12 @@ class Cluster:
     cluster_id: str = ""
     java: Java = field(init=False)
     commands: list[str] = field(default_factory=list)
+    admin: Admin = field(init=False)
     _metadata: MetadataImage = field(default_factory=MetadataImage)
-    _admin: Admin | None = None
 
     def __post_init__(self) -> None:
         self.java = Java(self.home, self.folder)
+        self.admin = Admin(lambda: self.bootstrap)
         self.cluster_id = self.cluster_id or make_random_id()
 
     # starting and stopping
@@ -165,8 +166,6 @@ class Cluster:
         self.java.run("kafka.tools.StorageTool", "format", "--ignore-formatted", *where, *features)
 
     def stop(self) -> None:
-        if self._admin is not None:
-            self._admin.close()
         for node in reversed(self.nodes):
             node.process.kill()
         self.network.close()
@@ -238,12 +237,6 @@ class Cluster:
         """Return the clients' addresses of the brokers that run and are not paused; of all brokers if there are none."""
         running = [node for node in self.brokers.values() if node.process.is_running and not node.process.is_paused]
         return ",".join(f"{LOOPBACK}:{node.port}" for node in running or self.brokers.values())
-
-    @property
-    def admin(self) -> Admin:
-        if self._admin is None:
-            self._admin = Admin(lambda: self.bootstrap)
-        return self._admin
 
     def create_topic(self, topic: str, replicas: Sequence[int], configs: Mapping[str, str] | None = None) -> PartitionRecord:
         """Create a topic of one partition with this assignment; return it once its leader has applied its leadership."""

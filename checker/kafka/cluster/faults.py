@@ -4,17 +4,13 @@ reacted: wait for that with `Cluster.wait`."""
 from __future__ import annotations
 
 import itertools
-import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 from neverlost.checker.kafka.cluster.cluster import Cluster, KafkaNode
 from neverlost.checker.kafka.cluster.disk import lose_end
-from neverlost.checker.kafka.cluster.network import FETCH, HEARTBEAT, TrafficRule
 from neverlost.checker.kafka.cluster.process import ClusterError
-from neverlost.checker.kafka.cluster.requests import alter_directory, alter_reassignment
+from neverlost.checker.kafka.cluster.requests import alter_reassignment
 
 
 def crash(cluster: Cluster, broker: int) -> None:
@@ -57,12 +53,6 @@ def take_out_directory(cluster: Cluster, broker: int, topic: str, number: int = 
     return gone.name
 
 
-def move_to_directory(cluster: Cluster, broker: int, topic: str, directory: Path) -> None:
-    """Make a broker copy its replica to another of its log directories and switch to it.  Errors: `ClusterError` with Kafka's
-    refusal."""
-    alter_directory(cluster.address(broker), topic, str(directory))
-
-
 def put_in_directories(cluster: Cluster, broker: int) -> None:
     """Restart a broker that lost log directories with new, empty ones in their place, and wait until it is unfenced."""
     node = cluster.brokers[broker]
@@ -92,43 +82,6 @@ def start(cluster: Cluster, broker: int) -> None:
     node.process.start()
 
 
-def pause(cluster: Cluster, broker: int) -> None:
-    """Send SIGSTOP, as a long pause; after replica.lag.time.max.ms the broker is slow, after
-    broker.session.timeout.ms fenced."""
-    cluster.brokers[broker].process.pause()
-
-
-def resume(cluster: Cluster, broker: int) -> None:
-    """Send SIGCONT."""
-    cluster.brokers[broker].process.resume()
-
-
-def slow_follower(cluster: Cluster, follower: int) -> list[TrafficRule]:
-    """Block a follower's fetches but not its heartbeats; the leader drops it once it has been behind for long enough."""
-    return [cluster.network.cut(follower, leader, FETCH) for leader in cluster.brokers if leader != follower]
-
-
-def silence(cluster: Cluster, broker: int) -> list[TrafficRule]:
-    """Block all requests of a broker to the controllers, while it goes on serving its clients and followers."""
-    return [cluster.network.cut(broker, controller) for controller in cluster.controllers]
-
-
-def lose_heartbeats(cluster: Cluster, broker: int) -> list[TrafficRule]:
-    """Block a broker's heartbeats only: it is fenced and knows it, since it still reads the metadata."""
-    return [cluster.network.cut(broker, controller, HEARTBEAT) for controller in cluster.controllers]
-
-
-@contextmanager
-def cut_network(cluster: Cluster, brokers: Sequence[int], rest: Sequence[int]) -> Iterator[None]:
-    """Cut the network between two groups of brokers, both ways, while the context is open."""
-    pairs = [(one, other) for one in brokers for other in rest]
-    rules = [cluster.network.cut(one, other) for pair in pairs for one, other in (pair, pair[::-1])]
-    try:
-        yield
-    finally:
-        cluster.network.lift(*rules)
-
-
 def move_leader(cluster: Cluster, topic: str, broker: int) -> None:
     """Make a broker the preferred leader and elect it, so that leadership moves without a failure.  Errors: `ClusterError`
     with Kafka's refusal."""
@@ -156,40 +109,3 @@ def reassign(cluster: Cluster, topic: str, replicas: Sequence[int]) -> None:
 
 def cancel_reassignment(cluster: Cluster, topic: str) -> None:
     alter_reassignment(cluster.bootstrap.split(",")[0], topic, None)
-
-
-def fail_controller(cluster: Cluster, seconds: float = 60) -> int:
-    """Kill the active one of three controllers; return its number when another is active.  Errors: `ClusterError` where there
-    are fewer than three controllers."""
-    if len(cluster.controllers) < 3:
-        raise ClusterError("controller failover needs three controllers")
-    old = find_active_controller(cluster)
-    marks = {each: node.process.mark for each, node in cluster.controllers.items()}
-    cluster.controllers[old].process.kill()
-    rest = [each for each in cluster.controllers if each != old]
-    cluster.wait(lambda: any(_has_claimed(cluster, each, marks[each]) for each in rest), "another controller", seconds)
-    return old
-
-
-CLAIMED = r"Becoming the active controller at epoch (\d+)"
-
-
-def find_active_controller(cluster: Cluster) -> int:
-    """Return the running controller that logged the highest epoch as its own.  Errors: `ClusterError` if none logged one."""
-    epochs = {}
-    for number, node in cluster.controllers.items():
-        match = _find_last_claim(node.process.read_log())
-        if match is not None and node.process.is_running:
-            epochs[number] = match
-    if not epochs:
-        raise ClusterError("no controller is active")
-    return max(epochs, key=lambda each: epochs[each])
-
-
-def _find_last_claim(printed: str) -> int | None:
-    found = re.findall(CLAIMED, printed)
-    return int(found[-1]) if found else None
-
-
-def _has_claimed(cluster: Cluster, controller: int, since: int) -> bool:
-    return cluster.controllers[controller].process.find_printed(CLAIMED, since) is not None

@@ -62,10 +62,6 @@ class KafkaHome:
         """The version as text."""
         return ".".join(map(str, self.version))
 
-    @property
-    def class_path(self) -> str:
-        return str(self.folder / "libs" / "*")
-
 
 def find_kafka(
     home: str | None = None, version: str | None = None, environment: Mapping[str, str] = os.environ, trust: bool = False

@@ -32,7 +32,6 @@ class PartitionRecord:
     adding: tuple[int, ...] = ()
     elr: tuple[int, ...] = ()
     last_known_elr: tuple[int, ...] = ()
-    is_recovering: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,6 @@ class BrokerRegistration:
     broker: int
     epoch: int
     is_fenced: bool
-    in_controlled_shutdown: bool = False
 
 
 @dataclass(frozen=True)
@@ -230,9 +228,7 @@ class MetadataImage:
             self.partitions = {place: each for place, each in self.partitions.items() if place[0] != says["topic_id"]}
         elif event.kind == "partition":
             known: dict[str, Any] = {name: () if value is None else value for name, value in says.items() if name != "recovery"}
-            self.partitions[says["topic_id"], says["number"]] = PartitionRecord(
-                **known, is_recovering=bool(says.get("recovery"))
-            )
+            self.partitions[says["topic_id"], says["number"]] = PartitionRecord(**known)
         elif event.kind == "partition change":
             place = says["topic_id"], says["number"]
             self.partitions[place] = apply_change(self.partitions[place], says)
@@ -245,8 +241,6 @@ class MetadataImage:
         elif event.kind == "change registration":
             if says.get("fenced"):
                 self._change_broker(says["broker"], is_fenced=says["fenced"] > 0)
-            if says.get("controlled_shutdown"):
-                self._change_broker(says["broker"], in_controlled_shutdown=True)
         elif event.kind == "config":
             self.configs.setdefault((says["resource"], says["of"]), {})[says["name"]] = says["value"]
         elif event.kind == "feature":
@@ -258,8 +252,8 @@ class MetadataImage:
             if (each.elr or each.last_known_elr) and topic in ("", next(n for n, i in self.topics.items() if i == place[0])):
                 self.partitions[place] = replace(each, elr=(), last_known_elr=(), partition_epoch=each.partition_epoch + 1)
 
-    def _change_broker(self, broker: int, **values: bool) -> None:
-        self.brokers[broker] = replace(self.brokers[broker], **values)
+    def _change_broker(self, broker: int, is_fenced: bool) -> None:
+        self.brokers[broker] = replace(self.brokers[broker], is_fenced=is_fenced)
 
 
 def apply_change(before: PartitionRecord, says: dict[str, Any]) -> PartitionRecord:
@@ -272,6 +266,4 @@ def apply_change(before: PartitionRecord, says: dict[str, Any]) -> PartitionReco
     leader = says.get("leader", NO_CHANGE)
     if leader != NO_CHANGE:
         values |= {"leader": leader, "leader_epoch": before.leader_epoch + 1}
-    if says.get("recovery", -1) >= 0:
-        values["is_recovering"] = bool(says["recovery"])
     return replace(before, **values, partition_epoch=before.partition_epoch + 1)

@@ -89,7 +89,7 @@ class Java:
             f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}",
         ]
         java = str(self.home.java / "bin" / "java")
-        return [java, HEAP, *FAST_START, *logging, "-cp", self.home.class_path, main_class, *arguments]
+        return [java, HEAP, *FAST_START, *logging, "-cp", str(self.home.folder / "libs" / "*"), main_class, *arguments]
 
     def run(self, main_class: str, *arguments: str, seconds: float = 120) -> str:
         """Run a tool to its end and return its output.  Errors: `ClusterError` with its first lines when it fails."""

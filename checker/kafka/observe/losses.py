@@ -87,10 +87,6 @@ class Recovery:
         self.faults = [number for number, each in enumerate(system.steps) if each.action.name in SEEN_FAULTS]
         self._losing: dict[int, States] = {}
 
-    def take_over(self, states: States) -> States:
-        """Return the recoverer's numbers of the same states."""
-        return frozenset(self.recoverer.number_packed(self.observer.get_packed(states)))
-
     def after(self, states: States, fault: int) -> States:
         return self.recoverer.after(states, ObservedStep(("fault", fault), (fault,)))
 
@@ -101,10 +97,6 @@ class Recovery:
             lost = self.recoverer.where(everything, lambda k, s: is_missing(k, s, record))
             self._losing[record] = self.recoverer.able_to_reach(lost)
         return self._losing[record]
-
-    def name_fault(self, fault: int) -> tuple[str, dict[str, int]]:
-        step = self.recoverer.system.steps[fault]
-        return step.action.name, dict(step.arguments)
 
 
 def was_fenced(broker: int) -> Relation:
@@ -195,7 +187,7 @@ def _list_cases(
             states = _restrict_to_end(judgement, span, so_far[-1], recovery.observer) if so_far else frozenset()
             copies = _count_copies(recovery.observer, states, record)
             if copies:
-                here = recovery.take_over(states)
+                here = frozenset(recovery.recoverer.number_packed(recovery.observer.get_packed(states)))
                 after = tuple((fault, recovery.after(here, fault)) for fault in recovery.faults)
                 yield _Case(span.number, group, recovery, record, min(copies), max(copies), here, after)
 
@@ -248,9 +240,9 @@ def _make_exposure(replicas: tuple[int, ...], case: _Case) -> Exposure:
     lost_by = []
     for fault, states in case.after:
         if states & losing and not may_be_lost:
-            name, arguments = case.recovery.name_fault(fault)
-            brokers = {key: replicas[value] for key, value in arguments.items() if key in ("broker", "elected")}
-            lost_by.append(SEEN_FAULTS[name].format(**brokers))
+            step = case.recovery.recoverer.system.steps[fault]
+            brokers = {key: replicas[value] for key, value in step.arguments.items() if key in ("broker", "elected")}
+            lost_by.append(SEEN_FAULTS[step.action.name].format(**brokers))
     group = case.group
     return Exposure(group.offsets, case.fewest, case.most, tuple(dict.fromkeys(lost_by)), may_be_lost, group.repeats)
 

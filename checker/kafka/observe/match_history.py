@@ -203,18 +203,13 @@ class _Cut:
         return _Cut(low, extra)
 
 
-def explain(
-    observer: Observer,
-    starts: States,
-    observations: Sequence[ObservedStep],
-    progress: Callable[[int], None] = lambda taken: None,
-) -> Explanation:
+def explain(observer: Observer, starts: States, observations: Sequence[ObservedStep]) -> Explanation:
     """Follow the observations in every order that their times allow.  Errors: `TooLarge` when a limit of the observer is
     reached."""
     ordered = sorted(observations, key=lambda each: each.earliest)
     known: dict[int, States] = {}
     level = {_Cut(0): observer.close_silently(starts)}
-    for taken in range(len(ordered)):
+    for _ in ordered:
         following: dict[_Cut, States] = {}
         tried: set[int] = set()
         for cut, states in level.items():
@@ -229,7 +224,6 @@ def explain(
             refused = min((ordered[number] for number in tried), key=lambda each: each.latest)
             return Explanation(refused, known, frozenset().union(*level.values()))
         level = following
-        progress(taken + 1)
     return Explanation(None, known, frozenset().union(*level.values()))
 
 

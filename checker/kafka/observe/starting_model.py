@@ -67,11 +67,6 @@ class HistorySetting:
         return self.is_whole and "broker" in self.history.complete
 
     @property
-    def sees_processes(self) -> bool:
-        """Whether every end of a broker's process is in the history."""
-        return "process" in self.history.complete
-
-    @property
     def may_repeat(self) -> bool:
         """Whether a client may have sent a record twice, by itself or by the application."""
         return "sent" not in self.history.complete
@@ -90,11 +85,6 @@ class HistorySetting:
         at = self.index(broker)
         return NO_REPLICA if at is None else at
 
-    @property
-    def observer_sizes(self) -> Mapping[str, int]:
-        """The model's sizes, for any number of record names."""
-        return OBSERVED.sizes(self.configure(2, False))
-
     def configure(self, names: int, repeats: bool) -> Configuration:
         """Return the model's configuration for `names` record names, which may be sent again if `repeats`."""
         return {**self.configuration, "bounds.records": names, "faults.producer_retry": int(repeats)}
@@ -104,7 +94,11 @@ class HistorySetting:
         if (names, repeats) not in self.observers:
             system = observed_system(self.configure(names, repeats))
             metadata = METADATA if system.sizes["asks_controller"] else METADATA | {"leader_ask_to_expand_isr"}
-            loud = set(SEEN) | (set(metadata) if self.is_whole else set()) | (set(PROCESS) if self.sees_processes else set())
+            loud = (
+                set(SEEN)
+                | (set(metadata) if self.is_whole else set())
+                | (set(PROCESS) if "process" in self.history.complete else set())
+            )
             silent = [number for number, step in enumerate(system.steps) if step.action.name not in loud]
             quiet = {}
             if self.is_whole and not self.sees_brokers:
@@ -130,7 +124,7 @@ class HistorySetting:
 
     def _show(self) -> dict[str, Any]:
         """Return the fields of the model that the history's first partition line decides."""
-        sizes, partition = self.observer_sizes, self.start.lists
+        sizes, partition = OBSERVED.sizes(self.configure(2, False)), self.start.lists
         found: dict[str, Any] = {"leader": self.replica(self.start.partition["leader"])}
         for name, flags in choose_lists(sizes).items():
             found[flags] = [broker in partition(name) for broker in self.replicas]

@@ -6,6 +6,7 @@ import re
 import time
 
 from neverlost.checker.kafka.cluster import faults
+from neverlost.checker.kafka.cluster.requests import alter_directory
 from neverlost.checker.kafka.reproduce.attempt import Attempt
 from neverlost.checker.kafka.reproduce.reproduction_plan import ReproductionStep
 from neverlost.checker.kafka.reproduce.target import Target
@@ -120,7 +121,7 @@ def _assign_directory(attempt: Attempt, stage: ReproductionStep) -> None:
     here = attempt.cluster.log_folder(broker, attempt.topic).parent
     there = next(each for each in attempt.cluster.brokers[broker].directories if each != here)
     attempt.note(f"move the replica of broker {broker} from its log directory {here.name} to {there.name}")
-    faults.move_to_directory(attempt.cluster, broker, attempt.topic, there)
+    alter_directory(attempt.cluster.address(broker), attempt.topic, str(there))
 
 
 def elect_by_hand(attempt: Attempt, target: Target) -> None:

@@ -83,7 +83,8 @@ def take_answers(attempt: Attempt) -> None:
         if answer is None or record in outcome.acknowledged or record in outcome.refused:
             continue
         if answer.is_acknowledged:
-            outcome.acknowledged[record] = (_compare_clock(answer.at), answer.offset)
+            clock = datetime.fromtimestamp(answer.at, UTC).isoformat(timespec="milliseconds")
+            outcome.acknowledged[record] = (clock.replace("+00:00", "Z"), answer.offset)
             attempt.note(f"m{record} is acknowledged" + ("" if answer.offset is None else f" at offset {answer.offset}"))
         else:
             outcome.refused[record] = str(answer.error)
@@ -104,7 +105,3 @@ def _read_what_is_visible(attempt: Attempt) -> None:
             if number and number not in read:
                 read[number] = record.offset
                 attempt.note(f"a consumer reads m{number} at offset {record.offset}")
-
-
-def _compare_clock(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

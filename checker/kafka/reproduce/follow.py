@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 from neverlost.checker.kafka.cluster import faults
-from neverlost.checker.kafka.cluster.batches import Record
 from neverlost.checker.kafka.cluster.cluster import Cluster
 from neverlost.checker.kafka.cluster.process import ClusterError, ConditionNotMet
 from neverlost.checker.kafka.reproduce.attempt import (
@@ -107,7 +106,8 @@ def _recover(attempt: Attempt) -> None:
         attempt.note("the partition has no leader: it is offline, and nothing can be read")
     else:
         outcome.read = cluster.consume(attempt.topic)
-        attempt.note(f"read from the beginning: {_list_standing(outcome.read)}")
+        seen = ", ".join(f"{(each.value or b'').decode()} at offset {each.offset}" for each in outcome.read)
+        attempt.note(f"read from the beginning: {seen or 'nothing is there'}")
     outcome.logs = {broker: cluster.log(broker, attempt.topic) for broker in cluster.brokers}
     _remember(attempt, "every fault undone, every broker running")
 
@@ -126,7 +126,3 @@ def _format_line(attempt: Attempt) -> str:
 
 def _remember(attempt: Attempt, says: str) -> None:
     attempt.outcome.moments.append(Moment(says, attempt.seconds, take_snapshot(attempt)))
-
-
-def _list_standing(records: list[Record]) -> str:
-    return ", ".join(f"{(each.value or b'').decode()} at offset {each.offset}" for each in records) or "nothing is there"

@@ -31,9 +31,6 @@ from neverlost.specs.properties import properties
 
 FILE, DIGEST = "atlas.index", "atlas.index.sha256"
 
-COVERAGE = "coverage.json"
-"""How many of the common questions, by chapter, the shipped atlas decides; it names the index that it was counted of."""
-
 NONE = 255
 """Stands for the steps of no counterexample."""
 

@@ -50,7 +50,9 @@ class CaseResult:
         never = [
             f"no {each}" for each in (*list_never_struck(system, fired), *list_single(system, self.question.properties[0]))
         ]
-        return never + ([] if self.answer.is_premise_true else [premise_of(self.question.properties[0])])
+        if self.answer.is_premise_true:
+            return never
+        return [*never, next(says for name, (says, _) in PREMISES.items() if name in self.question.properties[0].needs)]
 
     @property
     def faults(self) -> dict[str, int]:
@@ -69,16 +71,12 @@ def _never(name: str) -> Property:
 
 
 COUNTED = ("ghost_committed", "ghost_processed")
-PREMISES = {each: _never(each) for each in ("ghost_acked", *COUNTED)}
-"""For what a property speaks about, by the field that it reads: that it never comes about."""
-
-
-def premise_of(asked: Property) -> str:
-    """Return what never happened where a property held for want of it."""
-    name = next(each for each in PREMISES if each in asked.needs)
-    return {"ghost_acked": "nothing was acknowledged", "ghost_committed": "nothing was committed"}.get(
-        name, "nothing was processed"
-    )
+PREMISES = {
+    "ghost_acked": ("nothing was acknowledged", _never("ghost_acked")),
+    "ghost_committed": ("nothing was committed", _never("ghost_committed")),
+    "ghost_processed": ("nothing was processed", _never("ghost_processed")),
+}
+"""For what a property speaks about, by the field that it reads: that it never comes about, in words and as a property."""
 
 
 def question_of(case: Case) -> SearchQuestion:
@@ -90,7 +88,7 @@ def question_of(case: Case) -> SearchQuestion:
     system = bind(chosen.model, chosen.configuration, disabled=case.disabled)
     asked = properties()[case.property]
     require_fields(system, (asked,))
-    never = PREMISES.get(next((name for name in PREMISES if name in asked.needs), ""))
+    never = next((each for name, (_, each) in PREMISES.items() if name in asked.needs), None)
     is_probed = case.expected == "holds" and asked.kind == SAFETY and never is not None
     return SearchQuestion(system, (asked,), probe=never if is_probed else None)
 
@@ -99,7 +97,6 @@ def judge(
     cases: Mapping[str, Case],
     workers: int | None = None,
     seconds: float | None = None,
-    seconds_each: float | None = None,
     notify: Callable[[str], None] = lambda name: None,
     means: ExecutionTarget = MEMORY,
 ) -> dict[str, CaseResult]:
@@ -120,7 +117,7 @@ def judge(
             notify(name)
 
     with contextlib.suppress(KeyboardInterrupt):
-        answers([questions[names[0]] for names in order], workers, seconds, seconds_each, decided)
+        answers([questions[names[0]] for names in order], workers, seconds, None, decided)
     interrupted = SearchAnswer(Verdict.INCONCLUSIVE, problem=INTERRUPTED)
     return {name: found.get(name) or CaseResult(name, each, questions[name], interrupted) for name, each in cases.items()}
 

@@ -24,11 +24,6 @@ def render(result: GateResult) -> str:
         SubElement(add_case(suite, gone["property"], gone["cell"]), "failure", message=message, type="changed")
     root = Element("testsuites")
     root.append(suite)
-    return suite_text(suite, root)
-
-
-def suite_text(suite: Element, root: Element) -> str:
-    """Count the outcomes of a suite's cases into its attributes, and return `root`, which is or contains the suite, as XML."""
     found = Counter(outcome.tag for case in suite for outcome in case)
     counts = {"tests": len(suite), "failures": found["failure"], "errors": 0, "skipped": found["skipped"]}
     suite.attrib.update({name: str(value) for name, value in counts.items()})

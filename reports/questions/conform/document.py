@@ -1,13 +1,11 @@
-"""The results of `conform` as documents, Markdown, JUnit and text for a terminal."""
+"""The results of `conform` as documents, Markdown and text for a terminal."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement
 
 from rich.console import Console
 from rich.table import Table
@@ -21,22 +19,27 @@ from neverlost.checker.kafka.conform.exploration.explored_group import Bounds
 from neverlost.checker.kafka.conform.run import ConformReport
 from neverlost.checker.kafka.conform.walk import walks
 from neverlost.checker.kafka.conform.walk.broker_group import GroupSight
-from neverlost.reports.ci.formats.junit import add_case, suite_text
 from neverlost.reports.output import exit_status as statuses
 from neverlost.reports.output.output import verdict_line
 from neverlost.reports.questions.conform import java_test_writer
 from neverlost.specs.configuration.choose import read_settings
-from neverlost.specs.configuration.input import read_text
-from neverlost.specs.errors import InputError, describe_misreading, unknown
+from neverlost.specs.errors import InputError, unknown
 
 SCHEMA = "neverlost.conform/1"
+STATUSES = {
+    **dict.fromkeys(("agrees", "holds"), statuses.HOLDS),
+    "differs": statuses.ENGINES_DISAGREE,
+    "violated": statuses.VIOLATED,
+    "inconclusive": statuses.INCONCLUSIVE,
+}
+"""The exit status of each verdict."""
+
 SHOWN = 5
 """Differences of one method that are shown; the document has all."""
 
 
-def comparison_document(found: ConformReport, known: frozenset[str] | None = None) -> dict[str, Any]:
-    """Return the result document; differences that are also in the baseline `known` are marked."""
-    differences = [_difference(each, known) for tally in found.tallies.values() for each in tally.differences]
+def comparison_document(found: ConformReport) -> dict[str, Any]:
+    differences = [_difference(each) for tally in found.tallies.values() for each in tally.differences]
     new = [each for each in differences if each["new"]]
     return {
         "schema": SCHEMA,
@@ -70,7 +73,7 @@ def _part(tally: Tally) -> dict[str, Any]:
     }
 
 
-def _difference(each: Difference, known: frozenset[str] | None) -> dict[str, Any]:
+def _difference(each: Difference) -> dict[str, Any]:
     return {
         "part": each.part,
         "method": each.method,
@@ -79,29 +82,10 @@ def _difference(each: Difference, known: frozenset[str] | None) -> dict[str, Any
         "kafka": list(each.kafka),
         "model": list(each.model),
         "known": each.known,
-        "new": each.known is None and (known is None or each.key not in known),
+        "new": each.known is None,
         "test": None if each.test is None else each.test.document,
         "records": list(each.records),
     }
-
-
-def read_baseline(path: str | None) -> frozenset[str] | None:
-    """Read the differences of an earlier result, as keys by which equal ones are recognised. Errors: `InputError` for a file
-    that is no such result."""
-    if path is None:
-        return None
-    try:
-        stated = json.loads(read_text(path))
-        if stated["schema"] != SCHEMA:
-            raise KeyError(f"schema {SCHEMA}")
-        return frozenset(f"{each['part']} | {each['setting']} | {each['case']}" for each in stated["differences"])
-    except (ValueError, KeyError, TypeError) as problem:
-        raise InputError(f"{path!r} is no result of conform: {describe_misreading(problem)}") from None
-
-
-def comparison_status(stated: dict[str, Any]) -> int:
-    found = {"agrees": statuses.HOLDS, "differs": statuses.ENGINES_DISAGREE, "inconclusive": statuses.INCONCLUSIVE}
-    return found[stated["verdict"]]
 
 
 def comparison_progress(name: str, so_far: ConformReport) -> str:
@@ -173,31 +157,6 @@ def markdown(stated: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def junit(stated: Mapping[str, Any]) -> str:
-    """Return JUnit XML: a test case for each kind of event, which fails if Kafka's classes and the model differ there; what
-    was not compared is skipped."""
-    suite = Element("testsuite", name=f"Kafka {stated['kafka']}", time=str(stated["seconds"]))
-    for part in stated["parts"]:
-        new = [each for each in stated["differences"] if each["new"] and each["part"] == part["part"]]
-        for event, compared in part["by_event"].items():
-            found = [each for each in new if each["case"].startswith(event)]
-            _add_case(suite, part["part"], event, found, f"does otherwise in {len(found):,} of {compared:,} cases")
-            new = [each for each in new if each not in found]
-        if new:
-            _add_case(suite, part["part"], "others", new, f"does otherwise in {len(new):,} cases")
-    for name, reason in stated["left"].items():
-        SubElement(_add_case(suite, "left", name, [], ""), "skipped", message=reason)
-    return suite_text(suite, suite)
-
-
-def _add_case(suite: Element, part: str, name: str, found: Sequence[Mapping[str, Any]], says: str) -> Element:
-    case = add_case(suite, part, name)
-    if found:
-        failure = SubElement(case, "failure", message=f"{found[0]['method']} {says}", type="differs")
-        failure.text = "\n".join(line for each in found[:SHOWN] for line in _difference_lines(each))
-    return case
-
-
 def _difference_lines(each: Mapping[str, Any]) -> Iterable[str]:
     """Yield a difference as text in Kafka's own names, brokers counted from 1."""
     yield from (f"{each['method']}: {each['case']}", f"   setting: {each['setting']}")
@@ -206,9 +165,8 @@ def _difference_lines(each: Mapping[str, Any]) -> Iterable[str]:
 
 
 def write_comparison(directory: str, stated: dict[str, Any]) -> None:
-    """Write the Markdown page, the JUnit file, and Java tests of the new differences."""
+    """Write the Markdown page, and Java tests of the new differences."""
     write_text(Path(directory) / f"conform-{stated['kafka']}.md", markdown(stated))
-    write_text(Path(directory) / f"conform-{stated['kafka']}.junit.xml", junit(stated))
     java_test_writer.write_java_tests(directory, stated["kafka"], [each for each in stated["differences"] if each["new"]])
 
 
@@ -338,7 +296,3 @@ def show_exploration(out: Console, found: ExplorationResult) -> None:
     never = f"; never happened: {', '.join(list_missing(found))}" if list_missing(found) else ""
     again = f"{found.replayed:,} paths walked from the beginning"
     out.print(Text(f"{exploration_progress(found)}, {found.calls:,} by Kafka, {again}, {found.seconds:,.0f} s{never}", "dim"))
-
-
-def exploration_status(found: ExplorationResult) -> int:
-    return {"violated": statuses.VIOLATED, "holds": statuses.HOLDS, "inconclusive": statuses.INCONCLUSIVE}[found.verdict]

@@ -53,7 +53,8 @@ class NinesBounds:
 
     def of(self, chosen: Chosen) -> ConfigurationNines:
         """Bound the loss of a configuration as designed, and what the known defects of its version add."""
-        ideal = as_designed(chosen)
+        is_designed = chosen.configuration["defects"] == "fixed"
+        ideal = chosen if is_designed else change_settings(chosen, {"defects": "fixed"})
         survived = self._tables.of(ideal, {})
         assert survived is not None
         is_open = ideal.left_out is not None or ideal.is_standing
@@ -152,13 +153,6 @@ def _ways_to_count_kills(chosen: Chosen) -> list[str]:
     """
     usual = kills_count_as(chosen.configuration)
     return [usual, OUT] if usual != OUT and chosen.configuration["replication.factor"] <= MOST_REPLICAS else [usual]
-
-
-def as_designed(chosen: Chosen) -> Chosen:
-    """Return the configuration with the known defects of its version mended."""
-    if chosen.configuration["defects"] == "fixed":
-        return chosen
-    return change_settings(chosen, {"defects": "fixed"})
 
 
 def racks_of(chosen: Chosen) -> tuple[int, ...]:

@@ -318,7 +318,7 @@ def _compared(found: Mapping[str, Any]) -> list[str]:
 def _ratio(found: Mapping[str, float] | None) -> str:
     if found is None:
         return "it has no ratio to the bound above"
-    times = _between(found, _number)
+    times = _between(found, "{:.2g}".format)
     return "at equal rates the same bound" if times == "1" else f"at equal rates {times} times the bound above"
 
 
@@ -420,18 +420,10 @@ def refused_text(found: Mapping[str, Any]) -> str:
 
 def frequency_text(found: Mapping[str, Any]) -> str:
     """Return how often a year an episode comes, with its common cause, as text."""
-    common = f", common cause {_between(found['common'], _percent)}" if found["common"]["high"] else ""
-    return f"{_between(found['rate'], _number)}{common}{', waits' if found['waits'] else ''}"
+    common = f", common cause {_between(found['common'], '{:.0%}'.format)}" if found["common"]["high"] else ""
+    return f"{_between(found['rate'], '{:.2g}'.format)}{common}{', waits' if found['waits'] else ''}"
 
 
 def duration_text(found: Mapping[str, Any]) -> str:
     """Return how long an episode lasts, as text."""
     return _between(found["seconds"], _time)
-
-
-def _number(value: float) -> str:
-    return f"{value:.2g}"
-
-
-def _percent(value: float) -> str:
-    return f"{value:.0%}"

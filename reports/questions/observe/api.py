@@ -14,7 +14,6 @@ from neverlost.checker.kafka.history.history import History, format_history, rea
 from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, match_history
 from neverlost.checker.kafka.observe.losses import Interval, find_intervals
 from neverlost.checker.kafka.observe.match_history import TooLarge
-from neverlost.checker.kafka.observe.mechanisms_shown import match_without_mechanisms
 from neverlost.checker.kafka.observe.starting_model import make_setting
 from neverlost.reports.bundle import question, seal
 from neverlost.reports.questions.observe import document as describe
@@ -41,8 +40,6 @@ class Observation(Answer):
     partition: int
     judgement: HistoryVerdict = field(repr=False)
     moments: Sequence[Interval] = field(repr=False)
-    mechanisms: Mapping[str, str] = field(default_factory=dict)
-    """What the history needs of each mechanism, where that was asked."""
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         return list(self.document["intervals"])
@@ -57,7 +54,6 @@ def observe(
     clients: Sequence[Path] = (),
     topic: str | None = None,
     partition: int = 0,
-    mechanisms: bool = False,
     losses: bool = True,
     out: Path | None = None,
     redact: bool = False,
@@ -65,9 +61,8 @@ def observe(
     progress: Progress = lambda *said: None,
 ) -> Observation:
     """Match a history, or what a partition's logs say, against the model. `history` is a file of its own format; else `topic`
-    and `partition` name what is looked for in `metadata_log` and `clients`. `mechanisms` asks again with each
-    mechanism off; without `losses` only the verdict is found. After `time_limit` seconds nothing more is looked for. Errors:
-    `InputError` for bad input."""
+    and `partition` name what is looked for in `metadata_log` and `clients`. Without `losses` only the verdict is found. After
+    `time_limit` seconds nothing more is looked for. Errors: `InputError` for bad input."""
     arguments = {
         "history": history,
         "settings": settings,
@@ -79,7 +74,7 @@ def observe(
     }
     asked, (seen, given) = question.read_question("observe", arguments, _read, lambda found: [found[0].topic], redact)
     request = RunOptions(time_limit=time_limit)
-    asked = asked.with_arguments(mechanisms=mechanisms or None, losses=losses and None).with_effort(request)
+    asked = asked.with_arguments(losses=losses and None).with_effort(request)
     if out is not None:
         writable_directory(out)
     until = float("inf") if request.time_limit is None else time.monotonic() + request.time_limit
@@ -87,9 +82,7 @@ def observe(
     found = match_history(setting, lambda done, all_: progress("offsets that look alike", done, all_))
     progress("what could have been lost")
     moments = _find_intervals(found) if losses and found.verdict != "inconclusive" else []
-    progress("mechanisms switched off")
-    without = match_without_mechanisms(seen, given, found) if mechanisms else {}
-    document = describe.document(found, moments, without)
+    document = describe.document(found, moments)
     if out is not None:
         document |= asked.answered
         seal.write_bundle(out, asked, document, [], {}, {HISTORY: format_history(seen).encode()}, TABLES)

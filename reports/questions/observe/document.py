@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import neverlost
@@ -19,7 +19,7 @@ MEANING = "for every offset, the model has a behaviour that shows what was seen 
 """What an acceptance means."""
 
 
-def document(judgement: HistoryVerdict, intervals: Sequence[Interval], mechanisms: Mapping[str, str]) -> dict[str, Any]:
+def document(judgement: HistoryVerdict, intervals: Sequence[Interval]) -> dict[str, Any]:
     setting, refusal = judgement.setting, judgement.refusal
     found: dict[str, Any] = {
         "schema": SCHEMA,
@@ -36,7 +36,6 @@ def document(judgement: HistoryVerdict, intervals: Sequence[Interval], mechanism
         "states": judgement.states,
         "identity": "exact",
         "refusal": None,
-        "mechanisms": dict(mechanisms),
         "unsaid": judgement.unsaid,
         "intervals": [_interval(setting.start_at, each) for each in intervals],
         "model": OBSERVED.name,

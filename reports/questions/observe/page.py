@@ -46,9 +46,6 @@ def _observe(document: Mapping[str, Any]) -> Iterable[Section]:
             "What could have been lost, between one event and the next",
             tables=[Table("intervals", head, rows, has_sentences=True)],
         )
-    needed = [f"Without {name}: {says}." for name, says in document["mechanisms"].items()]
-    if needed:
-        yield Section("Mechanisms that were switched off", lines=needed)
 
 
 def _row(interval: Mapping[str, Any], exposure: Mapping[str, Any] | None) -> list[TableCell]:

@@ -11,7 +11,6 @@ from rich.text import Text
 
 from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, describe_observation
 from neverlost.checker.kafka.observe.losses import Exposure, Interval
-from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN
 from neverlost.reports.output.output import verdict_line
 from neverlost.reports.questions.observe.document import MEANING
 from neverlost.reports.terminal import results as terminal
@@ -35,8 +34,8 @@ def verdict_lines(found: Mapping[str, Any]) -> list[str]:
     return [verdict_line(found["verdict"], f"{found['topic']}-{found['partition']}")]
 
 
-def show(out: Console, judgement: HistoryVerdict, intervals: list[Interval], mechanisms: Mapping[str, str]) -> None:
-    """Print the verdict, the observation that is not explained, the mechanisms, and what could have been lost."""
+def show(out: Console, judgement: HistoryVerdict, intervals: list[Interval]) -> None:
+    """Print the verdict, the observation that is not explained, and what could have been lost."""
     setting = judgement.setting
     name = f"{setting.history.topic}-{setting.history.partition}"
     line = Text(f"{judgement.verdict.upper():12} ", STYLES[judgement.verdict])
@@ -48,7 +47,6 @@ def show(out: Console, judgement: HistoryVerdict, intervals: list[Interval], mec
     out.print(Text(terminal.summary(shown_keys), style="dim"))
     if judgement.refusal is not None:
         _show_refusal(out, judgement)
-    _show_mechanisms(out, mechanisms)
     if judgement.unsaid is not None:
         out.print(Text(f"What could have been lost is not said: {judgement.unsaid}", "bold yellow"))
     if intervals:
@@ -74,16 +72,6 @@ def _show_refusal(out: Console, judgement: HistoryVerdict) -> None:
     out.print("explained there would have been:")
     for text in refusal.allowed or ("nothing of the kind",):
         out.print(f"  {text}")
-
-
-def _show_mechanisms(out: Console, mechanisms: Mapping[str, str]) -> None:
-    """Print the mechanisms that the history needs, and in one line those that it does not."""
-    for mechanism, text in mechanisms.items():
-        if text != NOT_SHOWN:
-            out.print(f"  without {mechanism}: {text}")
-    unneeded = [mechanism for mechanism, text in mechanisms.items() if text == NOT_SHOWN]
-    if unneeded:
-        out.print(f"  not shown by this history, explained without it: {', '.join(unneeded)}")
 
 
 def _show_intervals(out: Console, start: float, intervals: list[Interval]) -> None:

@@ -321,7 +321,7 @@ class Tables:
         """Return True if the atlas covers every cell of this table.  It looks at the cells with the most faults only: the
         atlas is built so that an answer there comes with all smaller ones."""
         known, model = lookup.find_known(self.atlas), chosen.model
-        if known is None or is_contradictory(chosen, more):
+        if known is None or _contradiction(chosen, more) is not None:
             return False
         most = chosen.configuration["replication.factor"] - chosen.configuration.get("start.outside_isr", 0)
         corners = (FaultBudget(losing, most - losing) for losing in range(most + 1))
@@ -335,11 +335,6 @@ def _in_steps(chosen: Chosen) -> list[list[FaultBudget]]:
     if not chosen.is_standing:
         return [spots]
     return [[each] for each in sorted(spots, key=lambda spot: (spot.losing + spot.out, spot.out))]
-
-
-def is_contradictory(chosen: Chosen, more: Mapping[str, Any]) -> bool:
-    """Whether a configuration cannot have these other faults."""
-    return _contradiction(chosen, more) is not None
 
 
 def _contradiction(chosen: Chosen, more: Mapping[str, Any]) -> str | None:
@@ -379,7 +374,11 @@ def _find_advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[reme
             other = tables.of(change_settings(chosen, changes), {}, known_only=True)
         except InputError:
             continue
-        if other is None or describe.stops_earlier(other, table) or describe.still_lost(table, other) >= lost:
+        if (
+            other is None
+            or describe.stops_earlier(other, table)
+            or sum(not describe.is_safe(other, each) for each in table.entries) >= lost
+        ):
             continue
         is_mended = is_at_risk and all(describe.is_safe(other, each) for each in near)
         rank = 0 if is_mended else 1 if describe.danger(other.entries) > danger else 2
@@ -427,7 +426,7 @@ def _document(found: Sequence[ToleranceSubject]) -> dict[str, Any]:
         "advice": {
             each.label: {
                 "changes": dict(each.advice[0]),
-                "commands": _commands(each),
+                "commands": [one.document() for one in remedies.commands(each.chosen, each.advice[0])],
                 "says": str(said := describe.advice(each.advice[0], each.table, each.advice[1])),
                 "gains": said.gains,
                 "costs": list(said.costs),
@@ -479,10 +478,6 @@ def _state(chosen: Chosen, in_sync: int) -> str | None:
     if in_sync == 1 < factor:
         return describe.LAST
     return describe.BEHIND if in_sync < factor else None
-
-
-def _commands(subject: ToleranceSubject) -> list[dict[str, str]]:
-    return [] if subject.advice is None else [each.document() for each in remedies.commands(subject.chosen, subject.advice[0])]
 
 
 __all__ = ["CellVerdict", "FaultBudget", "ToleranceResult", "ToleranceSubject", "tolerance"]

@@ -162,7 +162,8 @@ def _say_stops(found: Tolerance, names: Sequence[str], kept: Mapping[FaultBudget
     says = {spot: answer_in(found.entries, spot)[0] for spot in found.entries}
     stops = [spot for spot in minimal(says, {*says.values()} - {OK}) if says[spot] == STOPS]
     decided = {spot: _verdict_on(found, spot, names) for spot in stops}
-    words = {**_words(names), "kept": f", and nothing {_record_kind(found)} is lost"}
+    kind = "acknowledged" if ACKED in names_of(found) else "committed"
+    words = {**_words(names), "kept": f", and nothing {kind} is lost"}
     if any(kept[spot] is not Verdict.HOLDS for spot in stops):
         raise EngineError("writes that stop are said to lose nothing where a record is lost")
     return [say("writes stop", names, Verdict.VIOLATED, decided, [spot], spot=_cell(found, spot), **words) for spot in stops]
@@ -238,11 +239,6 @@ def minimal(says: Mapping[FaultBudget, Any], wanted: Collection[Any]) -> list[Fa
 def _out(found: Tolerance) -> str:
     """Return what the columns count, in words; a quorum does not drop members."""
     return "slow, cut off or stopped" if OUT.key in found.model.keys else "slow or stopped"
-
-
-def _record_kind(found: Tolerance) -> str:
-    """Return which records the verdicts are about: acknowledged ones, or committed ones if only those were asked about."""
-    return "acknowledged" if any(each.property.name == ACKED for row in found.entries.values() for each in row) else "committed"
 
 
 def _at_most(most: int) -> str:
@@ -422,11 +418,6 @@ def smallest(found: Tolerance, beside: Mapping[str, Tolerance]) -> list[dict[str
         for (other, spot), (say, steps) in says.items()
         if say == LOST and LOST not in below(other, spot)
     ]
-
-
-def still_lost(found: Tolerance, after: Tolerance) -> int:
-    """Count the cells of a table in which another table still loses a record, or decides nothing."""
-    return sum(not is_safe(after, spot) for spot in found.entries)
 
 
 def stops_earlier(one: Tolerance, other: Tolerance) -> bool:

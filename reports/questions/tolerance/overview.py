@@ -190,9 +190,8 @@ def _parts(document: Document) -> list[_Part]:
         designed, shipped = (Answers(entries_of(rows, each)) for each in (DESIGNED, SHIPPED))
         answers = (designed, shipped if shipped.entries else None) if designed.entries else (shipped, None)
         for subject in document["topics"][label]:
-            mine = tuple(
-                each for each in document["now"][label] if each["is"] != describe.BEHIND and _is_of(each["partition"], subject)
-            )
+            own = (each for each in document["now"][label] if each["partition"].rpartition("-")[0] == topic_of(subject))
+            mine = tuple(each for each in own if each["is"] != describe.BEHIND)
             found.setdefault(subject, []).append(_Part(subject, label, *answers, mine))
     return [_worst(document, several) for several in found.values()]
 
@@ -206,11 +205,6 @@ def _worst(document: Document, several: Sequence[_Part]) -> _Part:
     answers = {(each.risk, *each.designed.least_lost) for each in several}
     differs = found.label.removeprefix(", ".join(document["topics"][found.label])).strip()
     return replace(found, differs=differs if len(answers) > 1 else "")
-
-
-def _is_of(partition: str, subject: str) -> bool:
-    """Whether a partition that is not as it should be is one of a subject's."""
-    return partition.rpartition("-")[0] == topic_of(subject)
 
 
 def _headline(document: Document, parts: Sequence[_Part], bugs: Sequence[Defect]) -> Iterable[str]:

@@ -71,14 +71,10 @@ def _complete_observation(derived: dict[str, Any], stated: Document) -> Complete
     """Complete an observation; the places that a time limit cut short here are taken from the bundle."""
     left = list[str]()
     if derived["reason"] == TIMEOUT:
-        left = ["verdict", "reason", "refusal", "mechanisms", "intervals", "offset_groups", "states", "unsaid"]
+        left = ["verdict", "reason", "refusal", "intervals", "offset_groups", "states", "unsaid"]
     elif derived["unsaid"] == TIMEOUT:
         left = ["unsaid", "intervals"]
     taken = {name: stated[name] for name in left}
-    open_ones = [name for name, said in derived["mechanisms"].items() if TIMEOUT in said and "mechanisms" not in taken]
-    if open_ones:
-        taken["mechanisms"] = derived["mechanisms"] | {name: stated["mechanisms"][name] for name in open_ones}
-        left.append("mechanisms")
     if not is_plain(taken):
         raise InputError(f"{RESULT} is refused: it states no observation")
     return derived | taken, [f"{', '.join(left)}: as stated, cut short here ({TIMEOUT}); {AGAIN}"] if left else []

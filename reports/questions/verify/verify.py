@@ -15,14 +15,13 @@ from typing import Any
 from neverlost.checker.engine.compiled.code_cache import compile_afresh
 from neverlost.checker.engine.evidence import ledger
 from neverlost.checker.engine.host.whole_files import as_json
-from neverlost.checker.engine.outcome import EngineError
 from neverlost.checker.questions.atlas.index import without_answers
-from neverlost.reports.bundle import ledger_lines, proof_check, safe_paths, seal
+from neverlost.reports.bundle import proof_check, safe_paths, seal
 from neverlost.reports.bundle.question import FILE, BundleQuestion, commit_of_checkout, digest
 from neverlost.reports.bundle.safe_paths import MANIFEST
 from neverlost.reports.bundle.seal import ENVIRONMENT, RESULT
 from neverlost.reports.counterexample.saved import SUFFIX
-from neverlost.reports.documents import measurements
+from neverlost.reports.documents import ledger_lines, measurements
 from neverlost.reports.questions.verify import solvers, undecided, unverified_claims
 from neverlost.reports.questions.verify.derive import Derived, derive
 from neverlost.reports.wording.merged_rows import pluralize
@@ -225,23 +224,15 @@ def _check_traces(files: Contents, own: Derived, result: Document) -> dict[str, 
 
 def _check_ledger(files: Contents, result: Document, found: BundleCheck) -> dict[str, bytes]:
     lines = ledger_lines.lines_of(result)
-    if ledger.FILE not in files:
-        if lines:
-            raise InputError(f"the bundle is refused: it lacks {ledger.FILE}")
+    if not lines:
         return {}
-    there = ledger.parse_ledger(files[ledger.FILE].decode("utf-8", "replace"), ledger.FILE)
-    try:
-        others = ledger_lines.lines_of_other_runs(there, result)
-    except EngineError as problem:
-        raise InputError(f"{ledger.FILE} is refused: {problem}") from None
-    if ledger.format_ledger(sorted(there, key=lambda each: each.subject)).encode() != files[ledger.FILE]:
-        raise InputError(f"{ledger.FILE} is refused: it is not written as neverlost writes it")
-    if len(there) > len(others):
-        found.confirmed.append(f"{pluralize(len(there) - len(others), 'line')} of the ledger derived from the result again")
-    for each in others:
-        says = f"{ledger.FILE}: of another run into this directory, which nothing in it derives: {each.says}"
-        found.leave(OpenStatus.NOT_CHECKABLE, says)
-    return {ledger.FILE: files[ledger.FILE]}
+    if ledger.FILE not in files:
+        raise InputError(f"the bundle is refused: it lacks {ledger.FILE}")
+    text = ledger.format_ledger(lines).encode()
+    if files[ledger.FILE] != text:
+        raise InputError(f"{ledger.FILE} is refused: it is not what follows from {RESULT}")
+    found.confirmed.append(f"{pluralize(len(lines), 'line')} of the ledger derived from the result again")
+    return {ledger.FILE: text}
 
 
 def _check_other_files(files: Contents, own: Derived, documents: dict[str, bytes], found: BundleCheck) -> None:

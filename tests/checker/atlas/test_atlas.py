@@ -26,7 +26,6 @@ from neverlost.checker.questions.tolerance.region import usual
 from neverlost.model.any_number import AnyNumber
 from neverlost.model.protocols import models
 from neverlost.model.system import bind
-from neverlost.reports.questions.atlas import api as atlases
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.properties import properties
 from tests.tools.atlas import __main__ as building_tool
@@ -221,16 +220,11 @@ def test_a_question_that_was_cut_short_has_no_row(small: list[Unit], tmp_path: P
 
 
 def test_what_the_atlas_covers_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every question about one replica is decided; counts of another index are not shown."""
+    """Every question about one replica is decided."""
     monkeypatch.setattr(building_tool, "CHAPTERS", (replace(SMALL, defects=("fixed",)),))
-    monkeypatch.setattr(index, "COVERAGE", str(tmp_path / "coverage.json"))
-    assert atlases.atlas_coverage().chapters == [] and atlases.atlas_coverage().all["decided"] > 5000
     counted = building_tool.count_atlas(tmp_path / "coverage.json")
     (chapter,) = counted["chapters"]
     assert chapter["questions"] == chapter["decided"] > 0 == counted["all"]["undecided"]
-    assert atlases.atlas_coverage().document == counted | {"is_of_these_models": True}
-    monkeypatch.setattr(atlases, "digest_of_index", lambda: "another")
-    assert atlases.atlas_coverage().chapters == []
 
 
 def test_of_several_ways_the_best_answer_is_kept() -> None:

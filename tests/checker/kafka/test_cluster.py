@@ -17,6 +17,7 @@ from neverlost.checker.kafka.cluster import faults
 from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
 from neverlost.checker.kafka.cluster.jars import find_kafka
 from neverlost.checker.kafka.cluster.process import wait_until
+from tests.support.live import disturbances
 
 pytestmark = pytest.mark.kafka
 
@@ -98,7 +99,7 @@ def test_the_last_replica_standing_loses_what_it_acknowledged() -> None:
         kafka.create_topic("t", [1, 2, 3], {"min.insync.replicas": "2"})
         assert kafka.produce("t", b"m1").offset == 0
         for follower in (2, 3):
-            faults.slow_follower(kafka, follower)
+            disturbances.slow_follower(kafka, follower)
         kafka.produce("t", b"which they lack", acks="1")
         kafka.wait(lambda: kafka.partition("t").isr == (1,), "an ISR of one")
         faults.crash_lossy(kafka, 1, "t", 0)
@@ -117,7 +118,7 @@ def test_a_reassignment_that_is_given_back_ends_or_not(version: str, ends: bool)
     with cluster(find_kafka(version=version)) as kafka:
         kafka.create_topic("t", [1, 2])
         assert kafka.produce("t", b"m1").is_acknowledged
-        faults.slow_follower(kafka, 3)
+        disturbances.slow_follower(kafka, 3)
         faults.reassign(kafka, "t", [1, 2, 3])
         kafka.wait(lambda: kafka.partition("t").adding == (3,), "a reassignment to begin")
         faults.reassign(kafka, "t", [1, 2])

@@ -73,7 +73,6 @@ def test_every_supported_version_has_checksums_of_its_own_jars() -> None:
         (["--kafka-version", "7.1"], "Kafka 7.1 has no checksums here"),
         (["--kafka-version", "x"], "bad value 'x' for --kafka-version"),
         (["--kafka-version", "4.3", "--part", "bilder"], "unknown part 'bilder' in --part; did you mean 'builder'?"),
-        (["--kafka-version", "4.3", "--baseline", "/nowhere.json"], "/nowhere.json"),
         (["--kafka-version", "4.3", "--free", "--workers", "2"], "--workers is for comparisons"),
     ],
 )
@@ -127,8 +126,7 @@ def test_an_interrupted_run_keeps_what_was_compared(ending: str, tmp_path: Path)
     assert [each["part"] for each in found["parts"]] == ["builder"] and found["parts"][0]["cases"] > 50
     assert found["verdict"] == "inconclusive" and set(found["left"].values()) == {"interrupted"}
     assert "entry-points: " in found["left"] and len(found["left"]) == 4
-    page, suite = ((out / f"conform-4.3.1.{kind}").read_text() for kind in ("md", "junit.xml"))
-    assert "not compared: entry-points: : interrupted" in page and suite.count('<skipped message="interrupted"') == 4
+    assert "not compared: entry-points: : interrupted" in (out / "conform-4.3.1.md").read_text()
 
 
 @pytest.mark.kafka

@@ -22,7 +22,6 @@ from neverlost.checker.kafka.history.history import format_history, read_history
 from neverlost.checker.kafka.observe import starting_model as setting
 from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, match_history
 from neverlost.checker.kafka.observe.losses import find_intervals
-from neverlost.checker.kafka.observe.mechanisms_shown import NOT_SHOWN, match_without_mechanisms
 from neverlost.checker.kafka.observe.starting_model import make_setting
 from neverlost.model.kraft.mechanisms import NEWEST, version_text
 from neverlost.model.observed.protocol import OBSERVED
@@ -257,10 +256,11 @@ def test_a_mechanism_that_was_seen_cannot_be_off() -> None:
     seen = history(lines, **{"kafka.version": "4.1"})
     found = match_history(make_setting(seen, {}))
     assert found.verdict == "explained"
-    without = match_without_mechanisms(seen, {}, found)
-    assert without["unclean-shutdown-leaves-elr"].startswith("refused at 19.000 s: ")
-    assert without["eligible.leader.replicas"].startswith("refused at ")
-    assert without["maximal-isr"] == NOT_SHOWN
+    without = match_history(make_setting(seen, {"mechanism.unclean-shutdown-leaves-elr": ("off", "test")}))
+    assert without.refusal is not None
+    assert round(without.refusal.seen[-1].at - without.setting.start_at, 3) == 19
+    assert match_history(make_setting(seen, {"eligible.leader.replicas": ("false", "test")})).verdict == "refused"
+    assert match_history(make_setting(seen, {"mechanism.maximal-isr": ("off", "test")})).verdict == "explained"
 
 
 def partition_dropped_from_elr() -> Line:
@@ -386,7 +386,6 @@ def test_the_command_says_what_was_found(tmp_path: Path) -> None:
             ["--metadata-log", str(DATA / "metadata-4.3.log"), "--topic", "t", "--set", "start.outside_isr=1"],
             "is not read by observe",
         ),
-        (["--seed", "1", "--kafka-version", "3.9", "--faults", "crash,slwo"], "did you mean 'slow'"),
         (["--metadata-log", str(DATA / "metadata-4.3.log"), "--topic", "t", "--kafka-version", "3.4"], "3.6 and later"),
         (["nowhere.jsonl"], "cannot read 'nowhere.jsonl'"),
     ],

@@ -8,11 +8,11 @@ import pytest
 
 from neverlost.checker.kafka.cluster.jars import find_kafka
 from neverlost.checker.kafka.history.history import History
-from neverlost.checker.kafka.live.live_run import LiveRunPlan, record_run
 from neverlost.checker.kafka.observe.history_verdict import match_history
 from neverlost.checker.kafka.observe.losses import find_intervals
 from neverlost.checker.kafka.observe.starting_model import make_setting
 from tests.support.histories import FALSIFIED
+from tests.support.live.live_run import LiveRunPlan, record_run
 
 pytestmark = pytest.mark.kafka
 

@@ -20,6 +20,7 @@ from neverlost.checker.kafka.cluster.cluster import SEGMENT, Cluster, cluster
 from neverlost.checker.kafka.cluster.jars import find_kafka
 from neverlost.checker.questions.rescue.offline_partition import DISK_GONE, ELECT, POWER, UNKNOWN, WAIT
 from neverlost.reports.questions.rescue.api import RescueResult, rescue
+from tests.support.live import disturbances
 
 pytestmark = pytest.mark.kafka
 
@@ -93,7 +94,7 @@ class LiveIncidents:
             self.gone[topic] = self.acknowledged[topic].keys() - there
         self.produce(2)
         for each in slow:
-            faults.slow_follower(self.kafka, each)
+            disturbances.slow_follower(self.kafka, each)
         self.produce(1)
 
     def cut(self) -> None:
@@ -173,10 +174,10 @@ def draw(kafka: Cluster, place: Path, source: random.Random, history: str) -> Li
         kafka.wait(lambda each=each: not kafka.partition(each).adding, f"the reassignment of {each}", 60)
     slow = source.sample(BROKERS, source.choice((1, 2)))
     for each in slow:
-        faults.slow_follower(kafka, each)
+        disturbances.slow_follower(kafka, each)
         found.produce(2)
     if moved:
-        faults.slow_follower(kafka, ADDED)
+        disturbances.slow_follower(kafka, ADDED)
     for each in moved[1::2]:
         found.reassign(each)
     if history == UNCLEAN:
@@ -246,7 +247,7 @@ def test_the_steps_make_a_replica_outside_the_isr_the_leader(tmp_path: Path) -> 
         incidents = LiveIncidents(kafka, tmp_path, random.Random(0), {"t": 2}, {"t": {}}, {})
         kafka.create_topic("t", [1, 2, 3], {"min.insync.replicas": "2"})
         incidents.produce(3)
-        rules = [*faults.slow_follower(kafka, 2), *faults.slow_follower(kafka, 3)]
+        rules = [*disturbances.slow_follower(kafka, 2), *disturbances.slow_follower(kafka, 3)]
         incidents.produce(1)
         kafka.wait(lambda: kafka.partition("t").isr == (1,), "the ISR to shrink", 60)
         incidents.lose(1, DISK_GONE)

@@ -18,6 +18,7 @@ from neverlost.checker.kafka.cluster.jars import find_kafka
 from neverlost.checker.kafka.cluster.metadata import LOG, MetadataImage
 from neverlost.checker.kafka.cluster.process import ClusterError
 from neverlost.checker.kafka.cluster.requests import encode_header, send_request
+from tests.support.live import disturbances
 
 pytestmark = pytest.mark.kafka
 
@@ -68,7 +69,7 @@ def isr(kafka: Cluster, controller: int) -> tuple[int, ...]:
 def leads(kafka: Cluster, controller: int) -> bool:
     """Whether a controller is the active one; none may be for a while."""
     try:
-        return faults.find_active_controller(kafka) == controller
+        return disturbances.find_active_controller(kafka) == controller
     except ClusterError:
         return False
 
@@ -85,7 +86,7 @@ def test_a_controller_whose_directory_is_empty_takes_acknowledged_data_with_it(v
     """
     with cluster(find_kafka(version=version), brokers=2, controllers=3, settings=PATIENT) as kafka:
         kafka.create_topic("t", [1, 2], {"min.insync.replicas": "1"})
-        active = faults.find_active_controller(kafka)
+        active = disturbances.find_active_controller(kafka)
         lags, wiped = [each for each in kafka.controllers if each != active]
         kafka.wait(lambda: isr(kafka, lags) == (1, 2), "the topic in the log of the controller that will lag")
         kafka.controllers[lags].process.kill()

@@ -1,7 +1,7 @@
 """Decide the common questions, or count what the shipped answers cover.
 
     python -m tests.tools.atlas build --state-dir DIR --out atlas.parquet [--chapter N]... [--share K/N] [--workers N]
-    python -m tests.tools.atlas count --out coverage.json
+    python -m tests.tools.atlas count --out atlas-coverage.json
 
 Finished units are kept in DIR, and a build goes on from them.  Chapters are counted from 1, as in `common_settings.py`.
 """
@@ -9,6 +9,7 @@ Finished units are kept in DIR, and a build goes on from them.  Chapters are cou
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import sys
@@ -21,10 +22,11 @@ from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.atlas import index
 from neverlost.checker.questions.atlas.lookup import question
 from neverlost.checker.questions.question_id import question_id
-from neverlost.reports.questions.atlas.api import SCHEMA, digest_of_index
 from tests.tools.atlas import build, table
 from tests.tools.atlas.build_task import is_asked, units
 from tests.tools.atlas.common_settings import CHAPTERS
+
+SCHEMA = "neverlost.atlas-coverage/1"
 
 
 def build_atlas(out: Path, state_dir: Path, chapters: Sequence[int], share: tuple[int, int], workers: int) -> build.Build:
@@ -51,8 +53,9 @@ def count_atlas(out: Path) -> dict[str, Any]:
         seen |= ids
         decided = sum(_is_decided(atlas, each) for each in ids) if atlas is not None else 0
         chapters.append({"name": chapter.name, "questions": len(ids), "decided": decided, "undecided": len(ids) - decided})
+    digest = hashlib.sha256(index.in_package(index.FILE).read_bytes()).hexdigest()
     both = {key: sum(each[key] for each in chapters) for key in ("questions", "decided", "undecided")}
-    document = {"schema": SCHEMA, "index": digest_of_index(), "chapters": chapters, "all": both}
+    document = {"schema": SCHEMA, "index": digest, "chapters": chapters, "all": both}
     write_text(out, json.dumps(document, indent=1, sort_keys=True) + "\n")
     return document
 
@@ -73,7 +76,8 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
     if given.action == "count":
-        print(json.dumps(count_atlas(given.out)["all"]))
+        out = given.out / "atlas-coverage.json" if given.out.is_dir() else given.out
+        print(json.dumps(count_atlas(out)["all"]))
         return 0
     given.state_dir.mkdir(parents=True, exist_ok=True)
     first, step = map(int, given.share.split("/"))

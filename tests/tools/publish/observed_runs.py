@@ -25,12 +25,12 @@ from typing import Any, TypeVar
 from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.checker.kafka.cluster.jars import find_kafka
 from neverlost.checker.kafka.history.history import History, read_history, write_history
-from neverlost.checker.kafka.live.faults import parse_fault_names
-from neverlost.checker.kafka.live.live_run import LiveRunPlan, record_run
 from neverlost.checker.kafka.observe.history_verdict import match_history
 from neverlost.checker.kafka.observe.losses import find_intervals
 from neverlost.checker.kafka.observe.starting_model import make_setting
 from neverlost.reports.questions.observe.document import document
+from tests.support.live.faults import parse_fault_names
+from tests.support.live.live_run import LiveRunPlan, record_run
 
 FAULTS = "crash,lossy_crash,disk_loss,slow,pause,session_timeout,fence,leader_move,clean_stop,network,controller"
 PATIENCE = 1500
@@ -79,7 +79,7 @@ def judged(history: Path, losses: bool) -> dict[str, Any]:
     os.nice(10)  # clusters run beside it
     judgement = match_history(make_setting(read_history(history), {}))
     moments = find_intervals(judgement) if losses and judgement.verdict != "inconclusive" else []
-    found = document(judgement, moments, {})
+    found = document(judgement, moments)
     write_text(history.with_name("observation.json"), json.dumps(found, indent=1))
     return found
 

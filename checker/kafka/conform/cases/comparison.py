@@ -26,11 +26,6 @@ class Difference:
     test: Script | ControllerScript | None = None
     records: tuple[Mapping[str, Any], ...] = ()
 
-    @property
-    def key(self) -> str:
-        """The key by which equal differences of two runs are recognised."""
-        return f"{self.part} | {self.setting} | {self.case}"
-
 
 @dataclass
 class Tally:

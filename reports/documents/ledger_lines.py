@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from neverlost.checker.engine.digest import property_digest
-from neverlost.checker.engine.evidence import ledger
-from neverlost.checker.engine.evidence.ledger import BOUNDED, EXHAUSTED, EXPLORED, FILE, OPEN, PROVED, LedgerLine
+from neverlost.checker.engine.evidence.ledger import BOUNDED, EXHAUSTED, EXPLORED, OPEN, PROVED, LedgerLine
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.atlas.lookup import ENGINE as ATLAS
 from neverlost.checker.questions.sweep.sweep import REPLAYED, SAME
-from neverlost.specs.errors import InputError
 from neverlost.specs.properties import properties
 
 HOW = {SAME: "as another cell, whose system is the same", REPLAYED: "the counterexample of fewer faults, run again"}
@@ -49,18 +47,3 @@ def _how(each: Mapping[str, Any], cell: Mapping[str, Any], document: Mapping[str
     if "matrix" in document:
         return HOW.get(each["how"]) or f"{document['engine']} engine"
     return "the atlas" if cell["engine"] == ATLAS else f"{cell['engine']} engine, {cell['states']['distinct']:,} states"
-
-
-def lines_of_other_runs(stated: Sequence[LedgerLine], document: Mapping[str, Any]) -> list[LedgerLine]:
-    """Return the ledger lines that come from other runs into the same directory: on other subjects, or knowing more.  Errors:
-    `InputError` for a line that contradicts the result, and for one that is missing."""
-    given = {each.subject: each for each in ledger.merge_lines((), lines_of(document))}
-    for line in stated:
-        own = given.get(line.subject, line)
-        if line != own and not ledger.outranks(line, own):
-            raise InputError(f"{FILE} is refused: it says that {line.says}; from result.json follows that {own.says}")
-        ledger.require_agreement(line, own)
-    missing = given.keys() - {each.subject for each in stated}
-    if missing:
-        raise InputError(f"{FILE} is refused: it lacks a line of result.json: {given[min(missing)].says}")
-    return [each for each in stated if given.get(each.subject) != each]

@@ -13,10 +13,11 @@ from neverlost.checker.kafka.cluster.cluster import Cluster
 from neverlost.checker.kafka.cluster.metadata import PartitionRecord
 from neverlost.checker.kafka.cluster.network import TrafficRule
 from neverlost.checker.kafka.cluster.process import ClusterError
-from neverlost.checker.kafka.live.workload import Notebook
 from neverlost.model.faults import FAULTS as DECLARED
 from neverlost.model.faults import Fault
 from neverlost.specs.errors import unknown
+from tests.support.live import disturbances
+from tests.support.live.workload import Notebook
 
 TOPIC = "observed"
 
@@ -126,14 +127,14 @@ def _make_pause(shortest: float, longest: float) -> Misfortune:
     """Return a fault that pauses a process for a while."""
 
     def misfortune(stage: LiveCluster, broker: int) -> None:
-        faults.pause(stage.cluster, broker)
+        stage.cluster.brokers[broker].process.pause()
         stage.rest(shortest, longest)
-        faults.resume(stage.cluster, broker)
+        stage.cluster.brokers[broker].process.resume()
 
     return misfortune
 
 
-_silence, _sleep = _make_cut(faults.silence, 7, 12), _make_pause(7, 12)
+_silence, _sleep = _make_cut(disturbances.silence, 7, 12), _make_pause(7, 12)
 
 
 def _session_timeout(stage: LiveCluster, broker: int) -> None:
@@ -142,7 +143,7 @@ def _session_timeout(stage: LiveCluster, broker: int) -> None:
 
 def _network(stage: LiveCluster, broker: int) -> None:
     others = [each for each in stage.cluster.brokers if each != broker]
-    with faults.cut_network(stage.cluster, [broker], others):
+    with disturbances.cut_network(stage.cluster, [broker], others):
         stage.rest(4, 9)
 
 
@@ -160,7 +161,7 @@ def _reassign(stage: LiveCluster, broker: int) -> None:
     if not spare or stage.is_reassigning:
         return
     going = broker if broker in replicas else stage.chance.choice(replicas)
-    rules = faults.slow_follower(stage.cluster, spare[0]) if stage.chance.random() < 0.5 else []
+    rules = disturbances.slow_follower(stage.cluster, spare[0]) if stage.chance.random() < 0.5 else []
     with contextlib.suppress(ClusterError):
         faults.reassign(stage.cluster, TOPIC, [spare[0] if each == going else each for each in replicas])
         with contextlib.suppress(ClusterError):
@@ -176,14 +177,14 @@ def _reassign(stage: LiveCluster, broker: int) -> None:
 
 
 def _controller(stage: LiveCluster, broker: int) -> None:
-    old = faults.fail_controller(stage.cluster)
+    old = disturbances.fail_controller(stage.cluster)
     stage.rest(0.5, 3)
     stage.cluster.controllers[old].process.start()
 
 
 LASTING: Mapping[str, Misfortune] = {
-    "lag": _make_cut(faults.slow_follower, 4, 8),
-    "silence": _make_cut(faults.lose_heartbeats, 7, 11),
+    "lag": _make_cut(disturbances.slow_follower, 4, 8),
+    "silence": _make_cut(disturbances.lose_heartbeats, 7, 11),
     "move": _leader_move,
     "reassign": _reassign,
 }
@@ -206,7 +207,7 @@ FAULTS: Mapping[str, Misfortune] = {
     "network": _network,
     "controller": _controller,
 }
-"""What may go wrong, by the name that --faults takes: the kinds of fault, and what may bring about several of them."""
+"""What may go wrong, by name: the kinds of fault, and what may bring about several of them."""
 
 DEFAULT = ("crash", "lossy_crash", "slow", "session_timeout", "leader_move", "clean_stop", "network")
 

@@ -15,8 +15,8 @@ from neverlost.checker.kafka.cluster.metadata import LOG
 from neverlost.checker.kafka.cluster.process import ClusterError
 from neverlost.checker.kafka.history.history import COMPLETE, History, HistoryObservation
 from neverlost.checker.kafka.history.metadata_log import make_observations, read_entries
-from neverlost.checker.kafka.live.faults import FAULTS, TOPIC, LiveCluster, look_at_disk
-from neverlost.checker.kafka.live.workload import Notebook, Workload
+from tests.support.live.faults import FAULTS, TOPIC, LiveCluster, look_at_disk
+from tests.support.live.workload import Notebook, Workload
 
 
 @dataclass(frozen=True)

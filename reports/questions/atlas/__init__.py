@@ -1,1 +1,0 @@
-"""Building the atlas (answers computed beforehand) and reporting what it covers."""
