@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from threading import Lock, Thread
 from typing import Any
 
@@ -48,7 +48,8 @@ class SparkJobs:
             if self._session is None:
                 self._is_ours = not spark_session.is_running()
                 self._session = spark_session.start(self.master, self.conf, f"neverlost {self.search.model}")
-                if address := self._session.sparkContext.uiWebUrl:
+                address = spark_session.find_ui_address(self._session)
+                if address:
                     self._events.append(f"Spark UI at {address}")
                 if self._is_closed:
                     self._stop()
@@ -71,8 +72,16 @@ class SparkJobs:
     @property
     def parallelism(self) -> int:
         """How many tasks run at a time."""
+        if spark_session.is_connect(self.master):
+            return self._remote_parallelism
         with spark_session.ask_spark(*_WHAT):
             return int(self.session.sparkContext.defaultParallelism)
+
+    @cached_property
+    def _remote_parallelism(self) -> int:
+        """Asked once: a Spark Connect client sees no cluster, only how many tasks a range is split into."""
+        with spark_session.ask_spark(*_WHAT):
+            return int(self.session.range(1 << 16).mapInArrow(_count_task, "n int").count())
 
     def level(self, task: LevelTask) -> tuple[list[Settled], Counted]:
         """Expand and settle a level; return one result per owner, and what the tasks counted."""
@@ -112,7 +121,9 @@ class SparkJobs:
     def cancel(self) -> None:
         """Stop what is running."""
         with suppress(ResourceExhausted), spark_session.ask_spark(*_WHAT):
-            if self._session is not None:
+            if self._session is not None and spark_session.is_connect(self.master):
+                self._session.interruptAll()
+            elif self._session is not None:
                 self._session.sparkContext.cancelAllJobs()
 
     def close(self) -> None:
@@ -161,6 +172,13 @@ def _search_back(text: str, batches: Iterator[Any]) -> Iterator[Any]:
 
 def _warm(batches: Iterator[Any]) -> Iterator[Any]:
     return _make_result_rows(b"" for batch in batches if batch.num_rows)
+
+
+def _count_task(batches: Iterator[Any]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    if any(batch.num_rows for batch in batches):
+        yield pa.RecordBatch.from_arrays([pa.array([1], pa.int32())], ["n"])
 
 
 def _read_column(batches: Iterator[Any], name: str) -> Iterator[int]:

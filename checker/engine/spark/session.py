@@ -1,4 +1,4 @@
-"""A quiet Spark session that can run our tasks: in this process or on a cluster."""
+"""A quiet Spark session that can run our tasks: in this process, on a cluster, or through Spark Connect."""
 
 from __future__ import annotations
 
@@ -28,6 +28,9 @@ from neverlost.checker.engine.host.processes import SAFE_PATH, change_environmen
 from neverlost.checker.engine.host.resources import ResourceExhausted
 from neverlost.checker.engine.spark.java import find_java_home, make_temporary_folder
 from neverlost.specs.errors import InputError
+
+CONNECT_PORT = 15002
+"""Where a Spark Connect server listens, if its address does not say."""
 
 ANSWERS_WITHIN = 10
 """Seconds."""
@@ -63,6 +66,7 @@ DEFAULTS = {
     "spark.python.worker.reuse": "true",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.classic.shuffleDependency.fileCleanup.enabled": "true",
+    "spark.sql.connect.shuffleDependency.fileCleanup.enabled": "true",
     "spark.task.maxFailures": "8",
     "spark.shuffle.io.retryWait": "1s",
     "spark.driver.memory": "1g",
@@ -87,7 +91,8 @@ def check_requirements(master: str) -> None:
     """
     if importlib.util.find_spec("pyspark") is None:
         raise InputError("the Spark engine needs pyspark, which is not installed; pip install 'neverlost[spark]'")
-    find_java_home()
+    if not is_connect(master):
+        find_java_home()
     _check_reachable(master)
 
 
@@ -97,17 +102,22 @@ def _check_reachable(master: str) -> None:
     Errors: `InputError` where none does.
     """
     scheme, _, rest = master.partition("://")
-    if scheme != "spark":
+    if scheme not in ("spark", "sc"):
         return
     problem: Exception | None = None
-    for each in rest.split(","):
-        host, _, port = each.rpartition(":")
+    for each in rest.split("/")[0].split(";")[0].split(","):
+        host, _, port = each.rpartition(":") if ":" in each else (each, "", str(CONNECT_PORT))
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWERS_WITHIN).close()
             return
         except (OSError, ValueError) as refused:
             problem = refused
     raise InputError(f"cannot reach Spark on {master!r}: {problem}; {_CHECK}")
+
+
+def is_connect(master: str) -> bool:
+    """Return True if a master is a Spark Connect server."""
+    return master.startswith("sc://")
 
 
 def is_running() -> bool:
@@ -117,6 +127,16 @@ def is_running() -> bool:
 
     # the active session is one of a thread, and a background thread may ask
     return SparkContext._active_spark_context is not None or SparkSession.getActiveSession() is not None
+
+
+def find_ui_address(session: Any) -> str | None:
+    """Return where the session can be watched, if it can."""
+    return getattr(getattr(session, "sparkContext", None), "uiWebUrl", None) if not is_remote(session) else None
+
+
+def is_remote(session: Any) -> bool:
+    """Return True if a session speaks to a Spark Connect server."""
+    return not hasattr(session, "_jsparkSession")
 
 
 def start(master: str, conf: Mapping[str, str], name: str) -> Any:
@@ -130,13 +150,13 @@ def start(master: str, conf: Mapping[str, str], name: str) -> Any:
         | {key: value for key, value in conf.items() if not key.startswith("neverlost.")}
     )
     try:
-        session = _start_classic(master, settings, name)
+        session = _connect(master, settings) if is_connect(master) else _start_classic(master, settings, name)
     except (InputError, ResourceExhausted):
         raise
     except Exception as problem:
         raise InputError(f"cannot start Spark on {master!r}: {find_reason(problem)}; {_CHECK}") from None
     if not master.startswith("local"):
-        session.sparkContext.addPyFile(str(pack_source(make_temporary_folder())))
+        _ship(session)
     return session
 
 
@@ -277,6 +297,16 @@ def find_reason(problem: Exception) -> str:
     return (causes or lines or [type(problem).__name__])[-1 if "Traceback" in text else 0][:300]
 
 
+def _connect(address: str, settings: Mapping[str, str]) -> Any:
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.remote(address).getOrCreate()
+    for key, value in settings.items():
+        if key.startswith("spark.sql.") and session.conf.isModifiable(key):
+            session.conf.set(key, value)
+    return session
+
+
 @contextmanager
 def _start_quietly(master: str) -> Iterator[IO[bytes]]:
     """In this block Java is found and logs nothing, and its Python workers find this project.
@@ -286,13 +316,25 @@ def _start_quietly(master: str) -> Iterator[IO[bytes]]:
     folder = make_temporary_folder()
     Path(folder, "log4j2.properties").write_text(_QUIET)
     quiet = f"-Dlog4j2.configurationFile={folder}/log4j2.properties -Djava.io.tmpdir={folder}"
-    changed = environment() | SAFE_PATH
-    if master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
-        changed["PYSPARK_PYTHON"] = sys.executable  # not the first Python on the path
+    changed = _choose_python(master) | environment() | SAFE_PATH
     changed["JAVA_HOME"] = str(find_java_home())
     changed["SPARK_SUBMIT_OPTS"] = " ".join(filter(None, [quiet, os.environ.get("SPARK_SUBMIT_OPTS")]))
     with change_environment(changed), open(Path(folder, "java.log"), "w+b") as said:
         yield said
+
+
+def _choose_python(master: str) -> dict[str, str]:
+    """Return the variable by which workers on this machine run this process's Python, not the first on the path."""
+    return {"PYSPARK_PYTHON": sys.executable} if master.startswith("local") and "PYSPARK_PYTHON" not in os.environ else {}
+
+
+def _ship(session: Any) -> None:
+    """Send the project's own source to the executors."""
+    archive = pack_source(make_temporary_folder())
+    if is_remote(session):
+        session.addArtifacts(str(archive), pyfile=True)
+    else:
+        session.sparkContext.addPyFile(str(archive))
 
 
 def pack_source(folder: Path) -> Path:

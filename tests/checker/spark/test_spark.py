@@ -114,7 +114,7 @@ def test_a_narrow_space_needs_no_job(monkeypatch: pytest.MonkeyPatch) -> None:
     assert document(found)["spark"] == {"master": "local[*,4]", "jobs": 0, "levels": [], "states_in_jobs": 0}
 
 
-@pytest.mark.parametrize("master", ["spark://127.0.0.1:9", "spark://127.0.0.1:9,127.0.0.1:x"])
+@pytest.mark.parametrize("master", ["spark://127.0.0.1:9", "sc://127.0.0.1:9/;token=x", "spark://127.0.0.1:9,127.0.0.1:x"])
 def test_a_master_that_cannot_be_reached_is_an_error_before_the_first_level(master: str) -> None:
     said: list[SearchProgress] = []
     with pytest.raises(InputError, match=f"cannot reach Spark on '{re.escape(master)}': .*; check --master and --spark-conf"):

@@ -1,10 +1,13 @@
-"""Spark beyond one process: a cluster whose processes die."""
+"""Spark beyond one process: a cluster whose processes die, and a Spark Connect server."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -19,9 +22,13 @@ from tests.support.searches import classic
 from tests.support.spark_cluster import (
     Cluster,
     cluster,
+    descendants,
     disturbed,
     driver,
     environment,
+    free_port,
+    spark_home,
+    until,
 )
 from tests.support.wheel import wheel
 
@@ -51,6 +58,42 @@ def test_counts_survive_the_death_of_executor_worker_and_driver(running: Cluster
     found, events = disturbed(running, "kip-320", SETTINGS, ON_SPARK, [9, 11, 13], random.Random(20))
     assert {key: found[key] for key in expected} == expected
     assert len(events) == 3
+
+
+@pytest.fixture
+def connect_server(tmp_path: Path) -> Iterator[str]:
+    """A Spark Connect server from the pyspark package."""
+    port = free_port()
+    script = spark_home() / "sbin" / "start-connect-server.sh"
+    conf = {"spark.connect.grpc.binding.port": str(port), "spark.ui.enabled": "false"}
+    command = [str(script), "--master", "local[2]", *[part for k, v in conf.items() for part in ("--conf", f"{k}={v}")]]
+    log = tmp_path / "server.log"
+    variables = environment(
+        SPARK_NO_DAEMONIZE="1", SPARK_DAEMON_MEMORY="700m", SPARK_LOG_DIR=str(tmp_path), SPARK_PID_DIR=str(tmp_path)
+    )
+    with open(log, "wb") as output:
+        server = subprocess.Popen(["bash", *command], stdout=output, stderr=output, env=variables, cwd=tmp_path)
+    try:
+        until(lambda: "Spark Connect server started" in log.read_text(errors="replace") or server.poll() is not None, "Connect")
+        assert server.poll() is None, log.read_text()[-2000:]
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        below = list(descendants(server.pid))
+        server.kill()
+        server.wait()
+        for pid in below:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_an_oracle_row_through_spark_connect(connect_server: str, tmp_path: Path) -> None:
+    command = driver(connect_server, "kip-320", SETTINGS, tmp_path / "levels", *ON_SPARK)
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)["states"]
+    assert found == undisturbed()
+    assert {key: found[key] for key in EXPECTED} == EXPECTED
 
 
 def bare_python(folder: Path) -> Path:
