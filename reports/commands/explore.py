@@ -18,7 +18,9 @@ def explore(
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
-    graph: Annotated[str | None, typer.Option("--graph", metavar="DIR", help="write the state graph here, as GraphML")] = None,
+    graph: Annotated[
+        str | None, typer.Option("--graph", metavar="DIR", help="write the state graph here, as GraphML and DOT")
+    ] = None,
     properties: Annotated[
         list[str] | None,
         typer.Option("--property", metavar="NAME", help="with --graph: mark the states that break it (default: guarantees)"),

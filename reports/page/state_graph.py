@@ -1,4 +1,4 @@
-"""The state graph as a GraphML file for other tools."""
+"""The state graph as files for other tools: GraphML and DOT."""
 
 from __future__ import annotations
 
@@ -124,8 +124,8 @@ def write_graph(
     place: str | PathLike[str],
     notify: Callable[[str], None],
 ) -> list[str]:
-    """Write the file `place`, or, where it has no ending, `graph.graphml` into that folder; return a sentence about the graph,
-    and one about the file.  Errors: `InputError` for more states than such a file is good for."""
+    """Write the file `place`, whose ending says how, or into that folder `graph.graphml` and `graph.dot`; return a sentence
+    about the graph, and one for each file.  Errors: `InputError` for more states than such files are good for."""
     if states > LISTED:
         raise InputError(f"{states:,} states are too many for --graph ({LISTED:,} is the most): lower the bounds")
     notify(f"building the graph of {states:,} states")
@@ -133,8 +133,12 @@ def write_graph(
     marked = MarkedGraph(explore_graph(system, Options(symmetry=symmetry, workers=1)), of_one_state)
     notify("naming its states and steps")
     named = marked.named()
-    path = Path(place) if Path(place).suffix else Path(place, "graph.graphml")
-    return [marked.says, f"wrote {write_text(path, graphml(named))}"]
+    path, makers = Path(place), {".graphml": graphml, ".dot": dot}
+    files = (
+        {path: makers[path.suffix]} if path.suffix in makers else {path / f"graph{end}": each for end, each in makers.items()}
+    )
+    written = [write_text(file, make(named)) for file, make in files.items()]
+    return [marked.says, *(f"wrote {path}" for path in written)]
 
 
 def graphml(named: Any) -> str:
@@ -142,3 +146,20 @@ def graphml(named: Any) -> str:
     stream = io.BytesIO()
     nx.write_graphml_xml(named, stream)
     return stream.getvalue().decode()
+
+
+def dot(named: Any) -> str:
+    """Return the graph in Graphviz's language."""
+    lines = ["digraph states {", '  node [shape=circle, label="", width=0.15];']
+    for number, each in named.nodes(data=True):
+        fill = "red" if each["violates"] else ("blue" if each["initial"] else "white")
+        shape = "doublecircle" if each["deadlock"] else "circle"
+        lines.append(f"  {number} [tooltip={_quoted(each['label'])}, style=filled, fillcolor={fill}, shape={shape}];")
+    for one, other, each in named.edges(data=True):
+        style = ", style=dashed" if each["fault"] else ""
+        lines.append(f"  {one} -> {other} [label={_quoted(each['action'])}, tooltip={_quoted(each['says'])}{style}];")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _quoted(content: str) -> str:
+    return '"' + content.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -229,10 +229,11 @@ class Result(Answer):
         properties: Iterable[str] | None = None,
         notify: Callable[[str], None] = lambda text: None,
     ) -> list[str]:
-        """Write the state graph of one configuration as GraphML, to the file or into the directory that is named.
+        """Write the state graph of one configuration: the `.graphml` or `.dot` file that is named, or a directory with
+        both.
 
         States that break one of the properties (all guarantees, unless they are named) are marked.  Returns a sentence about
-        the graph, and one about the file.
+        the graph, and one for each file.
 
         Errors: `InputError` for several configurations, a search that was cut short, and a graph that is too large.
         """

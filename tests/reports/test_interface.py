@@ -239,9 +239,10 @@ def test_a_matrix_may_be_a_dictionary(tmp_path: Path) -> None:
 
 def test_a_graph_is_written_to_the_file_that_is_named(tmp_path: Path) -> None:
     found = neverlost.check(SMALL | {"min.insync.replicas": 2}, properties="acked-never-lost")
-    says = found.write_graph(tmp_path / "g.graphml")
-    assert (tmp_path / "g.graphml").read_text().startswith("<?xml") and says[1:] == [f"wrote {tmp_path / 'g.graphml'}"]
-    assert [each.name for each in tmp_path.iterdir()] == ["g.graphml"]
+    for name, begins in (("g.graphml", "<?xml"), ("g.dot", "digraph")):
+        says = found.write_graph(tmp_path / name)
+        assert (tmp_path / name).read_text().startswith(begins) and says[1:] == [f"wrote {tmp_path / name}"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["g.dot", "g.graphml"]
 
 
 @pytest.mark.parametrize(

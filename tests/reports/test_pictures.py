@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -198,7 +199,9 @@ def test_graph_files_hold_every_state_and_every_named_step(tmp_path: Path) -> No
     assert (
         nx.number_strongly_connected_components(graph) == len({each["component"] for _, each in graph.nodes(data=True)}) == 337
     )
-    assert [each.name for each in (tmp_path / "g").iterdir()] == ["graph.graphml"]
+    dot = (tmp_path / "g" / "graph.dot").read_text()
+    assert len(re.findall(r"^  \d+ -> \d+ \[label=\"", dot, re.MULTILINE)) == 682
+    assert sorted(each.name for each in (tmp_path / "g").iterdir()) == ["graph.dot", "graph.graphml"]
 
 
 @pytest.mark.parametrize(

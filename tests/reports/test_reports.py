@@ -27,6 +27,7 @@ from neverlost.reports.page.render import report_data, write_reports
 from neverlost.reports.questions.sweep.api import counterexamples
 from neverlost.specs.configuration.matrix import Matrix, read_matrix
 from neverlost.specs.errors import InputError
+from neverlost.specs.properties import properties
 from tests.checker.search.test_sweep import found
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -242,17 +243,36 @@ def test_gate_files_are_valid_by_their_schemas(saved: tuple[dict[str, Any], Path
     assert list(schema.iter_errors(text.replace("<testcase ", "<testcase verdict='x' ", 1)))
 
 
-def test_sarif_names_the_action_of_every_step(saved: tuple[dict[str, Any], Path]) -> None:
+def test_sarif_points_at_the_model_s_action_and_at_the_property(saved: tuple[dict[str, Any], Path]) -> None:
     document, folder = saved
     (run,) = sarif.log(GateResult(document, folder))["runs"]
     rules = run["tool"]["driver"]["rules"]
     assert len(run["results"]) == document["verdicts"]["violated"]
     for each in run["results"]:
         assert rules[each["ruleIndex"]]["id"] == each["ruleId"] and each["message"]["text"]
+        (location,), (related,) = each["locations"], each["relatedLocations"]
+        assert source_line(related) == "@as_property(" and related["message"]["text"] == properties()["acked-never-lost"].says
         (flow,) = each["codeFlows"][0]["threadFlows"]
-        names = {step["location"]["logicalLocations"][0]["fullyQualifiedName"] for step in flow["locations"]}
-        assert names and names <= {action.name for model in models().values() for action in model.actions}
-        assert all(step["location"]["message"]["text"] for step in flow["locations"])
+        assert all(re.match(r"@action|def ", source_line(step["location"])) for step in flow["locations"])
+        uri = location["physicalLocation"]["artifactLocation"]["uri"]
+        assert uri.startswith("model/") and location["message"]["text"]
+        assert any(location["physicalLocation"] == step["location"]["physicalLocation"] for step in flow["locations"])
+
+
+def source_line(location: dict[str, Any]) -> str:
+    place = location["physicalLocation"]
+    lines = (ROOT / place["artifactLocation"]["uri"]).read_text().splitlines()
+    return lines[place["region"]["startLine"] - 1].strip()
+
+
+def test_sarif_points_at_the_clause_that_a_safe_configuration_refuses() -> None:
+    found = models()["kraft-elr"]
+    action = next(each for each in found.actions if each.name == "controller_fence_dead")
+    steps = [(found.actions[0], "first"), (action, "second")]
+    location = sarif.find_decisive_step(steps, {"step": 2, "clause": "electable"})
+    assert '"electable"' in source_line(location) and location["message"]["text"].startswith("second; ")
+    own = sarif.locate_clause(models()["kip-320"].actions[0], "no such clause")
+    assert own == models()["kip-320"].actions[0].source
 
 
 def test_the_job_summary_is_added_to_the_page(
