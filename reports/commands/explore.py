@@ -18,6 +18,7 @@ def explore(
     out: options.OutDirectory = None,
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
+    export: Annotated[str | None, typer.Option("--export", metavar="DIR", help="write the states here, as Parquet")] = None,
     graph: Annotated[
         str | None, typer.Option("--graph", metavar="DIR", help="write the state graph here, as GraphML and DOT")
     ] = None,
@@ -46,7 +47,7 @@ def explore(
         marked_properties(chosen, properties)
         writable_directory(graph)
     with LiveProgress() as progress:
-        result = neverlost.explore(model, settings, out=out, progress=progress, **search)
+        result = neverlost.explore(model, settings, out=out, export=export, progress=progress, **search)
     output.deliver(result.document, is_saved=True, lines=_counts)
     if output.is_read and result.outcome is not None:
         console = terminal.console()

@@ -127,7 +127,10 @@ def write_graph(
     """Write the file `place`, whose ending says how, or into that folder `graph.graphml` and `graph.dot`; return a sentence
     about the graph, and one for each file.  Errors: `InputError` for more states than such files are good for."""
     if states > LISTED:
-        raise InputError(f"{states:,} states are too many for --graph ({LISTED:,} is the most): lower the bounds")
+        raise InputError(
+            f"{states:,} states are too many for --graph ({LISTED:,} is the most): "
+            "lower the bounds, or use --export DIR for Parquet"
+        )
     notify(f"building the graph of {states:,} states")
     of_one_state = tuple(each for each in asked if set(each.needs) <= set(system.places) and each.kind != RECOVERY)
     marked = MarkedGraph(explore_graph(system, Options(symmetry=symmetry, workers=1)), of_one_state)

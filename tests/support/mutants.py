@@ -44,7 +44,7 @@ BRIEF = (
     *("--time-limit", "0.3", "--workers", "1", "--quiet"),
 )
 """What is read is what is tried: with faults to search for, `check` would make whole tables of what it reads."""
-ELSEWHERE = ("--out", "--state-dir", "--json", "-")
+ELSEWHERE = ("--out", "--state-dir", "--export", "--json", "-")
 """Not for a drawn word to follow: nothing is written, and standard input is empty."""
 
 OBSERVED = ("--no-losses", "--time-limit", "0.5", "--quiet")

@@ -14,7 +14,7 @@ from typing import Any
 from neverlost.checker.engine.host.visible import visible
 from neverlost.specs.errors import InputError
 
-UNFINISHED = re.compile(r"\..+\.(json|md|html|svg|xml|sarif|toml|txt|csv|log|sh|xz|smt2|\d\d)\.[a-z0-9_]{8}")
+UNFINISHED = re.compile(r"\..+\.(json|md|html|svg|xml|sarif|toml|txt|csv|log|sh|xz|smt2|parquet|\d\d)\.[a-z0-9_]{8}")
 """What is left of a file whose writer was killed; see `write_bytes`."""
 
 

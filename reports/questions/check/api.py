@@ -17,7 +17,7 @@ from neverlost.checker.questions.atlas.index import shipped
 from neverlost.checker.questions.tolerance import tolerance
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict, Tolerance
 from neverlost.model.system import System
-from neverlost.reports.bundle import question, seal
+from neverlost.reports.bundle import question, seal, stored_levels
 from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import result as describe_outcome
@@ -216,12 +216,13 @@ def explore(
     settings: Settings = None,
     *,
     out: Path | None = None,
+    export: Path | None = None,
     progress: Reporter | None = None,
     **search: Unpack[Resumable],
 ) -> Result:
     """Enumerate the reachable states of a model and check nothing.
 
-    `out` is a directory for the result document.
+    `out` is a directory for the result document; `export` one for the states themselves, as Parquet.
 
     Errors: `InputError` for bad input, before anything is searched.
     """
@@ -230,7 +231,10 @@ def explore(
     if out is not None:
         writable_directory(out)
     chosen = choose(read_settings(settings), model)
-    result = _result([chosen], [search_states(chosen.system, (), request, progress)])
+    with stored_levels.export_levels(request, export) as (keeping, write):
+        found = search_states(chosen.system, (), keeping, progress)
+        write(found)
+    result = _result([chosen], [found])
     if out is not None:
         seal.write_document(out, result.document)
     return result
