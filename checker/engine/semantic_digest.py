@@ -48,7 +48,7 @@ _REACHED = (type, FunctionType, BuiltinFunctionType, ModuleType)
 _LITERALS = frozenset({str, bytes, int, float, complex, bool, type(None), type(Ellipsis)})
 
 Resolve = Callable[[str], Any]
-"""What a name that is not local stands for."""
+"""Returns what a name that is not local stands for, or `_UNBOUND`."""
 
 _UNBOUND = object()
 """Stands for a name that means nothing yet."""
@@ -99,7 +99,7 @@ class _Meaning:
         self._inside.discard(id(value))
 
     def _add_reached(self, value: Any) -> None:
-        """Add a function or class: whole where it is met first, after that by its number."""
+        """Add a function or class: whole where it is met first, after that by its number; one that is not ours by its name."""
         if not _is_ours(value):
             self._say("foreign", f"{getattr(value, '__module__', None)}.{getattr(value, '__qualname__', value.__name__)}")
         elif id(value) in self._numbers:

@@ -18,13 +18,13 @@ from neverlost.model.interpreters.machine_code import Rows
 Functions = Mapping[str, Callable[..., int]]
 
 SMALL = 1 << 15
-"""Rows that are sorted from their last digit on: they and their copy stay in the cache."""
+"""At most so many rows are sorted at once, from the last digit on: they and their copy fit the processor's cache."""
 
 RANGE = 1 << 18
 """Rows that are united at once, about."""
 
 Known = Callable[[Rows], Iterable[Rows]]
-"""Blocks that ascend as a whole, with all of some ascending rows that are known."""
+"""Takes ascending rows; returns blocks, ascending as a whole, that have at least those of the rows that are known."""
 
 
 class Ascending:
@@ -155,7 +155,7 @@ class Ascending:
 
 
 def slice_between(rows: Rows, low: Rows | None, high: Rows | None) -> Rows:
-    """Return those of the ascending rows that lie between two rows."""
+    """Return those of the ascending rows from `low` on and before `high`; None is no bound."""
     return rows[0 if low is None else count_before(rows, low) : len(rows) if high is None else count_before(rows, high)]
 
 

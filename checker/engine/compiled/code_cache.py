@@ -31,7 +31,7 @@ KEPT = 256
 PLAIN = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 _own: list[Path] = []
-"""The folder of those who want no code that an earlier run left."""
+"""The folders of the open blocks of `compile_afresh`, the innermost last."""
 
 
 @contextlib.contextmanager

@@ -48,7 +48,7 @@ SMALL = 12
 """Tables of fewer than `LEAST_PARTS << SMALL` buckets grow four times as large."""
 
 MARGIN = 64
-"""What is expected is exceeded by this part of it: states are not spread quite evenly over tables."""
+"""Room is made for a part more than is expected, one in so many: states are not spread quite evenly over tables."""
 
 GROWTH = 1.2
 """By how much a larger table grows at least."""
@@ -70,7 +70,7 @@ GENEROUS = 1 << 31
 
 
 def allocate_zeros(size: int) -> NDArray[np.uint8]:
-    """Memory of zeros, which the system has back as soon as it is let go; on huge pages where there are and it is worth one.
+    """Return zeros whose memory the system has back as soon as it is let go; on huge pages if there are any and it fills one.
 
     The system hands out a page when it is touched first, and that takes as long for a small one as for a quarter of a huge one:
     a last part that fills half a huge page gets a whole one.
@@ -195,7 +195,7 @@ class StateTables:
         self._memory[number] = memory
 
     def _room(self, parts: int, k: int) -> int:
-        """States that a table of `parts << k` buckets takes before it has to grow."""
+        """Return how many states a table of `parts << k` buckets takes before it has to grow."""
         return int((parts << k) * self.layout.places(k) * FULLEST)
 
     def are_short(self, soon: int) -> bool:
@@ -250,7 +250,7 @@ class Growth:
 
 
 def predict_growth(growth: Sequence[int]) -> tuple[int, int]:
-    """Return about how many states the next level brings, and the next few, from the last three levels (fewer: 0, 0).
+    """Return about how many states the next level brings, and the next few, from the last three (fewer, or one empty: 0, 0).
 
     It is for making room only; where it is wrong, tables grow when they are full.
     """

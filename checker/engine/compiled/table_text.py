@@ -131,11 +131,11 @@ class Layout:
         return f"i{self.body_bits}"
 
     def bytes(self, k: int) -> int:
-        """Bytes of a body in a table of `parts << k` buckets."""
+        """Return how many bytes a body takes in a table of `parts << k` buckets."""
         return max(1, -(-(self.rest_at + self.rest_bits - k) // 8))
 
     def places(self, k: int) -> int:
-        """Places of a bucket in a table of `parts << k` buckets."""
+        """Return how many entries a bucket has room for in a table of `parts << k` buckets."""
         return min(MOST_PLACES, BUCKET // (TAG_BYTES + self.bytes(k)))
 
 

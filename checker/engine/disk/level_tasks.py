@@ -109,8 +109,8 @@ class SearchDescription:
 class LevelTask:
     """What the tasks of one level do: `slices` of the frontier are expanded, each of `parts` owners settles its keys.
 
-    `runs` hold all visited states; `merging` names those of them that the new states are merged with.  A process goes
-    on in machine code after so many states by `columns`.
+    `runs` hold all visited states; `merging` names those of them that the new states are merged with.  A process that
+    has expanded `columns` states goes on in machine code.
     """
 
     depth: int
@@ -149,7 +149,7 @@ class Counted:
 
 
 class LevelWorker:
-    """The interpreter, the store and the questions of a search, in one process."""
+    """Does the tasks of a search in one process, with the store, an interpreter and the properties."""
 
     def __init__(self, store: Store, system: System, asked: Sequence[Property], symmetry: bool) -> None:
         _allow_many_files()
@@ -205,7 +205,7 @@ class LevelWorker:
         return found
 
     def settle(self, task: LevelTask, owner: int, candidates: Sequence[Keyed]) -> Settled:
-        """Keep the candidates that were never seen, write them, and ask the properties about them."""
+        """Write the candidates that no run has, check the properties on them, and merge them with the runs of `merging`."""
         low, high = compute_key_range(owner, task.parts)
         new = _join_candidates(candidates, self.store.words)
         runs = [file for file in task.runs if file.low < high and low < file.high]

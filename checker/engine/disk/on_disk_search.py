@@ -150,7 +150,7 @@ class LevelsOnDisk:
         self.done = JobsDone(self.jobs.master) if self.jobs is not None else None
 
     def seed(self) -> None:
-        """Store the initial states as level 0."""
+        """Write the initial states, which `close_level` commits as level 0."""
         states = sorted({state for _, state in self.system.initial_states()})
         packed = pack_rows(self.system, states)
         first = sort_distinct(make_keyed(self.symmetry.canonical(packed) if self.symmetry else packed))
@@ -355,7 +355,7 @@ def _slice_files(files: Iterable[StateFile], most: int) -> Iterator[tuple[StateF
 
 
 def parse_tuning(conf: Mapping[str, str]) -> dict[str, int]:
-    """Return our own settings, else those of `TUNING`. Errors: `InputError` for an unknown one, and for no whole number."""
+    """Return `TUNING` as changed by what begins with `neverlost.`; `InputError` for an unknown one, and for no whole number."""
     found = dict(TUNING)
     for name, value in conf.items():
         if not name.startswith("neverlost."):

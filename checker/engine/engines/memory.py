@@ -34,7 +34,7 @@ WORTH_LOADING = 15_000
 """States known from which it is worth seeing whether an earlier search left machine code."""
 
 WORTH_EMPTYING = 1 << 14
-"""States for which tables are emptied within a level."""
+"""Tables with more states than this may be emptied within a level, where memory is limited."""
 
 
 def explore(
@@ -114,7 +114,7 @@ class MemorySearch(LevelSearch):
         )
 
     def _relieve(self, most: float = 0.5) -> None:
-        """Move visited states to the store when they fill such a part of the memory that is allowed; columns keep theirs."""
+        """Move visited states to the store when this process uses more than a part of its memory limit; columns keep theirs."""
         limit = self.options.limits.memory_bytes
         if isinstance(self.workers, OwnedStates) or self.store is None or limit is None:
             return

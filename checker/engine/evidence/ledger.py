@@ -22,7 +22,7 @@ STRENGTH = (OPEN, BOUNDED, EXHAUSTED, PROVED, REFUTED)
 """How much a line says, least first; a line never gives way to a weaker one."""
 
 EXPLORED = {Verdict.VIOLATED: REFUTED, Verdict.HOLDS: EXHAUSTED, Verdict.INCONCLUSIVE: OPEN}
-"""What a search makes of its verdict."""
+"""The status of a ledger's line for the verdict of a search."""
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def _lock_file(folder: Path, name: str) -> TextIO:
 
 
 def was_held(folder: Path, name: str) -> bool:
-    """Return True if a process has held a folder's lock: a holder writes its name into it, and a new lock file is empty."""
+    """Return True if a folder's lock file names a holder, which may have been killed since; one that ends well removes it."""
     try:
         return (folder / name).stat().st_size > 0
     except FileNotFoundError:
@@ -74,7 +74,7 @@ def was_held(folder: Path, name: str) -> bool:
 
 
 def is_free(folder: Path, name: str) -> bool:
-    """Return True if no process holds a folder's lock."""
+    """Return True if no process holds a folder's lock, and the lock's file can be opened."""
     import fcntl
 
     if folder.absolute() / name in _held:

@@ -187,7 +187,7 @@ class Unrolling:
         self.solver.add(*[name == z3.Or(reasons) for name, reasons in zip(self._named, naming, strict=True)])
 
     def trace(self, assignment: z3.ModelRef) -> Behaviour:
-        """Return the behaviour that a model of the unrolling describes."""
+        """Return the behaviour that an assignment of Z3 to the unrolling describes."""
         states = tuple(read_state(self.system, self.terms, assignment, each) for each in self.states)
         steps = [
             next(i for i, each in enumerate(chosen) if z3.is_true(assignment.eval(each, model_completion=True)))
@@ -219,12 +219,12 @@ def _group_by_effect(terms: Terms, before: Any, choices: list[tuple[Any, Any]]) 
 
 
 def _list_replicas(step: Step) -> list[int]:
-    """Replicas in a step's arguments, in order."""
+    """Return the replicas in a step's arguments, in the order of the action's parameters."""
     return [step.arguments[name] for name, axis in step.action.parameters.items() if axis == "replica"]
 
 
 def find_interchangeable(system: System) -> list[set[int]]:
-    """For each replica, those that can trade places with it in every initial state and in the protocol."""
+    """Return, for each replica, those that can trade places with it (it included), by the initial states and the protocol."""
     known = {state for _, state in system.initial_states()}
     replicas = range(system.sizes.get("replica", 0))
     symmetric = all(system.model.symmetric(each) for each in system.configurations)
@@ -365,7 +365,7 @@ def check(
 
 
 def _explain_giving_up(message: JobReport) -> str:
-    """Why a solver gave up.
+    """Return why a solver gave up.
 
     Errors: `EngineError` when it did not give up but failed.
     """

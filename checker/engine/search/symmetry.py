@@ -113,7 +113,7 @@ def _are_in_order(ranks: NDArray[np.int8]) -> NDArray[np.bool_]:
 
 
 def count_described_bits(slot: Slot) -> int:
-    """Bits that an element takes in a description."""
+    """Return how many bits an element takes in a description."""
     return POINTING if slot.field.kind == "replica" else slot.bits
 
 
@@ -176,7 +176,7 @@ Move = tuple[int, int, int, int, int, NDArray[np.uint64] | None]
 
 
 def _list_moves(system: System, order: tuple[int, ...]) -> list[Move]:
-    """Bit moves of one permutation: replica `r` becomes `order[r]`."""
+    """Return the bit moves of one permutation: replica `r` becomes `order[r]`."""
     places = {(slot.field.name, slot.index): slot for slot in system.slots}
     found: list[Move] = []
     for slot in system.slots:

@@ -33,7 +33,7 @@ CONNECT_PORT = 15002
 """Where a Spark Connect server listens, if its address does not say."""
 
 ANSWERS_WITHIN = 10
-"""Seconds."""
+"""Seconds that an address of Spark has to answer."""
 
 ENDS_WITHIN = 3
 """Seconds that Java has to end after it failed, where it does."""

@@ -72,7 +72,7 @@ class StateFile:
 
 @dataclass(frozen=True)
 class Violation:
-    """The smallest state of the first level at which a property fails under a configuration."""
+    """The smallest state of a level that violates a property under a configuration."""
 
     property: str
     configuration: int
@@ -83,8 +83,8 @@ class Violation:
 class Level:
     """What a manifest says.
 
-    Units: `generated` and `fired` are of the expansion that led here (initial states for level 0), `runs` and `violations`
-    are all that stand after it.
+    Units: `generated` and `fired` are of the expansion that led here (initial states for level 0), `violations` of this
+    level's states; `runs` hold all visited states after it.
     """
 
     depth: int
@@ -160,7 +160,7 @@ class Store:
 
     @classmethod
     def attach(cls, location: str | Path) -> Store:
-        """Return the store as it is, for readers that take its own word for what it holds."""
+        """Return the store at a place, whatever search it is of.  Errors: `InputError` where there is none."""
         place = open_storage(location)
         content = place.read("meta.json")
         if content is None:

@@ -15,7 +15,7 @@ from neverlost.specs.errors import InputError
 QUIET = {"log_level": 0, "log.connection.close": False}
 NO_LEADER = -1
 ANSWERING = 30
-"""Seconds in which a broker that leads answers a client so."""
+"""Seconds within which a broker has to answer a client that it leads."""
 
 
 def import_client() -> Any:
@@ -107,7 +107,7 @@ def _pin_producer(settings: Mapping[str, object], topic: str, leader: int) -> An
 
 
 def fetch_all(bootstrap: str, topic: str, seconds: float) -> list[Record]:
-    """Read partition 0 from its beginning to its end.  Errors: `ClusterError` when the end is not reached."""
+    """Return the records that a consumer reads of partition 0, to its end.  Errors: `ClusterError` when that is not reached."""
     kafka = import_client()
     settings = {
         "bootstrap.servers": bootstrap,

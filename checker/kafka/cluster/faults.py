@@ -64,7 +64,7 @@ def move_to_directory(cluster: Cluster, broker: int, topic: str, directory: Path
 
 
 def put_in_directories(cluster: Cluster, broker: int) -> None:
-    """Restart a broker that lost log directories with new, empty ones in their place, and wait until it is unfenced."""
+    """Restart a broker that lost log directories with new, empty ones and wait until it is unfenced; do nothing to others."""
     node = cluster.brokers[broker]
     names = (f"data-{each}" for each in itertools.count(cluster.directories))
     missing = cluster.directories - len(node.directories)
@@ -93,7 +93,7 @@ def start(cluster: Cluster, broker: int) -> None:
 
 
 def pause(cluster: Cluster, broker: int) -> None:
-    """Send SIGSTOP, as a long pause; after replica.lag.time.max.ms the broker is slow, after
+    """Send SIGSTOP, as a long pause; after replica.lag.time.max.ms the broker is dropped from ISRs, after
     broker.session.timeout.ms fenced."""
     cluster.brokers[broker].process.pause()
 
@@ -159,8 +159,8 @@ def cancel_reassignment(cluster: Cluster, topic: str) -> None:
 
 
 def fail_controller(cluster: Cluster, seconds: float = 60) -> int:
-    """Kill the active one of three controllers; return its number when another is active.  Errors: `ClusterError` where there
-    are fewer than three controllers."""
+    """Kill the active controller; return its number once another is active.  Errors: `ClusterError` where there are fewer than
+    three controllers, or no other is active in time."""
     if len(cluster.controllers) < 3:
         raise ClusterError("controller failover needs three controllers")
     old = find_active_controller(cluster)

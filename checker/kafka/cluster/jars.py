@@ -82,8 +82,7 @@ def find_kafka(
 
 
 def require_one(home: str | None, version: str | None) -> None:
-    """Refuse anything but exactly one Kafka: a folder or a version.  Errors: `InputError` unless exactly one Kafka is named,
-    as a folder or as a version."""
+    """Raise `InputError` unless exactly one Kafka is named: by a folder, or by a version that `parse_version` takes."""
     if (home is None) == (version is None):
         raise InputError("say which Kafka: either --kafka-home DIR or --kafka-version X.Y")
     if version is not None:
@@ -113,7 +112,7 @@ def find_cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def parse_version(version: str) -> tuple[int, ...]:
-    """Parse X.Y or X.Y.Z as numbers.  Errors: `InputError` for anything else."""
+    """Parse X.Y or X.Y.Z as numbers.  Errors: `InputError` for anything else, and for a version before 3.3."""
     if not re.fullmatch(r"\d+\.\d+(\.\d+)?", version):
         raise InputError(f"bad value {version!r} for --kafka-version: write X.Y (its newest patch) or X.Y.Z")
     numbers = tuple(map(int, version.split(".")))

@@ -264,8 +264,7 @@ def _describe_settings(
 
 
 def _require_shown(settings: Mapping[str, Any], what: str, where: str) -> None:
-    """Refuse an entity without any setting: every entity has some, so they are hidden from this user.  Errors: `InputError`
-    for what shows no settings: whatever runs has some, so they may not be seen."""
+    """Raise `InputError` for a broker or topic without any setting: each has some, so they are hidden from this user."""
     if not settings:
         raise InputError(f"{what} shows no settings: DESCRIBE_CONFIGS on {where} is missing; {_ALLOW}")
 
@@ -274,7 +273,7 @@ _ALLOW = "kafka-acls.sh --add --operation Describe --operation DescribeConfigs -
 
 
 def _describe_topics(kafka: Any, admin: Any) -> list[dict[str, Any]]:
-    """Return every topic with its partitions and its own settings."""
+    """Return every topic with its partitions and its own settings.  Errors: `InputError` where no topic is shown."""
     listed = sorted(admin.describe_topics(), key=lambda each: str(each["name"]))
     names = [str(each["name"]) for each in listed]
     if not names:

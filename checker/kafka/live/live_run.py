@@ -34,7 +34,7 @@ class LiveRunPlan:
 
 def record_run(home: KafkaHome, plan: LiveRunPlan, say: Callable[[str], None] = lambda text: None) -> History:
     """Carry a plan out on a cluster of its own; return the recorded observations in order.  Errors: `ClusterError` when the
-    cluster does not start, or does not recover."""
+    cluster does not start, or a fault cannot be made."""
     notebook, chance = Notebook(), random.Random(plan.seed)
     with cluster(home, 4 if "reassign" in plan.faults else 3, 3 if "controller" in plan.faults else 1) as found:
         replicas = list(found.brokers)[:3]
@@ -66,7 +66,7 @@ def _make_faults(stage: LiveCluster, plan: LiveRunPlan, say: Callable[[str], Non
 
 
 def _recover(stage: LiveCluster) -> None:
-    """Start every broker that is down, and wait until all are registered and in sync, so that the history ends complete."""
+    """Start every broker that is down; wait, a minute at most, until all are unfenced, and in sync if there is a leader."""
     found = stage.cluster
     for number, node in found.brokers.items():
         if not node.process.is_running:

@@ -16,7 +16,7 @@ REGISTERS: Mapping[str, tuple[str, ...]] = {
     "registered": ("broker_register", "broker_register_clean"),
     "unfenced": ("controller_unfence",),
 }
-"""What puts a broker's registration into a state; what is in neither is fenced."""
+"""The actions that put a broker's registration into a state; for any other state it is one of `FENCES`."""
 
 FENCES = ("controller_fence_dead", "controller_fence_live")
 

@@ -12,8 +12,8 @@ NOT_SHOWN = "this history does not show it: it is explained without it"
 
 
 def match_without_mechanisms(history: History, given: Given, with_all: HistoryVerdict) -> dict[str, str]:
-    """Return, for each mechanism that is on, which observation is not explained without it, or that the history does not show
-    it."""
+    """Return, for each mechanism that is on and ELR, which observation is not explained without it, or that the history does
+    not show it; nothing for a history that is not explained."""
     if with_all.verdict != "explained":
         return {}
     found = {}

@@ -21,7 +21,7 @@ from neverlost.specs.configuration.keys import is_setting
 from neverlost.specs.errors import InputError
 
 OLDEST = (3, 6)
-"""Before, a shrunk ISR moved the leader epoch (KAFKA-15021), which the model leaves out."""
+"""The first version that is read: before, a shrunk ISR moved the leader epoch (KAFKA-15021), which the model leaves out."""
 
 REGISTRATIONS = (
     "controller_fence_dead",

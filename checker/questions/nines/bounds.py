@@ -146,8 +146,8 @@ def _all_states(racks: tuple[int, ...], struck: tuple[Strike, ...]) -> list[tupl
 
 
 def _refused(subject: RatedConfiguration, rates: Rates, end: str) -> float:
-    """The part of the time in which writes are refused: outside what stays writable, until a failure of the one that takes
-    them is noticed, and without a controller."""
+    """Return the part of the time in which writes are refused: outside what stays writable, until a failure of the one that
+    takes them is noticed, and without a controller."""
     outside = sum(
         share
         for spot, share in _all_states(subject.racks, tuple(_strikes(subject, rates, end)))

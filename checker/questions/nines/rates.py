@@ -217,7 +217,7 @@ def _keys(shipped: Mapping[str, Any]) -> list[str]:
 
 
 def _over(shipped: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """A table with a user's values in place of the shipped ones; an `afr` gives way to a rate, and the other way round."""
+    """Return a table with a user's values in place of the shipped ones; an `afr` gives way to a rate, and a rate to it."""
     kept = {key: value for key, value in shipped.items() if not (key in ALTERNATIVES and ALTERNATIVES & set(given))}
     return {**kept, **({"source": "your own"} if given else {}), **given}
 

@@ -38,7 +38,7 @@ class PhaseTrace:
 
 @dataclass(frozen=True)
 class Said:
-    """The verdict on a property in a phase: while it lasts, and in the end, when it is done; `parts` lead to a violation."""
+    """The verdict on a property in a phase: while it lasts, or, if `is_done`, once its step is; `parts` lead to a violation."""
 
     asked: Property
     verdict: Verdict
@@ -174,7 +174,7 @@ def _anything_but(system: System, state: State) -> Property:
 
 
 def carried(before: System, states: Packed, after: System) -> tuple[Packed, NDArray[np.int64]]:
-    """States of one system as states of another, and for each the number of the one that it comes from.
+    """Return states of one system as states of another, and for each the number of the one that it comes from.
 
     What the other has not is dropped.  What is new there is at its least, or for flags of `EITHER` at both values.
 

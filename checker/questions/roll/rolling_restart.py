@@ -42,7 +42,7 @@ class Margin:
 
 
 def verdict_text(entries: Sequence[CellVerdict]) -> str:
-    """Return verdicts after a stop as text; a stop that never happens is not known to be safe."""
+    """Return verdicts after a stop as one text; "not decided" where an allowed fault, such as the stop, never struck."""
     if any(each.unstruck for each in entries):
         return UNDECIDED
     return answer_text(*combine(entries))
@@ -102,7 +102,7 @@ class LookedUpVerdicts:
 
 
 class StopVerdicts:
-    """The verdicts of all configurations after all kinds of stops; each is named as soon as it is decided."""
+    """The verdicts of all configurations after all kinds of stops; `notify` gets each configuration once it is decided."""
 
     def __init__(
         self,
@@ -195,8 +195,8 @@ class DescribedCluster:
         return ACCEPTED if one.is_accepted and says in (STOPS, OFFLINE) else says
 
     def may_stop(self, stopped: Iterable[str], then: bool = False) -> bool:
-        """Whether these brokers can be stopped without a loss, and without writes that stop unless that is accepted; `then` is
-        once every replica is in sync, and accepted is what the stop of any one broker does."""
+        """Return True if these brokers can be stopped without a loss, and without writes that stop unless that is accepted;
+        `then` is once every replica is in sync, and accepted is what the stop of any one broker does."""
         if not then:
             return all(says in (OK, ACCEPTED) for _, says in self.of(stopped))
         chosen = frozenset(stopped)

@@ -69,7 +69,7 @@ def kafka_class(name: str) -> Any:
 
 @functools.cache
 def returns_optional(interface: str, method: str) -> bool:
-    """Whether an interface's method returns Java's Optional; else it returns Scala's Option."""
+    """Return True if an interface's method returns Java's Optional; else it returns Scala's Option."""
     found = [each for each in java_class(interface).class_.getMethods() if str(each.getName()) == method]
     return bool(found) and str(found[0].getReturnType().getName()) == "java.util.Optional"
 

@@ -252,7 +252,7 @@ class VotersOracle:
 
     @ask_once
     def begin(self, voter: Voter, end: tuple[int, int]) -> VoterOutcome:
-        """Return a voter's state after a time-out."""
+        """Return a voter's state after a time-out; "not compared" where this version does not ask for votes then."""
         state = self.quorum.state_of(voter, end)
         try:
             self.quorum.ask_for_votes(state)
@@ -376,7 +376,7 @@ def _commit(judge: VotersOracle, values: Values, leader: int, after: Values) -> 
 def find_refused_votes(
     judge: VotersOracle, values: Values, granted: set[tuple[int, int]]
 ) -> Iterator[tuple[str, VoterOutcome, VoterOutcome]]:
-    """Yield votes that a candidate requests and the model does not grant."""
+    """Yield the votes that a candidate requests and the model refuses, with Kafka's answer and the model's."""
     numbers = range(len(values["role"]))
     for other in numbers:
         for number in numbers:

@@ -24,7 +24,7 @@ from neverlost.checker.kafka.conform.java.partition import Broker, Host
 SCALA, JAVA = "kafka.coordinator.transaction.", PACKAGE + "coordinator.transaction."
 PRODUCER, TIMEOUT, NONE = 7, 60_000, -1
 PREPARE_ABORT = 3
-"""Numbers of TransactionState, as they are written to `__transaction_state`."""
+"""The number of PrepareAbort in TransactionState, as it is written to `__transaction_state`."""
 
 REFUSALS = (
     "InvalidProducerEpochException",
@@ -201,7 +201,7 @@ class TransactionalLog:
 
     @property
     def seen(self) -> tuple[int, bool, int]:
-        """Return what the log knows of the producer: its epoch, whether it has an open transaction, the coordinator's epoch."""
+        """The producer's epoch, whether it has an open transaction, and the coordinator's epoch; -1, False and 0 if unknown."""
         entry = call(call(self.log, "producerStateManager"), "lastEntry", self.producer)
         if not entry.isPresent():
             return -1, False, 0

@@ -320,7 +320,7 @@ class BrokerGroup:
 
     def next_image(self, me: int) -> PartitionImage | None:
         """Return what a broker's next publication brings: all that the controller has written; or, to a leader that has applied
-        the answer to its own request, the record of that change by itself."""
+        the answer to its own request, the record of that change by itself; None if nothing is new, or the broker is down."""
         process = self.processes[me]
         left = self.images[process.replayed :]
         if process.broker is None or not left:
@@ -572,7 +572,7 @@ class BrokerGroup:
         return BrokerSight(state, log, high_watermark, follows, began_unregistered=began, is_half_truncated=half)
 
     def _is_outdated(self, sent: AlterPartitionRequest) -> bool:
-        """Whether the controller would refuse a request now: it names other epochs than its own, or a fenced broker."""
+        """Return True if the controller would refuse a request now: it names other epochs than its own, or a fenced broker."""
         newest = self.newest
         epochs = (newest.leader_epoch, newest.partition_epoch)
         return (sent.leader_epoch, sent.partition_epoch) != epochs or bool(newest.fenced & set(sent.isr))

@@ -197,7 +197,7 @@ class WalkExplainer:
         self.states, self.kept = frozenset(sorted(self.states)[:FEW]), FEW
 
     def follow(self, event: WalkEvent, view: GroupSight) -> Unexplained | None:
-        """Take an event; return what is unexplained, after which the walk cannot be followed any further."""
+        """Take an event; return None if a state fits, else what is unexplained: the walk cannot be followed any further."""
         steps = list(self._chosen(event, view))
         for me, seen in zip(self.brokers, view.brokers, strict=True):
             if is_half_truncated(seen, view):
@@ -342,12 +342,12 @@ class WalkExplainer:
 
 
 def is_half_truncated(seen: BrokerSight, view: GroupSight) -> bool:
-    """Whether a follower's log is seen to diverge from its leader's."""
+    """Return True if a follower's log is seen to diverge from its leader's."""
     return seen.is_half_truncated or (seen.follows is not None and not has_prefix(view.brokers[seen.follows - 1].log, seen.log))
 
 
 def has_stayed(me: int, seen: BrokerSight, view: GroupSight) -> bool:
-    """Whether a process that began before it registered goes on by the metadata of then.
+    """Return True if a process that began before it registered goes on by the metadata of then.
 
     In the model a broker that registers has replayed all of it, as one has that is unfenced.  Until then it is no candidate,
     and what it copies from a deposed leader goes when it follows the new one; the high watermark that it has learned stays.

@@ -31,7 +31,7 @@ PLAIN, SHORT, SEED = 200, 100, 1
 """Walks of plain `conform` and of its short form, and the seed."""
 
 OLDEST = (3, 9)
-"""Before, the model has other truncations and requests than are followed here."""
+"""The first version that is walked: before it, the model has other truncations and requests than are followed here."""
 
 LOST = "lost: "
 """How the count of walks that lose a record begins, before the defects that explain it."""
@@ -83,7 +83,7 @@ class WalkJudge:
 
 
 def explain(explainer: WalkExplainer, steps: Steps) -> Unexplained | None:
-    """Follow a walk with all states of the model; return what is unexplained."""
+    """Follow a walk with all states of the model; return what is unexplained, None if nothing is."""
     explainer.begin(MOST)
     found = next((found for event, view in steps if (found := explainer.follow(event, view)) is not None), None)
     explainer.keep_few()
@@ -177,7 +177,7 @@ def _stored(tally: Tally) -> dict[str, Any]:
 
 
 def read_batch(state_dir: str | None, kafka: Kafka, seed: int, first: int, count: int) -> Tally | None:
-    """Return a batch that is done; None if it is not.  Errors: `InputError` for a file that is no such batch."""
+    """Return a batch that is done; None if it is not.  Errors: `InputError` for a file that is none, or of another model."""
     path = None if state_dir is None else _file(state_dir, kafka, seed, first, count)
     if path is None or not path.is_file():
         return None
