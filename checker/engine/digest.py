@@ -20,7 +20,7 @@ from neverlost.specs.lemma import Lemma
 from neverlost.specs.property import Property
 
 SEMANTICS = (ints.take, ints.evaluate, System)
-"""What the words of a model mean: the defining interpreter."""
+"""The defining interpreter, which says what a model's words mean; it is part of every model's digest."""
 
 _known: dict[int, tuple[Any, str]] = {}
 """Digests that were asked for, by the identity of what they are of, which is kept alive with them."""

@@ -41,8 +41,8 @@ def begin() -> None:
 
 
 def remember(subject: Any, make: Callable[[], str]) -> str:
-    """Return the kept digest of a model or property that stands in a module of ours, else make it; keep it if Python may write
-    bytecode, and nobody has edited the sources since the program began."""
+    """Return the kept digest of what is a global of a module of `model` or `specs`, else make it, and keep it if Python may
+    write bytecode and nobody has edited the sources since `begin`; make that of anything else each time."""
     ours = ((name, module) for name, module in sorted(sys.modules.items()) if _sources and name.startswith(OURS))
     place = next((f"{name}.{each}" for name, module in ours for each, value in vars(module).items() if value is subject), None)
     if place is None:

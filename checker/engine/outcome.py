@@ -69,7 +69,7 @@ def replay(system: System, trace: Behaviour, broken: Property | None = None) -> 
 
 
 def _find_leaving(system: System, trace: Behaviour, again: Behaviour) -> str:
-    """Return the first step of a trace that leads elsewhere, or nowhere, when it is executed again."""
+    """Return the label of a trace's first step that leads elsewhere, or nowhere, when it is executed again; or "no step"."""
     agreed = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(again.states, trace.states, strict=False)))
     return system.steps[trace.steps[agreed - 1]].label if agreed <= len(trace.steps) else "no step"
 
@@ -93,7 +93,7 @@ def find_same_steps(system: System, trace: Behaviour, other: System) -> list[int
 
 
 def breaks(system: System, state: State, broken: Property) -> bool:
-    """Return True if a reachable state refutes a property, on the ints interpreter."""
+    """Return True if a state violates a property: a recovery property if no state reached without a fault satisfies it."""
     if broken.kind != RECOVERY:
         return not ints.evaluate(system, state, broken.condition)
     return not any(ints.evaluate(system, each, broken.condition) for each in walk_without_faults(system, state))

@@ -33,7 +33,7 @@ class Continued(System):
         return [(0, self.unpack([int(word[row]) for word in self.beginning])) for row in range(self.beginning.shape[1])]
 
     def rows_of(self, state: State) -> NDArray[np.intp]:
-        """Return the position of a state among the initial ones."""
+        """Return the positions of a state among the initial ones: an empty array if it is none of them."""
         import numpy as np
 
         wanted = np.array(self.pack(state), np.uint64)[:, None]

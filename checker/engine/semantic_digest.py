@@ -48,7 +48,7 @@ _REACHED = (type, FunctionType, BuiltinFunctionType, ModuleType)
 _LITERALS = frozenset({str, bytes, int, float, complex, bool, type(None), type(Ellipsis)})
 
 Resolve = Callable[[str], Any]
-"""What a name that is not local stands for."""
+"""Returns what a name that is not local stands for, or `_UNBOUND`."""
 
 _UNBOUND = object()
 """Stands for a name that means nothing yet."""
@@ -99,7 +99,7 @@ class _Meaning:
         self._inside.discard(id(value))
 
     def _add_reached(self, value: Any) -> None:
-        """Add a function or class: whole where it is met first, after that by its number."""
+        """Add a function or class: whole where it is met first, after that by its number; one that is not ours by its name."""
         if not _is_ours(value):
             self._say("foreign", f"{getattr(value, '__module__', None)}.{getattr(value, '__qualname__', value.__name__)}")
         elif id(value) in self._numbers:
@@ -243,7 +243,7 @@ class _Meaning:
 
 
 def _is_aside(node: ast.AST) -> bool:
-    """Return True if a class declares an attribute here that is left aside."""
+    """Return True if a statement of a class declares an attribute of `IGNORED_ATTRIBUTES`."""
     return isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in IGNORED_ATTRIBUTES
 
 
@@ -253,7 +253,7 @@ def _list_statements(node: Any) -> list[ast.AST]:
 
 
 def _resolve_in_function(function: FunctionType, name: str) -> Any:
-    """Return what a name means inside a function."""
+    """Return what a name means inside a function; `_UNBOUND` for a variable of an outer function that has no value yet."""
     if name in function.__code__.co_freevars:
         try:
             return (function.__closure__ or ())[function.__code__.co_freevars.index(name)].cell_contents

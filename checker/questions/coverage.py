@@ -54,7 +54,7 @@ def list_allowed_faults(configuration: Configuration) -> dict[str, frozenset[str
 
 
 def cover(outcome: Outcome, number: int = 0) -> Coverage:
-    """Return the coverage of a search of one configuration, or of a looked-up answer."""
+    """Return the coverage of a search of one configuration; of one of several, or a looked-up answer, from the first states."""
     alone = replace(outcome.system, configurations=(outcome.system.configurations[number],))
     if not outcome.fired or len(outcome.system.configurations) > 1:
         return look_for_strikes(alone)
@@ -82,14 +82,14 @@ def list_unused_actions(outcome: Outcome) -> tuple[str, ...]:
 
 
 def list_possible_actions(system: System) -> list[str]:
-    """Return the actions that have an instance in a system, and are no fault that no configuration allows."""
+    """Return the actions that have an instance in a system, without faults that no configuration allows."""
     allowed = {kind for each in system.configurations for kinds in list_allowed_faults(each).values() for kind in kinds}
     return list(dict.fromkeys(s.action.name for s in system.steps if s.action.fault is None or s.action.fault in allowed))
 
 
 def list_single(system: System, asked: Property) -> tuple[str, ...]:
-    """Return what a property compares with another of which a system has none, such as `second_record`: it holds for want of
-    it, as long as a log has what is below its high watermark."""
+    """Return, as in `second_record`, of what a property compares two where a system has but one: the property then holds for
+    want of a second, as long as a log has what is below its high watermark."""
     highest = {each.name: each.high for each in system.fields}
     many = {"record": highest.get("log_record"), "coordinator": highest.get("ghost_coordinators", 0) + 1}
     return tuple(f"second_{each}" for each in asked.compares if (many.get(each) or getattr(system.sizes, each)) < 2)

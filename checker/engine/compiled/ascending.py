@@ -18,13 +18,13 @@ from neverlost.model.interpreters.machine_code import Rows
 Functions = Mapping[str, Callable[..., int]]
 
 SMALL = 1 << 15
-"""Rows that are sorted from their last digit on: they and their copy stay in the cache."""
+"""At most so many rows are sorted at once, from the last digit on: they and their copy fit the processor's cache."""
 
 RANGE = 1 << 18
 """Rows that are united at once, about."""
 
 Known = Callable[[Rows], Iterable[Rows]]
-"""Blocks that ascend as a whole, with all of some ascending rows that are known."""
+"""Takes ascending rows; returns blocks, ascending as a whole, that have at least those of the rows that are known."""
 
 
 class Ascending:
@@ -86,7 +86,7 @@ class Ascending:
         return digits
 
     def _spread(self, blocks: list[Rows], total: int, digit: tuple[int, int]) -> tuple[Rows, list[int]]:
-        """Return the rows grouped by one digit, and where the group of each value ends."""
+        """Return the rows grouped by one digit, and where the group of each value ends; the blocks are freed."""
         counts = np.zeros(1 << DIGIT, np.int64)
         for block in blocks:
             self.functions["tally"](block.ctypes.data, len(block), counts.ctypes.data, *digit)
@@ -119,10 +119,7 @@ class Ascending:
         return bits, different[:count]
 
     def join(self, block: Block) -> Rows:
-        """Return the rows of a block.
-
-        Errors: as `Block.raw`.
-        """
+        """Return the rows of a block.  Errors: as `Block.raw`."""
         bits, different = block.raw()
         rows, first = np.empty((block.count, self.words), np.uint64), np.array(block.first, np.uint64)
         given = different.ctypes.data, rows.ctypes.data, first.ctypes.data
@@ -155,7 +152,7 @@ class Ascending:
 
 
 def slice_between(rows: Rows, low: Rows | None, high: Rows | None) -> Rows:
-    """Return those of the ascending rows that lie between two rows."""
+    """Return those of the ascending rows from `low` on and before `high`; None is no bound."""
     return rows[0 if low is None else count_before(rows, low) : len(rows) if high is None else count_before(rows, high)]
 
 

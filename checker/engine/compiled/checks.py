@@ -30,7 +30,7 @@ class CompiledChecks:
         return LevelReport(size, by_configuration=np.zeros(count, np.int64) if count > 1 else None)
 
     def of(self, rows: Rows) -> LevelReport:
-        """Return the report of some new states: violations, orbits, and how many belong to each configuration."""
+        """Return new states' report: each property's smallest violation by configuration, orbits, states by configuration."""
         report, count = self.nothing(len(rows)), self._configurations.count
         if self._programs.symmetry is not None:
             report.orbits = self._programs.identify(rows, len(rows))

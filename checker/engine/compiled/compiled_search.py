@@ -29,7 +29,7 @@ from neverlost.model.interpreters.machine_code import Rows
 from neverlost.model.system import Words
 
 ROOM = 1 << 18
-"""States in the boxes that one worker fills that end its half of a round, about."""
+"""A worker ends its half of a round when about so many states lie in the boxes that it fills."""
 
 CHUNK = 1 << 12
 """States that are expanded at once, shared by the workers: the successors stay in the cache."""
@@ -38,7 +38,7 @@ CHECKED = 1 << 16
 """States that are checked at once."""
 
 DEEP = 255
-"""Levels from this one on are kept as rows: entries do not count further."""
+"""An entry of a table counts levels up to this one: the states of it and of later levels are kept as rows too."""
 
 
 class CompiledSearch:

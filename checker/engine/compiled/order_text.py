@@ -24,7 +24,7 @@ ORDER_SIGNATURES = {
     "split": (POINTER, COUNT, POINTER, POINTER),
     "join": (POINTER, COUNT, POINTER, POINTER, POINTER),
 }
-"""Arguments of the functions."""
+"""The types of the arguments of each compiled function."""
 
 
 def emit_order_functions(words: int) -> str:
@@ -239,7 +239,7 @@ def _emit_advance(text: Text, place: str, bits: str) -> str:
 def emit_split(words: int) -> str:
     """`split(rows, count, bits, bytes) -> how many bytes`: what differs of rows from the row before each.
 
-    A row stands before the first one.  `bits` is one for each byte of a row, `bytes` those that differ.
+    A row stands before the first one.  `bits` has one for each byte of a row, `bytes` the differences (xor) that are not zero.
     """
     text, place = Text("s"), "%place"
     first = text.op("mul", "%i", words)

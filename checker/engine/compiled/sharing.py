@@ -17,10 +17,10 @@ from neverlost.checker.engine.storage.compact import Block
 from neverlost.model.interpreters.machine_code import Rows, make_bounds_error
 
 FEW = 1 << 10
-"""States that one thread expands, inserts and checks sooner than several have begun."""
+"""At most so many states are left to the caller's thread, which is done with them sooner than several have begun."""
 
 APART = 16
-"""Numbers that keep what one worker counts away from what another does, in the cache."""
+"""A worker's counters take at least so many numbers, so that two workers never write to one line of the cache."""
 
 
 class Threads:
@@ -108,7 +108,7 @@ class Boxes:
         return int(self._filled.sum())
 
     def count_fired(self) -> Counter[str]:
-        """Return how often each action was taken."""
+        """Return how often each action was taken, without those that never were."""
         found = Counter[str]()
         for step, times in zip(self._system.steps, self._fired.sum(axis=0).tolist(), strict=True):
             if times:

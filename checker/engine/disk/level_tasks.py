@@ -109,8 +109,8 @@ class SearchDescription:
 class LevelTask:
     """What the tasks of one level do: `slices` of the frontier are expanded, each of `parts` owners settles its keys.
 
-    `runs` hold all visited states; `merging` names those of them that the new states are merged with.  A process goes
-    on in machine code after so many states by `columns`.
+    `runs` hold all visited states; `merging` names those of them that the new states are merged with.  A process that
+    has expanded `columns` states goes on in machine code.
     """
 
     depth: int
@@ -149,7 +149,7 @@ class Counted:
 
 
 class LevelWorker:
-    """The interpreter, the store and the questions of a search, in one process."""
+    """Does the tasks of a search in one process, with the store, an interpreter and the properties."""
 
     def __init__(self, store: Store, system: System, asked: Sequence[Property], symmetry: bool) -> None:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -207,7 +207,7 @@ class LevelWorker:
         return found
 
     def settle(self, task: LevelTask, owner: int, candidates: Sequence[Keyed]) -> Settled:
-        """Keep the candidates that were never seen, write them, and ask the properties about them."""
+        """Write the candidates that no run has, check the properties on them, and merge them with the runs of `merging`."""
         low, high = compute_key_range(owner, task.parts)
         new = _join_candidates(candidates, self.store.words)
         runs = [file for file in task.runs if file.low < high and low < file.high]
@@ -278,7 +278,7 @@ def _parse_task(text: str) -> tuple[LevelWorker, LevelTask, dict[str, Any]]:
 
 
 def expand(text: str, numbers: Iterable[int], retried: int = 0) -> Iterator[Block]:
-    """Expand the slices with these numbers; yield blocks of candidates for their owners, then what was counted."""
+    """Expand the slices with these numbers; yield blocks of candidates for their owners, then the counts; or a failure."""
     try:
         worker, task, _ = _parse_task(text)
         for number in numbers:
@@ -301,7 +301,7 @@ def _cut_blocks(states: Keyed, parts: int) -> Iterator[Block]:
 
 
 def settle(text: str, blocks: Iterable[Block], retried: int = 0) -> Iterator[Bytes]:
-    """Decide which candidate states are new, and write these; yield a result for each of their owners, and what was counted."""
+    """Write the candidate states that are new; yield a result for each of their owners, and what was counted, or a failure."""
     try:
         worker, task, _ = _parse_task(text)
         candidates: dict[int, list[Keyed]] = {}
@@ -320,7 +320,7 @@ def settle(text: str, blocks: Iterable[Block], retried: int = 0) -> Iterator[Byt
 
 
 def search_back(text: str, numbers: Iterable[int]) -> Iterator[bytes]:
-    """Yield, as JSON, the predecessors of the targets within the slices with these numbers."""
+    """Yield, as JSON, the predecessors of the targets within the slices with these numbers; or a failure."""
     try:
         worker, task, given = _parse_task(text)
         targets = [tuple(each) for each in given["targets"]]

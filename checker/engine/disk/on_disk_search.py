@@ -77,7 +77,7 @@ def explore(
     reporter: Reporter | None = None,
     hire: Hire | None = None,
 ) -> Outcome:
-    """Explore every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`.
+    """Explore reachable states, as far as the options say; see `neverlost.checker.engine.engines.explore.explore`.
 
     Without `hire` everything is done in this process.
     """
@@ -150,7 +150,7 @@ class LevelsOnDisk:
         self.done = JobsDone(self.jobs.master) if self.jobs is not None else None
 
     def seed(self) -> None:
-        """Store the initial states as level 0."""
+        """Write the initial states, which `close_level` commits as level 0."""
         states = sorted({state for _, state in self.system.initial_states()})
         packed = pack_rows(self.system, states)
         first = sort_distinct(make_keyed(self.symmetry.canonical(packed) if self.symmetry else packed))
@@ -254,7 +254,7 @@ class LevelsOnDisk:
         return chosen
 
     def close_level(self) -> LevelReport:
-        """Commit the level and return its report."""
+        """Commit the level and return its report.  Errors: `EngineError` where it was not worked on."""
         if self._running is None:
             raise EngineError("a level is closed before it was worked on")
         found, counted = self._running.result()
@@ -355,7 +355,7 @@ def _slice_files(files: Iterable[StateFile], most: int) -> Iterator[tuple[StateF
 
 
 def parse_tuning(conf: Mapping[str, str]) -> dict[str, int]:
-    """Return our own settings, else those of `TUNING`. Errors: `InputError` for an unknown one, and for no whole number."""
+    """Return `TUNING` as changed by what begins with `neverlost.`; `InputError` for an unknown one, and for no whole number."""
     found = dict(TUNING)
     for name, value in conf.items():
         if not name.startswith("neverlost."):

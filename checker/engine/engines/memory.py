@@ -34,13 +34,13 @@ WORTH_LOADING = 15_000
 """States known from which it is worth seeing whether an earlier search left machine code."""
 
 WORTH_EMPTYING = 1 << 14
-"""States for which tables are emptied within a level."""
+"""Tables with more states than this may be emptied within a level, where memory is limited."""
 
 
 def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
 ) -> Outcome:
-    """Explore every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`."""
+    """Explore reachable states, as far as the options say; see `neverlost.checker.engine.engines.explore.explore`."""
     asked = options or Options()
     with ExitStack() as stack:
         place = asked.state_dir
@@ -114,7 +114,7 @@ class MemorySearch(LevelSearch):
         )
 
     def _relieve(self, most: float = 0.5) -> None:
-        """Move visited states to the store when they fill such a part of the memory that is allowed; columns keep theirs."""
+        """Move visited states to the store when this process uses more than a part of its memory limit; columns keep theirs."""
         limit = self.options.limits.memory_bytes
         if isinstance(self.workers, OwnedStates) or self.store is None or limit is None:
             return

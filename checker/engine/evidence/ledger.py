@@ -14,7 +14,7 @@ FILE = "ledger.json"
 
 REFUTED, PROVED, EXHAUSTED, BOUNDED, OPEN = "refuted", "proved", "exhausted", "bounded", "not covered"
 EXPLORED = {Verdict.VIOLATED: REFUTED, Verdict.HOLDS: EXHAUSTED, Verdict.INCONCLUSIVE: OPEN}
-"""What a search makes of its verdict."""
+"""The status of a ledger's line for the verdict of a search."""
 
 
 @dataclass(frozen=True)

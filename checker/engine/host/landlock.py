@@ -15,9 +15,9 @@ BIND_AND_CONNECT = 3
 
 
 def forbid_writing() -> bool:
-    """From here on this process and its children open no file for writing, make and remove none, and use no network.
+    """Forbid this process and its children to open files for writing, to make or remove any and, from Linux 6.7 on, to use TCP.
 
-    Return False, and forbid nothing, where the kernel has no Landlock.
+    Return False where the kernel has no Landlock or refuses: then nothing is forbidden.
     """
     if sys.platform != "linux":
         return False

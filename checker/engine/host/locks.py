@@ -16,7 +16,7 @@ FILE, OWNER = "lock.json", "owner.json"
 """The lock of a state directory, and that of a temporary folder."""
 
 _held: set[Path] = set()
-"""Directories that this process has locked: the system's locks do not exclude their own owner."""
+"""The lock files that this process holds: the system's locks do not exclude their own owner."""
 
 
 @contextmanager
@@ -45,7 +45,7 @@ def hold_lock(place: Path | str | None, name: str = FILE) -> Iterator[None]:
 
 
 def _lock_file(folder: Path, name: str) -> TextIO:
-    """Return the open file of a lock that is now ours, with who holds it."""
+    """Lock a file, write into it who holds it, and return it open.  Errors: `InputError` where another process holds it."""
     import fcntl
 
     with ExitStack() as unless_held:
@@ -66,7 +66,7 @@ def _lock_file(folder: Path, name: str) -> TextIO:
 
 
 def was_held(folder: Path, name: str) -> bool:
-    """Return True if a process has held a folder's lock: a holder writes its name into it, and a new lock file is empty."""
+    """Return True if a folder's lock file names a holder, which may have been killed since; one that ends well removes it."""
     try:
         return (folder / name).stat().st_size > 0
     except FileNotFoundError:
@@ -74,7 +74,7 @@ def was_held(folder: Path, name: str) -> bool:
 
 
 def is_free(folder: Path, name: str) -> bool:
-    """Return True if no process holds a folder's lock."""
+    """Return True if no process holds a folder's lock, and the lock's file can be opened."""
     import fcntl
 
     if folder.absolute() / name in _held:

@@ -22,7 +22,7 @@ def choose_features(described: str, numpy_version: str) -> str | None:
 
 
 def environment() -> dict[str, str]:
-    """Variables for new Python processes on this machine; what the user has set stays."""
+    """Return variables for new Python processes: `VARIABLE`, where that gains something and the user has not set it."""
     try:
         wanted = choose_features(Path("/proc/cpuinfo").read_text(), version("numpy"))
     except (OSError, PackageNotFoundError):

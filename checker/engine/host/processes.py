@@ -34,7 +34,7 @@ HOUR = 3600
 """Units: seconds."""
 
 LOOK, STILL = 10.0, 30
-"""Seconds between two looks at a process that says nothing, and after how many without any activity it is given up.
+"""Seconds between two looks at a process that says nothing, and after how many looks without any activity it is given up.
 
 A copy of a process that has threads may have a lock that no thread of its own will ever release.
 """
@@ -179,7 +179,7 @@ def _start_child(context: Any, work: Work, arguments: tuple[Any, ...], memory: i
 
 
 def _collect_reports(running: dict[int, Child], deadline: float) -> Iterator[JobReport]:
-    """Waits for a report or the deadline, and yields what there is."""
+    """Wait until there is a report, for `LOOK` seconds and to the deadline at most, and yield the reports there are."""
     patience = min(LOOK, max(0.0, deadline - time.monotonic()))
     with interrupts.interrupt_at_once():
         ready = set(wait([child.pipe for child in running.values()], patience))

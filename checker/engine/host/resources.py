@@ -48,7 +48,7 @@ _UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 def measure_memory() -> int:
-    """Resident memory of this process and its children now, in bytes; the peak where the system says no more."""
+    """Return the resident memory of this process and its children now, in bytes; its own peak where there is no /proc."""
     try:
         own = _measure_resident("self")
         children = Path("/proc/self/task").glob("*/children")

@@ -62,7 +62,7 @@ def clear_unfinished(folder: Path) -> None:
 
 
 def as_json(document: Mapping[str, Any]) -> str:
-    """The one JSON form of every document; characters that a terminal or an editor obeys instead of showing are escaped."""
+    """Return a document as JSON in the one form of all; characters that a terminal obeys instead of showing are escaped."""
     return visible(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"
 
 

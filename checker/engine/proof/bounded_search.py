@@ -187,7 +187,7 @@ class Unrolling:
         self.solver.add(*[name == z3.Or(reasons) for name, reasons in zip(self._named, naming, strict=True)])
 
     def trace(self, assignment: z3.ModelRef) -> Behaviour:
-        """Return the behaviour that a model of the unrolling describes."""
+        """Return the behaviour that an assignment of Z3 to the unrolling describes."""
         states = tuple(read_state(self.system, self.terms, assignment, each) for each in self.states)
         steps = [
             next(i for i, each in enumerate(chosen) if z3.is_true(assignment.eval(each, model_completion=True)))
@@ -219,7 +219,7 @@ def _group_by_effect(terms: Terms, before: Any, choices: list[tuple[Any, Any]]) 
 
 
 def find_interchangeable(system: System) -> list[set[int]]:
-    """For each replica, those that can trade places with it in every initial state and in the protocol."""
+    """Return, for each replica, those that can trade places with it (it included), by the initial states and the protocol."""
     known = {state for _, state in system.initial_states()}
     replicas = range(system.sizes.get("replica", 0))
     symmetric = all(system.model.symmetric(each) for each in system.configurations)
@@ -280,7 +280,7 @@ def unroll(send: Send, system: System, properties: Sequence[Property], lemmas: S
 def _find_violations(
     unrolling: Unrolling, broken: Property, number: int, steps: int, remaining: set[tuple[int, ...]], frozen: list[int]
 ) -> Iterator[Behaviour]:
-    """Yield one trace of this length for each cell that has one and had none before."""
+    """Yield one trace of this length for each cell that has one and had none before; `InterruptedError` if z3 gives up."""
     solver, undecided, fails = unrolling.solver, z3.Bool(f"undecided:{number}"), z3.Bool(f"fails:{number}@{steps}")
     solver.add(
         z3.Implies(fails, z3.Not(lift_condition(unrolling.system, unrolling.terms, unrolling.states[-1], broken.condition)))
@@ -360,10 +360,7 @@ def check(
 
 
 def _explain_giving_up(message: JobReport) -> str:
-    """Why a solver gave up.
-
-    Errors: `EngineError` when it did not give up but failed.
-    """
+    """Return why a solver gave up.  Errors: `EngineError` when it did not give up but failed."""
     text = str(message.value)
     if text.startswith(("InterruptedError: ", "the process ended")) or text in (TIMEOUT, INTERRUPTED, OUT_OF_MEMORY):
         return text.removeprefix("InterruptedError: ")

@@ -72,7 +72,7 @@ class ParametricEncoding:
             raise refuse(system, problem) from None
 
     def _configuration(self) -> Functions:
-        """Return what is read as a number, because it is configured."""
+        """Return the fields that are read as numbers, because they are configured: here none."""
         return {}
 
     def _begin(self) -> tuple[list[Functions], list[Any]]:
@@ -99,7 +99,7 @@ class ParametricEncoding:
         return found
 
     def _concluding(self, arguments: Sequence[tuple[str, Any]], choice: str, lemma: str) -> Concluded:
-        """Primitives for a conclusion about a step with these arguments."""
+        """Return primitives for a conclusion about a step with these arguments."""
         axes = {each.axis for each in self.system.model.unbounded if each.indices}
         return Concluded(
             None, self._lengths, {axis: self._witnesses(axis, arguments, choice, self._starts.get(lemma, 0)) for axis in axes}
@@ -127,11 +127,11 @@ class ParametricEncoding:
         return found
 
     def _apply(self, function: Any, axes: Sequence[str], known: Sequence[tuple[str, Any]]) -> list[Any]:
-        """Return a function of elements of some axes, at all that are known."""
+        """Return the values of a function at every combination of known elements of its axes."""
         return [function(*chosen) for chosen in product(*[[each for of, each in known if of == axis] for axis in axes])]
 
     def _in_bounds(self, k: Quantified, s: Any) -> Any:
-        """Return that every number is within its declared bounds; one that grows with an axis has only a lower one."""
+        """Return the condition that every number is within its bounds; one that grows with an axis has only a lower one."""
         grown = {name for each in self.system.model.unbounded for name in each.fields}
         return k.all_of(*[self._field_in_bounds(k, s, each, each.name in grown) for each in self.system.fields])
 
@@ -162,7 +162,7 @@ class ParametricEncoding:
         return [ProofTask(INITIATION, label="initial states"), *steps, ProofTask(SAFETY, label=self.goal.name)]
 
     def goals(self, task: ProofTask) -> list[Goal]:
-        """Conclusions of a task, each part of a lemma by itself."""
+        """Return the conclusions of a task: the property, or the bounds and each part of a lemma by itself."""
         if task.kind == SAFETY:
             return [Goal(self.goal.name, self.goal.condition)]
         return [Goal(BOUNDS, self._in_bounds), *(goal for each in self.lemmas for goal in _list_conclusions(each, self._parts))]
@@ -172,7 +172,7 @@ class ParametricEncoding:
         return False
 
     def premises(self, task: ProofTask) -> list[Any]:
-        """Return what is assumed of the state before a step, and the guard."""
+        """Return what is assumed of the initial states; else of the state before a step (bounds and lemmas), and its guard."""
         if task.kind == INITIATION:
             return [self._lengths[REPLICA] >= 1, *self._begins]
         return [*self._assumed, *(self.transitions[task.step][0] if task.step is not None else [])]
@@ -186,7 +186,7 @@ class ParametricEncoding:
         return [self._refute(after, goal, self._enough.get((task, goal.name), ALL), arguments)]
 
     def attempts(self, task: ProofTask, goal: Goal) -> list[str]:
-        """Return which witnesses are tried for what a conclusion says to exist, in this order; all of them last."""
+        """Return which witnesses are tried, in this order, for what a conclusion says to exist; only `ALL` if nothing is."""
         if task.step is None:
             return [ALL]
         k = self._concluding(self.steps[task.step].elements, ALL, goal.lemma)
@@ -217,7 +217,7 @@ class ParametricEncoding:
 
 
 def refuse(system: System, problem: ModelError) -> InputError:
-    """Return what says that a model has no reading for every number of replicas, and why."""
+    """Return the error that says that a model has no reading for every number of replicas, and why."""
     return InputError(f"model {system.model.name!r} has no reading for every number of replicas: {problem}")
 
 
@@ -234,7 +234,7 @@ def _choose_part(lemma: Lemma, conjunct: int, part: int) -> Callable[[Any, Any],
 
 
 def split_conclusion(k: Concluded, term: Any) -> list[Any]:
-    """A conclusion's parts, each shown by itself, where what it says to exist must be named; otherwise it is its only part."""
+    """Return a conclusion's parts, each to be shown by itself, if what it says to exist must be named; else only itself."""
     if not set(k.chosen) & set(k.witnesses):
         return [term]
     if z3.is_and(term):
@@ -246,7 +246,7 @@ def split_conclusion(k: Concluded, term: Any) -> list[Any]:
 
 
 def require_alike(system: System) -> None:
-    """Errors: `ModelError` where fields or initial states are others, but in number, with more replicas or fewer."""
+    """Raise `ModelError` where fields or initial states are others, but in number, with more replicas or fewer."""
     opened = list_lengths(system)
     for other in resize(system):
         if [_describe_values(each) for each in initial(other, opened)] != [
@@ -268,7 +268,7 @@ def resize(system: System) -> Iterator[System]:
 
 
 def _describe_shapes(system: System) -> list[tuple[Any, ...]]:
-    """Fields without their number of elements; a replica is a replica however many there are."""
+    """Return the fields without their number of elements; a field of replicas also without its highest value."""
     return [
         (each.name, each.axes, each.kind, each.frozen, each.low, None if each.kind == "replica" else each.high)
         for each in system.fields

@@ -127,7 +127,7 @@ class Proof:
         return "; ".join([*parts, *sorted(unknown)]) or "there is nothing to prove with"
 
     def seconds_of(self, kind: str) -> float:
-        """Solver time of initiation, consecution or safety."""
+        """Return the solvers' time in seconds for initiation, consecution or safety."""
         return sum(each.seconds for each in self.answers if each.task.kind == kind)
 
     @property
@@ -244,7 +244,7 @@ def _ask_other_solvers(
 
 
 def _ask_cvc5(reading: Reading, task: ProofTask, goal: Goal, patience: float) -> str:
-    """Return cvc5's answer about an obligation; only that it is unsatisfiable is used, since its models are not read."""
+    """Return cvc5's answer about an obligation, or "not installed"; only `unsat` is used, since its models are not read."""
     try:
         return smtlib.solve_with_cvc5(smtlib.format_task(reading, task, smtlib.SharedDefinitions(reading), [goal]), patience)[0]
     except ImportError:
@@ -299,7 +299,7 @@ def prove(
     look_up: bool = True,
     until_refuted: bool = False,
 ) -> Proof:
-    """Tries to prove a property inductive with the help of lemmas.
+    """Try to prove a property inductive with the help of lemmas, and return what became of it.
 
     `given` reads the system otherwise than within its bounds.  A system that renumbers is first asked with the renumbering
     apart; steps that are refuted so, with it.  `until_refuted` stops at the first obligation that is refuted;
@@ -377,7 +377,7 @@ def choose_reading(system: System, lemmas: Sequence[Lemma], goal: Property) -> R
 
 
 def _compute_left(effort: ProofBudget, spent: float) -> float | None:
-    """The seconds that are left, and one at least."""
+    """Return the seconds that are left, and one at least; None without a limit."""
     return None if effort.seconds is None else max(1.0, effort.seconds - spent)
 
 
@@ -419,7 +419,7 @@ def make_untried(system: System, goal: Property, reason: str) -> Proof:
 
 
 def _give_up(reading: Reading, task: ProofTask, answers: list[ObligationAnswer], reason: str) -> list[ObligationAnswer]:
-    """Unknown answers for what a process that ended early did not answer."""
+    """Return `unknown` for what a process that ended early did not answer; `EngineError` where it failed with our error."""
     if reason.startswith(("ModelError", "EngineError", "AssertionError", "TypeError", "AttributeError", "Z3Exception")):
         raise EngineError(f"a solver's process failed: {reason}")
     done = {each.goal for each in answers if each.task == task}
@@ -450,7 +450,8 @@ def _replay(proof: Proof, answer: ObligationAnswer) -> None:
 
 
 def _look_up(proof: Proof, refuted: list[ObligationAnswer], seconds: float | None) -> Proof:
-    """Return the proof with its counterexamples looked up in the reachable set, and with a violation if that set has one."""
+    """Return the proof with its first `SHOWN` counterexamples looked up among reachable states, for a minute at most, and with
+    a violation if one is met."""
     shown = refuted[:SHOWN]
     asked = [proof.goal, *(_make_never_reached(number, each) for number, each in enumerate(shown))]
     limits = SearchLimits(seconds=60.0 if seconds is None else min(60.0, seconds), memory_bytes=8 << 30)

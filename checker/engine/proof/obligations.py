@@ -94,7 +94,7 @@ class BoundedEncoding:
         return [ProofTask(INITIATION, label="initial states"), *steps, ProofTask(SAFETY, label=self.goal.name)]
 
     def goals(self, task: ProofTask) -> list[Goal]:
-        """Conclusions of a task; a lemma that reads nothing of what a step writes is kept by it, and is none."""
+        """Return a task's conclusions: the property, or bounds and lemmas, but for those that read nothing a step writes."""
         if task.kind == SAFETY:
             return [Goal(self.goal.name, self.goal.condition)]
         disturbed = [each for each in self.lemmas if task.step is None or self._find_disturbed(task, each.name)]
@@ -167,7 +167,7 @@ class BoundedEncoding:
         return self._after[task.step]
 
     def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
-        """Return the negated conclusion; all but the bounds themselves may assume them after the step."""
+        """Return the negated conclusion after the step; where that is not the bounds, also that the bounds hold then."""
         if task.step is None:
             return [z3.Not(lift_condition(self.system, self.terms, self.before, goal.predicate))]
         after = self.take_step(task)[1]

@@ -84,7 +84,7 @@ def solve_with_z3(text: str) -> list[str]:
 
 
 MORE_INSTANCES = {"enum-inst": "true"}
-"""What has cvc5 go on with a formula whose quantifiers it has no other instances of."""
+"""Options with which cvc5 enumerates instances of a quantifier when it finds no others."""
 
 
 def solve_with_cvc5(text: str, patience: float | None = None, options: Mapping[str, str] = MappingProxyType({})) -> list[str]:

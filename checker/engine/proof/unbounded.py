@@ -70,8 +70,8 @@ class UnboundedEncoding:
         return [ProofTask(INITIATION, label="initial states"), *steps, ProofTask(SAFETY, label=self.goal.name)]
 
     def goals(self, task: ProofTask) -> list[Goal]:
-        """Conclusions of a task, each conjunct of a lemma by itself: it is about few elements, and what may be assumed of them
-        grows with their number.  A conjunct that reads nothing of what a step writes is kept by it, and is none."""
+        """Return a task's conclusions, each conjunct of a lemma by itself: it is about few elements, and what may be assumed of
+        them grows with their number.  A conjunct that reads nothing of what a step writes is kept by it, and is left out."""
         if task.kind == SAFETY:
             return [Goal(self.goal.name, self.goal.condition)]
         conjuncts = [each for of_lemma in self._conjuncts for each in of_lemma]
@@ -117,7 +117,7 @@ class UnboundedEncoding:
         return False
 
     def premises(self, task: ProofTask) -> list[Any]:
-        """Return what is assumed of the state before a step, at the elements in use; and the guard."""
+        """Return what is assumed of the state before a step, at the elements in use, and its guard; none for initial states."""
         if task.kind == INITIATION:
             return []
         guard: list[Any] = []
@@ -135,7 +135,7 @@ class UnboundedEncoding:
         return [*self._instances(elements, fresh), refuted] if fresh else [refuted]
 
     def _elements(self, task: ProofTask) -> list[Any]:
-        """Elements in use: those that the state names, those that lemmas give a name, and the step's arguments."""
+        """Return the elements in use: those that the state names, those that lemmas name, and the step's arguments."""
         slots = zip(self.system.slots, self.before.values, strict=True)
         named = [value for slot, value in slots if slot.field.name in self._indices]
         return [*named, *self._assuming.names(), *(self.steps[task.step][1] if task.step is not None else [])]

@@ -30,7 +30,7 @@ from neverlost.model.system import System, Words
 from neverlost.specs.property import Property
 
 MOST_OF_MEMORY = 0.75
-"""The part of the allowed memory that a search without a limit of its own may use: the system kills who uses all of it."""
+"""The part of the memory free at the start that a search without a limit may use: the system kills who uses all of it."""
 
 
 class Workers(Protocol):
@@ -69,7 +69,7 @@ class LevelSearch:
             self.workers.close()
 
     def _go(self) -> None:
-        """Search until everything is decided or a limit ends it."""
+        """Search until everything is decided or a limit, an interrupt or exhaustion ends it, as `reason` then says."""
         try:
             self._seed()
             while self._level():

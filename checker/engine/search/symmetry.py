@@ -43,7 +43,7 @@ class Symmetry:
 
     @cached_property
     def descriptions(self) -> list[tuple[Slot, ...]]:
-        """Elements that say something of one replica, the same for each replica in order."""
+        """Elements that say something of one replica, the same for each replica in order; as many as `DESCRIBED` bits hold."""
         found: dict[tuple[str, tuple[int, ...]], dict[int, Slot]] = {}
         for slot in [each for each in self.system.slots if not each.is_constant]:
             places = [*zip(slot.field.axes, slot.index, strict=True)]
@@ -108,12 +108,12 @@ class Symmetry:
 
 
 def _are_in_order(ranks: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """Return True if ranks do not fall.  Shapes: `(..., replicas, n)` to `(..., n)`."""
+    """Return for each state whether its ranks do not fall.  Shapes: `(..., replicas, n)` to `(..., n)`."""
     return np.asarray((ranks[..., :-1, :] <= ranks[..., 1:, :]).all(axis=-2))
 
 
 def count_described_bits(slot: Slot) -> int:
-    """Bits that an element takes in a description."""
+    """Return how many bits an element takes in a description."""
     return POINTING if slot.field.kind == "replica" else slot.bits
 
 
@@ -176,7 +176,7 @@ Move = tuple[int, int, int, int, int, NDArray[np.uint64] | None]
 
 
 def _list_moves(system: System, order: tuple[int, ...]) -> list[Move]:
-    """Bit moves of one permutation: replica `r` becomes `order[r]`."""
+    """Return the bit moves of one permutation: replica `r` becomes `order[r]`."""
     places = {(slot.field.name, slot.index): slot for slot in system.slots}
     found: list[Move] = []
     for slot in system.slots:

@@ -21,7 +21,7 @@ _REMEDY = "install Java 17 or newer and set JAVA_HOME, or: pip install 'neverlos
 
 
 def read_java_version(home: Path) -> int | None:
-    """Return the feature release of a Java home, or None when it cannot be run."""
+    """Return the feature release of a Java home (17 for 17.0.2); None when it cannot be run, or does not say."""
     try:
         ran = subprocess.run([home / "bin" / "java", "-version"], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -50,7 +50,7 @@ class Block:
         return b"".join([header, self.first.tobytes(), self.content])
 
     def raw(self) -> tuple[Bits, Different]:
-        """Return a bit for each byte of each state, set where it differs from the state before, and the bytes that differ.
+        """Return a bit for each byte of each state, set where it differs from the state before, and those bytes' differences.
 
         Errors: `ValueError` or `OSError` where the content is no such thing.
         """
@@ -62,7 +62,7 @@ class Block:
 
 
 Split = Callable[[Rows], tuple[Bits, Different]]
-"""A bit for each byte of each state of a block, and the bytes of those that are set."""
+"""Takes the states of a block; returns what `Block.raw` does, with no difference for the first state."""
 
 Join = Callable[[Block], Rows]
 

@@ -72,7 +72,7 @@ class StateFile:
 
 @dataclass(frozen=True)
 class Violation:
-    """The smallest state of the first level at which a property fails under a configuration."""
+    """The smallest state of a level that violates a property under a configuration."""
 
     property: str
     configuration: int
@@ -83,8 +83,8 @@ class Violation:
 class Level:
     """What a manifest says.
 
-    Units: `generated` and `fired` are of the expansion that led here (initial states for level 0), `runs` and `violations`
-    are all that stand after it.
+    Units: `generated` and `fired` are of the expansion that led here (initial states for level 0), `violations` of this
+    level's states; `runs` hold all visited states after it.
     """
 
     depth: int
@@ -102,7 +102,7 @@ class Level:
 
     @property
     def is_last(self) -> bool:
-        """True if the search was complete with this level."""
+        """True for a level without states: the search is complete."""
         return self.rows == 0
 
 
@@ -133,10 +133,7 @@ class Store:
 
     @classmethod
     def create(cls, location: str | Path, meta: Mapping[str, Any]) -> Store:
-        """Return an empty store.
-
-        Errors: `InputError` when the place holds a store already.
-        """
+        """Return an empty store.  Errors: `InputError` when the place holds a store already."""
         place = open_storage(location)
         if not place.create("meta.json", [json.dumps(meta, indent=1).encode()]):
             raise InputError(f"state directory {place.location!r} already holds a search; add --resume, or choose another")
@@ -160,7 +157,7 @@ class Store:
 
     @classmethod
     def attach(cls, location: str | Path) -> Store:
-        """Return the store as it is, for readers that take its own word for what it holds."""
+        """Return the store at a place, whatever search it is of.  Errors: `InputError` where there is none."""
         place = open_storage(location)
         content = place.read("meta.json")
         if content is None:
@@ -232,10 +229,7 @@ class Store:
             raise self._report_damage(file, problem) from None
 
     def run(self, file: StateFile) -> compact.Run:
-        """Return the run of states that an ascending file holds.
-
-        Errors: as `read`.
-        """
+        """Return the run of states that an ascending file holds.  Errors: as `read`."""
         if file.name not in self._runs:
             try:
                 found = compact.Run(memoryview(self._verify_content(file))[_HEADER.size :], self.words)

@@ -96,8 +96,8 @@ def decode_varint(body: bytes, at: int) -> tuple[int, int]:
 
 
 def find_cut_position(segment: bytes, offset: int) -> int:
-    """Return the byte at which the batches with this offset and later ones begin.  Errors: `ValueError` where the offset is in
-    the middle of a batch."""
+    """Return the byte at which the batches with this offset and later ones begin; where there are none, the last one's end.
+    Errors: `ValueError` where the offset is in the middle of a batch."""
     position = 0
     for batch in parse_batches(segment):
         if batch.base_offset < offset <= batch.last_offset:

@@ -15,7 +15,7 @@ from neverlost.specs.errors import InputError
 QUIET = {"log_level": 0, "log.connection.close": False}
 NO_LEADER = -1
 ANSWERING = 30
-"""Seconds in which a broker that leads answers a client so."""
+"""Seconds within which a broker has to answer a client that it leads."""
 
 
 def import_client() -> Any:
@@ -107,7 +107,7 @@ def _pin_producer(settings: Mapping[str, object], topic: str, leader: int) -> An
 
 
 def fetch_all(bootstrap: str, topic: str, seconds: float) -> list[Record]:
-    """Read partition 0 from its beginning to its end.  Errors: `ClusterError` when the end is not reached."""
+    """Return the records that a consumer reads of partition 0, to its end.  Errors: `ClusterError` when that is not reached."""
     kafka = import_client()
     settings = {
         "bootstrap.servers": bootstrap,
@@ -162,10 +162,7 @@ class Admin:
         self._wait_done(client.delete_topics([topic], operation_timeout=30), f"delete topic {topic}")
 
     def set_topic_config(self, topic: str, name: str, value: str) -> None:
-        """Change one setting of a topic.
-
-        Errors: `ClusterError` with Kafka's refusal.
-        """
+        """Change one setting of a topic.  Errors: `ClusterError` with Kafka's refusal."""
         admin = import_client().admin
         change = admin.ConfigEntry(name, value, incremental_operation=admin.AlterConfigOpType.SET)
         resource = admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic, incremental_configs=[change])

@@ -182,14 +182,14 @@ class Cluster:
         return self._metadata
 
     def partition(self, topic: str, number: int = 0) -> PartitionRecord:
-        """Return a partition as the controller has it.  Errors: `ClusterError` for one that does not exist."""
+        """Return a partition as the controllers' metadata log on disk has it.  Errors: `ClusterError` where it has none."""
         found = self.metadata.partition(topic, number)
         if found is None:
             raise ClusterError(f"partition {topic}-{number} does not exist")
         return found
 
     def registration(self, broker: int) -> BrokerRegistration | None:
-        """Return a broker's registration; None if it has none."""
+        """Return a broker's registration in the controllers' metadata log; None if it has none."""
         return self.metadata.brokers.get(broker)
 
     def is_unfenced(self, broker: int) -> bool:
@@ -212,12 +212,12 @@ class Cluster:
         return [record for batch in parse_batches(path.read_bytes()) if not batch.is_control for record in batch.records]
 
     def log_end(self, broker: int, topic: str, number: int = 0) -> int:
-        """Return a replica's log end offset; logs here begin at 0 and are never compacted."""
+        """Return the offset after a replica's last record, control records not counted; 0 without records."""
         found = self.log(broker, topic, number)
         return found[-1].offset + 1 if found else 0
 
     def high_watermark(self, broker: int, topic: str, number: int = 0) -> int | None:
-        """Return a replica's high watermark as last checkpointed: at most a fifth of a second old while the broker runs."""
+        """Return a replica's high watermark as last checkpointed, which a running broker does every 0.2 s; None if never."""
         path = self.log_folder(broker, topic, number).parent / "replication-offset-checkpoint"
         with contextlib.suppress(OSError):
             for line in path.read_text().splitlines()[2:]:
@@ -227,7 +227,7 @@ class Cluster:
         return None
 
     def find_printed(self, broker: int, pattern: str, since: int = 0) -> bool:
-        """Whether a broker has printed text that matches a pattern since a mark of its log."""
+        """Return True if a broker has printed text that matches a pattern since a mark of its log."""
         return self.brokers[broker].process.find_printed(pattern, since) is not None
 
     # what clients do
@@ -262,7 +262,7 @@ class Cluster:
         return f"{LOOPBACK}:{node.port if listener is None else node.further_ports[listener]}"
 
     def consume(self, topic: str, seconds: float = 30) -> list[Record]:
-        """Return everything that a consumer reads of partition 0 from its beginning to the high watermark."""
+        """Return everything that a consumer reads of partition 0, from its beginning on; open transactions end it."""
         return fetch_all(self.bootstrap, topic, seconds)
 
     def wait(

@@ -54,7 +54,7 @@ def take_out_directory(cluster: Cluster, broker: int, topic: str, number: int = 
 
 
 def put_in_directories(cluster: Cluster, broker: int) -> None:
-    """Restart a broker that lost log directories with new, empty ones in their place, and wait until it is unfenced."""
+    """Restart a broker that lost log directories with new, empty ones and wait until it is unfenced; do nothing to others."""
     node = cluster.brokers[broker]
     names = (f"data-{each}" for each in itertools.count(cluster.directories))
     missing = cluster.directories - len(node.directories)

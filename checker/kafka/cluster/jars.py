@@ -28,7 +28,7 @@ LOG4J_BINDING = ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.24.3")
 """Kafka 4 writes logs through log4j 2, but its published dependencies leave out what binds it."""
 
 WITH_TOOLS, WITHOUT_TOOLS = "kafka-", "classes-"
-"""How the folders of a cache begin."""
+"""How the names of a cache's folders begin: of homes with the jars of Kafka's tools, and without."""
 
 LEFT_OUT = (
     "<exclusions><exclusion><groupId>org.apache.kafka</groupId>"
@@ -78,8 +78,7 @@ def find_kafka(
 
 
 def require_one(home: str | None, version: str | None) -> None:
-    """Refuse anything but exactly one Kafka: a folder or a version.  Errors: `InputError` unless exactly one Kafka is named,
-    as a folder or as a version."""
+    """Raise `InputError` unless exactly one Kafka is named: by a folder, or by a version that `parse_version` takes."""
     if (home is None) == (version is None):
         raise InputError("say which Kafka: either --kafka-home DIR or --kafka-version X.Y")
     if version is not None:
@@ -109,7 +108,7 @@ def find_cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def parse_version(version: str) -> tuple[int, ...]:
-    """Parse X.Y or X.Y.Z as numbers.  Errors: `InputError` for anything else."""
+    """Parse X.Y or X.Y.Z as numbers.  Errors: `InputError` for anything else, and for a version before 3.3."""
     if not re.fullmatch(r"\d+\.\d+(\.\d+)?", version):
         raise InputError(f"bad value {version!r} for --kafka-version: write X.Y (its newest patch) or X.Y.Z")
     numbers = tuple(map(int, version.split(".")))
@@ -120,7 +119,7 @@ def parse_version(version: str) -> tuple[int, ...]:
 
 def fetch_home(version: str, java: Path, environment: Mapping[str, str] = os.environ, tools: bool = True) -> Path:
     """Return the home of a version in the cache, downloaded with Maven if it is not there; X.Y is its newest patch.  Without
-    `tools` it holds only what runs in a broker: a home of its own, whose every jar has a known checksum."""
+    `tools` it holds only what runs in a broker, every jar with a known checksum.  Errors: `InputError` if it cannot be had."""
     numbers = parse_version(version)
     cache, prefix = find_cache_folder(environment), WITH_TOOLS if tools else WITHOUT_TOOLS
     there = find_cached(cache, numbers, prefix)

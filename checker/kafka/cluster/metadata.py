@@ -19,7 +19,7 @@ LOG = Path("__cluster_metadata-0", "00000000000000000000.log")
 
 @dataclass(frozen=True)
 class PartitionRecord:
-    """A partition as the controller has it."""
+    """A partition as the metadata log has it."""
 
     topic_id: uuid.UUID
     number: int
@@ -36,7 +36,7 @@ class PartitionRecord:
 
 @dataclass(frozen=True)
 class BrokerRegistration:
-    """A broker as the controller has it."""
+    """A broker as the metadata log has it."""
 
     broker: int
     epoch: int
@@ -171,7 +171,7 @@ KINDS: dict[int, tuple[str, Callable[[RecordReader, int], dict[str, Any]]]] = {
     17: ("change registration", _read_change_registration),
     28: ("clear elr", lambda reader, _: {"topic": reader.string()}),
 }
-"""Readers by the record's API key."""
+"""The name of each kind of record and what reads it, by the record's API key."""
 
 
 def parse_record(value: bytes) -> tuple[str, dict[str, Any]] | None:
@@ -257,8 +257,8 @@ class MetadataImage:
 
 
 def apply_change(before: PartitionRecord, says: dict[str, Any]) -> PartitionRecord:
-    """Return a partition after one change; a change that names a leader increases the leader epoch, even if it is the same
-    leader."""
+    """Return a partition after one change, in its next partition epoch; a change that names a leader, even the same one,
+    increases the leader epoch too."""
     values: dict[str, Any] = {}
     for name in ("isr", "replicas", "removing", "adding", "elr", "last_known_elr"):
         if says.get(name) is not None:

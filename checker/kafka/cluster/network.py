@@ -43,7 +43,7 @@ class TrafficRule:
     part: str = BOTH
 
     def stops(self, source: int | None, target: int, api: int, is_answer: bool) -> bool:
-        """Whether the rule blocks a frame; an answer has the API of its request."""
+        """Return True if the rule blocks a frame; an answer has the API of its request."""
         asked = self.target == target and self.source in (None, source) and self.api in (None, api)
         return asked and self.part in (BOTH, ANSWERS if is_answer else REQUESTS)
 
@@ -64,7 +64,7 @@ class Network:
         return self.gates[node].port
 
     def stops(self, source: int | None, target: int, api: int, is_answer: bool) -> bool:
-        """Whether some rule blocks a frame."""
+        """Return True if some rule blocks a frame."""
         return any(rule.stops(source, target, api, is_answer) for rule in tuple(self.rules))
 
     def hold(self, source: int | None, target: int, api: int | None = None, part: str = BOTH) -> TrafficRule:
@@ -75,7 +75,7 @@ class Network:
         return rule
 
     def is_holding(self, rule: TrafficRule) -> bool:
-        """Whether a frame is waiting because of this rule."""
+        """Return True if a frame is waiting that this rule blocks."""
         return any(count and rule.stops(*frame) for frame, count in tuple(self.waiting.items()))
 
     def cut(self, source: int | None, target: int, api: int | None = None) -> TrafficRule:
@@ -231,7 +231,7 @@ def parse_request_header(frame: bytes) -> tuple[int, int, int | None]:
 
 
 def has_hung_up(client: socket.socket) -> bool:
-    """Whether the other side has closed a connection."""
+    """Return True if the other side has closed a connection, or it is broken."""
     try:
         readable, _, _ = select.select([client], [], [], 0)
         return bool(readable) and client.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""

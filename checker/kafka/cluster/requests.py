@@ -52,7 +52,7 @@ def encode_header(api: int, version: int) -> bytes:
 
 
 def send_request(address: str, frame: bytes, asked: str, seconds: float) -> bytes:
-    """Send a request and return the broker's answer, empty if it closes the connection."""
+    """Send a request; return the answer, empty if the broker closes the connection.  Errors: `ClusterError` without one."""
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host, int(port)), timeout=seconds) as client:

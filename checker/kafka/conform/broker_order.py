@@ -29,7 +29,7 @@ from neverlost.checker.kafka.conform.java.partition import Host
 
 PUBLISHER = "kafka.server.metadata.BrokerMetadataPublisher"
 PUBLISHES = ("onMetadataUpdate", "publish")
-"""What a publication is, and was called up to 3.3."""
+"""The publisher's method that publishes metadata, by its name of now and by that up to 3.3."""
 
 EPOCH = 7
 TOPICS, CONFIGURATION = "the partitions of topics", "the configuration of topics"
@@ -37,8 +37,8 @@ APART = "partitions and configuration each by a way of its own"
 
 
 def order_of_publication() -> tuple[str, ...]:
-    """Return the order in which the publisher of metadata updates the partitions and the configuration.  It is given
-    neither, so both updates fail, one after the other."""
+    """Return the order in which the publisher of metadata updates the partitions and the configuration, by the order in which
+    both fail: it is given neither.  Errors: `MissingClass` where they do not both fail."""
     failures: list[str] = []
 
     def failed(message: Any, thrown: Any = None) -> Any:
@@ -78,7 +78,8 @@ def _delta(image: Any) -> Any:
 
 
 def is_clean(written: Sequence[bool], there: Sequence[int]) -> bool:
-    """Whether a broker counts as stopped cleanly, given which directories have a clean-shutdown file, and which are present."""
+    """Return True if a broker counts as stopped cleanly, by which directories have the file of a clean stop and which exist.
+    Errors: `MissingClass` where this Kafka's LogManager does not read that."""
     handler = first_class(
         PACKAGE + "storage.internals.checkpoint.CleanShutdownFileHandler", "kafka.log.CleanShutdownFileHandler"
     )
@@ -99,7 +100,7 @@ def is_clean(written: Sequence[bool], there: Sequence[int]) -> bool:
 
 
 STOPS = (((True, True), (0, 1)), ((True, False), (0, 1)), ((False, False), (0, 1)), ((True, True), (0,)), ((True, False), (0,)))
-"""Two directories, those with a clean-shutdown file, and those that are still there at the start."""
+"""Cases of two directories: whether each has a clean-shutdown file, and which are still there at the start."""
 
 
 def compare(setting: ConformSetting) -> Tally:

@@ -22,7 +22,7 @@ def read_list() -> dict[str, Any]:
 
 
 def actions() -> frozenset[str]:
-    """Return every action of the modern models."""
+    """Return the names of all actions of `kraft` and `kraft-elr`."""
     return frozenset(each.name for model in ("kraft", "kraft-elr") for each in models()[model].actions)
 
 
@@ -45,7 +45,7 @@ def _unchanging(listed: dict[str, Any]) -> set[str]:
 
 
 def _writes(method: Any, record: str) -> bool:
-    """Whether a method returns records, adds to a list of them, or replays one."""
+    """Return True if a method returns records, adds to a list of them, or replays one."""
     if str(method.getName()) == "replay" or str(method.getReturnType().getName()).endswith(".ControllerResult"):
         return True
     types = [*method.getGenericParameterTypes(), method.getGenericReturnType()]

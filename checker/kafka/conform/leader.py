@@ -40,9 +40,9 @@ from neverlost.model.kernel import NO_REPLICA
 
 UNKNOWN_END = -1
 UPDATES = ("updateFetchStateOrThrow", "updateFetchState")
-"""How a Replica learns of a fetch."""
+"""The method of Replica, in one version or another, that is called for a fetch."""
 TRIES = 50
-"""For how many differences of one kind of event calls of entry points are looked for that show it."""
+"""Of one kind of event, for how many differences at most it is tried to show them by calls of entry points."""
 RANDOM_EVENTS = 12
 """Events that are drawn for each random state."""
 
@@ -325,7 +325,7 @@ def entry_point(event: LeaderEvent) -> str:
 
 
 def _agrees(found: Observed, answers: set[LeaderOutcome]) -> bool:
-    """Whether what Kafka did is something that the model does."""
+    """Return True if the model has an answer with the state and the acknowledged offsets that Kafka's Partition shows."""
     if len(found.asked) > 1:
         return False
     looked = found.outcome

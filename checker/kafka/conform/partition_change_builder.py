@@ -93,7 +93,7 @@ ELECTIONS = ("controller_move_leader", "controller_elect_uncleanly")
 """Where nothing changes the controller refuses, and the model has no step."""
 
 REMOVALS = ("controller_fence_dead", "controller_fence_live", "broker_stop_cleanly", "broker_restart", "broker_restart_clean")
-"""What takes a broker out of the ISR."""
+"""Actions that take a broker out of the ISR."""
 
 STAGES = {"broker_restart": 2, "broker_restart_clean": 2}
 EVENTS = (

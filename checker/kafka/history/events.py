@@ -34,7 +34,7 @@ class ControllerEvent:
 
 
 def controller_events(history: History) -> tuple[Known, float, list[ControllerEvent]]:
-    """Return the metadata that the history begins with, their time, and every controller event after it."""
+    """Return a history's first metadata, their time, and every controller event after it; `InputError` without a partition."""
     known: Known | None = None
     fenced: dict[int, bool] = {}
     began, changes = 0.0, []
@@ -72,12 +72,12 @@ def _group_events(history: History) -> list[list[HistoryObservation]]:
 
 
 def _is_one_batch(first: HistoryObservation, second: HistoryObservation) -> bool:
-    """Whether the controller wrote two observations in one batch."""
+    """Return True if the controller wrote two observations in one batch."""
     return first.source == second.source and first.get("batch") is not None and first.get("batch") == second.get("batch")
 
 
 def _is_caused(first: HistoryObservation, second: HistoryObservation, before: HistoryObservation | None) -> bool:
-    """Whether two consecutive observations are a registration's change and its effect on the partition."""
+    """Return True if two consecutive observations are a registration's change and its effect on the partition."""
     if {first.saw, second.saw} != {"partition", "broker"} or before is None:
         return False
     change, broker = (first, second) if first.saw == "partition" else (second, first)
@@ -91,7 +91,7 @@ def _is_caused(first: HistoryObservation, second: HistoryObservation, before: Hi
 
 
 def find_replicas(start: Known, changes: list[ControllerEvent]) -> tuple[int, ...]:
-    """Return every broker that ever was a replica: the first ones in their order, then those that were added."""
+    """Return every broker that ever was a replica: the first ones in their order, then those added; `InputError` for none."""
     found = dict.fromkeys(start.lists("replicas"))
     for each in changes:
         found |= dict.fromkeys(each.after.lists("replicas"))

@@ -44,7 +44,7 @@ def read_entries(path: Path | str) -> list[MetadataRecord]:
 
 
 def _parse_binary(body: bytes, place: str) -> Iterator[MetadataRecord]:
-    """Yield the records of a segment or a snapshot, up to a batch that was still being written."""
+    """Yield the records of a segment or snapshot, up to a batch that was still being written; `InputError` if it is damaged."""
     position, expected = 0, -1
     try:
         for batch in parse_batches(body):
@@ -136,7 +136,7 @@ READ = ("min.insync.replicas", "unclean.leader.election.enable", "flush.messages
 
 
 def _find_config(state: MetadataImage, topic: str) -> dict[str, Any]:
-    """Return the keys that the log decides: the topic's own settings, and whether ELR is on."""
+    """Return the keys that the log decides: the topic's own settings, else the cluster's, and whether ELR is on."""
     configs = {**state.configs.get((4, ""), {}), **state.configs.get((TOPIC, topic), {})}
     found: dict[str, Any] = {name: configs[name] for name in READ if configs.get(name) is not None}
     if found.get("flush.messages", "1") != "1":

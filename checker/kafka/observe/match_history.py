@@ -25,7 +25,7 @@ from neverlost.model.kernel import Value
 from neverlost.model.system import Predicate, State, System, View
 
 Relation = Callable[[Any, View, View], Value]
-"""Primitives, the view before and the view after a step: whether the step is the one that was seen."""
+"""Takes primitives and the views before and after a step; returns the condition that the step is the one that was seen."""
 
 States = frozenset[int]
 """Numbers of states, as `Observer` counts them."""

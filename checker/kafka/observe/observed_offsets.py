@@ -11,7 +11,7 @@ from neverlost.model.observed.observations import ANY_EPOCH, NEWEST_EPOCH, OLDER
 
 
 def ask_about_high_watermarks(setting: HistorySetting) -> Iterator[HistoryQuestion]:
-    """Yield a question for each answer of a leader."""
+    """Yield a question for each high watermark with which a leader answered, from the first partition line on."""
     known = [setting.start, *[each.after for each in setting.changes]]
     leaders = {each.partition["leader_epoch"]: each.partition["leader"] for each in known if each.partition["leader"] >= 0}
     for each in setting.history.of("high_watermark"):

@@ -21,7 +21,7 @@ from neverlost.specs.configuration.keys import is_setting
 from neverlost.specs.errors import InputError
 
 OLDEST = (3, 6)
-"""Before, a shrunk ISR moved the leader epoch (KAFKA-15021), which the model leaves out."""
+"""The first version that is read: before, a shrunk ISR moved the leader epoch (KAFKA-15021), which the model leaves out."""
 
 REGISTRATIONS = (
     "controller_fence_dead",
@@ -190,7 +190,7 @@ def make_setting(history: History, given: Given, until: float = float("inf")) ->
 def _make_configuration(
     history: History, given: Given, start: Known, replicas: tuple[int, ...], changes: list[ControllerEvent]
 ) -> Configuration:
-    """Return the configuration of the version, the header and the command line, with the sizes of the history."""
+    """Return the configuration of version, header and command line, with the history's sizes; `InputError` if unsupported."""
     offered: Given = {name: (value, "the history's header") for name, value in history.config.items()}
     keys_given = offered | given
     for name in keys_given:

@@ -63,7 +63,7 @@ class AttemptOutcome:
         return tuple(sorted((self.acknowledged.keys() | self.read_before.keys()) - there)) if self.read is not None else ()
 
     def is_reproduced(self, expected: frozenset[int]) -> bool:
-        """Whether every step was seen, and the records that the counterexample loses are lost."""
+        """Return True if every step was seen, and the records that the counterexample loses are lost."""
         return self.divergence is None and expected <= set(self.lost)
 
 
@@ -112,7 +112,7 @@ class Attempt:
         self.notify(self.outcome.done[-1])
 
     def hold(self, holds: TrafficBlocks) -> None:
-        """Block the given traffic, then let all other traffic flow."""
+        """Block the given traffic, let all other flow, and wait until the answers that are to be held have been asked for."""
         wanted, network = make_network_rules(self.cluster, holds), self.cluster.network
         for rule in wanted - self.rules:
             if rule.part == BOTH:

@@ -43,7 +43,7 @@ LEARNING = (
     "broker_delete_replica",
     "broker_learn_config",
 )
-"""A broker reads the metadata log; where clients or followers did something in between, only now."""
+"""Actions in which a broker learns what the controller decided; one after records have moved begins a stage of its own."""
 
 BY_ITSELF = (
     "leader_note_fetch",
@@ -55,7 +55,7 @@ BY_ITSELF = (
     "controller_fence_dead",
     *LEARNING,
 )
-"""What the cluster does."""
+"""Actions that the cluster takes by itself."""
 
 REPLAY = "leader_replay_own_change"
 """The leader reads the record of an ISR change whose answer it has applied, and no record after it."""
@@ -94,7 +94,7 @@ def find_operation(action: Action) -> str | None:
 
 
 def is_possible(action: Action) -> bool:
-    """Whether a step can happen on a cluster."""
+    """Return True if a step can be brought about on a cluster, or the cluster takes it by itself."""
     return find_operation(action) is not None or action.name in BY_ITSELF
 
 

@@ -100,7 +100,7 @@ class ReproductionPlan:
 
     @property
     def directories(self) -> int:
-        """How many log directories each broker has."""
+        """How many log directories each broker has: two if an operation is about a directory, else one."""
         return 2 if any(stage.operation in DIRECTORIES for stage in self.stages) else 1
 
 
@@ -127,8 +127,7 @@ def plan_stages(system: System, broken: Property, trace: Behaviour) -> Reproduct
 
 
 def _require_cluster(system: System) -> None:
-    """Refuse a model or a configuration that no cluster runs.  Errors: `InputError` for a model or a configuration that no
-    cluster runs."""
+    """Raise `InputError` for a model or a configuration that no cluster runs, or with replicas outside the ISR at first."""
     if "leader_isr" not in system.places:
         raise InputError(f"a trace of {system.model.name} has no ISR to carry out; reproduce traces of kraft and kraft-elr")
     configuration = system.configurations[0]
@@ -139,8 +138,7 @@ def _require_cluster(system: System) -> None:
 
 
 def _require_operations(steps: Sequence[Step], says: Sequence[str]) -> None:
-    """Refuse a step that cannot be brought about, and a trace that does not begin with an operation.  Errors: `InputError` for
-    either."""
+    """Raise `InputError` for a step that cannot be brought about, and a trace that does not begin with an operation."""
     for number, step in enumerate(steps, start=1):
         if not is_possible(step.action):
             raise InputError(f"step {number} ({says[number]}) cannot be brought about on a cluster yet")
@@ -179,7 +177,7 @@ def _split_into_stages(
 
 
 def _is_late(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], at: int) -> bool:
-    """Whether the leader has applied an answer to an ISR change, and a later step replays that change's record by itself."""
+    """Return True if the leader has applied an ISR change's answer, and a later step replays that change's record by itself."""
     if not states[at].get("record_to_come"):
         return False
     gone = next((number for number in range(at, len(steps)) if not states[number + 1]["record_to_come"]), None)
@@ -211,7 +209,7 @@ def _update_silent(silent: frozenset[int], operation: Operation) -> frozenset[in
 
 
 def _needs_spare(stages: Sequence[ReproductionStep]) -> bool:
-    """Whether an operator requests something while every replica's broker is down, so that another broker must answer."""
+    """Return True if an operator requests something while every replica's broker is down: another broker must answer."""
     return any(stage.operation in ASKED and not stage.target.running for stage in stages)
 
 

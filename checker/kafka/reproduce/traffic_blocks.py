@@ -69,7 +69,7 @@ def compute_blocks(
 
 
 def _is_within_publication(state: Mapping[str, Any], broker: int) -> bool:
-    """Whether a broker has applied the partitions of a metadata publication, and not yet its configuration."""
+    """Return True if a broker has applied the partitions of a metadata publication, and not yet its configuration."""
     return "configuration_to_come" in state and bool(state["configuration_to_come"][broker])
 
 
@@ -85,8 +85,8 @@ def _block_late_record(holds: TrafficBlocks, leader: int, is_late: tuple[bool, b
 
 
 def _would_be_requested_again(state: Mapping[str, Any], broker: int) -> bool:
-    """Whether a fetch of the broker would make the leader request again to add it to the ISR, having forgotten the earlier
-    request."""
+    """Return True if a fetch of the broker would make the leader request again to add it to the ISR, having forgotten the
+    earlier request."""
     followed = state["follows"][broker]
     if followed < 0 or state["leader_knows"] == UP_TO_DATE:
         return False
@@ -94,19 +94,19 @@ def _would_be_requested_again(state: Mapping[str, Any], broker: int) -> bool:
 
 
 def _must_be_read(operation: Operation, begin: Mapping[str, Any]) -> bool:
-    """Whether every live broker must be able to read the metadata log: a leader that shuts down waits until all others have
-    read that it no longer leads.  Source: BrokerHeartbeatManager.calculateNextBrokerState, the controlled shutdown offset."""
+    """Return True if every live broker must be able to read the metadata log: a leader that shuts down waits until all others
+    have read that it no longer leads.  Source: BrokerHeartbeatManager.calculateNextBrokerState (controlled shutdown offset)."""
     return operation.name in ("stop", "stop-and-take-out") and bool(begin["leader"] == operation.broker - 1)
 
 
 def _has_all(state: Mapping[str, Any], broker: int) -> bool:
-    """Whether a broker has all that the leader it follows has."""
+    """Return True if a broker has exactly the log of the leader that it follows."""
     followed = state["follows"][broker]
     return bool(followed >= 0 and state["log_record"][broker] == state["log_record"][followed])
 
 
 def is_stale(state: Mapping[str, Any], broker: int) -> bool:
-    """Whether a running broker must not know the controller's newest decision."""
+    """Return True if a running broker must not know the controller's newest decision."""
     leader, follows = state["leader"], state["follows"][broker]
     if leader == broker and state["leader_knows"] != UP_TO_DATE:
         return True

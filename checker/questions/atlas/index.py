@@ -39,7 +39,7 @@ Answer = tuple[Verdict, int | None]
 
 
 TABLE = ("acked-never-lost", "committed-never-lost", "stays-writable")
-"""What a tolerance table is about."""
+"""The properties that a tolerance table is about."""
 
 ANSWERED = (*TABLE, "recovers-writable")
 """Every property that the atlas answers for."""
@@ -147,7 +147,7 @@ def read(path: Path) -> Atlas:
 
 
 def write(rows: Iterable[tuple[str, str, int | None]], header: Mapping[str, Any], path: Path) -> None:
-    """Write answers, each an identifier, a verdict and steps, with `digests` and `reads` (the fields by `size_key`)."""
+    """Write answers (identifier, verdict, steps) with `digests` and `reads` (fields by `size_key`), and their digest beside."""
     verdicts, names = [str(each) for each in Verdict], sorted(set().union(*header["reads"].values()))
     every = sorted(
         (number_of(each), verdicts.index(verdict), NONE if steps is None else steps) for each, verdict, steps in rows

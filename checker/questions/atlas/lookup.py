@@ -53,12 +53,12 @@ def answers(atlas: Atlas, model: Model, configuration: Configuration, asked: Seq
 
 
 def find_known(atlas: Atlas | None) -> Known | None:
-    """Return what looks an answer up in an atlas, if there is one."""
+    """Return what looks an answer up in an atlas; None without an atlas."""
     return None if atlas is None else lambda *one: answers(atlas, *one)
 
 
 def outcome(system: System, asked: Sequence[Property]) -> Outcome | None:
-    """Return what the shipped atlas says of a system with one configuration, without states or traces; None if nothing."""
+    """Return what the shipped atlas says of a system's first configuration, without states; None unless it decides all."""
     atlas, configuration = shipped(), system.configurations[0]
     found = answers(atlas, system.model, configuration, asked) if atlas is not None else None
     if found is None or any(verdict is Verdict.INCONCLUSIVE for verdict, _ in found):

@@ -12,10 +12,10 @@ from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.property import RECOVERY, Property
 
 SMALL = 20_000
-"""States that are walked one by one."""
+"""At most so many states are walked one by one."""
 
 DEEPEST = 14
-"""Steps that the solver unrolls."""
+"""At most so many steps are unrolled for the solver."""
 
 NOT_ASKED = ("Kafka's own classes (neverlost conform)", "a real cluster (neverlost reproduce)")
 """Ways that need what is not always at hand."""
@@ -34,7 +34,7 @@ class Way:
 
 
 def ways(outcome: Outcome) -> list[Way]:
-    """Return what every other engine and solver here says about a finished search of one configuration."""
+    """Return a search of one configuration itself, what others say about it, and the ways that are not asked here."""
     found = [Way("explicit search", True, f"{outcome.engine} engine, {outcome.counts.distinct:,} states")]
     found += [_asked(name, way, outcome) for name, way in WAYS.items()]
     return found + [Way(each.partition(" (")[0], None, f"not asked: {each}") for each in NOT_ASKED]
@@ -58,7 +58,7 @@ def _verdicts(findings: Sequence[Finding]) -> dict[str, tuple[Verdict, int | Non
 
 
 def _other_reading(outcome: Outcome) -> Way:
-    """Search again by columns, without compiled code."""
+    """Search again by columns, without compiled code; say whether verdicts, lengths and the number of states are the same."""
     from neverlost.checker.engine.engines.explore import explore
     from neverlost.checker.engine.search.options import Options
 
@@ -90,7 +90,7 @@ def _solver(outcome: Outcome) -> Way:
 
 
 def _walker(outcome: Outcome) -> Way:
-    """Walk every state one by one on the ints interpreter, where everything holds."""
+    """Walk every state one by one on the ints interpreter, where all holds, without symmetry, and they are few."""
     if outcome.verdict is not Verdict.HOLDS or outcome.symmetry:
         is_broken = outcome.verdict is Verdict.VIOLATED
         return Way("the definition", is_broken or None, "counterexamples re-executed" if is_broken else "not asked: orbits")

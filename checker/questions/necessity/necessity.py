@@ -71,7 +71,7 @@ class VariantVerdict:
 
     @property
     def question(self) -> SearchQuestion | None:
-        """The system and properties of the deciding profile."""
+        """The system and properties of the profile that decided the variant; None if none did."""
         return dict(self.variant.questions).get(self.profile) if self.profile is not None else None
 
 
@@ -115,7 +115,7 @@ def profiles(
 
 
 def _keeps(send: Send, system: System, asked: tuple[Property, ...], seconds: float | None) -> tuple[set[str], int]:
-    """Names of the properties that hold, and how many states (or orbits) there are."""
+    """Return the names of the properties that hold, and how many states (or orbits) there are."""
     outcome = explore(system, asked, options_for(system, seconds, keep_going=True))
     return {each.property.name for each in outcome.findings if each.verdict is Verdict.HOLDS}, outcome.counts.distinct
 
@@ -196,7 +196,7 @@ def _need(answer: SearchAnswer, distinct: int) -> Need:
 
 
 def clause_variants(kept: Sequence[Profile]) -> Iterator[Variant]:
-    """Yield every clause of any profile, each with the profiles that have it."""
+    """Yield every clause of any profile, each with the profiles in which it alone forbids a step and some property holds."""
     owners: dict[tuple[str, str], list[int]] = {}
     used = [find_used_clauses(each.question.system) for each in kept]
     for number, profile in enumerate(kept):

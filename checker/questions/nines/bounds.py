@@ -146,8 +146,8 @@ def _all_states(racks: tuple[int, ...], struck: tuple[Strike, ...]) -> list[tupl
 
 
 def _refused(subject: RatedConfiguration, rates: Rates, end: str) -> float:
-    """The part of the time in which writes are refused: outside what stays writable, until a failure of the one that takes
-    them is noticed, and without a controller."""
+    """Return the part of the time in which writes are refused: outside what stays writable, until a failure of the one that
+    takes them is noticed, and without a controller."""
     outside = sum(
         share
         for spot, share in _all_states(subject.racks, tuple(_strikes(subject, rates, end)))
@@ -162,7 +162,7 @@ def _refused(subject: RatedConfiguration, rates: Rates, end: str) -> float:
 
 
 def _influences(found: Chain, rates: Rates) -> list[Influence]:
-    """Return what matters most, the largest first: each rate and each duration, one percent more."""
+    """Return what matters most, the largest first: each rate and duration, one percent more; none if there is no exit."""
     before = exact.mean_years(found)
     if before == float("inf"):
         return []

@@ -34,7 +34,7 @@ class Decided:
 
 
 def region_of(corners: Iterable[Corner]) -> Region | None:
-    """Return the smallest region with these corners and everything below them."""
+    """Return the smallest region with these corners and everything below them; None without a corner."""
     known = list(corners)
     if not known:
         return None
@@ -43,13 +43,13 @@ def region_of(corners: Iterable[Corner]) -> Region | None:
 
 
 def corners(region: Region) -> list[Corner]:
-    """Return the spots of a region that nothing in it is beyond."""
+    """Return the corners of a region: spots from which neither number can grow while the other stays without leaving it."""
     caps = (*region.out_beside, -1)
     return [(lost, caps[lost]) for lost in range(len(caps) - 1) if caps[lost] > caps[lost + 1]]
 
 
 def candidates(safe: Iterable[Corner]) -> Iterator[Region]:
-    """Regions inside spots that hold one by one: all together, then without one corner, then without two, ..."""
+    """Yield regions inside spots that hold one by one: all together, then without one corner, then without two, ..."""
     whole = region_of(safe)
     waiting = [whole] if whole else []
     seen = set(waiting)
@@ -71,7 +71,7 @@ def _without(region: Region, corner: Corner) -> list[Corner]:
 def largest(
     safe: Iterable[Corner], kills_count_as: str, decide: Callable[[dict[str, Any]], Verdict], most: int = MOST_QUESTIONS
 ) -> Decided | Verdict:
-    """Return the first region that holds, of the largest ones; without one, `violated` if every one is, else `inconclusive`.
+    """Return the first region that holds, the largest first; `violated` if every one is, else, or after `most`, `inconclusive`.
 
     `decide` answers what a search says under these fault limits; what it leaves undecided is not in a region.
     """

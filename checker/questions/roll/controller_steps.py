@@ -115,7 +115,7 @@ def _is_id(text: str) -> bool:
 
 
 def decide_controller_step(step: ControllerStep, options: Options, reporter: Reporter | None = None) -> Outcome:
-    """Return whether the quorum keeps what it has acknowledged while a step is under way."""
+    """Return the outcome of a search: does the quorum keep what it has acknowledged while a step is under way?"""
     limits = replace(options.limits, states=min(options.limits.states or MOST_STATES, MOST_STATES))
     apart = replace(options, limits=limits, symmetry=False, orbits=False)
     return explore(step.system, [properties()["quorum-keeps-acked"]], apart, reporter)

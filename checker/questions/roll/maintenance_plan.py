@@ -178,7 +178,7 @@ def _least(wanted: Mapping[str, Any], after: Chosen, where: str) -> int | None:
 
 
 def _require_decidable(before: Chosen, after: Chosen, where: str) -> None:
-    """Errors: `InputError` for a change after which states cannot be said to go on from those before."""
+    """Raise `InputError` for a change after which states cannot be said to go on from those before."""
     one, other = before.configuration, after.configuration
     if other[FACTOR] < one[FACTOR]:
         raise InputError(f"{where} lowers {FACTOR}: only raising it can be decided")

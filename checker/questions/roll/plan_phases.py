@@ -38,7 +38,7 @@ class PhaseTrace:
 
 @dataclass(frozen=True)
 class Said:
-    """The verdict on a property in a phase: while it lasts, and in the end, when it is done; `parts` lead to a violation."""
+    """The verdict on a property in a phase: while it lasts, or, if `is_done`, once its step is; `parts` lead to a violation."""
 
     asked: Property
     verdict: Verdict
@@ -47,7 +47,7 @@ class Said:
 
     @property
     def steps(self) -> int | None:
-        """How many steps the counterexample has in all."""
+        """How many steps the counterexample has in all; None without one."""
         return sum(len(each.trace.steps) for each in self.parts) if self.parts else None
 
 
@@ -130,7 +130,7 @@ class _Chain:
         return Said(asked, Verdict.VIOLATED, True, self._to(len(self.phases) - 1, state))
 
     def _before(self, number: int, state: State) -> tuple[PhaseTrace, ...]:
-        """Return what leads to a state in which a phase begins, through the phases before it."""
+        """Return what leads to a state in which a phase begins, through the phases before it; nothing for the first phase."""
         if number == 0:
             return ()
         system, before = self.phases[number].outcome.system, self.phases[number - 1]
@@ -139,7 +139,7 @@ class _Chain:
         return self._to(number - 1, unpack_row(before.outcome.system, before.states, row))
 
     def _to(self, number: int, state: State) -> tuple[PhaseTrace, ...]:
-        """Return what leads to a state that a phase can reach."""
+        """Return the traces, through this phase and those before it, to a state that this phase can reach."""
         if (number, state) not in self._ways:
             system = self.phases[number].outcome.system
             (found,) = explore(system, [_anything_but(system, state)], Options(workers=1)).findings
@@ -174,7 +174,7 @@ def _anything_but(system: System, state: State) -> Property:
 
 
 def carried(before: System, states: Packed, after: System) -> tuple[Packed, NDArray[np.int64]]:
-    """States of one system as states of another, and for each the number of the one that it comes from.
+    """Return states of one system as states of another, and for each the number of the one that it comes from.
 
     What the other has not is dropped.  What is new there is at its least, or for flags of `EITHER` at both values.
 

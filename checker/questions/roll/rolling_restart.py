@@ -42,7 +42,7 @@ class Margin:
 
 
 def verdict_text(entries: Sequence[CellVerdict]) -> str:
-    """Return verdicts after a stop as text; a stop that never happens is not known to be safe."""
+    """Return verdicts after a stop as one text; "not decided" where an allowed fault, such as the stop, never struck."""
     if any(each.unstruck for each in entries):
         return UNDECIDED
     return answer_text(*combine(entries))
@@ -70,7 +70,7 @@ class LookedUpVerdicts:
         return self._say(begins, asked.limits, is_whole)
 
     def margin(self, chosen: Chosen, stopped: int) -> Margin:
-        """Return how many more failures there may be, where so many members of the ISR are stopped."""
+        """Return with how few further failures writes may stop, and a record be lost, while so many ISR members are stopped."""
         others = chosen.configuration["replication.factor"] - chosen.configuration[OUTSIDE] - stopped
         writes = loss = None
         for failures in range(others + 1):
@@ -102,7 +102,7 @@ class LookedUpVerdicts:
 
 
 class StopVerdicts:
-    """The verdicts of all configurations after all kinds of stops; each is named as soon as it is decided."""
+    """The verdicts of all configurations after all kinds of stops; `notify` gets each configuration once it is decided."""
 
     def __init__(
         self,
@@ -195,8 +195,8 @@ class DescribedCluster:
         return ACCEPTED if one.is_accepted and says in (STOPS, OFFLINE) else says
 
     def may_stop(self, stopped: Iterable[str], then: bool = False) -> bool:
-        """Whether these brokers can be stopped without a loss, and without writes that stop unless that is accepted; `then` is
-        once every replica is in sync, and accepted is what the stop of any one broker does."""
+        """Return True if these brokers can be stopped without a loss, and without writes that stop unless that is accepted;
+        `then` is once every replica is in sync, and accepted is what the stop of any one broker does."""
         if not then:
             return all(says in (OK, ACCEPTED) for _, says in self.of(stopped))
         chosen = frozenset(stopped)
@@ -239,7 +239,7 @@ class DescribedCluster:
         return FirstAct(f"{needed}, or accept that writes stop meanwhile (--accept TOPIC)")
 
     def order(self, at_a_time: int, then: bool = False) -> list[list[str]]:
-        """Return groups of brokers that may be stopped together, one group after the other."""
+        """Return groups of brokers that may be stopped together, one group after the other; without who must not be stopped."""
         left, groups = [each for each in self.brokers if self.may_stop([each], then)], []
         while left:
             group: list[str] = []

@@ -85,7 +85,7 @@ def without_faults(model: Model) -> Model:
 def examine(
     model: Model, configuration: Configuration, shown: DescribedState, guarantees: Sequence[Property], options: Options
 ) -> SingleState:
-    """Return the answers about a state."""
+    """Return a described state with its committed records, who may be elected, what single faults lose, what is broken."""
     system = bind(model, settings_of_faults(configuration))
     state = build_state(system, shown)
     now, counted = system.nested(state), system.nested(handle_fetches(system, state))
@@ -162,7 +162,7 @@ def _effect(system: System, state: State, fault: Fault, broker: int, acked: froz
 
 
 def _keeps(record: int) -> Property:
-    """Return the property that a leader, once it has applied its leadership, has one acknowledged record (from 1)."""
+    """Return the property that a leader that has applied its leadership has record `record` (from 1), if acknowledged."""
 
     def keeps(k: Any, s: Any) -> Value:
         leads = [k.all_of(s.leader == each, s.leader_knows != ELECTED, s.ghost_acked[record - 1]) for each in everyone(s)]
@@ -172,7 +172,7 @@ def _keeps(record: int) -> Property:
 
 
 def _elections(model: Model, configuration: Configuration, shown: DescribedState) -> list[Election]:
-    """Who is elected when the leader stops, or, without a leader, when a broker that is down returns."""
+    """Return who is elected when the leader stops, or, without a leader, when a broker that is down returns."""
     policy = configuration[POLICY]
     systems = [bind(model, settings_of_faults(configuration, each)) for each in (ANY, KAFKAS if policy == ANY else policy)]
     found = []

@@ -159,7 +159,7 @@ class _Enumeration:
 
 
 def _terms(masks: Sequence[int], marked: int, unmarked: int) -> list[tuple[int, tuple[int, ...]]]:
-    """The cheapest terms that are true in marked cells only, as (cells, atoms); all of them where those do not cover enough."""
+    """Return the cheapest terms true in marked cells only, as (cells, atoms); all of them where those do not cover enough."""
     found = _Enumeration(masks, marked, unmarked).run()
     best = sorted(found.items(), key=lambda each: (len(each[1]), -each[0].bit_count(), each[1]))
     return best[:MOST_TERMS] if _cover(best[:MOST_TERMS]) == marked else best
@@ -171,7 +171,7 @@ def _cover(terms: Sequence[tuple[int, tuple[int, ...]]]) -> int:
 
 
 def _chosen(terms: Sequence[tuple[int, tuple[Atom, ...]]], marked: int, count: int) -> tuple[list[int], bool]:
-    """Terms that together cover the marked cells with the fewest atoms, and whether that is certain."""
+    """Return the numbers of the terms that cover the marked cells at the lowest cost, and whether that is certain."""
     chosen: list[int] = []
     left = marked
     while left:
@@ -201,7 +201,7 @@ def _cost(atoms_: Sequence[Atom]) -> int:
 
 
 def smallest_rule(rows: Sequence[Row], marks: Sequence[bool]) -> BoundaryRule:
-    """Return the smallest rule found that is true in exactly the marked cells, proved equal to them."""
+    """Return the smallest rule found that is true in exactly the marked cells, with Z3's word on that."""
     if not any(marks):
         return BoundaryRule((), True, prove((), rows, marks))
     if all(marks):

@@ -85,7 +85,7 @@ class Sweep:
         return self.coverage[cell].faults + list_single(self.systems[cell], self.decisions[cell][place].property)
 
     def is_vacuous(self, cell: int) -> bool:
-        """Return True if some property that holds in a cell was not put to the test there."""
+        """Return True if a fault that a cell allows never struck, or it has only one of what one of its properties compares."""
         return any(self.unstruck(cell, place) for place in range(len(self.decisions[cell])))
 
     @property
@@ -158,7 +158,7 @@ class Sweeper:
         return Sweep(self.cells, self.systems, decisions, *found, seconds, tuple(self.coverage))
 
     def _twins(self) -> list[list[int]]:
-        """Cells whose systems are the same."""
+        """Return the cells, in lists of those whose systems are the same."""
         found: dict[tuple[Any, ...], list[int]] = {}
         for number, system in enumerate(self.systems):
             found.setdefault(identity(system), []).append(number)
@@ -182,7 +182,7 @@ class Sweeper:
             self.decided[other] = {name: replace(each, how=SAME, source=first) for name, each in self.decided[first].items()}
 
     def _decide(self, members: list[int], started: float) -> None:
-        """One search for the cells of a group that smaller budgets have not settled."""
+        """Decide the cells of a group: by smaller budgets' counterexamples, the rest by a search for each set of properties."""
         for cell in members if not interrupts.have_come() else ():
             self._inherit(cell)
         for names in sorted({self._open(cell) for cell in members if self._open(cell)}):
@@ -193,7 +193,7 @@ class Sweeper:
         return tuple(each.name for each in self.properties if each.name not in self.decided[cell])
 
     def _inherit(self, cell: int) -> None:
-        """Counterexamples of cells with smaller budgets, run again here."""
+        """Take over the counterexamples of cells with smaller budgets that end in a violation here too."""
         for smaller in self._smaller(cell):
             for asked in self.properties:
                 known = self.decided[smaller].get(asked.name)
@@ -205,7 +205,7 @@ class Sweeper:
                     self.decided[cell][asked.name] = Decision(asked, Verdict.VIOLATED, REPLAYED, trace, source)
 
     def _smaller(self, cell: int) -> list[int]:
-        """Decided cells that differ from this one in smaller budgets only, the smallest first."""
+        """Return the decided cells that differ from this one in smaller budgets only, the smallest first."""
         model, configuration = self.cells[cell]
         mine = self._rest(configuration)
         spent = budgets(configuration, self.growing)
@@ -274,7 +274,7 @@ class Sweeper:
 
 
 def again(system: System, trace: Behaviour, other: System, broken: Property) -> Behaviour | None:
-    """Return the same steps under another configuration, if they are possible there and end in a violation."""
+    """Return the same steps under another configuration; None unless they are possible there and end in a violation."""
     steps = find_same_steps(system, trace, other)
     for _, start in other.initial_states():
         found = follow_steps(other, start, steps)

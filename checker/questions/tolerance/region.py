@@ -53,5 +53,5 @@ def usual(configuration: Mapping[str, Any]) -> Region:
 
 
 def kills_count_as(configuration: Mapping[str, Any]) -> str:
-    """What a killed broker counts as: one that lost data where an unclean shutdown leaves the eligible leader replicas."""
+    """Return what a killed broker counts as: "lost" with ELR, from which an unclean shutdown takes it; else "out"."""
     return "lost" if configuration["eligible.leader.replicas"] else "out"

@@ -26,15 +26,15 @@ SEARCH, ATLAS, LEFT_OUT = "search", "atlas", "left out"
 """Where a verdict comes from; `LEFT_OUT` where there is none, since the question leaves something out."""
 
 Known = Callable[[Model, Configuration, Sequence[Property]], list[tuple[Verdict, int | None]] | None]
-"""The verdict on each property with the steps of a shortest counterexample, where all of them are known."""
+"""Returns the verdict on each property with the steps of a shortest counterexample; None unless all of them are known."""
 
 
 @dataclass(frozen=True)
 class CellVerdict:
     """The verdict on one property at one spot; `steps` of a shortest counterexample, which a search has at hand as `trace`.
 
-    `is_interrupted` says that an interrupt ended the search that would have decided more; `unstruck` are the allowed faults
-    that never struck, though the property holds: the verdict says nothing about them.
+    `is_interrupted` says that an interrupt ended the search that would have decided more; `unstruck` are allowed faults that
+    never struck, and what there is only one of, where the property holds: the verdict says nothing about them.
     """
 
     property: Property
@@ -151,7 +151,7 @@ def decided(
 def look_up(
     model: Model, configuration: Configuration, properties: Sequence[Property], known: Known | None
 ) -> tuple[CellVerdict, ...] | None:
-    """Return the verdict on each property of a cell, if all of them are known."""
+    """Return the verdict on each property of a cell; None unless all of them are known."""
     found = known(model, configuration, properties) if known is not None else None
     if found is None:
         return None

@@ -34,7 +34,7 @@ class LiveRunPlan:
 
 def record_run(home: KafkaHome, plan: LiveRunPlan, say: Callable[[str], None] = lambda text: None) -> History:
     """Carry a plan out on a cluster of its own; return the recorded observations in order.  Errors: `ClusterError` when the
-    cluster does not start, or does not recover."""
+    cluster does not start, or a fault cannot be made."""
     notebook, chance = Notebook(), random.Random(plan.seed)
     with cluster(home, 4 if "reassign" in plan.faults else 3, 3 if "controller" in plan.faults else 1) as found:
         replicas = list(found.brokers)[:3]
@@ -52,7 +52,8 @@ def record_run(home: KafkaHome, plan: LiveRunPlan, say: Callable[[str], None] = 
 
 
 def _make_faults(stage: LiveCluster, plan: LiveRunPlan, say: Callable[[str], None]) -> None:
-    """Make one fault happen after another, sometimes before the last one's broker is back."""
+    """Make one fault happen after another until the run is over, sometimes before the last one's broker is back; where the
+    broker that is drawn is down, start it instead."""
     stage.rest(1, 3)
     while time.time() < stage.over:
         name, broker = stage.chance.choice(plan.faults), stage.chance.choice(list(stage.cluster.brokers))
@@ -66,7 +67,7 @@ def _make_faults(stage: LiveCluster, plan: LiveRunPlan, say: Callable[[str], Non
 
 
 def _recover(stage: LiveCluster) -> None:
-    """Start every broker that is down, and wait until all are registered and in sync, so that the history ends complete."""
+    """Start every broker that is down; wait, a minute at most, until all are unfenced, and in sync if there is a leader."""
     found = stage.cluster
     for number, node in found.brokers.items():
         if not node.process.is_running:
@@ -94,7 +95,7 @@ def _record_high_watermarks(stage: LiveCluster) -> None:
 
 
 def _record_end(found: Cluster, notebook: Notebook) -> None:
-    """Record what a consumer reads from the beginning, and what every disk holds."""
+    """Record what a consumer reads from the beginning, if there is a leader, and what every disk holds."""
     if found.partition(TOPIC).leader >= 0:
         begun = time.time()
         with contextlib.suppress(ClusterError):

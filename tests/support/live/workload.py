@@ -11,7 +11,7 @@ from neverlost.checker.kafka.cluster.clients import QUIET, import_client
 from neverlost.checker.kafka.history.history import HistoryObservation
 
 PAUSE = 0.05
-"""Seconds between two records, and between two looks at the high watermark while a leader answers."""
+"""A quarter of the seconds between two looks at the high watermark."""
 
 
 class Notebook:

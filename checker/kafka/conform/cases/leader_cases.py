@@ -118,13 +118,13 @@ RAISING = (
 
 
 def subsets(brokers: range) -> list[frozenset[int]]:
-    """Return every set of these brokers that contains `LEADER`."""
+    """Return every set of these brokers that contains broker 0, the leader."""
     others = [each for each in brokers if each != LEADER]
     return [frozenset({LEADER, *(others[each] for each in members(mask))}) for mask in range(2 ** len(others))]
 
 
 def events(state: LeaderState, records: int) -> Iterator[LeaderEvent]:
-    """Yield everything that can reach a leader in a state, in any order that Kafka can receive."""
+    """Yield every event that can reach a leader in a state, those that come late or are out of date too."""
     brokers = range(len(state.fetched))
     followers = [each for each in brokers if each != LEADER]
     if state.log_end < records:
@@ -188,8 +188,8 @@ def _leader_state(system: System, values: Mapping[tuple[str, int], int], min_isr
 
 
 def random_states(count: int, seed: int, brokers: int, records: int, min_isr: int, is_strict: bool) -> Iterator[LeaderState]:
-    """Yield random legal states: the leader is in its ISR and has looked at its high watermark.  That is the least offset that
-    it waits for, or with `is_strict` (KAFKA-15583) anything below while the ISR is smaller than the minimum."""
+    """Yield random legal states with the leader in its ISR.  The high watermark is the least offset that it waits for, or with
+    `is_strict` (KAFKA-15583) any up to that while the ISR is smaller than min.insync.replicas."""
     draw = random.Random(seed)
     for _ in range(count):
         log_end = draw.randint(0, records)
@@ -274,7 +274,7 @@ class LeaderModel:
         return LeaderOutcome(found, acked if raises else None)
 
     def _after(self, state: LeaderState, before: State, name: str, *arguments: int) -> set[LeaderOutcome]:
-        """Return the state after a step; the same state if the step is not possible."""
+        """Return the one outcome of a step, in a set: the same state if the step is not possible."""
         after = self._take(before, name, *arguments)
         return {LeaderOutcome(state) if after is None else self._read(after, state, name in RAISING)}
 

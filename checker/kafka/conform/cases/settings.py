@@ -24,13 +24,13 @@ CONTROLLER = (
     "replication.factor=2 min.insync.replicas=1 faults.crash=1 faults.reassign=2",
     "replication.factor=3 min.insync.replicas=2 faults.fence=1 faults.leader_move=any election.policy=preferred",
 )
-"""Complete reachable sets with one record: the controller does not look at records."""
+"""Settings all of whose reachable states are taken, with one record: the controller does not look at records."""
 
 REQUESTS = tuple(CONTROLLER[each] for each in (0, 2, 3, 5, 6, 8))
 """Those whose cases are also put to the whole controller, which takes longer."""
 
 SHORT = (CONTROLLER[4], "replication.factor=2 min.insync.replicas=2 faults.crash=1 faults.reassign=1")
-"""What the short form explores."""
+"""The settings of the short form; only the first is put to the whole controller."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ LEADER = (
     "replication.factor=3 bounds.records=2 faults.isr_shrink=1 faults.fence=1 faults.leader_move=1",
     "replication.factor=3 bounds.records=4 faults.isr_shrink=2 start.outside_isr=2",
 )
-"""Reachable sets of leaders, each with every min.insync.replicas; the leader does not know of the ELR."""
+"""Settings whose reachable leaders are taken, each with every min.insync.replicas; the leader does not know of the ELR."""
 
 SHORT_LEADER = LEADER[:1]
 RANDOM_STATES, SHORT_RANDOM_STATES, SEED = 10_000, 500, 14
-"""Random legal states of a leader for each version, and where their numbers come from."""
+"""How many random legal states of a leader are compared for a version, how many in the short form, and their seed."""
 
 
 def leader_settings(kafka: Kafka, short: bool) -> list[ConformSetting]:

@@ -30,10 +30,10 @@ from neverlost.model.kraft.mechanisms import parsed
 from neverlost.specs.errors import InputError, describe_misreading
 
 REPORTED, SHARE = 1.0, 20
-"""What was found is written this often, in seconds, and at most this part of the time is spent on it."""
+"""Seconds between two reports at least; and at least so many times as long as a report takes."""
 
 SAMPLE = 4
-"""So many states of each level are reached by their path again."""
+"""About so many new states of each level, and so many known ones, are reached by their path again."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def explore_classes(
 def _explore(
     send: processes.Send, kafka: Kafka, bounds: Bounds, limits: ExplorationLimits, state_dir: str | None, sample: int
 ) -> ExplorationResult | InputError:
-    """Explore in this process; what is reported has been written."""
+    """Explore in this process and return the result, or the error to raise; what is reported on the way has been written."""
     file = None if state_dir is None else Path(state_dir) / f"free-{kafka.version}.json"
     try:
         jvm.start(kafka.jars, kafka.java)
@@ -255,7 +255,7 @@ class ClassesSearch:
         return {**identity, "expanded": self.expanded, **counts, "parents": self.parents[1:]}
 
     def resume(self, file: Path) -> None:
-        """Reach the states of a file again, by its events.  Errors: `InputError` if they are another exploration's."""
+        """Reach a file's states again, by its events.  Errors: `InputError` for another exploration's, or a damaged file."""
         try:
             stored: Mapping[str, Any] = json.loads(file.read_text())
             identity = (stored["kafka"], stored["bounds"])

@@ -322,7 +322,7 @@ class Broker:
         return "NONE"
 
     def fetch(self, follower: int, offset: int, last_epoch: int | None = None) -> str:
-        """Handle a follower's fetch; return the error's name, or DIVERGING_EPOCH for an answer with a diverging epoch."""
+        """Handle a follower's fetch; return the error's name, NONE without one, DIVERGING_EPOCH if the answer names such."""
         epoch = optional(None if last_epoch is None else integer(last_epoch))
         data = java_class(PACKAGE + "common.requests.FetchRequest$PartitionData")(
             self.topic_id, offset, 0, 1 << 20, optional(integer(self.partition.getLeaderEpoch())), epoch

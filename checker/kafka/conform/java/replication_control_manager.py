@@ -59,7 +59,7 @@ class Clock:
         """Do nothing: no thread waits."""
 
     def java(self) -> Any:
-        """The clock as Kafka's Time."""
+        """Return the clock as Kafka's Time."""
         return proxy(PACKAGE + "common.utils.Time", self)
 
 
@@ -343,7 +343,7 @@ class Controller:
         self.topic_id = call(self.replication, "getTopicId", TOPIC)
 
     def elect(self, unclean: bool = False) -> str:
-        """Handle an operator's election; return the error's name."""
+        """Handle an operator's request for an unclean election, or that of the preferred leader; return the error's name."""
         self.calls.append(("elect", unclean))
         data = "common.message.ElectLeadersRequestData"
         topics = kafka_class(data + "$TopicPartitionsCollection")()
@@ -366,7 +366,7 @@ class Controller:
         return error_name(answer.responses()[0].partitions()[0].errorCode())
 
     def configure(self, key: str, value: str) -> None:
-        """Set a topic's configuration."""
+        """Set a key of the topic's configuration."""
         self.calls.append(("configure", key, value))
         kind = java_class(PACKAGE + "clients.admin.AlterConfigOp$OpType").SET
         operations = java_class("java.util.HashMap")()

@@ -36,7 +36,7 @@ SIZES = (
     f"bounds.producers=1 bounds.partitions=2 {MOVES}",
     f"bounds.producers=2 bounds.partitions=1 {MOVES}",
 )
-"""Complete reachable sets; every setting needs the fields of late markers and of moves for its combinations."""
+"""Settings all of whose reachable states are taken; each needs the fields of late markers and of moves."""
 
 SHORT_SIZES = (f"bounds.producers=1 bounds.partitions=1 {MOVES}",)
 ATTEMPT, OTHER, PARTITION = 0, 1, 0
@@ -213,7 +213,7 @@ def partition_cases(coordinators: int) -> Iterator[tuple[ProducerView, Projected
 
 
 def partition_known(asked: TransactionModel, state: State, partition: int = PARTITION) -> tuple[int, bool, int]:
-    """Return what a partition knows in a state, as the class shows it."""
+    """Return the producer epoch that a partition has seen, whether a transaction is open, and the coordinator's epoch."""
     attempts = range(asked.system.sizes["attempt"])
     is_open = any(asked.value(state, f"undecided[{each}][{partition}]") for each in attempts)
     epoch, coordinator = (asked.value(state, f"partition_{each}[{partition}]") for each in ("epoch", "coordinator"))
@@ -348,7 +348,7 @@ EVENTS = {
 def _look_up(
     asked: TransactionModel, setting: ConformSetting, tally: Tally, found: dict[Projected, TransactionOutcome]
 ) -> None:
-    """Compare each reachable transition with its combination's outcome; another one is a difference."""
+    """Compare each reachable transition, of those classes and epochs that were compared, with its combination's outcome."""
     compared = {key[0] for key in found}
     if not compared:
         return

@@ -24,7 +24,7 @@ from neverlost.checker.kafka.conform.java.partition import Broker, Host
 SCALA, JAVA = "kafka.coordinator.transaction.", PACKAGE + "coordinator.transaction."
 PRODUCER, TIMEOUT, NONE = 7, 60_000, -1
 PREPARE_ABORT = 3
-"""Numbers of TransactionState, as they are written to `__transaction_state`."""
+"""The number of PrepareAbort in TransactionState, as it is written to `__transaction_state`."""
 
 REFUSALS = (
     "InvalidProducerEpochException",
@@ -32,7 +32,7 @@ REFUSALS = (
     "OutOfOrderSequenceException",
     "TransactionCoordinatorFencedException",
 )
-"""What a log throws that does not take a record or a marker."""
+"""The exceptions with which a log refuses a record or a marker."""
 
 Known = tuple[int, int, frozenset[int]]
 """What a coordinator knows: the state's number, the producer epoch, the partitions of the transaction."""
@@ -78,7 +78,7 @@ class CoordinatorMetadata:
         return int(self.metadata.state().id()), int(self.metadata.producerEpoch()), partitions
 
     def init(self, expected: int | None = None) -> None:
-        """Handle InitProducerId, with the epoch that the producer says it has."""
+        """Handle InitProducerId, with the epoch that the producer says it has.  What Kafka refuses is raised."""
         boxed = None if expected is None else java_class("java.lang.Short")(expected)
         found = self.metadata.prepareIncrementProducerEpoch(TIMEOUT, (optional if self.in_java else option)(boxed), 1)
         if not self.in_java:
@@ -201,7 +201,7 @@ class TransactionalLog:
 
     @property
     def seen(self) -> tuple[int, bool, int]:
-        """Return what the log knows of the producer: its epoch, whether it has an open transaction, the coordinator's epoch."""
+        """The producer's epoch, whether it has an open transaction, and the coordinator's epoch; -1, False and 0 if unknown."""
         entry = call(call(self.log, "producerStateManager"), "lastEntry", self.producer)
         if not entry.isPresent():
             return -1, False, 0

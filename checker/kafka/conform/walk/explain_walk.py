@@ -48,8 +48,8 @@ DISABLED = {
 }
 """Guard clauses that are left out, and what Kafka does: bounds, and guards that Kafka does not have, as walks have shown."""
 FEW, MOST = 12, 20_000
-"""How many states are kept after an event, those first that have exactly what is seen; where none is left, the walk is followed
-again with all states."""
+"""How many states are kept after an event, those nearest to what is seen first; where none fits any more, the walk is followed
+again with `MOST` states."""
 
 CACHED = 200_000
 """Steps whose successors are remembered."""
@@ -193,11 +193,11 @@ class WalkExplainer:
         """The logs that still diverge after a truncation, by broker: Kafka finds the common end in several fetches."""
 
     def keep_few(self) -> None:
-        """Go on with few of the states."""
+        """Go on with `FEW` of the states."""
         self.states, self.kept = frozenset(sorted(self.states)[:FEW]), FEW
 
     def follow(self, event: WalkEvent, view: GroupSight) -> Unexplained | None:
-        """Take an event; return what is unexplained, after which the walk cannot be followed any further."""
+        """Take an event; return None if a state fits, else what is unexplained: the walk cannot be followed any further."""
         steps = list(self._chosen(event, view))
         for me, seen in zip(self.brokers, view.brokers, strict=True):
             if is_half_truncated(seen, view):
@@ -251,7 +251,7 @@ class WalkExplainer:
         return reached
 
     def _taken(self, state: State, step: Step, is_acks_one: bool) -> State | None:
-        """Return the successor by one step; a record with acks=1 is appended as the model does where all have acks=1."""
+        """Return the successor by one step, or None; a record with acks=1 is appended as the model does where all have it."""
         key = (state, step.label, is_acks_one)
         if key in self.cache:
             return self.cache[key]
@@ -342,12 +342,12 @@ class WalkExplainer:
 
 
 def is_half_truncated(seen: BrokerSight, view: GroupSight) -> bool:
-    """Whether a follower's log is seen to diverge from its leader's."""
+    """Return True if a follower's log is seen to diverge from its leader's."""
     return seen.is_half_truncated or (seen.follows is not None and not has_prefix(view.brokers[seen.follows - 1].log, seen.log))
 
 
 def has_stayed(me: int, seen: BrokerSight, view: GroupSight) -> bool:
-    """Whether a process that began before it registered goes on by the metadata of then.
+    """Return True if a process that began before it registered goes on by the metadata of then.
 
     In the model a broker that registers has replayed all of it, as one has that is unfenced.  Until then it is no candidate,
     and what it copies from a deposed leader goes when it follows the new one; the high watermark that it has learned stays.

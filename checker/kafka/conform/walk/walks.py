@@ -31,7 +31,7 @@ PLAIN, SHORT, SEED = 200, 100, 1
 """Walks of plain `conform` and of its short form, and the seed."""
 
 OLDEST = (3, 9)
-"""Before, the model has other truncations and requests than are followed here."""
+"""The first version that is walked: before it, the model has other truncations and requests than are followed here."""
 
 LOST = "lost: "
 """How the count of walks that lose a record begins, before the defects that explain it."""
@@ -43,7 +43,7 @@ Steps = list[tuple[WalkEvent, GroupSight]]
 
 
 def counted(event: WalkEvent) -> str:
-    """Return the name by which an event is counted."""
+    """Return the name by which an event is counted, with its fate for one of `FATES`."""
     return f"{event.name}: {event.fate}" if event.name in FATES and event.fate else event.name
 
 
@@ -57,7 +57,7 @@ class WalkJudge:
         self.others: dict[str, WalkExplainer] = {}
 
     def walk(self, seed: int, number: int) -> tuple[Steps, Unexplained | None]:
-        """Do one walk, as far as the model explains it; return its events, and what is unexplained."""
+        """Do one walk, as far as the model explains it; return its events, and what is unexplained (None: nothing)."""
         steps: Steps = []
         self.explainer.begin()
         found = None
@@ -83,7 +83,7 @@ class WalkJudge:
 
 
 def explain(explainer: WalkExplainer, steps: Steps) -> Unexplained | None:
-    """Follow a walk with all states of the model; return what is unexplained."""
+    """Follow a walk with all states of the model; return what is unexplained, None if nothing is."""
     explainer.begin(MOST)
     found = next((found for event, view in steps if (found := explainer.follow(event, view)) is not None), None)
     explainer.keep_few()
@@ -99,7 +99,8 @@ def lost_record(view: GroupSight) -> int | None:
 
 
 def compare(kafka: Kafka, seed: int, first: int, count: int, state_dir: str | None = None) -> Tally:
-    """Do the walks from number `first` on; three of four have min.insync.replicas 2, the others 1."""
+    """Do `count` walks from number `first` on, three of four with min.insync.replicas 2, the others with 1; keep their tally in
+    `state_dir`, if any.  An older Kafka than `OLDEST` is a gap."""
     begun = time.monotonic()
     tally = Tally(PART)
     if (parsed(kafka.minor) or OLDEST) < OLDEST:
@@ -177,7 +178,7 @@ def _stored(tally: Tally) -> dict[str, Any]:
 
 
 def read_batch(state_dir: str | None, kafka: Kafka, seed: int, first: int, count: int) -> Tally | None:
-    """Return a batch that is done; None if it is not.  Errors: `InputError` for a file that is no such batch."""
+    """Return a batch that is done; None if it is not.  Errors: `InputError` for a file that is none, or of another model."""
     path = None if state_dir is None else _file(state_dir, kafka, seed, first, count)
     if path is None or not path.is_file():
         return None
