@@ -24,7 +24,7 @@ class CoverageResult(Answer):
 
 
 def atlas_coverage() -> CoverageResult:
-    """Return the coverage of the shipped atlas as last counted; without chapters where it was never counted."""
+    """Return the coverage of the shipped atlas as last counted; without chapters where its index was not counted since."""
     place, atlas = index.in_package(index.COVERAGE), index.shipped()
     counted = json.loads(place.read_text()) if place.is_file() else {}
     if counted.get("index") != digest_of_index():

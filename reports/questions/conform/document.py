@@ -86,8 +86,8 @@ def _difference(each: Difference, known: frozenset[str] | None) -> dict[str, Any
 
 
 def read_baseline(path: str | None) -> frozenset[str] | None:
-    """Read the differences of an earlier result, as keys by which equal ones are recognised. Errors: `InputError` for a file
-    that is no such result."""
+    """Return the differences of an earlier result, as keys by which equal ones are recognised; None without a file.  Errors:
+    `InputError` for a file that is no such result."""
     if path is None:
         return None
     try:

@@ -106,7 +106,7 @@ class Answers:
 
     @cached_property
     def is_open(self) -> bool:
-        """Whether some cell is not decided."""
+        """True if some cell is not decided."""
         return UNDECIDED in self.says.values()
 
     @cached_property
@@ -209,7 +209,7 @@ def _worst(document: Document, several: Sequence[_Part]) -> _Part:
 
 
 def _is_of(partition: str, subject: str) -> bool:
-    """Whether a partition that is not as it should be is one of a subject's."""
+    """Return True if a partition is of the topic that a subject names, whatever partitions of it the subject means."""
     return partition.rpartition("-")[0] == topic_of(subject)
 
 
@@ -250,7 +250,7 @@ def _release_sentence(release: str, parts: Sequence[_Part], bugs: Sequence[Defec
 
 
 def _is_worse(part: _Part) -> bool:
-    """Whether the release loses a record where the design is known not to."""
+    """Return True if the release loses a record where the design is known not to."""
     shipped = part.shipped.says if part.shipped is not None else {}
     return any(word == LOST and part.designed.says[spot] in SAFE for spot, word in shipped.items())
 
