@@ -15,7 +15,7 @@ from itertools import product
 from typing import Any, Protocol
 
 Value = Any
-"""A state value of whatever kind the interpreter reads: int, column, term or strict value."""
+"""A state value of whatever kind the interpreter reads: an int, a column, a register, a term or an expression."""
 
 NO_REPLICA = -1
 """The value of a replica-valued field that names no replica."""
@@ -152,7 +152,7 @@ def action(
 
 
 def different(**replicas: int) -> bool:
-    """True when all arguments differ: the usual `where` of an action between two replicas."""
+    """Return True if all arguments differ: the usual `where` of an action between two replicas."""
     return len(set(replicas.values())) == len(replicas)
 
 
@@ -202,7 +202,7 @@ class Model:
     unbounded: tuple[Unbounded, ...] = ()
 
     def differing(self, name: str, summary: str, *, replacing: Mapping[str, Action] | None = None, **changes: Any) -> Model:
-        """This model with some actions replaced by name, or with other attributes changed.
+        """Return this model with some actions replaced by name, or with other attributes changed.
 
         Errors: `ModelError` when an action to replace does not exist.
         """
@@ -215,7 +215,7 @@ class Model:
 
 
 def at(k: Primitives, vector: Any, index: Value) -> Value:
-    """Return the element of `vector` at a state-valued index; the last element where the index is beyond it."""
+    """Return the element of `vector` at a state-valued index; the last element where there is none at that index."""
     select = getattr(vector, "select", None)
     if select is not None:
         return select(index)
@@ -242,14 +242,14 @@ def put(k: Primitives, array: Any, index: Value, value: Any) -> None:
 
 
 def for_every(k: Any, s: Any, axis: str, body: Callable[[Any], Value]) -> Value:
-    """Whether a condition holds for every element of an axis.  Not under a negation in a lemma: some proofs rely on that."""
+    """Return True if a condition holds for every element of an axis.  Lemmas must not negate it: some proofs rely on that."""
     quantified = _over(k, axis, "for_every")
     found: Value = quantified(axis, body) if quantified else k.all_of(*[body(each) for each in range(s.sizes[axis])])
     return found
 
 
 def for_some(k: Any, s: Any, axis: str, body: Callable[[Any], Value]) -> Value:
-    """Return True if a condition holds for some element of an axis.  Not under a negation, as `for_every`."""
+    """Return True if a condition holds for some element of an axis.  Lemmas must not negate it either."""
     quantified = _over(k, axis, "for_some")
     found: Value = quantified(axis, body) if quantified else k.any_of(*[body(each) for each in range(s.sizes[axis])])
     return found
@@ -300,5 +300,5 @@ def larger(k: Primitives, left: Value, right: Value) -> Value:
 
 
 def implies(k: Primitives, condition: Value, consequence: Value) -> Value:
-    """Logical implication."""
+    """Return True if the condition is false or the consequence true."""
     return k.any_of(k.not_(condition), consequence)

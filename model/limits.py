@@ -41,7 +41,7 @@ _NAMES = frozenset(each.name for each in FAULTS)
 
 
 def parsed(text: str) -> int | AnyNumber | None:
-    """`2`, `any`, `any:2`, `any:3,1,0` or `any:data_loss`; None for anything else."""
+    """Return the limit that `2`, `any`, `any:2`, `any:3,1,0` or `any:data_loss` stands for; None for any other text."""
     limit = parse_limit(text)
     is_unknown = isinstance(limit, AnyNumber) and limit.counts_as is not None and limit.counts_as not in _NAMES
     return None if is_unknown else limit
@@ -148,7 +148,7 @@ def contradiction(configuration: Configuration) -> str | None:
 
 
 def _is_limited(configuration: Configuration, fault: Fault, other: str) -> bool:
-    """Return True if a fault may be charged to another kind's limit: that is `any:N`, and both do the same to a broker."""
+    """Return True if a fault may be charged to another kind's limit: that is `any:N`, and both impair a broker, or a rack."""
     kind = next(each for each in FAULTS if each.name == other)
     limit = configuration.get(kind.key)
     return isinstance(limit, AnyNumber) and limit.at_once is not None and kind.impairs == fault.impairs

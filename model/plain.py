@@ -1,4 +1,4 @@
-"""A configuration as JSON has it: limits of faults as texts, lists of racks as lists."""
+"""A configuration as JSON has it, and back: limits of faults as texts, lists of racks as lists."""
 
 from __future__ import annotations
 

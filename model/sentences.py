@@ -29,7 +29,7 @@ INITIAL = "initial state"
 BROKERS = ("broker", "leader", "follower", "replica", "elected", "first", "candidate")
 """Parameters of actions that name a broker."""
 STALE_MARK = "stale"
-"""What is known to a broker and no longer so."""
+"""The word for what a broker takes to be so and is no longer so."""
 
 Names = Sequence[str]
 """What brokers are called, by their number in the model."""
@@ -69,24 +69,24 @@ def sentences(system: System, states: Sequence[State], steps: Iterable[int], giv
 
 
 def weakness(system: System) -> str:
-    """Return what a behaviour of a model with clauses switched off begins with: it says nothing about the model as it is."""
+    """Return the warning with which a behaviour begins if guard clauses are switched off; empty if none is."""
     off = " and ".join(f"{action}: {clause}" for action, clause in sorted(system.disabled))
     return f"NOT the model as it is, but without {off}: " if off else ""
 
 
 def attempted(system: System, before: State, step: Step, given: Names = ()) -> str:
-    """Who wanted to do what, of a step that is not possible."""
+    """Return who would do what in a step, without what it would change: for one that is not possible."""
     draw = system.model.portrait
     return _head(system, step, names_of(system, given), draw and draw(system.nested(before)))
 
 
 def listed(brokers: Iterable[int], names: Names) -> str:
-    """Brokers as Kafka's tools print them."""
+    """Return brokers by name, joined by commas as Kafka's tools print them; `none` without any."""
     return ",".join(names[each] for each in brokers) or "none"
 
 
 def records_named(records: Iterable[int]) -> str:
-    """Records by name."""
+    """Return records by name, in order: `m1,m2`."""
     return ",".join(f"m{each}" for each in sorted(records))
 
 
@@ -95,12 +95,12 @@ def role_of(lane: BrokerView, names: Names) -> str:
 
 
 def leader_of(scene: ClusterSnapshot, names: Names) -> str:
-    """Who leads, as the controller has it."""
+    """Return who leads, as the controller has it: `leader 1`, or `no leader`."""
     return "no leader" if scene.leader is None else f"leader {names[scene.leader]}"
 
 
 def isr_of(scene: ClusterSnapshot, names: Names) -> list[str]:
-    """Return the controller's ISR; a quorum has none."""
+    """Return the controller's ISR as one text; none for a quorum, which has no ISR."""
     return [] if not scene.isr and scene.min_isr is None else [f"ISR={listed(scene.isr, names)}"]
 
 
@@ -138,7 +138,7 @@ def is_stale(words: str) -> bool:
 
 
 def _actor(step: Step, brokers: int) -> int | None:
-    """Return the broker that a step is about: its first parameter that names one; who is elected may come with who answered."""
+    """Return the broker that a step is about, else None: its first parameter that names one (of `elected`, the leader)."""
     return next((value % brokers for name, value in step.arguments.items() if name in BROKERS), None)
 
 
@@ -153,7 +153,7 @@ def name_step(system: System, step: Step, given: Names = ()) -> str:
 
 
 def _head(system: System, step: Step, names: Names, before: ClusterSnapshot | None) -> str:
-    """Who did what.  A parameter called `leader` comes with the role in which it acts."""
+    """Return who does what.  A parameter called `leader` comes with the role in which it acts."""
     shown = {name: _argument(system, step, name, value, names) for name, value in step.arguments.items()}
     if "leader" in step.arguments:
         role = before.lanes[step.arguments["leader"]].role if before else LEADER
@@ -244,7 +244,7 @@ class _Change:
         return f", though it lacks {self._promised(lacks)}" if lacks else ""
 
     def assignment(self) -> list[str]:
-        """Replicas that come and go."""
+        """Return which replicas begin to be added or removed, and that a reassignment is no longer in progress."""
         before, after = self.before, self.after
         done = (before.adding or before.removing) and not (after.adding or after.removing)
         return [
@@ -286,7 +286,7 @@ class _Change:
         return [f"leadership moves from {self.names[before.leader]} to {new}{origin}"]
 
     def _origin(self, leader: int) -> str:
-        """Why a replica could be elected, where it was not simply in the ISR."""
+        """Return why a replica could be elected; nothing if it was one of several in the ISR."""
         if self.before.isr == (leader,):
             return " as the last member of the ISR"
         if leader in self.before.isr or self.after.isr != (leader,):
@@ -298,7 +298,7 @@ class _Change:
         return " uncleanly, from outside the ISR"
 
     def logs(self) -> list[str]:
-        """Records that brokers append, truncate and lose."""
+        """Return which records each broker appends, truncates, deletes or loses."""
         found = []
         for old, new in self._lanes():
             same = next((offset for offset, pair in enumerate(zip(old.log, new.log, strict=False)) if pair[0] != pair[1]), None)
@@ -314,12 +314,12 @@ class _Change:
         return found
 
     def _last_copy(self, gone: Iterable[int]) -> str:
-        """Says whether a promised record is on no broker any more."""
+        """Return words that say so if an acknowledged or committed record is on no broker any more; else nothing."""
         left = frozenset[int]().union(*(lane.records for lane in self.after.lanes))
         return ", the last copy" if (set(gone) & self.after.promised) - left else ""
 
     def requests(self) -> list[str]:
-        """AlterPartition requests that are sent, and the ISR that a leader adopts."""
+        """Return which AlterPartition requests are sent, which changes forgotten, and the ISR that a leader adopts."""
         found = []
         for old, new in self._lanes():
             if new.pending and new.pending != old.pending:
@@ -342,7 +342,7 @@ class _Change:
         return [f"{self._name(new)}{what}, which the controller has committed"] if is_committed else []
 
     def watermarks(self) -> list[str]:
-        """Sentences on high watermarks, and on the fetch offsets by which a leader moves its own."""
+        """Return how high watermarks move, and which fetch offsets a leader notes where its own does not move."""
         found = []
         for old, new in self._lanes():
             if old.high_watermark is None or new.high_watermark is None:
@@ -359,7 +359,7 @@ class _Change:
         return found
 
     def _passed(self, old: BrokerView, new: BrokerView) -> str:
-        """Records that a high watermark passes although an ISR member lacks them."""
+        """Return which records a leader's high watermark passes although an ISR member lacks one; empty if none lacks any."""
         if new.isr is None or old.high_watermark is None or new.high_watermark is None:
             return ""
         passed = [record for record, _ in new.log[old.high_watermark : new.high_watermark]]

@@ -82,7 +82,7 @@ class ClusterSnapshot:
 
     @property
     def promised(self) -> frozenset[int]:
-        """The records whose loss is a loss."""
+        """The acknowledged and the committed records."""
         return self.acked | self.committed
 
     @property

@@ -155,7 +155,7 @@ class System:
 
     @cached_property
     def sizes(self) -> Sizes:
-        """What the configurations have in common: the lengths of the axes."""
+        """What the configurations have in common: the lengths of the axes.  Errors: `ModelError` where they differ."""
         found = [self.model.sizes(each) for each in self.configurations]
         if any(each != found[0] for each in found):
             raise ModelError("configurations of one system must agree on sizes")
@@ -174,7 +174,7 @@ class System:
         )
 
     def _domain(self, declared: Field) -> tuple[int, int]:
-        """Bounds of a field in this system; configuration narrows a frozen one to its values."""
+        """Return the bounds of a field in this system: of a frozen one, the values that the configurations give."""
         if not declared.frozen:
             return declared.low, declared.high
         values = [int(self.model.frozen[declared.name](each)) for each in self.configurations]
@@ -231,7 +231,7 @@ class System:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """Every action with every combination of its arguments."""
+        """Every action with every combination of its arguments that it allows."""
         return tuple(Step(each, args) for each in self.model.actions for args in each.arguments(self.sizes))
 
     def fault_of(self, step: Step) -> str | None:
@@ -252,7 +252,7 @@ class System:
         return self.checked(tuple(state))
 
     def initial_states(self) -> list[tuple[int, State]]:
-        """Initial states with the number of the configuration that each belongs to."""
+        """Return the initial states, each after the number of the configuration that it belongs to."""
         return [
             (number, self.configured(each, values))
             for number, each in enumerate(self.configurations)
@@ -262,7 +262,7 @@ class System:
     def checked(self, state: State) -> State:
         """Return the same state, after a look at its bounds.
 
-        Errors: `ModelError` names the first element that is out of bounds.
+        Errors: `ModelError` for a wrong number of values, or that names the first one that is out of bounds.
         """
         if len(state) != len(self.slots):
             raise ModelError(f"a state of {self.model.name} has {len(self.slots)} values, not {len(state)}")
@@ -283,7 +283,7 @@ class System:
         return tuple(slot.low + ((int(words[slot.word]) >> slot.shift) & slot.mask) for slot in self.slots)
 
     def nested(self, state: State) -> dict[str, Any]:
-        """Field names to values, arrays as nested lists."""
+        """Return the value of each field by its name, arrays as nested lists."""
         return {each.name: self._nest(state, *self.places[each.name], each.kind == "flag") for each in self.fields}
 
     def _nest(self, state: State, base: int, shape: tuple[int, ...], is_flag: bool) -> Any:

@@ -22,7 +22,7 @@ OFFSETS = Unbounded("offset", "bound: room in the log", ("log_end_offset", "high
 
 
 def append_at_end(k: Primitives, s: View, replica: int, record: Value, epoch: Value) -> None:
-    """Stands for `append`."""
+    """Effect: put a record at the log end offset; stands for `append`."""
     end = s.log_end_offset[replica]
     put(k, s.log_record[replica], end, record)
     put(k, s.log_epoch[replica], end, epoch)
@@ -30,7 +30,7 @@ def append_at_end(k: Primitives, s: View, replica: int, record: Value, epoch: Va
 
 
 def keep_below(k: Primitives, s: View, replica: int, end: Value) -> None:
-    """Stands for `truncate`."""
+    """Effect: drop the records at `end` and after; stands for `truncate`."""
     records, epochs = s.log_record[replica], s.log_epoch[replica]
     fill(records, row(k, s, "offset", lambda offset: k.ite(end > offset, records[offset], EMPTY)))
     fill(epochs, row(k, s, "offset", lambda offset: k.ite(end > offset, epochs[offset], 0)))
@@ -38,14 +38,14 @@ def keep_below(k: Primitives, s: View, replica: int, end: Value) -> None:
 
 
 def end_of_shared_log(k: Any, s: View, leader: int, follower: int) -> Value:
-    """Stands for `first_non_matching_offset`."""
+    """Return one more than the last offset where both logs have the same entry; stands for `first_non_matching_offset`."""
     end = s.log_end_offset[follower]
     found: Value = k.end_of("offset", end, lambda offset: same_entry(k, s, leader, follower, offset))
     return found
 
 
 def members_have_each_committed_entry(k: Primitives, s: View, is_member: Callable[[int, int], Value]) -> Value:
-    """Stands for `members_have_committed_log`."""
+    """Return True if every ISR has its leader's log up to the high watermark; stands for `members_have_committed_log`."""
 
     def at_offset(leader: int, member: int, offset: int) -> Value:
         shown = k.all_of(s.leader[leader] == leader, s.high_watermark[leader] > offset, is_member(leader, member))

@@ -62,7 +62,7 @@ class Defect:
 
     @property
     def versions(self) -> str:
-        """From which version on, and until which."""
+        """From which version on, and until which, in words; one that is mended nowhere is there to the newest."""
         fixed = self.mechanism.since
         if fixed is None or fixed <= self.first:
             return f"{version_text(self.first)} to {version_text(NEWEST)}"

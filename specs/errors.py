@@ -11,7 +11,7 @@ class InputError(Exception):
 
 
 def describe_misreading(problem: Exception) -> str:
-    """Why a document of another shape could not be read."""
+    """Return why a document of another shape could not be read."""
     return f"it lacks {problem}" if isinstance(problem, KeyError) else f"{type(problem).__name__}: {problem}"
 
 
@@ -36,7 +36,7 @@ def unknown(what: str, given: str, available: Iterable[str], where: str = "") ->
 
 
 def nearest(given: str, names: Iterable[str]) -> str | None:
-    """Return the name that was probably meant."""
+    """Return the name that was probably meant; None if none is similar."""
     return next(iter(difflib.get_close_matches(given, names, n=1, cutoff=0.4)), None)
 
 

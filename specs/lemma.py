@@ -33,7 +33,7 @@ def as_lemma(says: str, why: str, only_for: str | None = None) -> Callable[[Call
 
 
 def each_of(k: Any, s: Any, axis: str, body: Callable[[Any], list[Value]]) -> list[Value]:
-    """Conjuncts for each element of an axis: those of one after the other, or one about all where the axis has no bound."""
+    """Return the conjuncts for each element of an axis, one after the other; one about all where the axis has no bound."""
     if axis in getattr(k, "open_axes", ()):
         return [for_every(k, s, axis, lambda each: k.all_of(*body(each)))]
     return [conjunct for each in range(s.sizes[axis]) for conjunct in body(each)]

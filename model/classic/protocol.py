@@ -91,7 +91,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
 
 
 def initial(configuration: Configuration) -> list[dict[str, Any]]:
-    """No leader, every replica in the quorum's ISR, no request sent yet."""
+    """Return the one initial state: no leader, every replica in the quorum's ISR, no request sent yet."""
     return [{"quorum_isr": [1] * configuration["replication.factor"], "leader_epoch": -1}]
 
 
@@ -329,7 +329,7 @@ def follower_fetch(k: Primitives, s: View, follower: int, leader: int) -> Clause
 
 
 def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
-    """Brokers with what they believe, and the quorum's state."""
+    """Return the brokers with what they believe, and the quorum's state."""
     lanes = []
     for replica, leader in enumerate(values["leader"]):
         leads = leader == replica

@@ -1,1 +1,1 @@
-"""The ways to read an action: ints (the definition), columns, Z3 terms, strict; never a protocol."""
+"""The ways to read an action: ints (the definition), NumPy columns, machine code, Z3 terms, TLA+; never a protocol."""

@@ -134,7 +134,7 @@ class Successors:
         self._counts = count_clauses(system)
 
     def of(self, words: Packed, numbers: Iterable[int] | None = None) -> Iterator[tuple[int, NDArray[np.intp], Packed]]:
-        """Step number, parent rows and packed successors, step by step (all, or some); those that lead nowhere are left out."""
+        """Yield step number, parent rows and packed successors for each step (all, or some) that is enabled in some row."""
         batch = Batch(self.system, words)
         for number in range(len(self.system.steps)) if numbers is None else numbers:
             found = self._apply(batch, self.system.steps[number], self._counts[number])
@@ -158,7 +158,7 @@ class Successors:
         return rows, self._pack(batch, rows, view.writes, step)
 
     def _guard(self, view: ColumnsView, step: Step, clauses: int, length: int) -> Any:
-        """True when every row passed and the effect has run; False when none can; else the rows to keep."""
+        """Return True when every row passed and the effect has run; False when none can; else a flag for each row."""
         mask: Any = True
         for number, (clause, condition) in enumerate(step.run(Columns, view), start=1):
             if (step.action.name, clause) not in self.system.disabled:
@@ -216,11 +216,11 @@ def evaluate_condition(system: System, words: Packed, predicate: Predicate) -> N
 
 
 def pack_rows(system: System, states: list[State]) -> Packed:
-    """Packed columns of states given as tuples."""
+    """Return states given as tuples, packed: one column each."""
     rows = np.array([system.pack(state) for state in states], dtype=np.uint64).reshape(len(states), system.words)
     return np.ascontiguousarray(rows.T)
 
 
 def unpack_row(system: System, words: Packed, row: int) -> State:
-    """One packed state as a tuple."""
+    """Return one packed state as a tuple."""
     return system.unpack([int(word[row]) for word in words])

@@ -2,7 +2,7 @@
 
 A register holds a value of one state, or of `LANES` states side by side.  Every number carries the range that its operands
 allow: a comparison that the ranges decide is a Python bool, and an assignment is compared with the declared bounds only
-where its range exceeds them.  `native_program` makes whole programs of it; nothing here needs LLVM.
+where its range exceeds them.  `compiled_program` makes whole programs of it; nothing here needs LLVM.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Code:
         self._blocks = 0
 
     def value(self, instruction: str) -> str:
-        """The register that holds the result of an instruction without side effects."""
+        """Return the register with the result of an instruction without side effects, which is written unless it was before."""
         known = self._known.get(instruction)
         if known is None:
             known = self._known[instruction] = f"%v{len(self._known)}"
@@ -68,7 +68,7 @@ class Code:
         return str(value) if self.lanes == 1 else f"splat (i{bits} {value})"
 
     def list_needed(self) -> list[str]:
-        """The instructions without those whose result is not asked for: what a guard asked is known where a step is taken."""
+        """Return the instructions without those whose result none uses: a step is taken where its guard is known to hold."""
         asked, found = set[str](), []
         for line in reversed(self.lines):
             result, is_value, rest = line.partition(" = ")
@@ -318,7 +318,7 @@ def emit_unpack(code: Code, slot: Slot) -> Value:
 
 
 def _emit_unpack_lanes(code: Code, slot: Slot) -> Value:
-    """The values of a slot in many states: from the byte it lies in, which its neighbours need too, or from the whole word."""
+    """Return the values of a slot in many states: from the byte it lies in, which neighbours need too, or from its word."""
     byte, shift = divmod(slot.shift, 8)
     bits = code.bits(min(0, slot.low), max(slot.mask, slot.high, slot.mask + slot.low))
     is_inside = bits == 8 and shift + slot.bits <= 8

@@ -80,5 +80,5 @@ def successors(system: System, state: State) -> Iterator[tuple[Step, State]]:
 
 
 def evaluate(system: System, state: State, predicate: Predicate) -> bool:
-    """Return a property's condition in one state."""
+    """Return True if a property's condition holds in one state."""
     return bool(predicate(Ints, IntsView(system, state)))

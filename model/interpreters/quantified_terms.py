@@ -21,7 +21,7 @@ from neverlost.model.system import Step, System, View
 
 Function = Callable[..., Any]
 Functions = dict[str, dict[tuple[int, ...], Function]]
-"""By field: for each index on the axes that have a length, a function of the others."""
+"""By field: for each index on the axes whose length is a number, a function of the indices on the other axes."""
 
 REPLICA = "replica"
 _numbers = count()
@@ -35,7 +35,7 @@ class Truth(z3.BoolRef):  # type: ignore[misc]
 
 
 class Element(z3.ArithRef):  # type: ignore[misc]
-    """An element of an axis without a length."""
+    """An element of an axis whose length is no number."""
 
     def __init__(self, name: str) -> None:
         term = z3.Int(name)
@@ -105,7 +105,7 @@ class Quantified(Terms):
         return AxisRow(each, self.lift(body(each)), axis)
 
     def any_of(self, *conditions: Value) -> Value:  # type: ignore[override]
-        """Whether some condition holds; of a row that is spread, whether some element does."""
+        """Return True if some condition holds; of a row that is spread, if it does at some element."""
         spread = [self.for_some(each.row.axis, each.row.__getitem__) for each in conditions if isinstance(each, Spread)]
         return Terms.any_of(*[each for each in conditions if not isinstance(each, Spread)], *spread)
 
@@ -116,7 +116,7 @@ class Quantified(Terms):
 
 @dataclass(frozen=True)
 class AxisRow:
-    """A value for each element of an axis: what it is at `element`."""
+    """A value for each element of an axis: the term `value`, in which `element` stands for any of them."""
 
     element: Any
     value: Any
@@ -151,7 +151,7 @@ class Assumed(Quantified):
     scope: list[tuple[str, Any]] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return a condition on every element."""
+        """Return True if a condition holds of every element."""
         each = make_fresh(axis)
         self.scope.append((axis, each))
         inside = _check_positive(self.lift(body(each)), self.quantified)
@@ -159,7 +159,7 @@ class Assumed(Quantified):
         return _note(self.quantified, z3.ForAll([each], z3.Implies(self.within(axis, each), inside)))
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return a condition on an element that has a name."""
+        """Return True if a condition holds of one element, a new function of the elements that it is about, in `existing`."""
         sorts = [z3.IntSort()] * (len(self.scope) + 1)
         made = z3.Function(f"some_{axis}!{len(self.existing)}", *sorts)
         self.existing.append((made, tuple(each for each, _ in self.scope), axis))
@@ -184,7 +184,7 @@ class Concluded(Quantified):
     under: list[str] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return a condition on a fresh element; under a quantifier, on every element."""
+        """Return True if a condition holds of a new element of which nothing is known; below a quantifier, of every element."""
         if self.under:
             return super().for_every(axis, body)
         each = make_fresh(axis)
@@ -195,7 +195,7 @@ class Concluded(Quantified):
         return _note(self.quantified, found)
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return a condition on one of the witnesses, or on some element."""
+        """Return True if a condition holds of one of the axis's witnesses; on an axis without them, of some element."""
         number = len(self.chosen)
         self.chosen.append(axis)
         if axis not in self.witnesses:
@@ -311,7 +311,7 @@ class Array:
         return self._view.functions[self._field.name][closed](*opened)
 
     def select(self, at: Any) -> Any:
-        """Return the element, or the row, at an index."""
+        """Return the element, or row, at an index on an axis whose length is no number.  Errors: `ModelError` on others."""
         if not self._view.is_open(self._axis):
             raise ModelError(f"{self._field.name} is read at a state's value: use at() with a list")
         return self[at]
@@ -348,7 +348,7 @@ class Array:
         self._write(closed, opened, lambda at: written[at[-1]])
 
     def _places(self, index: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[Any, ...]]:
-        """Return an index as two: what is on axes with a length, and what is not."""
+        """Return an index in two parts: on the axes whose length is a number, and on the others."""
         pairs = list(zip(self._field.axes, index, strict=False))
         closed = tuple(each for axis, each in pairs if not self._view.is_open(axis))
         return closed, tuple(_lift(each) for axis, each in pairs if self._view.is_open(axis))
@@ -395,7 +395,7 @@ def variables(system: System, opened: Mapping[str, Any], suffix: str) -> Functio
 
 
 def read_frozen(systems: Sequence[System]) -> Functions:
-    """Return what the configurations say, as numbers; what they do not say alike is left out."""
+    """Return the values of frozen fields under these configurations; a field that differs among them is left out."""
     said: dict[str, set[int]] = {}
     for slot in (slot for each in systems for slot in each.slots if slot.field.frozen):
         said.setdefault(slot.name, set()).update((slot.low, slot.high))
@@ -405,12 +405,12 @@ def read_frozen(systems: Sequence[System]) -> Functions:
 
 
 def list_closed_indices(system: System, declared: Field, opened: Mapping[str, Any]) -> list[tuple[int, ...]]:
-    """Return every index of a field on the axes that have a length."""
+    """Return every index of a field on the axes whose length is a number."""
     return list(product(*[range(system.sizes[axis]) for axis in declared.axes if axis not in opened]))
 
 
 def initial(system: System, opened: Mapping[str, Any]) -> list[Functions]:
-    """Return the initial states, which say the same at every element of an axis without a length.
+    """Return the initial states, which say the same at every element of an axis whose length is no number.
 
     Errors: `ModelError` where they do not.
     """
@@ -430,7 +430,7 @@ def _make_uniform(system: System, opened: Mapping[str, Any], state: Sequence[int
 
 @dataclass(frozen=True)
 class GenericStep:
-    """An action with an element for each argument on an axis without a length; `where` says what these may be."""
+    """An action with an element for each argument on an axis whose length is no number; `where` says what these may be."""
 
     step: Step
     elements: tuple[tuple[str, Any], ...]
@@ -443,7 +443,7 @@ class GenericStep:
 
 
 def make_generic_steps(system: System, k: Quantified) -> list[GenericStep]:
-    """Return every action, read once for all elements that it may be about."""
+    """Return every action, read once for all elements of the axes whose length is no number, and for each one of the others."""
     return [found for each in system.model.actions for found in _make_steps(system, k, each)]
 
 

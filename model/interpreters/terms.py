@@ -91,7 +91,7 @@ def variables(system: System, terms: Terms, suffix: str) -> Symbols:
 
 
 def bound_slots(system: System, terms: Terms, symbols: Symbols) -> list[Any]:
-    """Declared bounds of every slot, as constraints."""
+    """Return the declared bounds of every number that is no constant, as constraints."""
     found = []
     for slot, value in zip(system.slots, symbols, strict=True):
         if slot.field.kind != "flag" and not slot.is_constant:

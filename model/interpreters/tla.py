@@ -346,7 +346,7 @@ class _Writer:
         return self._names.get(id(value)) or self._written(value, column)
 
     def operand(self, value: Expression | Value, column: int, parent: str = "=") -> str:
-        """Return an expression as text that stands for itself as an operand of `parent`."""
+        """Return an expression as text, in parentheses where it needs them as an operand of `parent`."""
         if isinstance(value, str):
             return value
         is_named = not isinstance(value, Expression) or id(value) in self._names or value.operator == VARIABLE

@@ -30,13 +30,13 @@ class Concluding(Terms):
     quantified: list[Any] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return a condition on a fresh element."""
+        """Return True if a condition holds of a new element of which nothing is known; it is kept in `made`."""
         self.made.append(z3.Int(f"any_{axis}!{len(self.made)}"))
         fresh = self.made[-1]
         return _note(self.quantified, z3.Or(z3.Not(fresh >= 0), self.lift(body(fresh))))
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return a condition on one of the chosen elements."""
+        """Return True if a condition holds of one of the elements in `chosen`."""
         return _note(self.quantified, z3.Or([z3.And(each >= 0, self.lift(body(each))) for each in self.chosen]))
 
 
@@ -63,7 +63,7 @@ class Assuming(Terms):
     quantified: list[Any] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return the name of a condition on every element."""
+        """Return a name for "a condition holds of every element"; what the name implies is kept in `schemas`."""
         number = len(self.schemas)
         variable = z3.Int(f"{axis}?{number}")
         self.schemas.append(Schema((), None))
@@ -77,7 +77,7 @@ class Assuming(Terms):
         return _note(self.quantified, holds)
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return a condition on an element that is given a name."""
+        """Return True if a condition holds of a new element of which nothing else is known; it is kept in `made`."""
         fresh = self._name_term(f"some_{axis}!{len(self.made)}", z3.IntSort())
         self.made.append(fresh)
         return _note(self.quantified, z3.And(fresh >= 0, self.lift(body(fresh))))
@@ -89,7 +89,7 @@ class Assuming(Terms):
         return z3.Function(name, *[z3.IntSort()] * len(self.scope), sort)(*self.scope)
 
     def names(self) -> list[Any]:
-        """Names of elements that depend on no other."""
+        """Return the names that were given to elements, of those that depend on no other element."""
         return [each for each in self.made if each.num_args() == 0]
 
 
@@ -127,7 +127,7 @@ class OpenState:
 
 
 class OpenView(TermsView):
-    """A view of an open state."""
+    """A view of a state without bounds; assignments go to a copy."""
 
     __slots__ = ("functions",)
     functions: dict[str, list[Function]]
@@ -180,9 +180,9 @@ def _lift(value: Any) -> Any:
 
 
 def list_open_axes(system: System) -> dict[str, str]:
-    """Unbounded axes and the clause that bounds each; empty where the model has none.
+    """Return the unbounded axes, and the clause that bounds each; empty where the model has none.
 
-    Errors: `ModelError` for a field with such an axis anywhere but first.
+    Errors: `ModelError` for a field with such an axis anywhere but first of at most two.
     """
     axes = {each.axis: each.clause for each in system.model.unbounded}
     for declared in system.fields:
@@ -258,7 +258,7 @@ def take_open_step(system: System, step: Step, before: OpenState) -> tuple[list[
 
 
 def make_open_steps(system: System) -> list[tuple[Step, list[Any]]]:
-    """Steps with a variable for each argument over an unbounded axis, and those variables."""
+    """Return the steps, with a variable for each argument over an unbounded axis, and those variables."""
     axes = list_open_axes(system)
     found: dict[tuple[Any, ...], tuple[Step, list[Any]]] = {}
     for step in system.steps:

@@ -90,7 +90,7 @@ DEFAULTS: dict[str, bool] = {each.key: each.is_in(NEWEST) for each in MECHANISMS
 
 
 def parsed(version: str) -> Version | None:
-    """`3.9`, `3.9.1` or `0.10.2` as a pair; None when it is not a version that the catalogue speaks about."""
+    """Return `3.9`, `3.9.1` or `0.10.2` as a pair (0, 10); None for a text that is no version from 0.8 to 4.x."""
     parts = version.split(".")
     if len(parts) < 2 or not all(part.isascii() and part.isdigit() and len(part) < 4 for part in parts[:2]):
         return None
@@ -126,5 +126,5 @@ def model_of(version: str, given: Mapping[str, tuple[Any, str]]) -> str:
 
 
 def is_on(configuration: Mapping[str, Any], name: str) -> bool:
-    """Return True if a configuration has a mechanism."""
+    """Return True if a configuration has a mechanism switched on; where it does not say, if `NEWEST` has it."""
     return bool(configuration.get(f"mechanism.{name}", DEFAULTS[f"mechanism.{name}"]))

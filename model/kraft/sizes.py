@@ -61,8 +61,8 @@ class KraftSizes(Sizes):
     """Lengths of the axes, and what the layout of the state depends on.
 
     Units: `replica` counts every broker that has or may get a replica, `first_replicas` those that have one at first;
-    `offset` slots of a log; `racks` the number of each replica's rack, empty where that decides nothing; `rack` how many of
-    them may lose power.
+    `offset` slots of a log; `racks` the number of each replica's rack, empty where that decides nothing; `rack` how many
+    racks may lose power.
     """
 
     replica: int
@@ -97,7 +97,7 @@ class KraftSizes(Sizes):
 
     @property
     def highest_rank(self) -> int:
-        """The largest leader epoch that is a rank: 0, the controller's, each leader's, each record's, and what a step adds."""
+        """The largest rank of a leader epoch: as many as controller, leaders, late responses and records can have, and 3."""
         return 1 + self.replica * (1 + self.late_bytes) + self.record + MOST_EPOCHS_OF_A_STEP
 
     @property
@@ -157,7 +157,7 @@ class KraftSizes(Sizes):
 
     @property
     def minimum(self) -> int:
-        """Values of min.insync.replicas that an operator may set; 0 is none."""
+        """One more than the largest min.insync.replicas that an operator may set; 0 where that is never changed."""
         return self.first_replicas + 1 if self.config_change else 0
 
     @property
@@ -197,7 +197,7 @@ class KraftSizes(Sizes):
 
     @property
     def kept(self) -> int:
-        """How much of a log a power loss may leave: up to each offset that has a record, or all of it."""
+        """How many parts of a log a power loss may leave: up to each slot; all of it too where that is a step of its own."""
         return self.offset + self.limits.harmless_losses
 
     @property
@@ -248,12 +248,12 @@ def has_racks(configuration: Configuration) -> bool:
 
 
 def is_deposed_alive(configuration: Configuration) -> bool:
-    """Whether some fault ends a leadership while the broker goes on running."""
+    """Return True if some fault that can happen ends a leadership while the broker goes on running."""
     return any(can_happen(configuration, each) for each in (LEADER_MOVE, FENCE, OUT, REASSIGN, UNCLEAN_ELECTION))
 
 
 def _replicas(configuration: Configuration) -> int:
-    """Replicas at most: a reassignment has one more for a while."""
+    """Return how many brokers there are: a reassignment has one more than replication.factor."""
     return int(configuration["replication.factor"]) + bool(configuration["faults.reassign"])
 
 
@@ -262,7 +262,7 @@ RECORDS_OF_LATE_BYTES = 4
 
 
 def has_late_bytes(configuration: Configuration) -> bool:
-    """Whether a late response may bring other records than it was read for, in a question with enough records.
+    """Return True if a late response may bring other records than it was read for, in a question with enough records.
 
     The follower that takes it, the leader that sends it and the one that the sender follows by then are three.
     """
@@ -281,7 +281,7 @@ RECORDS_OF_STALLED_REQUESTS = 2
 
 
 def has_stalled_requests(configuration: Configuration) -> bool:
-    """Whether a produce request may outlast the leadership of its record, in a question with enough records."""
+    """Return True if a produce request may outlast the leadership of its append, in a question with enough records."""
     waits = configuration["acks"] == "all" and _replicas(configuration) > 1
     return waits and not is_on(configuration, "acknowledged-in-epoch-of-append")
 
@@ -292,7 +292,7 @@ def _requests_stall(configuration: Configuration) -> bool:
 
 
 def _fetches_unregistered(configuration: Configuration) -> bool:
-    """Whether a fetch of a broker that has not registered passes where a registered one's epoch is compared (KIP-903).
+    """Return True if a fetch of a broker that has not registered passes where a registered one's epoch is compared (KIP-903).
 
     What a broker has when it is proposed, it has when it joins, unless a fault takes it: without one, this is left out.
     """

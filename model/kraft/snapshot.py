@@ -94,7 +94,7 @@ def _fetched(values: Mapping[str, Any], leader: int) -> tuple[tuple[int, int], .
 
 
 def _configuration(values: Mapping[str, Any], leader: int) -> tuple[str, ...]:
-    """Return an old configuration that a leader still goes by."""
+    """Return the old min.insync.replicas that a leader still goes by, as a note; empty if it knows the new one."""
     if "min_isr_known" not in values or values["min_isr_known"][leader] == values["min_isr_changed"]:
         return ()
     return (f"goes by min.insync.replicas={values['min_isr_known'][leader] or values['min_isr']}",)

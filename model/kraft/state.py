@@ -42,7 +42,7 @@ POLICIES = {"any": 0, "preferred": 1, "longest-log": 2, FENCED: 3}
 
 
 def everyone(s: View) -> range:
-    """All brokers that have, or may get, a replica."""
+    """Return all brokers that have, or may get, a replica."""
     return range(s.sizes.replica)
 
 
@@ -91,7 +91,7 @@ def highest_epoch(configuration: Configuration) -> int:
 
 
 def frozen_fields() -> tuple[Field, ...]:
-    """Configuration that actions read."""
+    """Return the fields that hold the configuration, which actions read and never write."""
     return (
         number("min_isr", 1, 9, frozen=True),
         number("acks", 0, 3, frozen=True),
@@ -112,7 +112,7 @@ def _min_isr(configuration: Configuration) -> int:
 
 
 def _configured(key: str) -> Callable[[Configuration], int]:
-    """Return what reads a key's value, even if no action does: one search may decide configurations that begin differently."""
+    """Return the function that reads a key's value; it is in the state so that configurations that begin otherwise differ."""
     return lambda configuration: int(configuration[key])
 
 
@@ -204,7 +204,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
 
 
 def _epoch_fields(highest: int) -> list[Field]:
-    """Leader epochs as numbers, where something compares them."""
+    """Return the fields of leader epochs as numbers, which exist where something compares them."""
     return [
         number("leader_epoch", 0, highest),
         number("led_epoch", 0, highest, "replica"),
@@ -222,12 +222,12 @@ def _config_fields(size: KraftSizes) -> list[Field]:
 
 
 def _late_bytes_fields(size: KraftSizes, highest: int) -> list[Field]:
-    """Which deposed leader may still send a follower the response to its fetch, and the leader epoch of that fetch."""
+    """Return who, deposed, may still send a follower the response to its fetch, and the leader epoch of that fetch."""
     return [replica_id("late_sender", size.replica, "replica"), number("late_epoch", 0, highest, "replica")]
 
 
 def _stalled_fields(size: KraftSizes) -> list[Field]:
-    """The broker on which a produce request stands still, the request's record and where that was appended."""
+    """Return the broker on which a produce request stands still, the request's record and where that was appended."""
     if not size.requests_stall:
         return []
     highest = max(size.offset - 1, 0)
@@ -239,14 +239,14 @@ def _stalled_fields(size: KraftSizes) -> list[Field]:
 
 
 def _forgotten_fields(size: KraftSizes) -> list[Field]:
-    """The replica that the elected leader asked to add by a request that it has forgotten, and that is still valid."""
+    """Return the replica that the elected leader asked to add by a request that it has forgotten, and that is still valid."""
     if not size.copies_requests:
         return []
     return [replica_id("forgotten", size.replica), *([flag("forgotten_names_no_epoch")] if size.fetches_unregistered else [])]
 
 
 def _late_response_fields(size: KraftSizes) -> list[Field]:
-    """Who sent a follower the diverging response that is under way, and where it will have the log end."""
+    """Return who sent a follower the diverging response that is under way, and the offset to which it truncates the log."""
     if not size.late_responses:
         return []
     return [replica_id("diverging_sender", size.replica, "replica"), number("diverging_end", 0, size.offset, "replica")]
@@ -264,7 +264,7 @@ def _consumer_fields(size: KraftSizes) -> list[Field]:
 
 
 def initial(configuration: Configuration) -> list[dict[str, Any]]:
-    """A leader that has applied its leadership; all replicas are in its ISR, but for as many as `start.outside_isr` says.
+    """Return the initial states: a leader that has applied its leadership, and in its ISR all but `start.outside_isr` replicas.
 
     Where replicas are not alike, every choice of leader and of replicas outside the ISR is an initial state.
     """
@@ -274,7 +274,7 @@ def initial(configuration: Configuration) -> list[dict[str, Any]]:
 
 
 def _roles(configuration: Configuration, order: tuple[int, ...]) -> tuple[int, frozenset[int], frozenset[int]]:
-    """Leader, ISR and ELR when replicas left the ISR from the last of an order on.
+    """Return leader, ISR and ELR where the first replica of an order leads and the last `start.outside_isr` have left the ISR.
 
     Who leaves while fewer than min.insync.replicas remain is in the ELR.
     """
@@ -284,7 +284,7 @@ def _roles(configuration: Configuration, order: tuple[int, ...]) -> tuple[int, f
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect, after every step: what limits of faults need; leader epochs become ranks where faults are not counted."""
+    """Effect, after every step: settle limits of faults, clear what ended requests leave, make epochs ranks if unlimited."""
     limits.settle(k, s)
     if s.sizes.fetches_unregistered:
         asked = [k.all_of(s.leader == each, s.pending[each] != NO_REPLICA) for each in everyone(s)]
@@ -314,7 +314,7 @@ def is_symmetric(configuration: Configuration) -> bool:
 
 
 def started(configuration: Configuration, leader: int, isr: Set[int], elr: Set[int]) -> dict[str, Any]:
-    """Return the state in which every replica follows the given leader with an empty log."""
+    """Return the values of the state in which every replica has an empty log and follows this leader, with this ISR and ELR."""
     replicas, spare = configuration["replication.factor"], int(bool(configuration["faults.reassign"]))
     members = [each in isr for each in range(replicas + spare)]
     return {

@@ -33,7 +33,7 @@ def is_writable(k: Primitives, s: View) -> Value:
 
 
 def is_settled(k: Primitives, s: View) -> Value:
-    """Whether nothing is left to detect or to learn: all that run follow the leader, or those that run cannot elect one."""
+    """Return True if nothing is left to detect or learn: all that run follow the leader, or those that run cannot elect one."""
     following = [
         k.any_of(
             k.not_(s.is_running[each]),

@@ -50,7 +50,7 @@ def majority(s: View) -> int:
 
 
 def raise_high_watermark(k: Primitives, s: View, leader: int) -> None:
-    """Effect: commit up to the last offset that a majority has and whose record is of the leader's own term."""
+    """Effect: commit, with acks=all acknowledge, up to the last record of the leader's own term that a majority has."""
     old = s.high_watermark[leader]
     new = old
     for offset in offsets(s):
@@ -141,7 +141,7 @@ def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Cla
 
 
 def elect(k: Primitives, s: View, candidate: int, ballot: int) -> Clauses:
-    """A majority of running brokers, none with a better log, votes for the candidate in a new term and follows it."""
+    """The brokers of a ballot, which run and have no better log, vote for the candidate in a new term and follow it."""
     chosen = members(ballot)
     yield "a majority runs", k.all_of(*[s.is_running[each] for each in chosen])
     better = [is_longer_log(k, s, each, candidate) for each in chosen if each != candidate]

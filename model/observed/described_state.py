@@ -59,7 +59,7 @@ class DescribedState:
         return _shared_length(*logs) if logs else 0
 
     def agreed_end(self, broker: int) -> int:
-        """How far a broker's log is the leader's."""
+        """Return how many first records a broker's log has as the leader's has them."""
         return _shared_length(self.logs[broker], self.logs[self.leader])
 
 
@@ -126,7 +126,8 @@ def handle_fetches(system: System, state: State) -> State:
 
 
 def lose_while_down(system: System, state: State, broker: int, kept: int) -> State:
-    """Return the state after a broker that is down has lost its log from an offset on, as if that had gone when it stopped."""
+    """Return the state after a broker that is down has lost its log from an offset on; with ELR one that lost all of it counts
+    as stopped uncleanly."""
     view = IntsView(system, state)
     truncate_to(Ints, view, broker, kept)
     if system.sizes["elr"] and not kept:
@@ -135,12 +136,13 @@ def lose_while_down(system: System, state: State, broker: int, kept: int) -> Sta
 
 
 def _is_fenced(shown: DescribedState, broker: int) -> bool:
-    """A broker that is down is fenced, unless it has just stopped: then it still leads, or is in the ISR of another leader."""
+    """Return True if a broker is down and not just stopped: one that has still leads, or is in the ISR of another leader."""
     return not shown.runs[broker] and (shown.leader == NO_REPLICA or broker not in shown.isr)
 
 
 def _high_watermark(shown: DescribedState, broker: int) -> int:
-    """What is shown; else a leader's is what its ISR has, and a follower's no more than its leader's."""
+    """Return what is shown; else, for a leader or without one, how far the ISR's logs are alike, and for a follower the
+    leader's; never more than the broker's own log."""
     given = shown.high_watermarks[broker]
     if given is not None:
         return given
@@ -150,7 +152,7 @@ def _high_watermark(shown: DescribedState, broker: int) -> int:
 
 
 def _noted(shown: DescribedState, leader: int, follower: int, high: list[int]) -> int:
-    """The fetch offset that a leader has noted: nothing beyond a high watermark that is shown."""
+    """Return the fetch offset that a leader has noted of an ISR member, no more than a high watermark that is shown; else 0."""
     if leader != shown.leader or follower == leader or follower not in shown.isr:
         return 0
     return max(high[leader], shown.agreed_end(follower) if shown.high_watermarks[leader] is None else 0)

@@ -48,11 +48,11 @@ from neverlost.model.protocols.kraft import MODEL as KRAFT
 from neverlost.model.system import View
 
 REFILLED = tuple(each for each in FAULTS if each.seen)
-"""Faults that are spent and refilled."""
+"""Faults that may always happen once more: their counter is set to 1 after every step."""
 
 
 def refilled(sizes: Mapping[str, int]) -> tuple[Fault, ...]:
-    """Return the faults that are spent and refilled: `REFILLED`, and reassignments where there may be any."""
+    """Return the faults whose counter is set to 1 after every step: `REFILLED`, and reassignments where there may be any."""
     return (*REFILLED, REASSIGN) if sizes["reassignment"] else REFILLED
 
 
@@ -64,10 +64,10 @@ SPLIT = (
     "rack_lose_power",
     "broker_lose_directory_cleanly",
 )
-"""Steps that a run shows in parts."""
+"""Actions of kraft that are left out, because a history shows each as several."""
 
 REPLACED = ("leader_append", "leader_append_retry", "producer_send_lost_in_transit", "leader_ask_to_shrink_isr")
-"""Steps that are written again below."""
+"""Actions of kraft that are left out because those below stand for them, or because no history shows them."""
 
 
 def unknown_record(s: View) -> int:
@@ -294,4 +294,4 @@ ONE_OFFSET_ACTIONS = (
     controller_touch,
     controller_renew_leader,
 )
-"""Today's protocol, seen at one offset."""
+"""The actions of today's protocol, seen at one offset."""

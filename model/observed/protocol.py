@@ -62,7 +62,7 @@ METADATA = frozenset(
 """Actions of which the controller's log has a record."""
 
 FAULT_OF = {each.name: BY_NAME[each.fault] for each in OBSERVED.actions if each.fault}
-"""The kind of fault that an action is."""
+"""The kind of fault that an action is, by the action's name."""
 
 PROCESS = frozenset((*(name for name, fault in FAULT_OF.items() if fault.ends), "process_start", "process_end"))
 """Actions that start or end a broker's process."""

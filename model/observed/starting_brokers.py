@@ -75,13 +75,13 @@ IS_BACK = flag("is_back", "replica")
 
 
 def forget_registered(k: Primitives, s: View) -> None:
-    """Effect: a broker that has registered is like any other."""
+    """Effect: a broker that runs, since it has registered, is no longer marked as one that is back and not registered."""
     for each in everyone(s):
         s.is_back[each] = k.all_of(s.is_back[each], k.not_(s.is_running[each]))
 
 
 STARTING_ACTIONS = (broker_remember_high_watermark, process_start, process_end, broker_follow_unregistered)
-"""What is added to today's protocol."""
+"""The actions that are added to today's protocol."""
 
 UNAWARE = ("follower_take_response", "a replica")
 """The clause that a replica without the newest metadata does not know of."""

@@ -17,7 +17,7 @@ def models() -> dict[str, Model]:
 
 
 def model_named(name: str) -> Model:
-    """Return one model, without importing the others."""
+    """Return the model that the command line calls so, without importing those that it does not build on."""
     file = name.replace("kip-", "kip").replace("-", "_").replace(".", "_")
     found: Model = importlib.import_module(f"{__name__}.{file}").MODEL
     return found

@@ -13,7 +13,7 @@ from neverlost.model.system import View
 
 
 def first_non_matching_offset(k: Primitives, s: View, leader: int, follower: int) -> Value:
-    """One more than the last offset at which both logs have the same entry; 0 if there is none."""
+    """Return one more than the last offset at which both logs have the same entry; 0 if there is none."""
     end: Value = 0
     for offset in range(s.sizes.offset):
         end = k.ite(same_entry(k, s, leader, follower, offset), offset + 1, end)

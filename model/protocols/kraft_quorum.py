@@ -63,7 +63,7 @@ class QuorumSizes(Sizes):
 
     @property
     def kept(self) -> int:
-        """How much of a log a power loss may leave: up to each offset that has an entry, or all of it."""
+        """How many parts of a log a power loss may leave: up to each slot; all of it too where that is a step of its own."""
         return self.offset + self.limits.harmless_losses
 
     @property
@@ -125,7 +125,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
 
 
 def initial(configuration: Configuration) -> list[dict[str, Any]]:
-    """Controllers that were just formatted and started: epoch 0, without a leader."""
+    """Return the one initial state: controllers that were just formatted and started, in epoch 0 and without a leader."""
     size = sizes(configuration)
     voting = [int(each < configuration["replication.factor"]) for each in range(size.replica)]
     sets = [voting] + [[0] * size.replica] * size.change
@@ -133,7 +133,7 @@ def initial(configuration: Configuration) -> list[dict[str, Any]]:
 
 
 def contradiction_of(configuration: Configuration) -> str | None:
-    """Return what is wrong with keys that are right one by one: who does not vote can only begin to by a change of voters."""
+    """Return what is wrong with keys together, or None; controllers that do not vote need changes of voters that admit them."""
     observers = configuration["quorum.observers"]
     if observers and not configuration["bounds.voter_changes"]:
         return f"quorum.observers={observers}: nothing makes them voters; set bounds.voter_changes too"
@@ -141,7 +141,7 @@ def contradiction_of(configuration: Configuration) -> str | None:
 
 
 def first_change_of(values: Mapping[str, Any]) -> int:
-    """Return the content of the slot that has the first change of voters, of a state's values."""
+    """Return the number with which a log's entry is the first change of voters, in a state's values."""
     sets = values.get("change_epoch", ())
     contents = len(values["log_record"][0])
     return contents - len(sets) + 1
@@ -156,7 +156,7 @@ def epoch_of_entry(values: Mapping[str, Any], content: int) -> int:
 
 
 def snapshot_drawn(values: Mapping[str, Any], voter: int) -> tuple[str, ...]:
-    """Return where a controller's snapshot ends and its log begins."""
+    """Return where a controller's snapshot ends and its log begins, as a note; empty if it has no snapshot."""
     if "snapshot_end" not in values or not (values["snapshot_end"][voter] or values["log_start"][voter]):
         return ()
     return (f"snapshot to {values['snapshot_end'][voter]}, log from {values['log_start'][voter]}",)

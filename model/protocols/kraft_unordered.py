@@ -35,7 +35,7 @@ LEAST_RECORDS = 2
 
 
 def _name(k: Primitives, s: View, replica: int, offset: int) -> Value:
-    """The record that the leader epochs of a replica make of a slot."""
+    """Return the record for which a slot passes by its leader epoch: its own, unless a truncation was undone there."""
     named = s.named_record[replica][offset]
     return k.ite(named == EMPTY, s.log_record[replica][offset], named)
 
@@ -87,7 +87,7 @@ def _is_overwritten(k: Primitives, s: View, broker: int, offset: int) -> Value:
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect, after every step: what kraft needs; what is on disk; a slot that is truncated has no name."""
+    """Effect, after every step: as kraft; and note the oldest record that a disk may have; a slot that is empty has no name."""
     state.settle(k, s)
     for replica in state.everyone(s):
         for offset in offsets(s):

@@ -40,7 +40,7 @@ class MajoritySizes(Sizes):
 
     @property
     def kept(self) -> int:
-        """How much of a log a power loss may leave: up to each offset that has a record, or all of it."""
+        """How many parts of a log a power loss may leave: up to each slot; all of it too where that is a step of its own."""
         return self.offset + self.limits.harmless_losses
 
     @property
@@ -87,7 +87,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
 
 
 def initial(configuration: Configuration) -> list[dict[str, Any]]:
-    """One leader that everyone follows, and empty logs."""
+    """Return the one initial state: a leader that everyone follows, and empty logs."""
     return [
         {
             "leader": 0,

@@ -45,7 +45,7 @@ class HistorySizes(Sizes):
 
     @property
     def sent_term(self) -> int:
-        """Terms with elections."""
+        """How many terms have elections: all but the first."""
         return self.term - 1
 
     @property
@@ -55,7 +55,7 @@ class HistorySizes(Sizes):
 
     @property
     def position(self) -> int:
-        """Ends of logs."""
+        """How many ends a log may have: the empty log's, and every length with the term of the last entry."""
         return 1 + self.offset * self.sent_term
 
     @property
@@ -65,7 +65,7 @@ class HistorySizes(Sizes):
 
     @property
     def commit(self) -> int:
-        """Commit indices."""
+        """How many commit indices there are: from 0 to the longest log's end."""
         return self.offset + 1
 
 
@@ -105,7 +105,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
 
 
 def contradiction(configuration: Configuration) -> str | None:
-    """Return what is wrong with the limits: there is a message for each election, so elections are counted."""
+    """Return what is wrong with the limits, or None: there is a message for each election, so each has to be counted."""
     endless = next((each.key for each in FAULTS if not is_counted(configuration, each)), None)
     return f"{endless}={configuration[endless]}: pull-raft counts restarts and elections; use a number" if endless else None
 

@@ -85,7 +85,8 @@ def has_start(k: Primitives, s: View, leader: int, follower: int) -> Value:
 
 
 def commit(k: Primitives, s: View, leader: int) -> None:
-    """Effect: raise the high watermark to the last offset that a majority has, if its entry is of the leader's own epoch.
+    """Effect: raise the high watermark past the last entry of the leader's own epoch that a majority has; records below it are
+    acknowledged.
 
     The leader counts itself, if it is a voter still.
 

@@ -24,7 +24,7 @@ def first_change(s: View) -> int:
 
 
 def set_offset(k: Primitives, s: View, controller: int) -> Value:
-    """One beyond the offset of a log's last set of voters; 0 if that is the one at the beginning."""
+    """Return one more than the offset of a log's last set of voters; 0 if it has none: the first set counts."""
     found: Value = 0
     for offset in offsets(s):
         found = k.ite(s.log_record[controller][offset] >= first_change(s), offset + 1, found)

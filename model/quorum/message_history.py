@@ -47,7 +47,7 @@ def last_term(k: Primitives, s: View, server: int) -> Value:
 
 
 def is_majority(k: Primitives, s: View, members: list[Value]) -> Value:
-    """Return True if servers are more than half of all."""
+    """Return True if the servers whose flag is set are more than half of all."""
     return count(k, members) >= s.sizes.replica // 2 + 1
 
 
@@ -234,13 +234,13 @@ def send_pull_request(k: Primitives, s: View, follower: int, leader: int) -> Cla
 
 
 def is_valid(k: Primitives, s: View, leader: int, position: int) -> Value:
-    """Return True if the end of a follower's log is an entry of the leader's."""
+    """Return True if the last entry of a follower's log is in the leader's log at the same place; so is an empty log's end."""
     end, last = end_of(s, position)
     return k.all_of(s.log_end_offset[leader] >= end, s.log_epoch[leader][end - 1] == last) if end else True
 
 
 def last_common_entry(k: Primitives, s: View, leader: int, position: int) -> tuple[Value, Value]:
-    """Index and term of the leader's last entry that is no later than the end of a follower's log."""
+    """Return index and term of the leader's last entry that is no later than the end of a follower's log; zeros for none."""
     end, last = end_of(s, position)
     found: tuple[Value, Value] = (0, 0)
     for offset in range(s.sizes.offset):

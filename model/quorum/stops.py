@@ -23,7 +23,7 @@ def is_impaired(k: Primitives, s: View, voter: int) -> Value:
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect, after every step: who has every acknowledged record again has lost nothing any more."""
+    """Effect, after every step: who has every acknowledged record again has lost nothing any more; limits are settled."""
     if s.sizes.has_impaired:
         for voter in everyone(s):
             lacking = [
@@ -78,7 +78,7 @@ def controller_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Cl
 
 
 def never_added(k: Primitives, s: View, controller: int) -> Value:
-    """Return True if a controller's second directory is in no set: a third one, in its place, would be no other for anyone."""
+    """Return True if no voter set has a controller's second directory, so that a third could take its place unnoticed."""
     if not s.sizes.directory:
         return True
     return k.not_(k.any_of(*[s.voter_set[each][controller] == NEXT_DIRECTORY for each in range(s.sizes.change + 1)]))

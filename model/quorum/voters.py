@@ -170,7 +170,7 @@ def follows(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
 
 
 def counted_end(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """How far a leader takes a follower's log to reach: to where it fetches, or one further, by what the answer brings."""
+    """Return how far a leader takes a follower's log to reach: to where it fetches; without that rule one entry further."""
     end = log_end(k, s, follower)
     return k.ite(s.count_on_fetch, end, smaller(k, end + 1, log_end(k, s, leader)))
 

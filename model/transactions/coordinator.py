@@ -125,7 +125,7 @@ def is_repeated(k: Primitives, s: View, attempt: int) -> Value:
 
 
 def is_asked(k: Primitives, s: View, attempt: int, commit_state: int, abort_state: int) -> Value:
-    """Return True if the coordinator's state is what the request asks for."""
+    """Return True if the coordinator's state is the one of these two that goes with what the request asks for."""
     return s.transaction_state == k.ite(s.asked[attempt] == COMMIT, commit_state, abort_state)
 
 

@@ -27,7 +27,7 @@ from neverlost.model.transactions.state import (
 
 
 def verifies(k: Primitives, s: View, partition: int) -> Value:
-    """Whether a leader asks the coordinator before a transaction's first record; with version 2 that adds the partition."""
+    """Return True if a leader asks the coordinator before a transaction's first record; version 2 adds the partition so."""
     rule = s.offset_commit_verification if partition == s.sizes.offsets else s.transaction_verification
     return k.any_of(s.bumps_epoch, rule)
 
@@ -44,7 +44,7 @@ def is_old(k: Primitives, s: View, attempt: int, partition: int) -> Value:
 
 
 def is_duplicate(k: Primitives, s: View, attempt: int, partition: int) -> Value:
-    """Whether the partition has the batch: its sequence number is known under the same epoch.  Offset commits have none."""
+    """Return True if the partition has the batch already, by sequence number and epoch; an offset commit has no such number."""
     if partition == s.sizes.offsets:
         return False
     copies = s.undecided[attempt][partition] + s.committed[attempt][partition]

@@ -26,7 +26,7 @@ PHASES = (
 
 
 def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
-    """A lane for each partition, that of the offsets after the outputs, and what coordinator and producers know as notes."""
+    """Return each partition as if it were a broker, that of the offsets last, and coordinator and producers as notes."""
     lanes = tuple(_lane(values, each) for each in range(len(values["partition_epoch"])))
     state = STATES[values["transaction_state"]]
     epoch = values["producer_epoch"]
@@ -59,7 +59,7 @@ def _producers(values: Mapping[str, Any]) -> list[str]:
 
 
 def _lane(values: Mapping[str, Any], partition: int) -> BrokerView:
-    """Records in the order of their transactions; a note says which of them are undecided or aborted."""
+    """Return a partition with its records, in the order of their transactions; notes say which are undecided or aborted."""
     log: list[tuple[int, None]] = []
     notes = []
     for attempt, committed in enumerate(values["committed"]):

@@ -31,7 +31,7 @@ APPROVED, OUTDATED = 1, 2
 """What the coordinator has said about a request: that its partition is in the transaction, and a marker was written since."""
 
 COPIES = 2
-"""So many copies of one request, and of one record, are distinguished from fewer."""
+"""How many copies of one request, and of one record, are counted at most."""
 
 FAULTS = {
     "late_request": "a producer may give up waiting for a request that is still on its way",
@@ -132,7 +132,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
 
 
 def initial(configuration: Configuration) -> list[dict[str, Any]]:
-    """No producer has started, and the coordinator knows nothing of the transactional.id."""
+    """Return the one initial state: no producer has started, and the coordinator does not know the transactional.id."""
     budgets = {f"{name}_left": configuration[f"faults.{name}"] for name in FAULTS}
     return [{"producer_epoch": -1, "partition_epoch": -1, **budgets}]
 

@@ -127,13 +127,13 @@ class BundleQuestion:
     commit: str | None = field(default_factory=commit_of_checkout)
 
     def with_arguments(self, **more: Any) -> BundleQuestion:
-        """Return the question with further arguments; those that are None are left out."""
+        """Return the question with further arguments; those that are None or empty are left out."""
         plain = {name: _as_json_value(value) for name, value in more.items() if value is not None}
         plain = {name: value for name, value in plain.items() if value not in ([], {})}
         return replace(self, arguments={**self.arguments, **plain})
 
     def with_effort(self, request: RunOptions) -> BundleQuestion:
-        """Return the question with the search options of its first answer."""
+        """Return the question with the search options of its first answer that are not the usual ones."""
         usual = RunOptions()
         changed = {name: getattr(request, name) for name in EFFORT if getattr(request, name) != getattr(usual, name)}
         return self.with_arguments(**changed)

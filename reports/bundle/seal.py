@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SCHEMA = "neverlost.bundle/2"
 RESULT, ENVIRONMENT, COMMAND, CONFIGURATION = "result.json", "environment.json", "command.txt", "config.toml"
 RENDERED = (".md", ".html", ".svg", ".xml", ".sarif", ".csv", ".log", ".sh")
-"""What `render` writes."""
+"""Endings of the files that `render` writes."""
 
 PACKAGES = ("numpy", "z3-solver", "pyarrow", "pyspark", "networkx")
 

@@ -86,7 +86,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
 
 
 def require_one_version(stated: list[str] | None) -> str | None:
-    """Return the one Kafka version that the options give.  Errors: `InputError` for two of them."""
+    """Return the one Kafka version that the options give, None without any.  Errors: `InputError` for two of them."""
     from neverlost.specs.errors import InputError
 
     first = stated[0] if stated else None
@@ -113,8 +113,8 @@ def take_cluster_files(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[s
 
 
 def with_shared_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Replace the `**given` parameter of a command, if it has one, by an option for each of its keywords, and each parameter
-    whose type is a dataclass by an option for each of its fields."""
+    """Return a command with an option for each keyword of its `**given` parameter, and for each field of a parameter that is a
+    dataclass; one without `**given` is returned as it is."""
     *parameters, taken = inspect.signature(command, eval_str=True).parameters.values()
     if taken.kind is not inspect.Parameter.VAR_KEYWORD:
         return command

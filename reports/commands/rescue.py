@@ -79,7 +79,7 @@ def rescue(
 
 
 def _find_gathered(folder: str) -> tuple[list[str], str | None]:
-    """Return the replicas' folders as `--replica` takes them, and the newest description among them."""
+    """Return replicas' folders as `--replica` takes them, and their newest description.  Errors: `InputError` for none."""
     every = sorted(each for each in Path(folder).glob("broker-*") if each.is_dir())
     if not every:
         raise InputError(f"no folder broker-N in {folder!r}: gather them with the script that neverlost rescue --script prints")

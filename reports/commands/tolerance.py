@@ -82,7 +82,7 @@ GATE = ("acked-never-lost", "committed-never-lost")
 
 
 def _gate(at_least: str, settings: list[str] | None, output: Output, **asked: Any) -> int:
-    """Decide whether the `--at-least` limits are survived; return 12 or 13 if not."""
+    """Decide whether the `--at-least` limits are survived; return 0 if they are, 12 or 13 if not, 20 if that is not known."""
     import neverlost
     from neverlost.reports.commands.check import show
     from neverlost.reports.output import exit_status

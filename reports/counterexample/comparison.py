@@ -25,7 +25,7 @@ class Comparison:
 
     @property
     def diverges(self) -> int:
-        """The first step at which the setting mattered."""
+        """The step from which the state differs, else the one that is refused; without either, the last step."""
         first = self.differs or self.refused
         return first[0] if first else len(self.trace.steps)
 

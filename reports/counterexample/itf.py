@@ -32,7 +32,7 @@ Brokers = Mapping[str, tuple[str, ...]]
 
 def to_itf(system: System, finding: Finding, brokers: Brokers | None = None) -> dict[str, Any]:
     """Return the ITF document of a counterexample.  Its states have the model's numbers of replicas, its sentences the names
-    in `brokers`."""
+    in `brokers`.  Errors: `ValueError` for a finding without a trace."""
     trace = finding.trace
     if trace is None:
         raise ValueError("only a violated property has a trace")
@@ -127,8 +127,7 @@ def system_of(about: dict[str, Any], where: str) -> System:
 
 
 def _require_this_layout(names: list[str], system: System, where: str) -> None:
-    """Refuse a trace whose states have other fields: an older or newer version wrote it.  Errors: `InputError` for a trace
-    whose states are made of other fields: an older or newer version wrote it."""
+    """Errors: `InputError` for a trace whose states have other fields: an older or newer version wrote it."""
     known = {each.name for each in system.fields}
     kept = {each.name for each in system.fields if not each.frozen}
     gone, new = sorted(set(names) - known - {"action"}), sorted(kept - set(names))

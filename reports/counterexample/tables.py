@@ -28,7 +28,7 @@ def pairs(data: Data) -> list[dict[str, Any]]:
 
 
 def alone(data: Data) -> list[dict[str, Any]]:
-    """Return the counterexamples of single configurations, each once."""
+    """Return the counterexamples of a result that is no sweep, each once with all that it breaks; none of a sweep."""
     if data["varying"]:
         return []
     broken: dict[int, list[str]] = {}

@@ -46,8 +46,8 @@ ACKNOWLEDGED, GONE, LEADS = "acknowledged", "lost", "leads without it"
 
 @dataclass(frozen=True)
 class Timeline:
-    """All frames of a counterexample.  `lost` are promised records that the broken property misses at the end; `names` are the
-    brokers' names; `affected` says which records can be lost so, where the steps show it."""
+    """All frames of a counterexample.  `lost` are acknowledged or committed records that a leader or the ISR lacks at the end,
+    `names` the brokers' names; `affected` says which records can be lost so, where the steps show it."""
 
     model: str
     title: str
@@ -133,7 +133,7 @@ class Timeline:
         return metadata_of(frame.scene, self.names)
 
     def lost_at(self, lane: BrokerView, frame: Frame) -> list[int]:
-        """Return the lost records that this broker drops in this frame, and at the end those that it should have."""
+        """Return the lost records that a broker drops in a frame; in the last, a leader or ISR member also those it lacks."""
         gone = set(frame.dropped[lane.broker])
         if frame is self.last and (lane.is_leader or lane.broker in frame.scene.isr):
             gone |= self.lost - lane.records

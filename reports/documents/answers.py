@@ -42,12 +42,12 @@ class Group:
 
     @property
     def cause(self) -> str:
-        """The shortest violation: the property, what it loses and its faults; without one, why nothing is known."""
+        """The shortest violation: property, what it loses and faults; else why it is undecided, or what never happened."""
         return cause(self.cells[0])
 
     @property
     def remedy(self) -> Mapping[str, Any] | None:
-        """What to change; the same for all cells of the group."""
+        """What to change, None for nothing; the same for all cells of the group."""
         found: Mapping[str, Any] | None = self.cells[0].get("remedy")
         return found
 

@@ -77,7 +77,7 @@ class Boundary:
         return found
 
     def edge(self, verdict: Verdict, direction: int, opposite: Verdict) -> list[int]:
-        """Return the cells with a verdict whose neighbours in a direction all have the opposite verdict."""
+        """Return the cells with a verdict whose neighbours by a setting in a direction, one at least, all have the opposite."""
         found = []
         for number, each in enumerate(self.verdicts):
             if each is verdict:
@@ -109,7 +109,7 @@ class Boundary:
 
     @property
     def is_known(self) -> bool:
-        """Whether any cell is decided; with none no rule can be derived."""
+        """True if any cell is decided; with none no rule can be derived."""
         return any(each is not Verdict.INCONCLUSIVE for each in self.verdicts)
 
     def rule(self) -> tuple[BoundaryRule, int]:
@@ -129,7 +129,7 @@ class Boundary:
         return OrderedLabel(self.orders[key].index(value), str(value)) if key == "kafka.version" else value
 
     def sibling(self, number: int) -> dict[str, Any] | None:
-        """Return the nearest cell that holds under the same faults and bounds, and where the two runs diverge."""
+        """Return the nearest cell that holds under the same faults and bounds, and where the two diverge; None without one."""
         row = self.rows[number]
         fixed = [key for key in row if not is_setting(key)]
         nearest: tuple[int, float, int] | None = None

@@ -121,7 +121,7 @@ def _is_word(value: Any) -> bool:
 
 
 def is_measurement(value: Any) -> bool:
-    """Whether a value consists of numbers that are not negative, booleans and short words."""
+    """Return True if a value consists of numbers that are not negative, booleans and short texts."""
     if isinstance(value, Mapping):
         return all(_is_word(name) and is_measurement(each) for name, each in value.items())
     if isinstance(value, list):
@@ -130,7 +130,7 @@ def is_measurement(value: Any) -> bool:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value consists of numbers (also negative), booleans and short words."""
+    """Return True if a value consists of numbers (also negative), booleans and short texts."""
     if isinstance(value, Mapping):
         return all(_is_word(name) and is_plain(each) for name, each in value.items())
     if isinstance(value, list):

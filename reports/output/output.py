@@ -79,7 +79,7 @@ class Output:
 
     @property
     def is_read(self) -> bool:
-        """Whether the whole answer is to be printed for people."""
+        """True if the whole answer is to be printed for people."""
         return self.json != "-" and not self.quiet and self.format == "text"
 
     def deliver(
@@ -106,6 +106,6 @@ class Output:
             sys.stdout.writelines(f"{line}\n" for line in (*lines(document), *assumed_lines(document)))
 
     def end(self, document: Mapping[str, Any]) -> None:
-        """Print what the answer assumes, as the last lines."""
+        """Print what the answer assumes, as the last lines of an answer that is printed for people."""
         if self.is_read:
             sys.stdout.writelines(f"{visible(line)}\n" for line in assumed_lines(document))

@@ -28,7 +28,7 @@ from neverlost.specs.properties import choose_properties, require_fields
 from neverlost.specs.property import RECOVERY, Property
 
 LISTED = 200_000
-"""States of a graph that is still written to files."""
+"""How many states a graph has at most that is written to files."""
 
 
 @dataclass(frozen=True)

@@ -58,8 +58,7 @@ class RunOptions:
         self.options()
 
     def require_apart(self, out: str | PathLike[str] | None) -> None:
-        """Refuse a `state_dir` that is the directory of the results or lies inside it.  Errors: `InputError` where the levels
-        would be kept inside the directory of the results, or be it."""
+        """Errors: `InputError` for a `state_dir` that is the directory of the results or lies inside it."""
         if self.state_dir is None or out is None or "://" in self.state_dir:
             return
         if Path(self.state_dir).resolve().is_relative_to(Path(out).resolve()):
@@ -69,7 +68,7 @@ class RunOptions:
 
     @property
     def memory_bytes(self) -> int | None:
-        """The memory limit.  Units: bytes."""
+        """The memory limit; None without one.  Units: bytes."""
         return memory_size(self.memory_limit)
 
     def options(self) -> Options:
@@ -96,7 +95,7 @@ def _spark_setting(text: str) -> tuple[str, str]:
 
 
 def memory_size(size: str | int | None) -> int | None:
-    """Parse a size such as `512M` or `2GiB` as bytes.  Errors: `InputError` for anything else."""
+    """Parse a size such as `512M` or `2GiB` as bytes; None for None.  Errors: `InputError` for anything else."""
     if size is None:
         return None
     match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmg]?i?)b?", str(size).strip().lower())

@@ -13,8 +13,8 @@ SPOKEN = (NoticeKind.WARNING, NoticeKind.ASSUMED, NoticeKind.LEFT_OUT)
 
 
 def sources(cell: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the settings of a cell that its input decides, each with `key`, `value` and `source`.  A model's own defaults,
-    faults, bounds and mechanisms are left out."""
+    """Return the settings of a cell that its input decides, each with `key`, `value` and `source`.  A default of
+    neverlost is left out, and so are faults, bounds and mechanisms that the user does not set."""
     return [
         {"key": key, "value": each["value"], "source": source(each)}
         for key, each in cell.get("settings", {}).items()
@@ -35,7 +35,7 @@ def source(setting: Mapping[str, str]) -> str:
 
 
 def has_files(cell: Mapping[str, Any]) -> bool:
-    """Whether a cell has notices, or values from the user's files, so that places are worth printing."""
+    """Return True if a cell has notices, or values from the user's files, so that places are worth printing."""
     return bool(cell.get("notices")) or any(each["how"] == Origin.FILE for each in cell.get("settings", {}).values())
 
 

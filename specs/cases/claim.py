@@ -74,7 +74,7 @@ class Claim:
 
     @property
     def tests(self) -> tuple[str, ...]:
-        """The cases within the premises of the sentence."""
+        """The cases in every role but `limits`."""
         return tuple(name for role, names in self.roles.items() if role != LIMITS for name in names)
 
     @property
@@ -94,7 +94,7 @@ class Claim:
         return [name for role, names in self.roles.items() for name in names if found[name] != self.wanted(role)]
 
     def verdict(self, found: Mapping[str, str]) -> str:
-        """Return what the verdicts of the cases (by `scenario/case`) make of the claim."""
+        """Return whether the claim holds, only if limits are kept, is violated or is outside, by its cases' verdicts."""
         if self.outside:
             return OUTSIDE
         within = self.roles.get(SHOWS, ()) + self.roles.get(BREAKS, ())

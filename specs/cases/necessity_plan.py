@@ -29,7 +29,7 @@ class NecessityPlan:
     explained: Mapping[str, str]
 
     def explain(self, parts: Iterable[str]) -> dict[str, str]:
-        """Return what is said of each part alone, else of its action, else of its clause."""
+        """Return what is said of each part alone, else of its action, else of its clause; parts without a word are left out."""
         words = ((part, *part.partition(": ")[::2]) for part in parts)
         named = [(part, (f"*: {clause}", f"{action}: *", part)) for part, action, clause in words]
         return {part: self.explained[each] for part, names in named for each in names if each in self.explained}

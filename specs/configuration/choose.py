@@ -82,7 +82,7 @@ class Chosen:
 
     @property
     def left_out(self) -> str | None:
-        """The reason why `holds` would be no answer: a part of a described partition's state that the question leaves out."""
+        """Why `holds` would be no answer: a part of a described partition's state that is left out of the question; or None."""
         return next(map(str, of_kind(self.notices, NoticeKind.LEFT_OUT)), None)
 
     @property
@@ -106,8 +106,8 @@ def stand(chosen: Chosen, beginning: Mapping[str, Setting]) -> Chosen | None:
 
 
 def broker_names(brokers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Return what replicas are called that stand for brokers of these partitions: for one topic by the brokers of its first
-    partition; for several, which have different ones, by their numbers."""
+    """Return what replicas are called that stand for brokers of these partitions: for one topic, the brokers of its first
+    partition; for several, which have different ones, no names."""
     topics = {name.rpartition("-")[0] for name in brokers}
     return next(iter(brokers.values())) if len(topics) == 1 else ()
 
@@ -144,7 +144,7 @@ def _place(path: PathLike[str] | str, lines: Mapping[str, int], key: str) -> str
 
 
 def read_settings(settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
-    """Keys with values, or the keys of `--set KEY=VALUE` options; the last of a key counts.
+    """Return keys with values, or the keys of `--set KEY=VALUE` options, of which the last of a key counts.
 
     Errors: `InputError` for an option of another form, and for two Kafka versions.
     """
@@ -309,7 +309,8 @@ def _complete(model: Model, given: Given, offered: Mapping[str, Setting], subjec
 def say_what_is_left_out(chosen: Chosen, after_deposition: bool = True) -> Chosen:
     """Return a choice with a notice of each known defect that the question has too few records, or no fault, to show.
 
-    What only a leader shows that is deposed and runs on is said where the faults allow one, or `after_deposition` is meant.
+    What only a deposed leader shows that runs on is said where the faults allow one, or with `after_deposition`.  Notices say
+    too that file systems are taken to be ordered, and a broker that is down to be fenced before it is found slow.
     """
     asked = chosen.configuration
     if ACKNOWLEDGED_BY_OFFSET not in asked:
@@ -423,7 +424,7 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
 
 
 def _put_on_file_system(found: Chosen, ordered: Setting) -> Chosen:
-    """Return the configuration on a file system that brings truncations to disk in order, or need not."""
+    """Return it on a file system that keeps truncations in order, or need not.  Errors: `InputError` if no model has that."""
     notices = tuple(each for each in found.notices if each is not ORDERED_IS_ASSUMED)
     found = replace(found, settings={**found.settings, ORDERED: ordered}, notices=notices)
     if keys.KEYS[ORDERED].parse(ordered.value, ordered.where):
@@ -442,7 +443,7 @@ IDEMPOTENCE = "enable.idempotence"
 
 
 def _is_stated(key: str, given: Given, offered: Mapping[str, Setting]) -> bool:
-    """Whether somebody has set a key, not a default."""
+    """Return True if the user or a file sets a key; a default does not count."""
     return key in given or (key in offered and offered[key].how not in (Origin.DEFAULT, Origin.ASSUMED))
 
 
@@ -456,8 +457,8 @@ def _choose_level(version: Version, given: tuple[Any, str] | None, offered: Sett
 
 
 def is_release(version: str, model: Model, configuration: Configuration) -> bool:
-    """Whether a model and configuration have exactly the mechanisms of a Kafka version, written as X.Y, or X.Y.Z where that
-    patch lacks some, as it is shipped or, with `defects=fixed`, as it is designed.
+    """Return True if model and configuration have exactly the mechanisms of a Kafka version, written as X.Y, or X.Y.Z where
+    that patch lacks some, as it is shipped or, with `defects=fixed`, as it is designed.
     """
     found, given = parsed(version), {key: (value, "") for key, value in configuration.items()}
     unpatched = dict.fromkeys(UNPATCHED.get(version, ()), False)

@@ -110,7 +110,7 @@ def _read_standard_input(largest: int) -> bytes:
 def read_text(path: PathLike[str] | str) -> str:
     """Return a user's text file.
 
-    Errors: `InputError` as for bytes, and for what is not UTF-8.
+    Errors: `InputError` as of `read_bytes`, and for what is not UTF-8.
     """
     try:
         return read_bytes(path).decode("utf-8-sig")
@@ -192,14 +192,14 @@ class TableReader:
         return key in self._left
 
     def text(self, key: str, default: str | None = None) -> str:
-        """Return a text, which is never empty; required when it has no default."""
+        """Return a text with its blanks made single; it must be given if it has no default, and not empty if that is not it."""
         found = self._take(key, str, default)
         if not found.strip() and found != default:
             raise InputError(f"empty {key} in {self.where}: write a text")
         return " ".join(str(found).split())
 
     def number(self, key: str) -> int | None:
-        """Return a whole number, or None where it is 0 or not given."""
+        """Return a whole number below 1000, or None where it is 0 or not given.  Errors: `InputError` for anything else."""
         found = self._take(key, int, 0)
         if isinstance(found, bool) or not 0 <= found < 1000:
             raise InputError(f"bad value {found!r} for {key} in {self.where}: use a whole number below 1000")
@@ -216,7 +216,7 @@ class TableReader:
         return found
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts; empty where it is not given."""
+        """Return a list of texts; empty where it is not given.  Errors: `InputError` for anything else."""
         found = self._take(key, list, [])
         if not all(isinstance(each, str) and each.strip() for each in found):
             raise InputError(f"bad value {found!r} for {key} in {self.where}: use a list of texts")

@@ -170,7 +170,7 @@ def _parse_keys(document: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _expand_values(name: str, raw: Any, where: str) -> list[Any]:
-    """Return every value of a key, with ranges expanded."""
+    """Return every value of a key, with ranges expanded.  Errors: `InputError` for no values, and for an empty range."""
     found: list[Any] = []
     for each in raw if isinstance(raw, list) else [raw]:
         match = RANGE.fullmatch(each.strip()) if isinstance(each, str) else None

@@ -131,7 +131,7 @@ class _Reading:
         return found
 
     def _epochs(self, logs: Sequence[Sequence[str]]) -> dict[str, int]:
-        """Return the leader epoch of each record; a record that names none is of epoch 0."""
+        """Return the leader epoch of each record, 0 where it names none.  Errors: `InputError` for epochs that contradict."""
         found: dict[str, int] = {}
         places: dict[tuple[int, int], str] = {}
         for broker, log in zip(self.brokers, logs, strict=True):

@@ -66,7 +66,7 @@ def of_confluent_platform(version: Version) -> Version | None:
 
 
 def parse_version(text: str, where: str = "--kafka-version") -> Version:
-    """`3.9` or `3.0.1` as numbers; `0.8` names a line by its first two numbers.
+    """Return `3.9` or `3.0.1` as numbers; `0.8` names a line by its first two numbers.
 
     Errors: `InputError` for another form, or a version that Kafka never had.
     """
@@ -112,7 +112,7 @@ def parse_whole(setting: Setting, key: str, low: int, high: int) -> int:
 
 
 def parse_truth(setting: Setting, key: str) -> bool:
-    """Return a boolean; Kafka knows `true` and `false` in any case.
+    """Return True for `true` and False for `false`, in upper or lower case as in Kafka.
 
     Errors: `InputError` for anything else.
     """
@@ -123,7 +123,7 @@ def parse_truth(setting: Setting, key: str) -> bool:
 
 
 def canonical(contract_key: str, setting: Setting, spelled: str = "") -> Setting:
-    """Return the contract's value of a topic or broker setting; `spelled` is the name that the file uses for the key.
+    """Return a topic or broker setting with its value as the configuration key has it; `spelled` is its name in the file.
 
     Errors: `InputError` for a value that Kafka refuses, or that is beyond what the model can hold.
     """
@@ -144,7 +144,7 @@ OF_TOPICS_AND_PRODUCERS = (
     "acks",
     "enable.idempotence",
 )
-"""The settings whose default is Kafka's wherever a version is named; a question about one replica is asked with its key."""
+"""The settings whose default is Kafka's wherever a version is named; replication.factor, which is 1 there, is not one."""
 
 
 def list_defaults(version: Version | None) -> Settings:

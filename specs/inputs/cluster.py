@@ -39,7 +39,7 @@ class ClusterConfiguration:
     places: Mapping[str, SourcePlace] = field(default_factory=dict)
 
     def brokers(self, are_alike: bool) -> dict[str, tuple[str, ...]]:
-        """Per partition the brokers that the model's replicas stand for, by number.
+        """Return per partition the brokers that the model's replicas stand for, in the order of the replicas.
 
         Replicas that are alike are numbered from the leader on; others as they are assigned, rack by rack.
         """
@@ -74,7 +74,7 @@ class ClusterConfiguration:
 
 @lru_cache(maxsize=10_000)
 def _as_text(brokers: tuple[int, ...]) -> tuple[str, ...]:
-    """Broker ids as they are shown; a cluster has the same few lists of them again and again."""
+    """Return broker ids as texts; kept, since a cluster has the same few lists of them again and again."""
     return tuple(map(str, brokers))
 
 
@@ -107,7 +107,7 @@ def _topic_value(topic: Topic, described: Described, key: str) -> Setting | None
 
 
 def _racks(partition: DescribedPartition, described: Described) -> Setting | None:
-    """One rack per replica, if every replica's broker is described with one."""
+    """Return the racks of all replicas, sorted, as one setting; None unless every replica's broker is described with one."""
     if not described.brokers:
         return None
     brokers = [described.brokers.get(str(each), {}).get("broker.rack") for each in partition.settled]
@@ -155,7 +155,7 @@ def _unseen(sources: Sources, topic: Topic, name: str, static: Setting, default:
 
 
 def _offer_factor(found: _Found, sources: Sources, topic: Topic | None, partition: DescribedPartition | None) -> None:
-    """Effect: offer the replication factor; three are assumed where neither a topic nor a broker's file says."""
+    """Effect: offer the replication factor: the topic's, else the brokers' or its default; three where no file shows it."""
     key = "replication.factor"
     if partition:
         found.offer(key, canonical(key, Setting(str(len(partition.settled)), partition.where), "Replicas"))
@@ -203,7 +203,8 @@ def _about(topic: Topic, sources: Sources) -> list[Notice]:
 
 
 def _configurations(sources: Sources, topic: Topic | None, partition: DescribedPartition | None) -> list[ClusterConfiguration]:
-    """What one partition, a topic without partition lines, or a cluster may be configured as: one, unless ELR is unknown."""
+    """Return how one partition, a topic without partition lines, or a cluster may be configured: one way for each of what is
+    unknown, such as ELR."""
     found = _Found()
     _offer_factor(found, sources, topic, partition)
     _offer_topic_keys(found, sources, topic)
@@ -269,7 +270,7 @@ def _subjects(topic: Topic, group: list[DescribedPartition], groups: int) -> tup
 def _placed(
     topic: Topic, group: list[DescribedPartition], described: Described
 ) -> dict[str, tuple[DescribedPartition, tuple[int, ...]]]:
-    """Partitions by name, each with its replicas as assigned, rack by rack where every rack is known."""
+    """Return partitions by name, each with its replicas as assigned, rack by rack where every rack is known."""
     found = {}
     for each in group:
         order = each.settled
@@ -281,7 +282,7 @@ def _placed(
 
 
 def _distinct(configurations: Iterable[ClusterConfiguration]) -> list[ClusterConfiguration]:
-    """Configurations with equal values joined, in the order of their first topic."""
+    """Return the configurations in the order of their first topic, those with equal values as one."""
     found: dict[tuple[Any, ...], list[ClusterConfiguration]] = {}
     for each in configurations:
         found.setdefault(_values(each), []).append(each)
@@ -298,7 +299,7 @@ def _distinct(configurations: Iterable[ClusterConfiguration]) -> list[ClusterCon
 
 
 def _joined(notices: Iterable[Notice]) -> tuple[Notice, ...]:
-    """Notices that say the same of several places as one, which names the first."""
+    """Return the notices, those that say the same of several places as one, which names the first."""
     found: dict[tuple[NoticeKind, str, str, bool], list[Notice]] = {}
     for each in dict.fromkeys(notices):
         found.setdefault((each.kind, each.says, each.remedy, bool(each.topics)), []).append(each)
@@ -312,7 +313,7 @@ def _several(same: list[Notice]) -> Notice:
 
 
 def _least_known(same: list[ClusterConfiguration]) -> dict[str, Setting]:
-    """The settings of configurations with equal values: what is assumed for one topic is not hidden by another's file."""
+    """Return the settings of configurations with equal values; one that is only assumed for any of them stays assumed."""
     order, every = list(Origin), {key: [each.settings[key] for each in same] for key in same[0].settings}
     return {key: max(found, key=lambda each: order.index(each.how)).cited_for(found) for key, found in every.items()}
 

@@ -89,8 +89,8 @@ class Command:
 
 
 def candidates(chosen: Chosen, names: Iterable[str] = ()) -> list[Changes]:
-    """Sets of changes to try for these properties: those that flush last, else one change before two, and the cheapest first;
-    none makes a setting less safe."""
+    """Return sets of changes to try for these properties: those that flush last, else one change before two, then the cheapest
+    first; none makes a setting less safe."""
     single = [*_single(chosen), *_of_properties(chosen, names)]
     found = [
         {key: value for change in several for key, value in change.items()}
@@ -121,7 +121,7 @@ def drawbacks(changes: Changes, factor: int) -> list[str]:
 
 
 def strongest(found: Iterable[Changes]) -> Changes:
-    """Return every setting at its safest: what does not help here is not helped by fewer changes."""
+    """Return each setting of these changes at its safest: what all of them do not help, none of them alone does."""
     every: dict[str, str] = {}
     for each in found:
         for key, value in each.items():
@@ -193,7 +193,7 @@ def _of_properties(chosen: Chosen, names: Iterable[str]) -> Iterable[Changes]:
 
 
 def is_upgrade(changes: Changes) -> bool:
-    """Return True if the protocol changes, and with it its defects: then safer settings are not safer for sure."""
+    """Return True if changes bring another version or ELR, and so other defects: safer settings need not be safer then."""
     return VERSION in changes or ELR in changes
 
 
@@ -205,8 +205,8 @@ def defects_in(chosen: Chosen) -> list[Defect]:
 
 
 def is_possible(chosen: Chosen, changes: Changes) -> bool:
-    """Whether the changes go together: a new min ISR is at most the replicas in the ISR, or writes would stop at once; and
-    eligible leader replicas need Kafka 4.1."""
+    """Return True if the changes go together: a new min ISR is at most the replicas in the ISR, or writes would stop at once;
+    and eligible leader replicas need Kafka 4.1."""
     factor = int(changes.get(FACTOR, chosen.configuration[FACTOR]))
     least = int(changes.get(LEAST, chosen.configuration.get(LEAST, 1)))
     outside = int(changes.get(OUTSIDE, chosen.configuration.get(OUTSIDE, 0))) if LEAST in changes else 0

@@ -105,7 +105,7 @@ def _other_broker(file: Path, broker: int) -> str | None:
 
 
 def _missing_directory(file: Path, broker: int, name: str) -> str | None:
-    """Return what kafka-log-dirs.sh says against a replica: a directory that failed, or none with the partition."""
+    """Return what kafka-log-dirs.sh says against a replica: no directory of the broker has it, and which failed; else None."""
     if not is_there(file):
         return None
     lines, shown = lines_of(read_text(str(file), "--replica")), repr(str(file))

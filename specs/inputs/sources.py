@@ -84,7 +84,7 @@ NOT_MODELLED = {
     "controlled.shutdown.enable": "false makes each stop a kill: ask with faults.kill, not with faults.clean_stop",
 }
 SILENT = {"controlled.shutdown.enable": ("true",), "auto.leader.rebalance.enable": ()}
-"""Values of which nothing is said, where they are not those that switch a setting off."""
+"""Values of which nothing is said; of a key that is not here, those that switch it off."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ def _read_static(paths: list[Path], option: str) -> Settings:
 
 
 def _version(stated: list[Setting], metadata: Setting | None) -> Version | None:
-    """Return the version that the command line and the files agree on.
+    """Return the version that the command line and the files agree on, None if none says one.
 
     Errors: `InputError` for one that does not exist, and for two that cannot both be.
     """
@@ -244,7 +244,7 @@ def _version(stated: list[Setting], metadata: Setting | None) -> Version | None:
 
 
 def entity_value(settings: Settings, key: str, contract_key: str) -> Setting | None:
-    """Return the value of an entity's key; `null` is how Kafka prints a key that is not set."""
+    """Return the value of an entity's key; None if it is not set, which Kafka prints as `null`."""
     if key not in settings or settings[key].value == "null":
         return None
     return canonical(contract_key, settings[key], key)
@@ -298,7 +298,7 @@ def _stated(version: Version | None, described: Described) -> Setting | None:
 
 
 def _possible(described: Described, server: Settings) -> list[Setting]:
-    """Return the oldest and the newest version that can have printed the files, or read them."""
+    """Return the oldest and the newest version that can have printed the files, or read them; one if they are the same."""
     oldest, newest = described.printed_by
     if ROLES in server:
         oldest = max(oldest, FIRST_OF_CLUSTERS)
@@ -350,7 +350,7 @@ def _open_metadata(version: Version) -> tuple[Setting, Setting]:
 
 
 def _known_elr(described: Described, version: Version | None, default: Settings, given: Collection[str]) -> tuple[Setting, ...]:
-    """Whether eligible leader replicas are on: one value, or both where a version has them and no file shows which.
+    """Return whether eligible leader replicas are on: one value, or both where a version has them and no file shows which.
 
     A partition that lists some is proof that they are on, unless a file says that they are off: that file may be of another
     time, or the feature was switched off, which leaves in a partition what it has (`PartitionChangeBuilder`).

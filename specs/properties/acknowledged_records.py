@@ -81,7 +81,7 @@ def acked_on_min_isr(k: Any, s: Any) -> Value:
     source="read your own write (scenario acks-minisr-acked-invisible); holds with acks=all as long as leadership stays",
 )
 def acked_visible(k: Any, s: Any) -> Value:
-    """Read your own write: each acknowledged record is below the current leader's high watermark."""
+    """Once the current leader has applied its leadership, each acknowledged record is below its high watermark."""
     return k.all_of(
         *[
             implies(

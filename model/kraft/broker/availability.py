@@ -9,7 +9,7 @@ from neverlost.model.system import View
 
 
 def is_writable(k: Primitives, s: View) -> Value:
-    """Whether the current leader has applied its leadership and knows of enough in-sync replicas for the producer's acks."""
+    """Return True if the current leader runs, has applied its leadership, and knows of enough in-sync replicas for the acks."""
     return k.any_of(
         *[
             k.all_of(s.leader == leader, s.leader_knows != ELECTED, s.is_running[leader], accepts_writes(k, s, leader))
@@ -19,7 +19,7 @@ def is_writable(k: Primitives, s: View) -> Value:
 
 
 def is_settled(k: Primitives, s: View) -> Value:
-    """Whether nothing is left to detect or to learn: the dead are fenced, the living are not, the leader is up to date."""
+    """Return True if nothing is left to detect or learn: all that are down are fenced, no other; a leader is up to date."""
     seen = [s.is_fenced[broker] != s.is_running[broker] for broker in everyone(s)]
     led = k.any_of(*[s.leader == broker for broker in everyone(s)])
     return k.all_of(*seen, k.any_of(k.not_(led), s.leader_knows == UP_TO_DATE))

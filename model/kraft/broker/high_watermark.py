@@ -16,7 +16,7 @@ from neverlost.model.system import View
 
 
 def is_waited_for(k: Primitives, s: View, leader: int, follower: int) -> Value:
-    """Return True if a follower is in the leader's maximal ISR: the ISR it knows and the change it has asked for."""
+    """Return True if a follower is in the ISR that the leader knows or, where the ISR is maximal, one that it asked to add."""
     return k.any_of(s.leader_isr[leader][follower], k.all_of(s.maximal_isr, s.pending[leader] == follower))
 
 
@@ -66,7 +66,7 @@ def answer_producers(k: Primitives, s: View, leader: int, is_full: Value) -> Non
 
 
 def _copies(k: Primitives, s: View, leader: int, offset: int) -> Value:
-    """How many ISR members, the leader included, are known to have an offset; only acks=min.insync.replicas counts them."""
+    """Return how many ISR members, the leader included, are known to have an offset; 1 with other acks, which do not ask."""
     known = [
         k.all_of(s.acks == ACKS["min.insync.replicas"], s.leader_isr[leader][each], s.fetch_offset[leader][each] > offset)
         for each in others(s, leader)
@@ -75,7 +75,7 @@ def _copies(k: Primitives, s: View, leader: int, offset: int) -> Value:
 
 
 def acknowledge(k: Primitives, s: View, record: Value, when: Value) -> None:
-    """Effect: a record (0: none) is acknowledged to the producer."""
+    """Effect: a record (0: none) is acknowledged to the producer, if `when` is true."""
     for each in range(s.sizes.record):
         s.ghost_acked[each] = k.any_of(s.ghost_acked[each], k.all_of(when, record == each + 1))
 

@@ -65,7 +65,7 @@ def copy_next(k: Primitives, s: View, source: int, target: int) -> None:
 
 
 def agreed_end(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """The longest beginning of a follower's log with which a leader finds nothing wrong, by the epoch of its last record alone.
+    """Return how much of a follower's log a leader finds nothing wrong with, looking only at the epoch of its last record.
 
     The leader has records of that epoch, or leads in it, and they reach as far, which is to the last record of no newer epoch:
     late bytes may have put an older one after it (FetchResponse.divergingEpoch, LeaderEpochFileCache.assign, endOffsetFor).
@@ -93,7 +93,7 @@ def truncate_to_common(k: Primitives, s: View, replica: int, other: int) -> None
 
 
 def common_end(k: Primitives, s: View, replica: int, other: int) -> Value:
-    """One beyond the last entry that both logs share."""
+    """Return the offset after the last entry up to which both logs are the same; 0 if they share none."""
     shared: Value = True
     found: list[Value] = []
     for offset in offsets(s):
@@ -138,7 +138,7 @@ def is_longer_log(k: Primitives, s: View, one: int, other: int) -> Value:
 
 
 def end_for_last_epoch(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return where the leader's log ends for the follower's last epoch: at its end if that is the leader's own epoch."""
+    """Return where a leader's log ends for a follower's last epoch: its end if that is its own, else before newer entries."""
     epoch = last_epoch(k, s, follower)
     older = [
         k.all_of(s.log_record[leader][offset] != EMPTY, epoch_of(k, s, s.log_record[leader][offset]) <= epoch)

@@ -123,7 +123,7 @@ def begin_publication(k: Primitives, s: View, broker: int) -> None:
 
 
 def has_replayed_partitions(k: Primitives, s: View, broker: int) -> Value:
-    """Whether nothing that the broker must do for the partition, as leader or to stop being one, stands in the metadata log."""
+    """Return True if the broker has done all that the metadata log asks: lead by the newest record, or lead no more."""
     is_elected = s.leader == broker
     return k.ite(is_elected, s.leader_knows == UP_TO_DATE, k.not_(leads(s, broker)))
 

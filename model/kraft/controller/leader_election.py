@@ -77,7 +77,7 @@ def last_known_leader_unassigned(k: Primitives, s: View, of: Electorate) -> Valu
 
 
 def electable(k: Primitives, s: View, of: Electorate) -> Flags:
-    """Who may be elected; an unclean election only where no other is possible."""
+    """Return who may be elected; uncleanly only where no other election is possible."""
     clean, last = cleanly_electable(k, s, of), last_known_leader(k, s, of)
     if s.sizes.asks_for_logs:
         clean, last = answering_in_time(k, s, of), no_brokers(s)
@@ -116,12 +116,12 @@ def answers(s: View, outcome: int) -> tuple[int, list[int]]:
 
 
 def needed_answers(k: Primitives, s: View, of: Electorate) -> Value:
-    """How many logs meet every set of min.insync.replicas replicas: replicas - min ISR + 1, however small the ISR is."""
+    """Return how many logs meet every set of min.insync.replicas replicas: replicas - min ISR + 1, whatever the ISR is."""
     return count(k, of.replicas) - minimum_isr(k, s) + 1
 
 
 def answering_in_time(k: Primitives, s: View, of: Electorate) -> Flags:
-    """Who may be elected cleanly by its log: those that can answer, where they are enough; else the partition waits."""
+    """Return who may be elected cleanly by its log: those that can answer, if they are enough; else none."""
     found = answering(k, s, cleanly_electable(k, s, of))
     return [k.all_of(each, count(k, found) >= needed_answers(k, s, of)) for each in found]
 

@@ -100,7 +100,7 @@ def controller_set_min_isr(k: Primitives, s: View, least: int) -> Clauses:
 
 
 def clear_elr(k: Primitives, s: View, when: Value) -> None:
-    """Effect: the ELR is empty, and no last known leader is remembered."""
+    """Effect, if `when` is true: the ELR is emptied, which moves the partition epoch, and the last known leader forgotten."""
     s.last_known_leader = k.ite(when, NO_REPLICA, s.last_known_leader)
     outdate_leader(k, s, k.all_of(when, k.any_of(*s.elr)))
     for each in everyone(s):

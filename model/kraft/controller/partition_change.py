@@ -51,8 +51,8 @@ class Assignment:
 class Change:
     """What an event asks the builder for.
 
-    `isr` is the target ISR, `active` the brokers that may lead (`isAcceptableLeader`), `registers` the broker that registers,
-    which may be a record before the one that lets it lead, and `unclean_shutdown` the same one after an unclean shutdown
+    `isr` is the target ISR, `active` the brokers that may lead (`isAcceptableLeader`), `registers` the broker that registers
+    (a record may come before the one that lets it lead), and `unclean_shutdown` the same one after an unclean shutdown
     (`setUncleanShutdownReplicas`).
     Where the event does not concern the partition (`has_record` is false) the controller writes no record and nothing
     changes.  A change `by_leader` is one that the leader writes itself, as before KIP-497, which leaves the leader epoch
@@ -79,7 +79,7 @@ def assignment_of(s: View) -> Assignment:
 
 
 def unfenced(k: Primitives, s: View) -> Flags:
-    """Who may lead: every broker that is not fenced."""
+    """Return who may lead: every broker that is not fenced."""
     return [k.not_(s.is_fenced[each]) for each in everyone(s)]
 
 
@@ -138,7 +138,7 @@ def complete_reassignment_if_needed(k: Primitives, s: View, change: Change) -> C
     """`completeReassignmentIfNeeded`: the target ISR may end a reassignment, and then the removed replicas go.
 
     Until 3.7 the added replicas had to be in the ISR, so a reassignment could complete with fewer than min.insync.replicas
-    in sync; since 3.8 all target replicas have to (KAFKA-15665); since 4.3 the added ones again, where as many are added
+    in sync; since 3.8 all target replicas have to (KAFKA-15665); since 4.3 the added ones again, if at least as many are added
     as removed (KAFKA-19975), because a reassignment away from a dead broker could not complete.
     """
     if not s.sizes.reassignment:
@@ -181,7 +181,7 @@ def next_elr(k: Primitives, s: View, change: Change) -> Flags:
 
 
 def elected_sets(k: Primitives, s: View, of: Electorate, elected: int) -> tuple[Flags, Flags]:
-    """ISR and ELR after an election: a leader from outside the ISR is alone in it, and an unclean election empties the ELR."""
+    """Return ISR and ELR after an election: a leader from outside the ISR is alone in it; an unclean one empties the ELR."""
     is_clean = k.any_of(*cleanly_electable(k, s, of))
     alone = [each == elected for each in everyone(s)]
     elr = [k.all_of(of.elr[each], is_clean, not alone[each]) for each in everyone(s)]
@@ -212,7 +212,7 @@ def needs_bump_for_isr_shrink(k: Primitives, s: View, change: Change, leader: Va
 
 
 def update_last_known_leader(k: Primitives, s: View, isr: Flags, leader: Value) -> None:
-    """`maybeUpdateLastKnownLeader`: remembered when the ISR empties, forgotten when another leader is elected.
+    """`maybeUpdateLastKnownLeader`: remembered when the ISR empties, forgotten by a record with a leader.
 
     Since 4.2 it is remembered when the partition loses its leader, which may be before the ISR is empty (PR 20629).
     """
@@ -223,7 +223,7 @@ def update_last_known_leader(k: Primitives, s: View, isr: Flags, leader: Value) 
 
 
 def move_partition_epoch(k: Primitives, s: View, isr: Flags, elr: Flags) -> None:
-    """Effect: write ISR and ELR; where they change, the leader does not know yet."""
+    """Effect: write ISR and ELR; if they change, a leader that was up to date is behind."""
     changed = [isr[each] != s.isr[each] for each in everyone(s)]
     if s.sizes.elr:
         changed += [elr[each] != s.elr[each] for each in everyone(s)]
@@ -235,12 +235,12 @@ def move_partition_epoch(k: Primitives, s: View, isr: Flags, elr: Flags) -> None
 
 
 def outdate_leader(k: Primitives, s: View, when: Value) -> None:
-    """Effect: the partition epoch moves, so a leader that was up to date is behind."""
+    """Effect, if `when` is true: the partition epoch moves, so a leader that was up to date is behind."""
     s.leader_knows = k.ite(k.all_of(when, s.leader_knows == UP_TO_DATE), BEHIND, s.leader_knows)
 
 
 def move_leader_epoch(k: Primitives, s: View, when: Value) -> None:
-    """Effect: a new leader epoch, in which no broker has applied its leadership yet."""
+    """Effect, if `when` is true: a new leader epoch, in which no broker has applied its leadership yet."""
     s.leader_knows = k.ite(when, ELECTED, s.leader_knows)
     s.leader_epoch_start_offset = k.ite(when, 0, s.leader_epoch_start_offset)
     s.request_outdated = k.all_of(k.not_(when), s.request_outdated)

@@ -36,7 +36,7 @@ def proposed_isr(k: Primitives, s: View, leader: int, replica: int) -> Flags:
 
 
 def is_kept_out(k: Primitives, s: View, replica: int) -> Value:
-    """Whether a replica must not join: since 3.3 no fenced one, which could not be elected anyway (KIP-841, KAFKA-13916)."""
+    """Return True if a replica must not join the ISR: since 3.3 a fenced one, which could not lead (KIP-841, KAFKA-13916)."""
     return k.all_of(s.fenced_replicas_kept_out, s.is_fenced[replica])
 
 

@@ -36,7 +36,7 @@ def render(result: GateResult) -> str:
 
 
 def log(result: GateResult) -> dict[str, Any]:
-    """Return the SARIF log; an unexpected violation is an error."""
+    """Return the SARIF log: each violation is an error; with a baseline only what changed is, other violations are notes."""
     names = list(dict.fromkeys(each.about for each in result.verdicts))
     shown = [each for each in result.verdicts if each.verdict == "violated" or each.change is not None]
     run = {

@@ -144,7 +144,7 @@ class Advisor:
         return held
 
     def _is_safe_beside(self, chosen: Chosen) -> bool:
-        """Whether, as Kafka is designed, no record is lost within the numbers of brokers that the asked faults strike, whatever
+        """Return True if, as Kafka is designed, no record is lost within as many brokers as the asked faults strike, whatever
         the number of faults, nor with one broker out.  What is not decided is not safe."""
         now, keys = chosen.configuration, chosen.model.keys
         if not set(AXES) <= set(keys):

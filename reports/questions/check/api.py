@@ -145,7 +145,7 @@ def _decide_all(
     decided: Decided | None,
     agree: bool,
 ) -> list[Outcome]:
-    """Decide every configuration: first those whose answer the atlas has, then the others by search, fewer replicas first."""
+    """Decide every configuration: first those that hold by the atlas, then the others by search, fewer replicas first."""
     asked = [choose_properties(each.model, properties) for each in every]
     known = {} if agree else _look_up_holding(every, asked, request)
     found: dict[int, Outcome] = {}

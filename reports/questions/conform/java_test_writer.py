@@ -25,8 +25,8 @@ Found = Mapping[str, Any]
 
 
 def write_java_tests(directory: str, kafka: str, found: Sequence[Found]) -> None:
-    """Write the tests and the records; `found` are entries with `case`, `test` and `records`, and entries without a test are
-    left out."""
+    """Write the records, and from Kafka 4.3 on the tests; `found` are entries with `case`, `test` and `records`, and what an
+    entry does not have is left out."""
     records = [{"case": each["case"], "records": each["records"]} for each in found if each["records"]]
     if records:
         write_text(Path(directory) / f"conform-{kafka}.records.json", json.dumps(records, indent=1) + "\n")

@@ -25,7 +25,7 @@ def found_text(one: CaseResult) -> str:
 
 
 def document(one: CaseResult) -> dict[str, Any]:
-    """Return a decided case for `--json`."""
+    """Return a case with its result, decided or not, for `--json`."""
     system = one.question.system
     return {
         "case": one.name,

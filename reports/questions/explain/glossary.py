@@ -44,7 +44,7 @@ class Word:
 
 @cache
 def all_words() -> dict[str, Word]:
-    """Return every glossary entry by name; a fault or mechanism also stands under the name of its key."""
+    """Return every glossary entry by name; a fault or mechanism stands under its key, such as `faults.kill`."""
     found = [*_keys(), *_faults(), *_properties(), *_mechanisms(), *_models(), *_defects(), *_verdicts(), _described()]
     left_out = [Word(key, "key, not modelled", says, (("try", TRY_KEYS),)) for key, says in NOT_MODELLED.items()]
     return {each.name: each for each in [*found, *left_out, *_words()]}

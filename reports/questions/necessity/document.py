@@ -55,7 +55,7 @@ def scope(found: Examined) -> list[str]:
 
 
 def _is_default(key: str, value: Any, base: Any) -> bool:
-    """Whether a profile need not show a key because its value is the model's own."""
+    """Return True if a profile need not show a key: its value is the model's default, and it is no bound or replica setting."""
     if key.startswith(("bounds.", "replication.", "min.")):
         return False
     return bool(value == base.get(key, KEYS[key].default if key in KEYS else None))

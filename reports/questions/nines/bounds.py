@@ -112,7 +112,7 @@ class NinesBounds:
         return Shipped(names, verdict, steps, with_bugs, free)
 
     def _verdict(self, chosen: Chosen, limits: Mapping[str, Any], by_lemmas: bool = False) -> tuple[Verdict, int | None]:
-        """Decide whether acknowledged records can be lost under these fault limits; with the steps of the shortest loss."""
+        """Decide if acknowledged records can be lost under these fault limits; with the steps of the shortest loss if known."""
         configuration, asked = {**chosen.configuration, **limits}, [properties()[ACKED]]
         known = None if self.atlas is None else lookup.answers(self.atlas, chosen.model, configuration, asked)
         if known is not None:
@@ -162,7 +162,7 @@ def racks_of(chosen: Chosen) -> tuple[int, ...]:
 
 
 def dominant_loss(judged: ConfigurationNines) -> tuple[System, Property, Behaviour] | None:
-    """Return the shortest counterexample at the first (most frequent) exit from the region after which a record can be lost."""
+    """Return the counterexample at the most frequent exit from the region after which a record can be lost; or None."""
     for each in judged.first.exits if isinstance(judged.first, Bound) else ():
         spot = FaultBudget(*each.to)
         if cell_answer(judged.survived, spot)[0] == LOST:

@@ -70,7 +70,7 @@ def document(answers: Mapping[str, Any], given: Mapping[str, Rates], version: st
 
 
 DIGITS = 9
-"""Of each number: the last ones of a sum differ between versions of Python and NumPy."""
+"""How many digits of a number are kept: the last ones of a sum differ between versions of Python and NumPy."""
 
 
 def _rounded(found: Any) -> Any:
@@ -387,7 +387,7 @@ def _time(seconds: float) -> str:
 
 
 def sort_key(found: Mapping[str, Any]) -> tuple[float, float]:
-    """Return a sort key that puts the worst first: no bound, then the fewest nines."""
+    """Return a sort key that puts the worst first: no bound or undecided, then the fewest nines."""
     if found["nines"] is None:
         return -1.0, -1.0
     low, high = (math.inf if each is None else each for each in (found["nines"]["low"], found["nines"]["high"]))

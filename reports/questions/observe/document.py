@@ -16,7 +16,7 @@ from neverlost.specs.inputs.syntax.topics_and_settings import ranges
 SCHEMA = "neverlost.observation/1"
 
 MEANING = "for every offset, the model has a behaviour that shows what was seen of it, of the controller and of the brokers"
-"""What an acceptance means."""
+"""What it means that the model explains a history."""
 
 
 def document(judgement: HistoryVerdict, intervals: Sequence[Interval]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ METHODS = ("bmc", "induction")
 
 @dataclass(frozen=True, repr=False)
 class ProofResult(Result):
-    """The result of `prove`."""
+    """The result of `prove`; `bounded` is that of a bounded search, `inductions` one for each property, proved or not."""
 
     method: str = "bmc"
     depth: int | None = None
@@ -175,8 +175,8 @@ def _result(
 
 
 def require_sense(method: str, depth: int, unbounded: bool, every_rf: bool, is_kept: bool) -> None:
-    """Refuse options that contradict each other.  Errors: `InputError` for options that contradict each other, and where a
-    proof for every replication factor cannot be had as it is asked for."""
+    """Errors: `InputError` for a wrong method or depth, for options that contradict each other, and where a proof for every
+    replication factor cannot be had as it is asked for."""
     if method not in METHODS:
         raise unknown("method", method, METHODS, "--method")
     if not 0 <= depth <= 1000:

@@ -36,16 +36,16 @@ class ReproductionReport:
 
     @property
     def is_reproduced(self) -> bool:
-        """Whether the cluster did what the model does."""
+        """True if the cluster did what the model does, and the same records are lost."""
         return self.outcome.is_reproduced(frozenset() if self.is_about_copies else self.expected.lost)
 
     @property
     def is_about_copies(self) -> bool:
-        """Whether the broken property is about how many disks hold a record, so that the record may still be readable."""
+        """True if the broken property is about how many disks hold a record, so that the record may still be readable."""
         return self.plan.broken == "acked-on-min-isr"
 
     def verdict(self) -> list[str]:
-        """The last lines of the report: what happened, then what became of each record."""
+        """Return the last lines of the report: what happened, then what became of each record."""
         divergence = self.outcome.divergence
         if self.is_reproduced:
             says = self.expected.title if self.is_about_copies else self.expected.verdict_line
@@ -62,7 +62,7 @@ class ReproductionReport:
         return lines + [f"  {each}" for each in self.records()]
 
     def records(self) -> list[str]:
-        """A sentence for each record that was acknowledged or read."""
+        """Return a sentence for each record that was acknowledged or read."""
         outcome, found = self.outcome, []
         for record in sorted(outcome.acknowledged.keys() | outcome.read_before.keys()):
             when, offset = outcome.acknowledged.get(record, (None, None))
@@ -89,7 +89,7 @@ class ReproductionReport:
         return f"LOST: {there}"
 
     def timeline(self) -> Timeline:
-        """The timeline of the cluster, as it was observed."""
+        """Return the timeline of the cluster, as it was observed."""
         says = [(f"{each.says} (after {each.seconds:.1f} s)", False) for each in self.outcome.moments]
         scenes = [each.scene for each in self.outcome.moments]
         title = "reproduced" if self.is_reproduced else "not reproduced"

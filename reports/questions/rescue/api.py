@@ -83,7 +83,7 @@ def rescue(
 
 
 def _find_safe_if_copied(seen: OfflinePartition, advice: RescueAdvice, topic: Topic) -> tuple[int, int] | None:
-    """Return who would lose nothing if min.insync.replicas has been above 1 all the while, and what it has to have been."""
+    """Return who would lose nothing if min.insync.replicas had always been what is shown, or 2, and that number; else None."""
     shown = topic.configs[MIN_ISR].value if MIN_ISR in topic.configs else "2"
     if not shown.isdecimal() or any(each.loses_nothing for each in advice.candidates):
         return None
@@ -114,7 +114,7 @@ def _find_partition(described: Described, topic: str | None, number: int | None)
 
 
 def _pairs(option: str, texts: Iterable[str], what: str) -> dict[int, tuple[str, str]]:
-    """Return each text and what it says, by its broker."""
+    """Return each text `BROKER=VALUE` and its value, by broker.  Errors: `InputError` for anything else, and a broker twice."""
     found: dict[int, tuple[str, str]] = {}
     for text in [texts] if isinstance(texts, str) else texts:
         name, equals, value = text.partition("=")

@@ -111,7 +111,7 @@ def roll(
 
 
 def _about_one(every: Sequence[Chosen], node: str, files: Mapping[str, Any], accept: Collection[str]) -> dict[str, Any]:
-    """Return the document about the restart of one broker."""
+    """Return the document about the restart of one broker.  Errors: `InputError` for one that has no replica and no vote."""
     controllers, groups = read_controllers(files), group_partitions(every, accept)
     known = {broker for each in groups for broker in each.brokers}
     if node not in known and not controllers.has_vote(node):
@@ -138,8 +138,7 @@ def _about_one(every: Sequence[Chosen], node: str, files: Mapping[str, Any], acc
 
 
 def _require_partitions(chosen: Chosen) -> None:
-    """Refuse a description that does not say which brokers have the replicas of a topic.  Errors: `InputError` where it is not
-    known which brokers have the replicas of a topic."""
+    """Errors: `InputError` for a description that does not say which brokers have the replicas of a topic."""
     described = {name.rpartition("-")[0] for name in chosen.brokers}
     missing = [each for each in chosen.subjects if topic_of(each) not in described]
     if missing or not described:

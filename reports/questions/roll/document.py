@@ -45,7 +45,7 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
 
 
 def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
-    """Yield on which partitions a further fault while a broker is down can lose a record; faults that lose the same as one."""
+    """Yield where a further fault, while a broker is down, loses records, stops writes or is undecided; like faults as one."""
     is_designed = document["sources"].get("defects", {}).get("value") == "fixed"
     found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for fault, words in FURTHER.items():

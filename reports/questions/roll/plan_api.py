@@ -44,8 +44,8 @@ class PlanResult(Answer):
         return self.phases
 
     def first_loss(self) -> Timeline | None:
-        """Return the counterexample of the first loss, through all phases up to it; the frame in which a phase begins is named
-        after it."""
+        """Return the counterexample of the first loss, through all phases up to it, each with a first frame that is named after
+        it; that of a controllers' step if no other loses; None without a loss."""
         said = (each for phase in self.found for each in phase.said)
         loss = next((each for each in said if each.asked.kind == SAFETY and each.parts), None)
         if loss is None:
@@ -109,7 +109,7 @@ def _verdict(says: set[str]) -> Verdict:
 
 
 def _controller_phase(step: ControllerStep, outcome: Outcome) -> dict[str, Any]:
-    """Return what a change of the controllers loses: committed metadata, and records with it."""
+    """Return the phase of a plan in which the controllers change: can committed metadata be lost, and records with it?"""
     (found,) = outcome.findings
     steps = None if found.trace is None else len(found.trace.steps)
     word = {Verdict.HOLDS: OK, Verdict.VIOLATED: LOST}.get(found.verdict, UNDECIDED)

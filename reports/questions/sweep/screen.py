@@ -83,7 +83,7 @@ def show_boundary(out: Console, found: Mapping[str, Any], most: int = 12) -> Non
 
 
 def show_tolerance(out: Console, found: Mapping[str, Any], most: int = 24) -> None:
-    """Print which faults each setting survives, a sentence each."""
+    """Print which faults each setting survives, a sentence each, and how many more there are than `most`."""
     lines = tolerance_lines(found)
     if lines:
         out.print(Text("fault tolerance", "bold"))

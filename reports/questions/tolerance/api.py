@@ -176,7 +176,7 @@ STATES_AS_SHIPPED, STATES_OF_STANDING = 100_000, 60_000
 and of those about partitions that are offline, moved or hang by their last replicas; what is not decided ends such a table."""
 
 FEW = 4
-"""So many tables are few."""
+"""Of more tables than these, those as shipped beside the same as designed are looked up only."""
 
 DIVERGING = BY_NAME["diverging-fetch-ignored"].key
 """Without this rule (Kafka before 3.0 as shipped) a loss may need logs that diverge, which takes two records (decision 056)."""
@@ -330,7 +330,7 @@ class Tables:
 
 
 def _in_steps(chosen: Chosen) -> list[list[FaultBudget]]:
-    """Return the cells of a table in searches: all in one; one by one, few brokers first, where no shipped answer is near."""
+    """Return the cells that each search decides: all in one, or, from where partitions stand, one each, few brokers first."""
     spots = spots_of(chosen.configuration)
     if not chosen.is_standing:
         return [spots]

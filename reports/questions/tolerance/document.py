@@ -85,7 +85,7 @@ def count_losses(found: Tolerance) -> int:
 
 
 def is_decided(found: Tolerance) -> bool:
-    """Whether every cell of a table is decided."""
+    """Return True if every cell of a table is decided."""
     return all(cell_answer(one, spot)[0] != UNDECIDED for one in list_aspects(found) for spot in one.entries)
 
 
@@ -158,7 +158,7 @@ def _say_boundaries(found: Tolerance) -> list[Sentence]:
 
 
 def _say_stops(found: Tolerance, names: Sequence[str], kept: Mapping[FaultBudget, Verdict]) -> list[Sentence]:
-    """Return where writes stop first, and that nothing is lost there."""
+    """Return where writes stop first, and that nothing is lost there.  Errors: `EngineError` if something is."""
     says = {spot: answer_in(found.entries, spot)[0] for spot in found.entries}
     stops = [spot for spot in minimal(says, {*says.values()} - {OK}) if says[spot] == STOPS]
     decided = {spot: _verdict_on(found, spot, names) for spot in stops}
@@ -304,7 +304,7 @@ def variant(configuration: Mapping[str, Any]) -> str:
 
 
 def is_same(one: Tolerance, other: Tolerance) -> bool:
-    """Whether two tables say the same in every cell."""
+    """Return True if two tables say the same in every cell."""
     pairs = zip(list_aspects(one), list_aspects(other), strict=True)
     return all(cell_answer(mine, spot) == cell_answer(its, spot) for mine, its in pairs for spot in mine.entries)
 
@@ -421,13 +421,13 @@ def smallest(found: Tolerance, beside: Mapping[str, Tolerance]) -> list[dict[str
 
 
 def stops_earlier(one: Tolerance, other: Tolerance) -> bool:
-    """Whether one table's writes stop with no broker out, or with one, where the other's do not."""
+    """Return True if one table's writes stop with no broker out, or with one, where the other's do not."""
     both = [spot for spot in (FaultBudget(0, 0), FaultBudget(0, 1)) if spot in one.entries and spot in other.entries]
     return any(cell_answer(one, spot)[0] == STOPS != cell_answer(other, spot)[0] for spot in both)
 
 
 def is_safe(found: Tolerance, spot: FaultBudget) -> bool:
-    """Whether a cell is decided and no record is lost in it."""
+    """Return True if a cell is in the table, is decided, and no record is lost in it."""
     return spot in found.entries and cell_answer(found, spot)[0] in SAFE
 
 

@@ -106,7 +106,7 @@ class Answers:
 
     @cached_property
     def is_open(self) -> bool:
-        """Whether some cell is not decided."""
+        """True if some cell is not decided."""
         return UNDECIDED in self.says.values()
 
     @cached_property
@@ -244,7 +244,7 @@ def _release_sentence(release: str, parts: Sequence[_Part], bugs: Sequence[Defec
 
 
 def _is_worse(part: _Part) -> bool:
-    """Whether the release loses a record where the design is known not to."""
+    """Return True if the release loses a record where the design is known not to."""
     shipped = part.shipped.says if part.shipped is not None else {}
     return any(word == LOST and part.designed.says[spot] in SAFE for spot, word in shipped.items())
 

@@ -82,7 +82,7 @@ def _aspects(rows: Sequence[Mapping[str, Any]], variant: str) -> dict[str, Mappi
 
 
 def is_about_records(document: Mapping[str, Any]) -> bool:
-    """Whether lost records or writes that stop were asked about, which the overview of topics speaks of."""
+    """Return True if lost records or writes that stop were asked about, which the overview of topics speaks of."""
     return any(each["property"] in describe.OF_TABLES for rows in document["tolerance"].values() for each in rows)
 
 

@@ -72,14 +72,14 @@ def _of_group(document: Mapping[str, Any], label: str, number: int) -> Iterator[
 
 
 def _losers(entries: Entries, out: int) -> int | None:
-    """Return how many brokers may lose data at once while so many others are out; None where that is not decided."""
+    """Return how many brokers may lose data at once while so many others are out; -1 if not even none, None if undecided."""
     says = [answer_in(entries, spot)[0] for spot in sorted(entries) if spot.out == out]
     found = (None if each == UNDECIDED else many - 1 for many, each in enumerate(says) if each in (LOST, UNDECIDED))
     return next(found, len(says) - 1 if says else None)
 
 
 def _out(entries: Entries) -> int | None:
-    """Return how many brokers may be out while writes go on; None where that is not decided, or was not asked."""
+    """Return how many brokers may be out while writes go on; -1 if they stop anyway, None if that is undecided or not asked."""
     rows = [entries[FaultBudget(0, out)] for out in range(len(entries)) if FaultBudget(0, out) in entries]
     verdicts = [next((each.verdict for each in row if each.property.name in WRITES), Verdict.INCONCLUSIVE) for row in rows]
     stops = (

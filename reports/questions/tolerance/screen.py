@@ -38,8 +38,8 @@ MOST_COMMANDS = 4
 
 
 def parse_cell(text: str | None) -> FaultBudget | None:
-    """Parse `1,2` as a cell of the table: 1 broker loses data while 2 others are out.  Errors: `InputError`
-    for anything else."""
+    """Parse `1,2` as a cell of the table: 1 broker loses data while 2 others are out; None for None.
+    Errors: `InputError` for anything else."""
     if text is None:
         return None
     parts = text.split(",")
@@ -204,7 +204,7 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
 
 
 def is_table_wanted(config: str | None, settings: list[str] | None, only_searched: Mapping[str, Any]) -> bool:
-    """Whether a `check` should be answered by a tolerance table: no fault is limited, and no option asks for one search."""
+    """Return True if a table should answer a `check`: no fault is limited, no option is for a search, the model has tables."""
     from neverlost.model.protocols import models
     from neverlost.specs.configuration.choose import read_given
 
@@ -225,7 +225,7 @@ def show_tables(
     **asked: Any,
 ) -> int:
     """Decide the tables and show them; return the exit status: 12 or 13 where a record is lost, or writes stop, without any
-    fault."""
+    fault, 20 where something is not decided, else 0."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import PROMETHEUS
     from neverlost.reports.questions.tolerance import api

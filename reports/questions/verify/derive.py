@@ -25,7 +25,7 @@ VERSION = re.compile(r"[0-9][0-9A-Za-z.+]{0,40}")
 """What a version may be, which is printed in a command to be pasted: nothing that a shell or a terminal obeys."""
 
 BUNDLE = "bundle"
-"""The folder of it in a temporary one."""
+"""The folder of a derived bundle, inside a temporary one."""
 
 
 @dataclass
@@ -102,8 +102,7 @@ def _difference(question: BundleQuestion, again: BundleQuestion) -> str:
 
 
 def require_this_version(question: BundleQuestion) -> None:
-    """Refuse a question of another release, and name the release to verify it with.  Errors: `InputError` naming the release
-    to verify with."""
+    """Errors: `InputError` for a question of another release, naming the release to verify it with."""
     if question.version == neverlost.__version__:
         return
     known = f"this is neverlost {neverlost.__version__}"

@@ -78,7 +78,7 @@ def _merge_part(command: str, derived: Any, stated: Any, place: str, places: lis
 
 
 def _is_open(command: str, derived: Mapping[str, Any]) -> bool:
-    """Whether an element of the derived document has a verdict, and that verdict is undecided."""
+    """Return True if an element of the derived document has a verdict that is undecided; of nines also one of a part."""
     if command == "roll":
         return any(UNDECIDED in each for each in _stop_answers(derived))
     if command == "plan":
@@ -94,7 +94,7 @@ def _stop_answers(broker: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _is_possible(command: str, derived: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
-    """Whether a stated value is well formed, and for a broker agrees with what was decided here."""
+    """Return True if a stated value is well formed, and for a broker agrees with what was decided here."""
     if command != "roll":
         return command == "plan" or (found["verdict"] in list(Verdict) and found.get("source") != ATLAS)
     if derived["then"].keys() != found["then"].keys() or found["may_be_stopped"] != (found["now"].keys() <= {OK, ACCEPTED}):

@@ -144,8 +144,7 @@ def _complete_properties(
 
 
 def _require_decided(cell: Document, stated: Document) -> None:
-    """Refuse a bundle that leaves open what was decided here.  Errors: `InputError` where a bundle leaves open what was
-    decided here."""
+    """Errors: `InputError` for a bundle that leaves open what was decided here."""
     if stated.get("reason") is not None and cell.get("reason") is None:
         found = ", ".join(f"{each['name']} {each['verdict']}" for each in cell["properties"])
         raise _left_open(cell["id"], f"{stated['reason']!r:.60}", found)
@@ -170,8 +169,7 @@ def _complete_remedy(cell: dict[str, Any], stated: Document, chosen: Chosen | No
 
 
 def _require_commands(every: Sequence[Chosen], stated: Document) -> None:
-    """Refuse a change that is not among those that are tried, and commands that do not make the change.  Errors: `InputError`
-    for a change that is none that is tried, and for commands that are not those that make it."""
+    """Errors: `InputError` for a change that is none of those that are tried, and for commands that do not make it."""
     changes = stated["changes"]
     known = [each for each in every if not changes or changes in remedies.candidates(each, remedies.OF_PROPERTIES)]
     if not any(stated["commands"] == [one.document() for one in remedies.commands(each, changes)] for each in known):
@@ -179,7 +177,7 @@ def _require_commands(every: Sequence[Chosen], stated: Document) -> None:
 
 
 def _is_cut(reason: Any, own: Derived) -> bool:
-    """Whether a limit ended a search; a bounded search that reached the requested depth was not cut short."""
+    """Return True if a limit ended a search; a bounded search that reached the requested depth was not cut short."""
     if own.question.command != "prove" or not isinstance(reason, str):
         return reason is not None
     return any(each in reason for each in (TIMEOUT, INTERRUPTED, OUT_OF_MEMORY, "killed"))
@@ -208,12 +206,12 @@ def _property_entry(about: Document, name: str, stated: Document, files: Content
 
 
 def is_any_witness_accepted(own: Derived) -> bool:
-    """Whether any counterexample of the right length is accepted, since a solver chooses which one it finds."""
+    """Return True if any counterexample of the right length is accepted, since a solver chooses which one it finds."""
     return own.question.command == "prove"
 
 
 def read_witness(files: Contents, name: str, about: Document, broken: str, own: Derived) -> Counterexample:
-    """Re-execute a counterexample of the bundle.  Errors: `InputError` for one of another question, or one that is not written
+    """Return a counterexample of the bundle, re-executed.  Errors: `InputError` for one of another question, or not written
     as neverlost writes it."""
     if name not in files or not name.endswith(SUFFIX):
         raise InputError(f"{RESULT} is refused: {about['id']} is said to violate {broken}, but there is no {name}")
@@ -272,7 +270,7 @@ def _as_stated(sweep: Sweep, number: int) -> str:
 def _merge_decisions(
     sweep: Sweep, cells: Sequence[Document], open_cells: Sequence[int], files: Contents, own: Derived
 ) -> Sweep:
-    """Return the sweep with the stated decisions in the open cells."""
+    """Return the sweep with the stated decisions in the open cells.  Errors: `InputError` for ones that contradict it."""
     numbers = {each["id"]: number for number, each in enumerate(cells)}
     decisions, distinct = list(sweep.decisions), list(sweep.distinct)
     for number in open_cells:
@@ -317,7 +315,8 @@ def _sample_cells(sweep: Sweep, open_cells: Sequence[int], symmetry: bool, seed:
 
 
 def _is_confirmed(sweep: Sweep, number: int, symmetry: bool, seconds: float) -> bool:
-    """Search a cell by itself and return whether it has the stated verdicts; False if the time did not suffice."""
+    """Search a cell by itself; return True if it has the stated verdicts and states, False if the time did not suffice.
+    Errors: `InputError` for anything else."""
     decisions, system = sweep.decisions[number], sweep.systems[number]
     options = Options(limits=SearchLimits(seconds), symmetry=symmetry, every_configuration=True)
     outcome = explore(system, [each.property for each in decisions], options)

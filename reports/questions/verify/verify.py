@@ -272,5 +272,5 @@ def _unbuilt_obligations(files: Contents, own: Derived, result: Document) -> lis
 
 
 def _is_decided(name: str) -> bool:
-    """Whether a file of the derived bundle follows from its documents."""
+    """Return True if a file of the derived bundle follows from its documents: a report, picture, trace or ledger."""
     return Path(name).suffix in seal.RENDERED or name.endswith(SUFFIX) or name == ledger.FILE

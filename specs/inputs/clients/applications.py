@@ -33,7 +33,7 @@ class Application:
     where: str
 
     def writes(self, topic: str) -> bool:
-        """Whether it writes a topic."""
+        """Return True if it writes a topic: one of its patterns has the name."""
         return any(fnmatchcase(topic, each) for each in self.topics)
 
 
@@ -61,7 +61,7 @@ def _application(given: dict[str, Any], where: str, path: Path) -> Application:
 
 
 def _texts(value: Any, key: str, where: str) -> tuple[str, ...]:
-    """Return a text, or a list of them, that must be there."""
+    """Return a text, or the texts of a list, as a tuple.  Errors: `InputError` for anything else, and for empty ones."""
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list) or not listed or not all(isinstance(each, str) and each for each in listed):
         raise InputError(f"bad value {value!r} for {key} in {where}: write a text, or a list of texts")

@@ -52,7 +52,7 @@ _RELAXED = {"transactionidprefix": "transactional.id", "enableautocommit": "enab
 
 
 def _relaxed(key: str) -> str:
-    """Spring's spelling of a key (`isolation-level`, `isolationLevel`) as the client's."""
+    """Return Spring's spelling of a key (`isolation-level`, `isolationLevel`) as the client's."""
     plain = re.sub(r"[-_]", "", key).lower()
     dotted = re.sub(r"(?<=[a-z])(?=[A-Z])", ".", key).replace("-", ".").replace("_", ".").lower()
     return _RELAXED.get(plain, dotted)
@@ -94,7 +94,7 @@ def _quarkus(settings: Settings, role: str) -> Named:
 
 
 def _channel(key: str) -> tuple[str, str, str]:
-    """`"my.channel".acks` and `orders.acks` in their parts."""
+    """Return channel, dot and key of `"my.channel".acks` or `orders.acks`; no dot and no key where there is none."""
     quote = re.match(r'"([^"]*)"(\.)(.*)$', key)
     return (quote[1], quote[2], quote[3]) if quote else key.partition(".")
 
@@ -140,7 +140,7 @@ _PLAIN = {
 
 
 def _joined(settings: Iterable[tuple[str, Setting]]) -> Settings:
-    """Settings under one name each.
+    """Return the settings, each name once.
 
     Errors: `InputError` where two spellings of a name have different values.
     """

@@ -39,7 +39,7 @@ class Producer:
 
 
 def parse_acks(setting: Setting) -> str:
-    """`0`, `1` or `all`.
+    """Return `0`, `1` or `all`, which `-1` is too.
 
     Errors: `InputError` for what Kafka refuses.
     """
@@ -93,7 +93,7 @@ def producer(given: Settings, version: Version | None, default: Mapping[str, Set
 
 
 def _asked_for(given: Settings) -> Setting | None:
-    """Return what the file says about idempotence, directly or by naming a transaction."""
+    """Return what the file says about idempotence, directly or by a `transactional.id`; None if it says nothing."""
     asked = given.get("enable.idempotence")
     if asked:
         return Setting(str(parse_truth(asked, "enable.idempotence")).lower(), asked.where, asked.how)

@@ -65,7 +65,7 @@ def flat_settings(text: str, name: str) -> Settings:
 
 
 def _utf8(text: str) -> str:
-    """Return a text that was read as ISO 8859-1, as properties are, in the encoding that YAML has."""
+    """Return a text that was read as ISO 8859-1, as properties are, read as UTF-8, as YAML is, if it can be."""
     try:
         return text.encode("iso-8859-1").decode("utf-8")
     except UnicodeError:
@@ -73,7 +73,7 @@ def _utf8(text: str) -> str:
 
 
 def _merge(found: Settings, more: Settings) -> None:
-    """Add the settings of a further document, such as that of a profile."""
+    """Add the settings of a further document.  Errors: `InputError` where it has another value, but for a profile's name."""
     for key, each in more.items():
         if key in found and found[key].value != each.value and key.rpartition(".")[2] not in ("on-profile", "profiles"):
             raise InputError(
@@ -84,9 +84,9 @@ def _merge(found: Settings, more: Settings) -> None:
 
 
 def _client(called: str, dialect: Dialect, own: Settings, role: str, name: str) -> Client:
-    """One client, its decisive values without placeholders.
+    """Return one client, with what its framework sets for a producer.
 
-    Errors: `InputError` for a mistyped key, or a decisive value that only the running application knows.
+    Errors: `InputError` for a mistyped key, or a decisive value that is a placeholder.
     """
     for key in DECISIVE[role]:
         if key in own and _PLACEHOLDER.search(own[key].value.strip()):
@@ -107,7 +107,7 @@ def _ignored(strange: Settings, role: str) -> Iterable[Notice]:
 
 
 def _require_everything_read(settings: Settings, found: list[Client], role: str, dialect: Dialect) -> None:
-    """Errors: `InputError` for a decisive setting where its framework does not read it."""
+    """Errors: `InputError` for a key that is close to a decisive setting's and that its framework does not read."""
     clients = [each.settings for each in found]
     clients += [own for other in ("producer", "consumer") for own in dialect.clients(settings, other).values()]
     read = {id(each) for own in clients for each in own.values()}

@@ -25,7 +25,7 @@ _OTHER_HEADER = re.compile(r"[A-Z][A-Za-z ]{0,60}? for ")
 
 
 def _section(found: Described, kind: str, name: str | None) -> Settings:
-    """Return where the settings of an entity go."""
+    """Return the settings of an entity, to be added to; without a name those of all brokers, and none are kept of topics."""
     if name is None:
         return found.cluster if kind == "broker" else {}
     named = found.configs if kind == "topic" else found.brokers

@@ -1,6 +1,6 @@
 """What `kafka-metadata-quorum.sh describe` prints, with `--status` or `--replication`: who the controllers are.
 
-Answers assume a quorum of controllers; a cluster without one, or with a single controller, is pointed out.
+Answers assume a quorum of controllers; a cluster where none leads, or fewer than three vote, is pointed out.
 
 Source: `MetadataQuorumCommand` from 3.3 to 4.x.
 """

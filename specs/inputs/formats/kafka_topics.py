@@ -47,7 +47,7 @@ _NO_LEADER = ("none", "-1")
 
 
 def _labelled(line: str) -> dict[str, str]:
-    """`{"Topic": "orders", "Partition": "0", ...}` of a line; `Configs` keeps its blanks."""
+    """Return `{"Topic": "orders", "Partition": "0", ...}` of a line; `Configs` keeps its blanks."""
     if "\t" in line.strip():
         parts = [part.partition(":") for part in line.split("\t") if ":" in part]
         return {label.strip(): value.strip() for label, _, value in parts}

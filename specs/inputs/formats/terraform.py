@@ -51,7 +51,7 @@ def _topic(kind: str, label: str, body: DocumentNode) -> Described:
 
 
 def _resources(tree: DocumentNode) -> Iterator[tuple[str, str, DocumentNode]]:
-    """Resources by type and address, those of modules too."""
+    """Yield type, address and values of each resource, those of modules too."""
     values = tree.get("planned_values") if tree.has("planned_values") else tree.get("values")
     modules = [values.get("root_module")]
     while modules:

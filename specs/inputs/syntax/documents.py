@@ -59,9 +59,9 @@ class DocumentNode:
         return list(self.content.items())
 
     def list(self) -> list[DocumentNode]:
-        """Return the entries of a list.
+        """Return the entries of a list; none of an empty node.
 
-        Errors: `InputError` for anything else.
+        Errors: `InputError` for a text or a table.
         """
         if self.content is None:
             return []
@@ -178,7 +178,7 @@ class _Builder:
                 yield self.node(next(self.events), 0)
 
     def node(self, event: Any, depth: int) -> DocumentNode:
-        """Return the node that an event begins."""
+        """Return the node that an event begins.  Errors: `InputError` for too deep nesting, an alias without an anchor."""
         where = f"{self.name} line {event.start_mark.line + 1}"
         before = self.count
         self.spend(1, where)

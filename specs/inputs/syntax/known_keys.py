@@ -45,7 +45,7 @@ def known_to(kind: str) -> frozenset[str]:
 
 
 def meant(key: str, kind: str) -> str | None:
-    """Return the decisive key that an unknown one was probably meant to be."""
+    """Return the decisive key that an unknown one was probably meant to be; None if it is close to none."""
     plain = re.sub(r"\[\d+\]$", "", key).lower().replace("_", ".").replace("-", ".").strip()
     near = difflib.get_close_matches(plain[:100], DECISIVE[kind], n=1, cutoff=0.75)
     if near:

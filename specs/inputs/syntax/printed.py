@@ -15,7 +15,7 @@ _NOISE = re.compile(
 
 
 def content(document: Document) -> Iterator[tuple[str, str]]:
-    """Lines that are neither blank nor a tool's warning or a shell prompt, with their places."""
+    """Yield the lines that are neither blank nor a tool's warning or a shell prompt, each after its place."""
     for number, line in enumerate(lines_of(document.text), 1):
         if line.strip() and not _NOISE.match(line.lstrip()):
             yield f"{document.name} line {number}", line

@@ -17,7 +17,7 @@ _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with continuations joined and comments left out, with the number of the first natural line."""
+    """Yield lines with continuations joined and comments left out, each after the number of its first line in the file."""
     started, joined = 0, ""
     for number, line in enumerate(lines_of(text), 1):
         line = line.lstrip(_BLANK)
@@ -34,7 +34,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _key_end(line: str) -> int:
-    """Return where the key ends: the first separator that no backslash protects."""
+    """Return where the key ends: at the first separator that no backslash protects, else at the end of the line."""
     position = 0
     while position < len(line) and line[position] not in "=:" + _BLANK:
         position += 2 if line[position] == "\\" else 1

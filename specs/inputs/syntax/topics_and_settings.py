@@ -50,7 +50,7 @@ class DescribedPartition:
             raise InputError(f"broker {both[0]} is in the ISR and in the ELR of a partition in {self.where}; describe again")
 
     def alike(self, number: int, where: str) -> DescribedPartition:
-        """Another partition that stands as this one does, which was checked."""
+        """Return another partition that stands as this one does, without checking it again."""
         found = object.__new__(DescribedPartition)
         vars(found).update(vars(self), number=number, where=where)
         return found
@@ -92,7 +92,7 @@ class DescribedPartition:
 
     @property
     def _leads(self) -> int | None:
-        """The leader; one that is not named is the first of the ISR."""
+        """The leader, None without one; where there is one that is not named, the first of the ISR."""
         return (self.leader if self.leader is not None else next(iter(self.isr), None)) if self.has_leader else None
 
     @property
@@ -166,7 +166,7 @@ class Described:
     def add(self, other: Described) -> None:
         """Effect: add what another file says.
 
-        Errors: `InputError` for what both describe, unless they agree.
+        Errors: `InputError` for a topic that both describe, and for a setting on which they differ.
         """
         for topic in other.topics.values():
             self.add_topic(topic, topic.replication_factor.where)
@@ -223,7 +223,7 @@ def broker_ids(ids: list[str], label: str, where: str, shown: str) -> tuple[int,
 
 @lru_cache(maxsize=10_000)
 def _numbers(ids: tuple[str, ...]) -> tuple[int, ...] | None:
-    """Broker ids as numbers; a cluster has the same few lists of them again and again."""
+    """Return broker ids as numbers, None if one is none; kept, since a cluster has the same few lists again and again."""
     is_number = all(0 < len(each) < 11 and each.isascii() and each.isdigit() for each in ids)
     return tuple(map(int, ids)) if is_number else None
 
@@ -242,12 +242,12 @@ _PAIR = re.compile(r"(?:^|,)\s*([A-Za-z][\w.\-]*)=")
 
 
 def with_ends(found: list[re.Match[str]], text: str) -> Iterator[tuple[re.Match[str], int]]:
-    """Matches with where the value after each ends: at the next match, or with the text."""
+    """Yield each match, and where the value after it ends: at the next match, or with the text."""
     return zip(found, [*[each.start() for each in found[1:]], len(text)], strict=False)
 
 
 def split_configs(text: str, where: str) -> Settings:
-    """`a=1,b=x,y` as settings; a comma belongs to the value unless a `key=` follows it.
+    """Return `a=1,b=x,y` as settings; a comma belongs to the value unless a `key=` follows it.
 
     Errors: `InputError` where a piece has no key, and for a key that stands twice.
     """
