@@ -243,7 +243,7 @@ class _Meaning:
 
 
 def _is_aside(node: ast.AST) -> bool:
-    """Return True if a class declares an attribute here that is left aside."""
+    """Return True if a statement of a class declares an attribute of `IGNORED_ATTRIBUTES`."""
     return isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in IGNORED_ATTRIBUTES
 
 
@@ -253,7 +253,7 @@ def _list_statements(node: Any) -> list[ast.AST]:
 
 
 def _resolve_in_function(function: FunctionType, name: str) -> Any:
-    """Return what a name means inside a function."""
+    """Return what a name means inside a function; `_UNBOUND` for a variable of an outer function that has no value yet."""
     if name in function.__code__.co_freevars:
         try:
             return (function.__closure__ or ())[function.__code__.co_freevars.index(name)].cell_contents

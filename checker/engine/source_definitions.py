@@ -57,7 +57,8 @@ def _find_lambdas(function: FunctionType) -> list[Any]:
 
 
 def _find_around(function: FunctionType) -> list[Any]:
-    """Return the functions in the module's statement in which a function begins: it alone where it is that statement."""
+    """Return the functions in the module's statement in which a function begins: it alone where it is that statement, none if
+    there is none."""
     line, name = function.__code__.co_firstlineno, function.__code__.co_name
     for statement in _parse_module(function.__code__.co_filename, function.__globals__["__name__"]).body:
         if line == _find_first_line(statement) and getattr(statement, "name", None) == name:

@@ -77,7 +77,7 @@ def options_for(system: System, seconds: float | None, keep_going: bool = False)
 
 
 def answered(question: SearchQuestion, seconds: float | None = None) -> SearchAnswer:
-    """Decide one question in this process."""
+    """Decide one question in this process; inconclusive for a system that leaves its bounds."""
     system = question.system
     means = question.means
     options = replace(options_for(system, seconds), spark_master=means.spark_master, spark_conf=means.spark_conf)
@@ -117,9 +117,8 @@ def answers(
     seconds_each: float | None = None,
     notify: Callable[[int, SearchAnswer], None] = lambda number, answer: None,
 ) -> list[SearchAnswer]:
-    """Return the answers in order; `notify` is called with each as it comes.  Units: seconds for all, and for each.
-
-    Leaving early (Ctrl-C, an exception in `notify`) kills what still runs.
+    """Return the answers in order, inconclusive where a search fails; `notify` is called with each as it comes.
+    Leaving early (Ctrl-C, an exception in `notify`) kills what still runs.  Units: seconds for all, and for each.
     """
     found: dict[int, SearchAnswer] = {}
     for report in run(_work, [(each, seconds_each) for each in questions], workers or os.cpu_count() or 1, seconds):

@@ -86,7 +86,7 @@ class Ascending:
         return digits
 
     def _spread(self, blocks: list[Rows], total: int, digit: tuple[int, int]) -> tuple[Rows, list[int]]:
-        """Return the rows grouped by one digit, and where the group of each value ends."""
+        """Return the rows grouped by one digit, and where the group of each value ends; the blocks are freed."""
         counts = np.zeros(1 << DIGIT, np.int64)
         for block in blocks:
             self.functions["tally"](block.ctypes.data, len(block), counts.ctypes.data, *digit)
@@ -119,10 +119,7 @@ class Ascending:
         return bits, different[:count]
 
     def join(self, block: Block) -> Rows:
-        """Return the rows of a block.
-
-        Errors: as `Block.raw`.
-        """
+        """Return the rows of a block.  Errors: as `Block.raw`."""
         bits, different = block.raw()
         rows, first = np.empty((block.count, self.words), np.uint64), np.array(block.first, np.uint64)
         given = different.ctypes.data, rows.ctypes.data, first.ctypes.data

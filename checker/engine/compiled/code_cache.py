@@ -142,7 +142,7 @@ def find_cache_marker(system: System, properties: Sequence[Property], symmetry: 
 
 
 def prepare() -> None:
-    """Load the compiler's library in another thread; an import would stop every thread meanwhile."""
+    """Load the compiler's library in another thread, on Linux; an import would stop every thread meanwhile."""
     found = find_spec("llvmlite") if sys.platform == "linux" else None
     if found is not None and found.origin is not None:
         library = Path(found.origin).with_name("binding") / "libllvmlite.so"

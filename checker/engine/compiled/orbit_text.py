@@ -24,7 +24,7 @@ MOST_REPLICAS = 6
 WORD = (1 << 64) - 1
 
 ORBIT_SIGNATURES = {"canonical": (POINTER, COUNT)}
-"""Arguments of the function."""
+"""The types of the arguments of each compiled function."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ ORDER_SIGNATURES = {
     "split": (POINTER, COUNT, POINTER, POINTER),
     "join": (POINTER, COUNT, POINTER, POINTER, POINTER),
 }
-"""Arguments of the functions."""
+"""The types of the arguments of each compiled function."""
 
 
 def emit_order_functions(words: int) -> str:

@@ -108,7 +108,7 @@ class Boxes:
         return int(self._filled.sum())
 
     def count_fired(self) -> Counter[str]:
-        """Return how often each action was taken."""
+        """Return how often each action was taken, without those that never were."""
         found = Counter[str]()
         for step, times in zip(self._system.steps, self._fired.sum(axis=0).tolist(), strict=True):
             if times:

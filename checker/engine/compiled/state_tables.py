@@ -51,7 +51,7 @@ MARGIN = 64
 """Room is made for a part more than is expected, one in so many: states are not spread quite evenly over tables."""
 
 GROWTH = 1.2
-"""By how much a larger table grows at least."""
+"""The factor by which a larger table grows at least."""
 
 HUGE_PAGE = 1 << 21
 """Bytes; a table that is spread over few pages is found two to three times as fast once it exceeds the caches."""
@@ -73,7 +73,7 @@ def allocate_zeros(size: int) -> NDArray[np.uint8]:
     """Return zeros whose memory the system has back as soon as it is let go; on huge pages if there are any and it fills one.
 
     The system hands out a page when it is touched first, and that takes as long for a small one as for a quarter of a huge one:
-    a last part that fills half a huge page gets a whole one.
+    a last part that fills half a huge page gets a whole one.  Errors: `MemoryError` where the system has none.
     """
     if sys.platform != "linux" or size < SMALL_MEMORY:
         return np.zeros(size, np.uint8)
@@ -150,7 +150,7 @@ class StateTables:
         return sum(each.nbytes for each in self._memory)
 
     def _new(self, parts: int, k: int, memory: NDArray[np.uint8] | None = None) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-        """Return the description of an empty table of `parts << k` buckets, and its memory."""
+        """Return an empty table of `parts << k` buckets: its description and memory.  Errors: `EngineError` if too large."""
         if k > self.layout.rest_bits or parts << k > MOST_BUCKETS:
             raise EngineError("a table of states cannot grow any more")
         buckets, size, places = parts << k, self.layout.bytes(k), self.layout.places(k)
@@ -175,7 +175,7 @@ class StateTables:
         return description, memory
 
     def address(self, number: int) -> int:
-        """Return where the description of a table is."""
+        """Return the memory address of a table's description."""
         return int(self.descriptions[number:].ctypes.data)
 
     def grow(self, number: int, expected: int = 0) -> None:

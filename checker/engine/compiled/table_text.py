@@ -44,7 +44,7 @@ MOST_PLACES = 16
 RECIPROCAL_BITS = 16
 INVERSE_BITS = 36
 MOST_BUCKETS = 1 << 30
-"""What can be divided by the number of parts in this way."""
+"""A table has at most so many buckets: up to this `INVERSE` divides the number of a bucket exactly."""
 
 LINE = 64
 """Bytes of a line of the cache."""
@@ -58,10 +58,10 @@ NARROWEST = 40
 ROUNDS = 2
 MULTIPLIERS = (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xC2B2AE3D27D4EB4F)
 AHEAD = 24
-"""States between asking for a bucket and reading it."""
+"""A state's bucket is asked into the cache so many states before it is read."""
 
 SOON = 4
-"""Buckets between asking for one and reading it, where all are read."""
+"""Where all buckets are read in turn, each is asked into the cache so many buckets before."""
 
 LATEST_BITS = 12
 LATEST = 1 << LATEST_BITS
@@ -84,7 +84,7 @@ TABLE_SIGNATURES = {
     "move": (POINTER, POINTER, COUNT),
     "collect": (POINTER, COUNT, COUNT, POINTER, POINTER),
 }
-"""Arguments of the functions."""
+"""The types of the arguments of each compiled function."""
 
 
 @dataclass(frozen=True)

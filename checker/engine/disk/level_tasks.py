@@ -283,7 +283,7 @@ def _parse_task(text: str) -> tuple[LevelWorker, LevelTask, dict[str, Any]]:
 
 
 def expand(text: str, numbers: Iterable[int], retried: int = 0) -> Iterator[Block]:
-    """Expand the slices with these numbers; yield blocks of candidates for their owners, then what was counted."""
+    """Expand the slices with these numbers; yield blocks of candidates for their owners, then the counts; or a failure."""
     try:
         worker, task, _ = _parse_task(text)
         for number in numbers:
@@ -306,7 +306,7 @@ def _cut_blocks(states: Keyed, parts: int) -> Iterator[Block]:
 
 
 def settle(text: str, blocks: Iterable[Block], retried: int = 0) -> Iterator[Bytes]:
-    """Decide which candidate states are new, and write these; yield a result for each of their owners, and what was counted."""
+    """Write the candidate states that are new; yield a result for each of their owners, and what was counted, or a failure."""
     try:
         worker, task, _ = _parse_task(text)
         candidates: dict[int, list[Keyed]] = {}
@@ -325,7 +325,7 @@ def settle(text: str, blocks: Iterable[Block], retried: int = 0) -> Iterator[Byt
 
 
 def search_back(text: str, numbers: Iterable[int]) -> Iterator[bytes]:
-    """Yield, as JSON, the predecessors of the targets within the slices with these numbers."""
+    """Yield, as JSON, the predecessors of the targets within the slices with these numbers; or a failure."""
     try:
         worker, task, given = _parse_task(text)
         targets = [tuple(each) for each in given["targets"]]

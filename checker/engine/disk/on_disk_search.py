@@ -77,7 +77,7 @@ def explore(
     reporter: Reporter | None = None,
     hire: Hire | None = None,
 ) -> Outcome:
-    """Explore every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`.
+    """Explore reachable states, as far as the options say; see `neverlost.checker.engine.engines.explore.explore`.
 
     Without `hire` everything is done in this process.
     """
@@ -254,7 +254,7 @@ class LevelsOnDisk:
         return chosen
 
     def close_level(self) -> LevelReport:
-        """Commit the level and return its report."""
+        """Commit the level and return its report.  Errors: `EngineError` where it was not worked on."""
         if self._running is None:
             raise EngineError("a level is closed before it was worked on")
         found, counted = self._running.result()

@@ -15,6 +15,6 @@ from neverlost.specs.property import Property
 def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
 ) -> Outcome:
-    """Explore every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`."""
+    """Explore reachable states, as far as the options say; see `neverlost.checker.engine.engines.explore.explore`."""
     asked = replace(options or Options(), machine_code=False)
     return replace(memory.explore(system, properties, asked, reporter), engine="columns")

@@ -36,7 +36,7 @@ def explore(
     reporter: Reporter | None = None,
     engine: str = "memory",
 ) -> Outcome:
-    """Explore every reachable state of the system, level by level; decide every property of every configuration.
+    """Explore reachable states level by level, as far as the options say; decide every property of every configuration.
 
     Errors: `InputError` for a state directory that cannot be used; `EngineError` where engines disagree with ints.
     """

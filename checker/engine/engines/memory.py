@@ -40,7 +40,7 @@ WORTH_EMPTYING = 1 << 14
 def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
 ) -> Outcome:
-    """Explore every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`."""
+    """Explore reachable states, as far as the options say; see `neverlost.checker.engine.engines.explore.explore`."""
     asked = options or Options()
     with ExitStack() as stack:
         place = asked.state_dir

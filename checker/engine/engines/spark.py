@@ -17,7 +17,7 @@ from neverlost.specs.property import Property
 def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
 ) -> Outcome:
-    """Explore every reachable state of the system; see `neverlost.checker.engine.engines.explore.explore`."""
+    """Explore reachable states, as far as the options say; see `neverlost.checker.engine.engines.explore.explore`."""
     asked = options or Options()
     master, conf = asked.spark_master or f"local[{asked.workers or '*'},4]", dict(asked.spark_conf)
     narrow = on_disk_search.parse_tuning(conf)["neverlost.driver.states"]

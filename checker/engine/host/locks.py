@@ -16,7 +16,7 @@ FILE, OWNER = "lock.json", "owner.json"
 """The lock of a state directory, and that of a temporary folder."""
 
 _held: set[Path] = set()
-"""Directories that this process has locked: the system's locks do not exclude their own owner."""
+"""The lock files that this process holds: the system's locks do not exclude their own owner."""
 
 
 @contextmanager
@@ -45,7 +45,7 @@ def hold_lock(place: Path | str | None, name: str = FILE) -> Iterator[None]:
 
 
 def _lock_file(folder: Path, name: str) -> TextIO:
-    """Return the open file of a lock that is now ours, with who holds it."""
+    """Lock a file, write into it who holds it, and return it open.  Errors: `InputError` where another process holds it."""
     import fcntl
 
     with ExitStack() as unless_held:

@@ -46,10 +46,7 @@ def hold_folder(what: str, in_memory: bool = False) -> Iterator[str]:
 
 
 def _make_folder(prefix: str, base: str | None, stack: contextlib.ExitStack) -> str:
-    """Return a new folder that is held until the stack is left.
-
-    Errors: `InputError` where none can be made, or locked.
-    """
+    """Return a new folder that is held until the stack is left.  Errors: `InputError` where none can be made, or locked."""
     try:
         place = tempfile.mkdtemp(prefix=prefix, dir=base)
     except OSError as problem:
@@ -86,7 +83,7 @@ class Folder:
 
 
 def clear() -> int:
-    """Remove the temporary folders that no process holds any longer; return how many there were."""
+    """Remove this user's temporary folders of ours that no process holds any longer; return how many there were."""
     found = 0
     for each in (path for base in {tempfile.gettempdir(), MEMORY} for path in Path(base).glob(f"{PREFIX}*")):
         try:

@@ -7,7 +7,7 @@ import re
 UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
-"""Those characters, but for a tab and the end of a line."""
+"""Characters that are obeyed instead of shown, all but a tab and the end of a line."""
 
 
 MARKUP = re.compile(r"<(?=[A-Za-z/!?])|!\[|\]\(|\||\n")

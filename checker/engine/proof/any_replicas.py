@@ -53,11 +53,11 @@ class Turns(Quantified):
         self.over[str(each)] = each, inside if replica is None else z3.And(inside, each != replica)
 
     def all_of(self, *conditions: Value) -> Value:  # type: ignore[override]
-        """Return True if all conditions hold, for every replica that their loops go over."""
+        """Return the condition that all conditions hold, for every replica that their loops go over."""
         return Terms.all_of(*[self.close(each, True) for each in conditions])
 
     def any_of(self, *conditions: Value) -> Value:  # type: ignore[override]
-        """Return True if some condition holds, for some replica that its loop goes over."""
+        """Return the condition that some condition holds, for some replica that its loop goes over."""
         return Terms.any_of(*[self.close(each, False) for each in conditions])
 
     def ite(self, condition: Value, then: Value, otherwise: Value) -> Value:

@@ -285,7 +285,7 @@ def unroll(send: Send, system: System, properties: Sequence[Property], lemmas: S
 def _find_violations(
     unrolling: Unrolling, broken: Property, number: int, steps: int, remaining: set[tuple[int, ...]], frozen: list[int]
 ) -> Iterator[Behaviour]:
-    """Yield one trace of this length for each cell that has one and had none before."""
+    """Yield one trace of this length for each cell that has one and had none before; `InterruptedError` if z3 gives up."""
     solver, undecided, fails = unrolling.solver, z3.Bool(f"undecided:{number}"), z3.Bool(f"fails:{number}@{steps}")
     solver.add(
         z3.Implies(fails, z3.Not(lift_condition(unrolling.system, unrolling.terms, unrolling.states[-1], broken.condition)))
@@ -365,10 +365,7 @@ def check(
 
 
 def _explain_giving_up(message: JobReport) -> str:
-    """Return why a solver gave up.
-
-    Errors: `EngineError` when it did not give up but failed.
-    """
+    """Return why a solver gave up.  Errors: `EngineError` when it did not give up but failed."""
     text = str(message.value)
     if text.startswith(("InterruptedError: ", "the process ended")) or text in (TIMEOUT, INTERRUPTED, OUT_OF_MEMORY):
         return text.removeprefix("InterruptedError: ")

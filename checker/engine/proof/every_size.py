@@ -38,7 +38,7 @@ from neverlost.specs.property import Property
 
 OWN, NAMED, OTHERS, ALL = "own", "named", "others", "all"
 WITNESS_STRATEGIES = (OWN, NAMED, OTHERS, ALL)
-"""Witnesses: what existed before the step; also what the state names; or what existed for the step's arguments; everything."""
+"""Witnesses: what assumptions say to exist for the same elements; also what the state names; or for a step's arguments; all."""
 
 COMPARED = range(1, 9)
 """The numbers of replicas at which fields and initial states are compared: they are the one part that is not read for all."""
@@ -127,7 +127,7 @@ class ParametricEncoding:
         return found
 
     def _apply(self, function: Any, axes: Sequence[str], known: Sequence[tuple[str, Any]]) -> list[Any]:
-        """Return a function of elements of some axes, at all that are known."""
+        """Return the values of a function at every combination of known elements of its axes."""
         return [function(*chosen) for chosen in product(*[[each for of, each in known if of == axis] for axis in axes])]
 
     def _in_bounds(self, k: Quantified, s: Any) -> Any:
@@ -172,7 +172,7 @@ class ParametricEncoding:
         return False
 
     def premises(self, task: ProofTask) -> list[Any]:
-        """Return what is assumed of the state before a step, and the guard."""
+        """Return what is assumed of the initial states; else of the state before a step (bounds and lemmas), and its guard."""
         if task.kind == INITIATION:
             return [self._lengths[REPLICA] >= 1, *self._begins]
         return [*self._assumed, *(self.transitions[task.step][0] if task.step is not None else [])]
@@ -186,7 +186,7 @@ class ParametricEncoding:
         return [self._refute(after, goal, self._enough.get((task, goal.name), ALL), arguments)]
 
     def attempts(self, task: ProofTask, goal: Goal) -> list[str]:
-        """Return which witnesses are tried for what a conclusion says to exist, in this order; all of them last."""
+        """Return which witnesses are tried, in this order, for what a conclusion says to exist; only `ALL` if nothing is."""
         if task.step is None:
             return [ALL]
         k = self._concluding(self.steps[task.step].elements, ALL, goal.lemma)
@@ -217,7 +217,7 @@ class ParametricEncoding:
 
 
 def refuse(system: System, problem: ModelError) -> InputError:
-    """Return what says that a model has no reading for every number of replicas, and why."""
+    """Return the error that says that a model has no reading for every number of replicas, and why."""
     return InputError(f"model {system.model.name!r} has no reading for every number of replicas: {problem}")
 
 

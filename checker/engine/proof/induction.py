@@ -244,7 +244,7 @@ def _ask_other_solvers(
 
 
 def _ask_cvc5(reading: Reading, task: ProofTask, goal: Goal, patience: float) -> str:
-    """Return cvc5's answer about an obligation; only that it is unsatisfiable is used, since its models are not read."""
+    """Return cvc5's answer about an obligation, or "not installed"; only `unsat` is used, since its models are not read."""
     try:
         return smtlib.solve_with_cvc5(smtlib.format_task(reading, task, smtlib.SharedDefinitions(reading), [goal]), patience)[0]
     except ImportError:
@@ -450,7 +450,8 @@ def _replay(proof: Proof, answer: ObligationAnswer) -> None:
 
 
 def _look_up(proof: Proof, refuted: list[ObligationAnswer], seconds: float | None) -> Proof:
-    """Return the proof with its counterexamples looked up in the reachable set, and with a violation if that set has one."""
+    """Return the proof with its first `SHOWN` counterexamples looked up among reachable states, for a minute at most, and with
+    a violation if one is met."""
     shown = refuted[:SHOWN]
     asked = [proof.goal, *(_make_never_reached(number, each) for number, each in enumerate(shown))]
     limits = SearchLimits(seconds=60.0 if seconds is None else min(60.0, seconds), memory_bytes=8 << 30)

@@ -174,7 +174,7 @@ class BoundedEncoding:
         return self._after[task.step]
 
     def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
-        """Return the negated conclusion; all but the bounds themselves may assume them after the step."""
+        """Return the negated conclusion after the step; where that is not the bounds, also that the bounds hold then."""
         if task.step is None:
             return [z3.Not(lift_condition(self.system, self.terms, self.before, goal.predicate))]
         after = self._transition(task)[1]

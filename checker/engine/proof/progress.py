@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ProofProgress:
-    """How far a proof is: obligations that are proved or not, and of all tasks, of which each has some, those that are done."""
+    """How far a proof is: the obligations proved and not proved so far, and of how many tasks, each with some, are done."""
 
     proved: int
     open: int

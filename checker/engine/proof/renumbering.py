@@ -71,11 +71,11 @@ class Renumbered(BoundedEncoding):
         self.renumbering = {ranking: self._ranks(), renumbering: self._other_numbers()}
 
     def _are_few(self, symbols: Symbols) -> list[Any]:
-        """Return that no number exceeds how many numbers there are, as no rank does: a step that adds one stays in bounds."""
+        """Return the conditions that each number is at most how many there are, as ranks are: so adding one stays in bounds."""
         return [self.terms.lift(symbols[each]) <= self.terms.lift(len(self._numbers)) for each in self._numbers]
 
     def _ranks(self) -> dict[str, list[Any]]:
-        """Return the negation of: ranks stay in bounds, are few, and every two are in the same order as their numbers."""
+        """Return, by name, negations: of ranks in bounds, of few ranks, of each two ranks in the order of their numbers."""
         ranks = self._with_numbers(self.before, _normalise(self.system, self.terms, self.before))
         bounds = z3.Not(lift_condition(self.system, self.terms, ranks, self._in_bounds))
         found = {BOUNDS: [bounds], **{name: [z3.Not(each)] for name, each in self._same_order(ranks).items()}}
@@ -84,7 +84,7 @@ class Renumbered(BoundedEncoding):
         return found
 
     def _other_numbers(self) -> dict[str, list[Any]]:
-        """Return the negation of: a condition is true of all numbers in the same order."""
+        """Return, by name, the negation of: a lemma's part about numbers is true of any others in the same order."""
         fresh = variables(self.system, self.terms, "renumbered")
         given = [*bound_slots(self.system, self.terms, fresh), *self._same_order(fresh).values()]
         return {
@@ -103,7 +103,7 @@ class Renumbered(BoundedEncoding):
         return [numbers[each] if each in self._numbers else value for each, value in enumerate(symbols)]
 
     def _same_order(self, other: Symbols) -> dict[str, Any]:
-        """Return, by name for each pair of numbers and zero, that they are in the same order as in another state."""
+        """Return, by name, for each two of the numbers and zero the condition that their order is the same in another state."""
         zero = self.terms.lift(0)
         pairs = [("0", zero, zero)]
         pairs += [(self.system.slots[each].name, self.before[each], self.terms.lift(other[each])) for each in self._numbers]

@@ -117,7 +117,7 @@ class UnboundedEncoding:
         return False
 
     def premises(self, task: ProofTask) -> list[Any]:
-        """Return what is assumed of the state before a step, at the elements in use; and the guard."""
+        """Return what is assumed of the state before a step, at the elements in use, and its guard; none for initial states."""
         if task.kind == INITIATION:
             return []
         guard: list[Any] = []

@@ -33,10 +33,10 @@ class Expansion:
         self.decided = decided if decided.any() else None
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
     def of(self, batch: Packed) -> Packed | None:
-        """Return the successors of a batch, without configurations that are decided; None if there are none."""
+        """Return and count the successors of a batch, without configurations that are decided; None if there are none."""
         if self.decided is not None:
             batch = batch.compress(~self.decided[self.configurations.of(batch)], axis=1)
         parts = []

@@ -69,7 +69,7 @@ class LevelSearch:
             self.workers.close()
 
     def _go(self) -> None:
-        """Search until everything is decided or a limit ends it."""
+        """Search until everything is decided or a limit, an interrupt or exhaustion ends it, as `reason` then says."""
         try:
             self._seed()
             while self._level():

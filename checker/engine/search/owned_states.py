@@ -67,7 +67,7 @@ class OwnedStates:
         return self.expansion.generated, self.known, self.waiting, self.expansion.fired
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: there is nothing to release."""
 
     def expand(self) -> bool:
         """Expand one batch of the frontier and insert its successors; return True if the level has more."""

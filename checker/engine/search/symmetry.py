@@ -43,7 +43,7 @@ class Symmetry:
 
     @cached_property
     def descriptions(self) -> list[tuple[Slot, ...]]:
-        """Elements that say something of one replica, the same for each replica in order."""
+        """Elements that say something of one replica, the same for each replica in order; as many as `DESCRIBED` bits hold."""
         found: dict[tuple[str, tuple[int, ...]], dict[int, Slot]] = {}
         for slot in [each for each in self.system.slots if not each.is_constant]:
             places = [*zip(slot.field.axes, slot.index, strict=True)]
@@ -108,7 +108,7 @@ class Symmetry:
 
 
 def _are_in_order(ranks: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """Return True if ranks do not fall.  Shapes: `(..., replicas, n)` to `(..., n)`."""
+    """Return for each state whether its ranks do not fall.  Shapes: `(..., replicas, n)` to `(..., n)`."""
     return np.asarray((ranks[..., :-1, :] <= ranks[..., 1:, :]).all(axis=-2))
 
 

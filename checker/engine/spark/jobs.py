@@ -79,7 +79,7 @@ class SparkJobs:
 
     @cached_property
     def _remote_parallelism(self) -> int:
-        """Asked once: a Spark Connect client sees no cluster, only how many tasks a range is split into."""
+        """Into how many tasks a range is split, asked once: a Spark Connect client sees no more of a cluster."""
         with spark_session.ask_spark(*_WHAT):
             return int(self.session.range(1 << 16).mapInArrow(_count_task, "n int").count())
 

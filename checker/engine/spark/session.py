@@ -36,7 +36,7 @@ ANSWERS_WITHIN = 10
 """Seconds that an address of Spark has to answer."""
 
 ENDS_WITHIN = 3
-"""Seconds that Java has to end after it failed, where it does."""
+"""Seconds for which it is awaited, after a failed start, that Java ends."""
 
 _CHECK = "check --master and --spark-conf"
 
@@ -81,14 +81,11 @@ its second compiler would cost more time than it saves (a level of fixed cost 0.
 8 * 10^8 states."""
 
 LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-"""Of a Spark on this machine nothing listens on the network."""
+"""Settings with which a Spark on this machine listens on loopback only."""
 
 
 def check_requirements(master: str) -> None:
-    """Check that a session can be started at all.
-
-    Errors: `InputError` says what to install.
-    """
+    """Check that a session can be started at all.  Errors: `InputError` says what to install."""
     if importlib.util.find_spec("pyspark") is None:
         raise InputError("the Spark engine needs pyspark, which is not installed; pip install 'neverlost[spark]'")
     if not is_connect(master):

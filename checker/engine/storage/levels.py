@@ -102,7 +102,7 @@ class Level:
 
     @property
     def is_last(self) -> bool:
-        """True if the search was complete with this level."""
+        """True for a level without states: the search is complete."""
         return self.rows == 0
 
 
@@ -133,10 +133,7 @@ class Store:
 
     @classmethod
     def create(cls, location: str | Path, meta: Mapping[str, Any]) -> Store:
-        """Return an empty store.
-
-        Errors: `InputError` when the place holds a store already.
-        """
+        """Return an empty store.  Errors: `InputError` when the place holds a store already."""
         place = open_storage(location)
         if not place.create("meta.json", [json.dumps(meta, indent=1).encode()]):
             raise InputError(f"state directory {place.location!r} already holds a search; add --resume, or choose another")
@@ -232,10 +229,7 @@ class Store:
             raise self._report_damage(file, problem) from None
 
     def run(self, file: StateFile) -> compact.Run:
-        """Return the run of states that an ascending file holds.
-
-        Errors: as `read`.
-        """
+        """Return the run of states that an ascending file holds.  Errors: as `read`."""
         if file.name not in self._runs:
             try:
                 found = compact.Run(memoryview(self._verify_content(file))[_HEADER.size :], self.words)

@@ -42,7 +42,7 @@ def make_packed(states: Keyed) -> NDArray[np.uint64]:
 
 
 def _mix_other_words(part: Keyed) -> Keys | None:
-    """Return what the words after the first contribute to the key."""
+    """Return what the words after the first contribute to the key; None without any."""
     mixed: Keys | None = None
     for word in part[1:]:
         turned = word * np.uint64(_SPREAD) if mixed is None else (word ^ mixed) * np.uint64(_SPREAD)
@@ -141,7 +141,7 @@ def _sort_roughly(keys: Keys) -> NDArray[np.intp]:
 
 
 def _tidy_order(states: Keyed, rough_bits: int) -> Keyed:
-    """Put right the few places where the rough order, or equal keys of different states, left disorder."""
+    """Sort, in place, where the rough order, or equal keys of different states, left disorder; return the states."""
     keys = states[0]
     disordered = keys[1:] < keys[:-1]
     if len(states) > 1:

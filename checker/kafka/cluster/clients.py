@@ -165,10 +165,7 @@ class Admin:
         self._wait_done(client.delete_topics([topic], operation_timeout=30), f"delete topic {topic}")
 
     def set_topic_config(self, topic: str, name: str, value: str) -> None:
-        """Change one setting of a topic.
-
-        Errors: `ClusterError` with Kafka's refusal.
-        """
+        """Change one setting of a topic.  Errors: `ClusterError` with Kafka's refusal."""
         admin = import_client().admin
         change = admin.ConfigEntry(name, value, incremental_operation=admin.AlterConfigOpType.SET)
         resource = admin.ConfigResource(admin.ConfigResource.Type.TOPIC, topic, incremental_configs=[change])

@@ -218,7 +218,7 @@ class Cluster:
         return found[-1].offset + 1 if found else 0
 
     def high_watermark(self, broker: int, topic: str, number: int = 0) -> int | None:
-        """Return a replica's high watermark as last checkpointed, each fifth of a second while the broker runs; else None."""
+        """Return a replica's high watermark as last checkpointed, which a running broker does every 0.2 s; None if never."""
         path = self.log_folder(broker, topic, number).parent / "replication-offset-checkpoint"
         with contextlib.suppress(OSError):
             for line in path.read_text().splitlines()[2:]:

@@ -28,7 +28,7 @@ LOG4J_BINDING = ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.24.3")
 """Kafka 4 writes logs through log4j 2, but its published dependencies leave out what binds it."""
 
 WITH_TOOLS, WITHOUT_TOOLS = "kafka-", "classes-"
-"""How the folders of a cache begin."""
+"""How the names of a cache's folders begin: of homes with the jars of Kafka's tools, and without."""
 
 LEFT_OUT = (
     "<exclusions><exclusion><groupId>org.apache.kafka</groupId>"
@@ -123,7 +123,7 @@ def parse_version(version: str) -> tuple[int, ...]:
 
 def fetch_home(version: str, java: Path, environment: Mapping[str, str] = os.environ, tools: bool = True) -> Path:
     """Return the home of a version in the cache, downloaded with Maven if it is not there; X.Y is its newest patch.  Without
-    `tools` it holds only what runs in a broker: a home of its own, whose every jar has a known checksum."""
+    `tools` it holds only what runs in a broker, every jar with a known checksum.  Errors: `InputError` if it cannot be had."""
     numbers = parse_version(version)
     cache, prefix = find_cache_folder(environment), WITH_TOOLS if tools else WITHOUT_TOOLS
     there = find_cached(cache, numbers, prefix)

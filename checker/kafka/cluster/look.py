@@ -40,7 +40,7 @@ SETTINGS_OF_BROKERS = (
     "broker.rack",
 )
 OWN = "DYNAMIC_TOPIC_CONFIG"
-"""The source of what a topic sets itself."""
+"""How Kafka names the source of a setting that a topic has of its own."""
 
 SAME = ("security.protocol", "sasl.mechanism")
 PEM = {
@@ -116,7 +116,8 @@ class _Patient:
 
 
 def _connect(kafka: Any, server: str, options: Mapping[str, Any], reasons: Sequence[str]) -> Any:
-    """Return a client that has reached a broker; retry for a while unless it was refused."""
+    """Return a client that has reached a broker; after a timeout try again, `TRIES` times in all, unless there are `reasons`
+    why it was refused.  What ends it is raised."""
     for left in reversed(range(TRIES)):
         try:
             return kafka.KafkaAdminClient(
@@ -332,7 +333,7 @@ def _find_eligible(kafka: Any, admin: Any, names: Sequence[str]) -> dict[tuple[s
 
 
 def _find_reassigned(kafka: Any, admin: Any) -> dict[tuple[str, int], dict[str, list[int]]]:
-    """Return the replicas that reassignments in progress are adding and removing, by topic and partition."""
+    """Return, by topic and partition, the replicas that a reassignment is adding and removing; none if the cluster refuses."""
     try:
         found = admin.list_partition_reassignments()
     except kafka.errors.KafkaError as problem:

@@ -130,7 +130,7 @@ class Process:
 
     @property
     def pid(self) -> int | None:
-        """The process id while it runs."""
+        """The process id while it runs; None otherwise."""
         return self.popen.pid if self.popen is not None and self.is_running else None
 
     def start(self) -> None:
@@ -169,13 +169,13 @@ class Process:
             raise ClusterError(f"{self.properties.stem} did not shut down within {seconds:.0f} s: {' '.join(last)}") from None
 
     def pause(self) -> None:
-        """Send SIGSTOP."""
+        """Send SIGSTOP, if it runs."""
         if self.pid is not None:
             os.kill(self.pid, signal.SIGSTOP)
             self.is_paused = True
 
     def resume(self) -> None:
-        """Send SIGCONT."""
+        """Send SIGCONT, if it runs."""
         if self.pid is not None:
             os.kill(self.pid, signal.SIGCONT)
         self.is_paused = False
@@ -193,5 +193,5 @@ class Process:
 
     @property
     def mark(self) -> int:
-        """Return the present end of the log, as a position for `find_printed`."""
+        """Return the present end of the log, as a position for `find_printed`; 0 without a log."""
         return self.log.stat().st_size if self.log.exists() else 0

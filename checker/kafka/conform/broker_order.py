@@ -29,7 +29,7 @@ from neverlost.checker.kafka.conform.java.partition import Host
 
 PUBLISHER = "kafka.server.metadata.BrokerMetadataPublisher"
 PUBLISHES = ("onMetadataUpdate", "publish")
-"""What a publication is, and was called up to 3.3."""
+"""The publisher's method that publishes metadata, by its name of now and by that up to 3.3."""
 
 EPOCH = 7
 TOPICS, CONFIGURATION = "the partitions of topics", "the configuration of topics"
@@ -78,7 +78,8 @@ def _delta(image: Any) -> Any:
 
 
 def is_clean(written: Sequence[bool], there: Sequence[int]) -> bool:
-    """Return True if a broker counts as stopped cleanly, by which directories have the file of a clean stop and which exist."""
+    """Return True if a broker counts as stopped cleanly, by which directories have the file of a clean stop and which exist.
+    Errors: `MissingClass` where this Kafka's LogManager does not read that."""
     handler = first_class(
         PACKAGE + "storage.internals.checkpoint.CleanShutdownFileHandler", "kafka.log.CleanShutdownFileHandler"
     )

@@ -28,7 +28,7 @@ def gather_history(metadata: list[str], clients: list[str], topic: str, partitio
 
 
 def _read_metadata(paths: list[str]) -> list[MetadataRecord]:
-    """Return the records of several files of one log, in order; files may overlap."""
+    """Return the records of several files of one log, in order; files may overlap.  Errors: `InputError` where they differ."""
     from neverlost.checker.kafka.history.metadata_log import read_entries
 
     found: dict[int, MetadataRecord] = {}

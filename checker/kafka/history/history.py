@@ -54,7 +54,7 @@ class HistoryObservation:
         return self.says[name]
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return an optional field."""
+        """Return a field that an observation may have, else the default."""
         return self.says.get(name, default)
 
 

@@ -44,7 +44,7 @@ def read_entries(path: Path | str) -> list[MetadataRecord]:
 
 
 def _parse_binary(body: bytes, place: str) -> Iterator[MetadataRecord]:
-    """Yield the records of a segment or a snapshot, up to a batch that was still being written."""
+    """Yield the records of a segment or snapshot, up to a batch that was still being written; `InputError` if it is damaged."""
     position, expected = 0, -1
     try:
         for batch in parse_batches(body):

@@ -95,7 +95,7 @@ ENDS: Mapping[str, tuple[Callable[[LiveCluster, int], int | None], float]] = {
     "lose-disk": (_disk_loss, 12),
     "stop": (_clean_stop, 8),
 }
-"""How a process is ended, by `Fault.done`: returns what the log has left, where that is decided; and the longest time down."""
+"""How a process is ended, by `Fault.done`: returns the log end that is left, where that is decided; and most seconds down."""
 
 
 def _end_process(fault: Fault) -> Misfortune:

@@ -52,7 +52,8 @@ def record_run(home: KafkaHome, plan: LiveRunPlan, say: Callable[[str], None] = 
 
 
 def _make_faults(stage: LiveCluster, plan: LiveRunPlan, say: Callable[[str], None]) -> None:
-    """Make one fault happen after another, sometimes before the last one's broker is back."""
+    """Make one fault happen after another until the run is over, sometimes before the last one's broker is back; where the
+    broker that is drawn is down, start it instead."""
     stage.rest(1, 3)
     while time.time() < stage.over:
         name, broker = stage.chance.choice(plan.faults), stage.chance.choice(list(stage.cluster.brokers))
@@ -94,7 +95,7 @@ def _record_high_watermarks(stage: LiveCluster) -> None:
 
 
 def _record_end(found: Cluster, notebook: Notebook) -> None:
-    """Record what a consumer reads from the beginning, and what every disk holds."""
+    """Record what a consumer reads from the beginning, if there is a leader, and what every disk holds."""
     if found.partition(TOPIC).leader >= 0:
         begun = time.time()
         with contextlib.suppress(ClusterError):

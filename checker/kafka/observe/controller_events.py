@@ -53,7 +53,7 @@ def _list_registrations(setting: HistorySetting, change: ControllerEvent) -> Ite
 
 
 def _make_relation(setting: HistorySetting, change: ControllerEvent) -> Relation:
-    """Return a relation: a step leads to the metadata that were seen, and moves the epochs as they moved."""
+    """Return a relation: a step leads to the metadata that were seen, and in a whole history moves the epochs as they moved."""
     before, after = change.before, change.after
     moved = after.partition["partition_epoch"] - before.partition["partition_epoch"]
     led = after.partition["leader_epoch"] - before.partition["leader_epoch"]
@@ -82,7 +82,7 @@ def _make_relation(setting: HistorySetting, change: ControllerEvent) -> Relation
 
 
 def has_metadata(k: Any, now: Any, setting: HistorySetting, known: Known) -> Any:
-    """Return the condition that a state has the metadata that were seen."""
+    """Return the condition that a state has the metadata that were seen; False for an ELR that the model has not."""
     sizes, last_known = now.sizes, known.lists("last_known_elr")
     if not sizes["elr"] and (known.lists("elr") or last_known):
         return False

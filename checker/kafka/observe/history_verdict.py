@@ -53,7 +53,7 @@ class HistoryVerdict:
 
 
 def match_history(setting: HistorySetting, progress: Callable[[int, int], None] = lambda done, all_: None) -> HistoryVerdict:
-    """Match every group of offsets of the history against the model."""
+    """Match each group of offsets of a history against the model; return the verdict, inconclusive once one is too large."""
     found = HistoryVerdict(setting, Matching(setting))
     found.groups = found.matching.groups()
     refused: dict[ObservedStep, int] = {}

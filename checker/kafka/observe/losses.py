@@ -234,8 +234,8 @@ def _count_copies(observer: Observer, states: States, record: int) -> list[int]:
 
 
 def is_electable(k: Any, s: Any, replica: int) -> Any:
-    """Return the condition that the controller may elect a replica as far as it knows without loss: ISR, ELR, or the last
-    known leader."""
+    """Return the condition that the controller may elect a replica as far as it knows without loss: it is in the ISR; with ELR
+    also one in that, or with both empty the last known leader."""
     if not s.sizes["elr"]:
         return s.isr[replica]
     none = k.all_of(*[k.not_(each) for each in (*s.isr, *s.elr)])

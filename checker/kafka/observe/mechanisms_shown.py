@@ -12,7 +12,7 @@ NOT_SHOWN = "this history does not show it: it is explained without it"
 
 
 def match_without_mechanisms(history: History, given: Given, with_all: HistoryVerdict) -> dict[str, str]:
-    """Return, for each mechanism that is on and ELR, which observation is not explained without it, or that the history does
+    """Return, for each mechanism, and ELR, that is on which observation is not explained without it, or that the history does
     not show it; nothing for a history that is not explained."""
     if with_all.verdict != "explained":
         return {}
@@ -27,7 +27,7 @@ def match_without_mechanisms(history: History, given: Given, with_all: HistoryVe
 
 
 def match_with_keys(history: History, given: Given, until: float = float("inf")) -> str:
-    """Return the verdict on the history with these keys, in words."""
+    """Return the verdict on the history with these keys, in words; `NOT_SHOWN` if the model with them explains it."""
     judged = match_history(make_setting(history, given, until))
     if judged.refusal is None:
         return NOT_SHOWN if judged.verdict == "explained" else f"inconclusive: {judged.reason}"

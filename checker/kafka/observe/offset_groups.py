@@ -73,14 +73,15 @@ class Matching:
         return sorted(times)
 
     def _down(self, time: float) -> float:
-        """Return a time just after the last moment of the grid before a time: nothing in between distinguishes them."""
+        """Return a time on the grid as it is, else one just after the grid's last moment before it, or -inf without one:
+        nothing in between distinguishes them."""
         at = bisect_right(self._grid, time)
         if at == 0:
             return -math.inf
         return time if self._grid[at - 1] == time else math.nextafter(self._grid[at - 1], math.inf)
 
     def _up(self, time: float) -> float:
-        """Return a time just before the first moment of the grid after a time."""
+        """Return a time on the grid as it is, else one just before the grid's next moment after it, or inf without one."""
         at = bisect_left(self._grid, time)
         if at == len(self._grid):
             return math.inf
@@ -88,7 +89,7 @@ class Matching:
 
     @cached_property
     def about(self) -> dict[int, list[HistoryObservation]]:
-        """Acknowledgements and reads by offset."""
+        """Reads, and acknowledgements that name an offset without acks=0, by offset."""
         found: dict[int, list[HistoryObservation]] = {}
         for each in self.setting.history.of("acked", "read"):
             if each["offset"] >= 0 and (each.saw == "read" or each["acks"] != "0"):
@@ -116,13 +117,15 @@ class Matching:
 
     @cached_property
     def unaccounted(self) -> float:
-        """When the first record of unknown offset was sent: it may be anywhere from then on."""
+        """When the first record of unknown offset was sent: it may be anywhere from then on.  -inf if not every sent record is
+        in the history, inf if every offset is known."""
         if "sent" not in self.setting.history.complete:
             return -math.inf
         return min((at for record, at in self._sent.items() if record not in self._places), default=math.inf)
 
     def groups(self) -> list[OffsetGroup]:
-        """Return all groups: first that of an offset that was never written, then those that were seen."""
+        """Return all groups: first that of an offset never written; in a history from the topic's start, those seen. Offsets of
+        which the same was seen are in one."""
         records: dict[int, set[str]] = {}
         for record, offsets in self._places.items():
             for offset in offsets:
@@ -195,7 +198,7 @@ class Matching:
         return self._labels[id(seen)]
 
     def _numbers(self, count: int, repeats: bool, asked: StepQuery) -> tuple[int, ...]:
-        """Return the steps that may have been seen; computed once."""
+        """Return the numbers of the steps that may have been seen; computed once."""
         where = (count, repeats, asked.key)
         if where not in self._steps:
             self._steps[where] = find_steps(self.setting.observer(count, repeats), asked.calls)

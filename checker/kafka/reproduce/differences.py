@@ -11,7 +11,7 @@ from neverlost.checker.kafka.reproduce.target import Target
 
 
 def find_differences(attempt: Attempt, target: Target) -> list[str]:
-    """Return how the cluster differs from the target, a sentence each."""
+    """Return how the cluster differs from the target, a sentence each; what brokers know only where the metadata do not."""
     take_answers(attempt)
     found = [*_compare_metadata(attempt, target), *_compare_fencing(attempt, target)]
     found += [] if found else _compare_knowledge(attempt, target)
@@ -93,7 +93,7 @@ def take_answers(attempt: Attempt) -> None:
 
 
 def _read_what_is_visible(attempt: Attempt) -> None:
-    """Consume records below the current leader's high watermark, to be sure that they can be read."""
+    """Consume, and note, what a consumer can read, if a record not yet read is below the leader's high watermark."""
     read, leader = attempt.outcome.read_before, attempt.leader
     if leader is None:
         return

@@ -43,7 +43,7 @@ LEARNING = (
     "broker_delete_replica",
     "broker_learn_config",
 )
-"""A broker reads the metadata log; where clients or followers did something in between, only now."""
+"""Actions in which a broker learns what the controller decided; one after records have moved begins a stage of its own."""
 
 BY_ITSELF = (
     "leader_note_fetch",

@@ -100,7 +100,7 @@ class ReproductionPlan:
 
     @property
     def directories(self) -> int:
-        """How many log directories each broker has."""
+        """How many log directories each broker has: two if an operation is about a directory, else one."""
         return 2 if any(stage.operation in DIRECTORIES for stage in self.stages) else 1
 
 

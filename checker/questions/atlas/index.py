@@ -32,7 +32,7 @@ from neverlost.specs.properties import properties
 FILE, DIGEST = "atlas.index", "atlas.index.sha256"
 
 COVERAGE = "coverage.json"
-"""How many of the common questions, by chapter, the shipped atlas decides; it names the index that it was counted of."""
+"""The file that says how many of the common questions, by chapter, the shipped atlas decides; it names that index."""
 
 NONE = 255
 """Stands for the steps of no counterexample."""
@@ -42,7 +42,7 @@ Answer = tuple[Verdict, int | None]
 
 
 TABLE = ("acked-never-lost", "committed-never-lost", "stays-writable")
-"""What a tolerance table is about."""
+"""The properties that a tolerance table is about."""
 
 ANSWERED = (*TABLE, "recovers-writable")
 """Every property that the atlas answers for."""

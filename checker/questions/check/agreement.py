@@ -58,7 +58,7 @@ def _verdicts(findings: Sequence[Finding]) -> dict[str, tuple[Verdict, int | Non
 
 
 def _other_reading(outcome: Outcome) -> Way:
-    """Search again by columns, without compiled code."""
+    """Search again by columns, without compiled code; say whether verdicts, lengths and the number of states are the same."""
     from neverlost.checker.engine.engines.explore import explore
     from neverlost.checker.engine.search.options import Options
 
@@ -90,7 +90,7 @@ def _solver(outcome: Outcome) -> Way:
 
 
 def _walker(outcome: Outcome) -> Way:
-    """Walk every state one by one on the ints interpreter, where everything holds."""
+    """Walk every state one by one on the ints interpreter, where all holds, without symmetry, and they are few."""
     if outcome.verdict is not Verdict.HOLDS or outcome.symmetry:
         is_broken = outcome.verdict is Verdict.VIOLATED
         return Way("the definition", is_broken or None, "counterexamples re-executed" if is_broken else "not asked: orbits")

@@ -42,7 +42,7 @@ class CaseResult:
 
     @property
     def never_happened(self) -> list[str]:
-        """Why a verdict `holds` says little: allowed faults that never struck, and a premise that was never true."""
+        """Why a verdict `holds` says little: allowed faults that never struck, a premise never true; empty for other ones."""
         if self.answer.verdict is not Verdict.HOLDS:
             return []
         system = self.question.system
@@ -70,7 +70,7 @@ def _never(name: str) -> Property:
 
 COUNTED = ("ghost_committed", "ghost_processed")
 PREMISES = {each: _never(each) for each in ("ghost_acked", *COUNTED)}
-"""For what a property speaks about, by the field that it reads: that it never comes about."""
+"""By the field that a property reads, the property that what it speaks about never comes about."""
 
 
 def premise_of(asked: Property) -> str:
@@ -82,10 +82,7 @@ def premise_of(asked: Property) -> str:
 
 
 def question_of(case: Case) -> SearchQuestion:
-    """Return the question that a case asks.
-
-    Errors: `InputError` for keys and values that its model does not have.
-    """
+    """Return the question that a case asks.  Errors: `InputError` for keys and values that its model does not have."""
     chosen = configuration.choose({key: (value, case.where) for key, value in case.keys.items()})
     system = bind(chosen.model, chosen.configuration, disabled=case.disabled)
     asked = properties()[case.property]

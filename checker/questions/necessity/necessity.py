@@ -71,7 +71,7 @@ class VariantVerdict:
 
     @property
     def question(self) -> SearchQuestion | None:
-        """The system and properties of the deciding profile."""
+        """The system and properties of the profile that decided the variant; None if none did."""
         return dict(self.variant.questions).get(self.profile) if self.profile is not None else None
 
 

@@ -20,7 +20,7 @@ from neverlost.checker.questions.nines.rates import KINDS
 from neverlost.checker.questions.tolerance.region import Region
 
 LOST, OUT = "lost", "out"
-"""What a mark counts as."""
+"""What an impaired replica counts as: one that lost data, or one that is only out."""
 
 Mark = tuple[bool, float, str]
 """Of an impaired replica: whether it lost data, how many years its mark lasts on average, and which episode lasts so long."""

@@ -35,7 +35,7 @@ def mean_years(chain: Chain, faster: Mapping[str, float] | None = None) -> float
 
 
 def _eliminate(matrix: Floats, number: int, share: Floats) -> None:
-    """Let each earlier state go on at once to where a state leads, with its share; a tenth of a matrix of four replicas."""
+    """Let each earlier state go on at once to where a state leads, with its share; only entries that are not 0 are touched."""
     sources, targets = np.flatnonzero(share), np.flatnonzero(matrix[number])
     matrix[np.ix_(sources, targets)] += np.outer(share[sources], matrix[number, targets])
     np.fill_diagonal(matrix, 0.0)

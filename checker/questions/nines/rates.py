@@ -22,8 +22,8 @@ BROKER, RACK, SITE, CONTROLLER = "broker", "rack", "site", "controller"
 """What an episode strikes: one broker, every broker of a rack, every broker, or the controllers and no replica."""
 
 LOST, UNFLUSHED, KILLED, OUT = "lost", "unflushed", "killed", "out"
-"""What it does to a replica: records are gone; what was not flushed is gone; its process died without notice; it is only out
-of sync."""
+"""What an episode does to a replica: records are gone; what was not flushed is gone; its process died without notice; it is
+only out of sync."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def _tail(given: Any, path: str) -> Tail:
 
 
 def _own_windows(shipped: Mapping[str, Any], given: Any, path: str) -> dict[str, Any]:
-    """Return the windows of known defects, with how long each is open, and who says so, in a user's words."""
+    """Return the windows of known defects, with `within` and `source` as a user gives them; `InputError` for other keys."""
     for name, values in given.items() if isinstance(given, dict) else [("windows", given)]:
         if name not in shipped or not isinstance(values, dict):
             raise unknown("table", f"windows.{name}", [f"windows.{each}" for each in shipped], path)
@@ -212,7 +212,7 @@ def _own_windows(shipped: Mapping[str, Any], given: Any, path: str) -> dict[str,
 
 
 def _keys(shipped: Mapping[str, Any]) -> list[str]:
-    """Return what a user's table may have."""
+    """Return the keys that a user's table may have."""
     return sorted({*shipped, "source"} | (ALTERNATIVES if ALTERNATIVES & shipped.keys() else set()))
 
 
@@ -260,7 +260,7 @@ def _episode(name: str, table: Mapping[str, Any], copied: Range, where: str) -> 
 
 
 def _rate(name: str, table: Mapping[str, Any], where: str) -> Range:
-    """Return how often a year; an annual failure rate is the probability of at least one."""
+    """Return how often a year; an annual failure rate (afr) is the probability of at least one: `InputError` if that is 1."""
     if "afr" not in table:
         return _read(table, name, "rate", _RATES, where)
     share = _probability(table, name, "afr", where)
@@ -277,7 +277,7 @@ def _probability(table: Mapping[str, Any], name: str, key: str, where: str) -> R
 
 
 def _read(table: Mapping[str, Any], name: str, key: str, units: Mapping[str, float], where: str) -> Range:
-    """Return a value or a range with its unit."""
+    """Return a number or a range, converted from its unit.  Errors: `InputError` for another text, unit or order."""
     text = table[key]
     match = re.fullmatch(rf"{_NUMBER}\s*(\S*)(?:\s*\.\.\s*{_NUMBER}\s*(\S+))?", str(text).strip(), re.ASCII)
     last = (match[4] or match[2]) if match else ""

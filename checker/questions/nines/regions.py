@@ -43,7 +43,7 @@ def region_of(corners: Iterable[Corner]) -> Region | None:
 
 
 def corners(region: Region) -> list[Corner]:
-    """Return the spots of a region that nothing in it is beyond."""
+    """Return the corners of a region: spots from which neither number can grow while the other stays without leaving it."""
     caps = (*region.out_beside, -1)
     return [(lost, caps[lost]) for lost in range(len(caps) - 1) if caps[lost] > caps[lost + 1]]
 

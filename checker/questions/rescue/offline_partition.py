@@ -19,7 +19,7 @@ ELECT, WAIT, UNKNOWN = "elect", "wait", "unknown"
 
 POWER, DISK_GONE = "power", "disk-gone"
 INTACT = ("up", "clean", "killed", "cut-off")
-"""Ways to go that take nothing from the log; `up`: it runs and never went."""
+"""Ways in which a broker may have gone that take nothing from its log; `up`: it runs and never went."""
 
 WENT = (*INTACT, POWER, DISK_GONE, UNKNOWN)
 """How a broker went, since it was in the ISR for the last time."""
@@ -45,12 +45,12 @@ class OfflinePartition:
 
     @property
     def copies(self) -> int:
-        """On how many replicas an acknowledged record was, at least."""
+        """On how many replicas an acknowledged record was, at least: with acks=all the min.insync.replicas, else one."""
         return 1 if self.acks in ("0", "1") else self.min_isr
 
     @property
     def members(self) -> tuple[int, ...]:
-        """Who had every acknowledged record when the controller wrote last."""
+        """Who had every acknowledged record when the controller wrote last: ISR and ELR; without any, the last known ELR."""
         return tuple(dict.fromkeys((*self.isr, *self.elr))) or self.last_known_elr
 
     def is_intact(self, broker: int) -> bool:
@@ -188,7 +188,8 @@ def _judge(seen: OfflinePartition, usable: Sequence[ReplicaFiles], log: ReplicaF
 
 
 def _find_least(usable: Sequence[ReplicaFiles], log: ReplicaFiles, common: Mapping[int, int]) -> OffsetRange | None:
-    """Return the committed offsets that a log lacks for certain: below a high watermark, and not shared or beyond its end."""
+    """Return the longest range of committed offsets that a log lacks for certain: below a high watermark, and not shared or
+    beyond its end; None without one."""
     found = []
     for each in usable:
         high = each.high_watermark or 0
@@ -199,7 +200,8 @@ def _find_least(usable: Sequence[ReplicaFiles], log: ReplicaFiles, common: Mappi
 
 
 def _find_members_range(seen: OfflinePartition, usable: Sequence[ReplicaFiles], common: Mapping[int, int]) -> OffsetRange:
-    """Return where committed offsets are that a log may lack: those that all members have which lost nothing and are seen."""
+    """Return where committed offsets are that a log may lack: those that all members have which lost nothing and are seen; any
+    offset without such members."""
     members = [each for each in usable if each.broker in seen.members and seen.is_intact(each.broker)]
     if not members:
         return OffsetRange(0, None)

@@ -47,7 +47,7 @@ class Said:
 
     @property
     def steps(self) -> int | None:
-        """How many steps the counterexample has in all."""
+        """How many steps the counterexample has in all; None without one."""
         return sum(len(each.trace.steps) for each in self.parts) if self.parts else None
 
 
@@ -130,7 +130,7 @@ class _Chain:
         return Said(asked, Verdict.VIOLATED, True, self._to(len(self.phases) - 1, state))
 
     def _before(self, number: int, state: State) -> tuple[PhaseTrace, ...]:
-        """Return what leads to a state in which a phase begins, through the phases before it."""
+        """Return what leads to a state in which a phase begins, through the phases before it; nothing for the first phase."""
         if number == 0:
             return ()
         system, before = self.phases[number].outcome.system, self.phases[number - 1]
@@ -139,7 +139,7 @@ class _Chain:
         return self._to(number - 1, unpack_row(before.outcome.system, before.states, row))
 
     def _to(self, number: int, state: State) -> tuple[PhaseTrace, ...]:
-        """Return what leads to a state that a phase can reach."""
+        """Return the traces, through this phase and those before it, to a state that this phase can reach."""
         if (number, state) not in self._ways:
             system = self.phases[number].outcome.system
             (found,) = explore(system, [_anything_but(system, state)], Options(workers=1)).findings
@@ -199,7 +199,7 @@ def carried(before: System, states: Packed, after: System) -> tuple[Packed, NDAr
 
 
 def _put(words: Packed, slot: Slot, value: Any) -> None:
-    """Write a value, or one per state, where nothing is written yet."""
+    """Write a value, or one per state, where nothing is written yet; `EngineError` for one out of bounds."""
     least, most = (int(value.min()), int(value.max())) if isinstance(value, np.ndarray) and len(value) else (slot.low, slot.low)
     least, most = (least, most) if isinstance(value, np.ndarray) else (int(value), int(value))
     if not slot.low <= least <= most <= slot.high:

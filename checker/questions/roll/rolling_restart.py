@@ -70,7 +70,7 @@ class LookedUpVerdicts:
         return self._say(begins, asked.limits, is_whole)
 
     def margin(self, chosen: Chosen, stopped: int) -> Margin:
-        """Return how many more failures there may be, where so many members of the ISR are stopped."""
+        """Return with how few further failures writes may stop, and a record be lost, while so many ISR members are stopped."""
         others = chosen.configuration["replication.factor"] - chosen.configuration[OUTSIDE] - stopped
         writes = loss = None
         for failures in range(others + 1):
@@ -239,7 +239,7 @@ class DescribedCluster:
         return FirstAct(f"{needed}, or accept that writes stop meanwhile (--accept TOPIC)")
 
     def order(self, at_a_time: int, then: bool = False) -> list[list[str]]:
-        """Return groups of brokers that may be stopped together, one group after the other."""
+        """Return groups of brokers that may be stopped together, one group after the other; without who must not be stopped."""
         left, groups = [each for each in self.brokers if self.may_stop([each], then)], []
         while left:
             group: list[str] = []

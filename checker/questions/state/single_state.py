@@ -162,7 +162,7 @@ def _effect(system: System, state: State, fault: Fault, broker: int, acked: froz
 
 
 def _keeps(record: int) -> Property:
-    """Return the property that a leader, once it has applied its leadership, has one acknowledged record (from 1)."""
+    """Return the property that a leader that has applied its leadership has record `record` (from 1), if acknowledged."""
 
     def keeps(k: Any, s: Any) -> Value:
         leads = [k.all_of(s.leader == each, s.leader_knows != ELECTED, s.ghost_acked[record - 1]) for each in everyone(s)]

@@ -85,7 +85,7 @@ class Sweep:
         return self.coverage[cell].faults + list_single(self.systems[cell], self.decisions[cell][place].property)
 
     def is_vacuous(self, cell: int) -> bool:
-        """Return True if some property that holds in a cell was not put to the test there."""
+        """Return True if a fault that a cell allows never struck, or it has only one of what one of its properties compares."""
         return any(self.unstruck(cell, place) for place in range(len(self.decisions[cell])))
 
     @property

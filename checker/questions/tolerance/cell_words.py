@@ -30,7 +30,7 @@ ASKED = (*RECORDS, "stays-writable")
 
 
 def cell_answer(found: Tolerance, spot: FaultBudget) -> tuple[str, int | None]:
-    """Return the verdict of a cell of the table as a word, and the steps of the shortest loss."""
+    """Return the verdict of a cell of the table as a word, and the steps of the shortest loss, or None without one."""
     return answer_in(found.entries, spot)
 
 
@@ -45,8 +45,8 @@ def answer_in(entries: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultB
 
 
 def combine(entries: Sequence[CellVerdict]) -> tuple[str, int | None]:
-    """Combine verdicts into one word of the table, with the steps of the shortest loss or violation.  A cell is `ok` only where
-    writes were asked about and go on."""
+    """Combine verdicts into one word of the table, with the steps of the shortest loss or violation of a safety property, else
+    None.  A cell is `ok` only where writes were asked about and go on."""
     broken = [each for each in entries if each.verdict is Verdict.VIOLATED]
     lost = [each for each in broken if each.property.kind == SAFETY]
     names = {each.property.name for each in entries}
@@ -63,5 +63,5 @@ def combine(entries: Sequence[CellVerdict]) -> tuple[str, int | None]:
 
 
 def answer_text(says: str, steps: int | None) -> str:
-    """Return a verdict word with its number of steps, as text."""
+    """Return a verdict word with its number of steps, as text; the word alone where there is none."""
     return says if steps is None else f"{says}, {steps} step{'s' * (steps != 1)}"

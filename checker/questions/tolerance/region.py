@@ -53,5 +53,5 @@ def usual(configuration: Mapping[str, Any]) -> Region:
 
 
 def kills_count_as(configuration: Mapping[str, Any]) -> str:
-    """Return what a killed broker counts as: "lost" where the ELR is on, which an unclean shutdown leaves; else "out"."""
+    """Return what a killed broker counts as: "lost" with ELR, from which an unclean shutdown takes it; else "out"."""
     return "lost" if configuration["eligible.leader.replicas"] else "out"

@@ -33,8 +33,8 @@ Known = Callable[[Model, Configuration, Sequence[Property]], list[tuple[Verdict,
 class CellVerdict:
     """The verdict on one property at one spot; `steps` of a shortest counterexample, which a search has at hand as `trace`.
 
-    `is_interrupted` says that an interrupt ended the search that would have decided more; `unstruck` are the allowed faults
-    that never struck, though the property holds: the verdict says nothing about them.
+    `is_interrupted` says that an interrupt ended the search that would have decided more; `unstruck` are allowed faults that
+    never struck, and what there is only one of, where the property holds: the verdict says nothing about them.
     """
 
     property: Property

@@ -34,7 +34,8 @@ MOST_STEPS = 30_000_000
 def explore(
     system: System, properties: Sequence[Property], options: Options, reporter: Reporter | None, search: Engine
 ) -> Outcome:
-    """Explore everything, whatever is violated on the way, and decide all properties."""
+    """Explore everything, whatever is violated on the way, and decide all properties; those of recovery are inconclusive if
+    that is interrupted or uses up what it needs."""
     started = time.monotonic()
     with ExitStack() as stack:
         place = options.state_dir or stack.enter_context(scratch.hold_folder("levels"))

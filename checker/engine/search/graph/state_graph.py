@@ -28,7 +28,7 @@ from neverlost.model.system import State, System
 
 Numbers = NDArray[np.int32]
 Chosen = NDArray[np.bool_]
-"""One flag per state."""
+"""One flag per state, or per edge."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,8 @@ def build_from_levels(
 
 
 def _find_edges(system: System, known: StateSet, start: int, symmetry: bool, only: frozenset[int] | None) -> Numbers:
-    """Return every edge that leaves a batch of states.  Shape: `(3, edges)`: source, target, step."""
+    """Return every edge, or those of the steps in `only`, that leaves a batch of states.  Shape: `(3, edges)`: source, target,
+    step."""
     renamed = Symmetry(system).canonical if symmetry else lambda states: states
     batch = known.slice(start, min(start + BATCH, len(known)))
     edges = [np.empty((3, 0), np.int32)]

@@ -147,7 +147,7 @@ class Projection:
     """Packs some fields of states into one number each, and unpacks them."""
 
     def __init__(self, system: System, names: tuple[str, ...], rows: tuple[tuple[str, int], ...] = ()) -> None:
-        """`rows` are names of fields with two axes, each with an index of the first axis."""
+        """`rows` are names of fields with two axes, each with an index of the first axis; `ValueError` beyond 63 bits."""
         self.system = system
         self.slots: dict[tuple[str, int], int] = {}
         for name in names:

@@ -30,7 +30,7 @@ REQUESTS = tuple(CONTROLLER[each] for each in (0, 2, 3, 5, 6, 8))
 """Those whose cases are also put to the whole controller, which takes longer."""
 
 SHORT = (CONTROLLER[4], "replication.factor=2 min.insync.replicas=2 faults.crash=1 faults.reassign=1")
-"""The settings of the short form, without the ELR and with it; only the first is put to the whole controller."""
+"""The settings of the short form; only the first is put to the whole controller."""
 
 
 @dataclass(frozen=True)

@@ -377,7 +377,8 @@ class ExploredGroup:
         group.controller.install(state, image.fenced)
 
     def _controller(self, image: PartitionImage) -> Controller:
-        """Return a new controller with which brokers registered again, so that they have the broker epochs of the image."""
+        """Return a new controller with which brokers registered again, so that they have the broker epochs of the image.
+        Errors: `RestoreError` if they cannot get these."""
         found = Controller(self.group.brokers, min_isr=self.bounds.min_isr)
         late = sorted((epoch, me) for me, epoch in image.epochs if epoch > found.epochs[me])
         for epoch, me in late:

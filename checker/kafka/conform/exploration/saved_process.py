@@ -55,7 +55,7 @@ class SavedProcess:
     last_sent: AlterPartitionRequest | None = None
     now: int = 0
     leads: int | None = None
-    """The leader epoch in which it leads."""
+    """The leader epoch in which it leads; None if it does not."""
     slow: int = 0
     """How many members of the ISR are not at its log end, if it leads."""
 
@@ -119,7 +119,7 @@ class ProcessSaver:
         """What each broker is now, where that is known."""
 
     def save(self, me: int) -> SavedProcess:
-        """Return what a broker is now."""
+        """Return the present state of a broker; of one that is down, its files as they were known last."""
         process = self.group.processes[me]
         broker = process.broker
         found = self.there[me].without_process if broker is None else self._saved(process, broker)
@@ -174,7 +174,7 @@ class ProcessSaver:
         )
 
     def restore(self, me: int, saved: SavedProcess) -> None:
-        """Make a broker what was saved."""
+        """Put a broker into a saved state; do nothing where it is known to be in it."""
         if me in self.there and self.there[me].key == saved.key:
             return
         process = self.group.processes[me]
@@ -192,7 +192,7 @@ class ProcessSaver:
         self.there[me] = saved
 
     def _opened(self, process: BrokerProcess, saved: SavedProcess) -> WalkedBroker:
-        """Return a process's broker with an open log and the remote replicas that were saved; for either it becomes leader."""
+        """Return a process's broker with an open log and the saved remote replicas; to get what lacks it is made leader."""
         broker = process.broker
         if broker is None:
             broker = self.group.open_broker(process.host.me)

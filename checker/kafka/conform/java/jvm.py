@@ -188,7 +188,7 @@ def call_known(target: Any, name: str, *arguments: Any) -> Any:
 
 
 def call_accepting(target: Any, name: str, argument: Any) -> Any:
-    """Call the one-argument method of this name whose parameter takes the argument."""
+    """Call the one-argument method of this name whose parameter takes the argument; `MissingClass` if there is none."""
     for each in declared_methods(target, name):
         if each.getParameterCount() == 1 and each.getParameterTypes()[0].isInstance(argument):
             each.setAccessible(True)
@@ -198,7 +198,7 @@ def call_accepting(target: Any, name: str, argument: Any) -> Any:
 
 @functools.cache
 def constructor(name: str, count: int | None = None) -> tuple[Any, list[str]]:
-    """Return a class's constructor with `count` parameters (None: the one with most), and the types of its parameters."""
+    """Return a class's constructor with `count` parameters (None: with most) and their types; `MissingClass` if it has none."""
     made = [each for each in java_class(name).class_.getDeclaredConstructors() if count in (None, each.getParameterCount())]
     if not made:
         raise MissingClass(f"a constructor of {name} with {count} arguments")

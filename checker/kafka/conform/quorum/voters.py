@@ -39,7 +39,7 @@ removed, with restarts too."""
 
 VOTERS = 3
 METRICS = f"{jvm.PACKAGE}raft.internals.KafkaRaftMetrics"
-"""A leader registers its own, so that each needs one afresh; only newer versions ask for it."""
+"""The class of a leader's metrics, which are made afresh for each leader; only newer versions ask for them."""
 
 Voter = tuple[int, int, int, int, int, tuple[int, ...]]
 """A voter's number, epoch, vote, leader and role, -1 for none; and who the voters are by its log."""
@@ -87,7 +87,7 @@ class Quorum:
         return jvm.new(name, *values)
 
     def usual(self, type_name: str) -> Any:
-        """Return a value of a type that does not matter here, told by its last word: classes move between packages."""
+        """Return a stand-in of a type that does not matter, told by its last word (classes move); None for an unknown class."""
         kind = type_name.rpartition(".")[2]
         constants = {"MemoryPool": "NONE", "Compression": "NONE", "BufferSupplier": "NO_CACHING"}
         made: dict[str, tuple[int, ...]] = {"LogContext": (), "SupportedVersionRange": (0, 1), "Random": (1,)}
@@ -156,7 +156,7 @@ class Quorum:
         return self.offset_and_epoch(end[0], end[1])
 
     def ask_for_votes(self, state: Any) -> None:
-        """Do what a voter does at a time-out."""
+        """Do what a voter does at a time-out.  Errors: `NotComparedError` where this version does something else first."""
         if jvm.has_method(state, "transitionToProspective"):
             if jvm.call(state, "isCandidate") or jvm.call(state, "isFollower") or jvm.call(state, "isUnattached"):
                 jvm.call(state, "transitionToProspective")
@@ -206,7 +206,7 @@ def voter_of(values: Values, number: int) -> Voter:
 
 
 def members_of(values: Values, number: int) -> tuple[int, ...]:
-    """Return the voters according to a controller's log."""
+    """Return the voters according to a controller's log; all controllers where the voter set cannot change."""
     if "voter_set" not in values:
         return tuple(range(len(values["role"])))
     first = first_change_of(values)
@@ -215,7 +215,7 @@ def members_of(values: Values, number: int) -> tuple[int, ...]:
 
 
 def end_of(values: Values, number: int) -> tuple[int, int]:
-    """Return a log's length and the epoch of its last entry."""
+    """Return a log's length and the epoch of its last entry; 0 without one."""
     log = [each for each in values["log_record"][number] if each]
     return len(log), epoch_of_entry(values, log[-1]) if log else 0
 
@@ -310,7 +310,7 @@ class VotersOracle:
         return state
 
     def unattached(self, state: Any, epoch: int) -> None:
-        """Make a newer epoch known to a state."""
+        """Move a state to a newer epoch, in which it knows no leader and has not voted."""
         more = [jvm.java_class("java.util.OptionalInt").empty()] if jvm.has_method(state, "transitionToProspective") else []
         jvm.call(state, "transitionToUnattached", epoch, *more)
 
@@ -391,7 +391,7 @@ def find_refused_votes(
 
 
 def compare(setting: str) -> Tally:
-    """Compare every transition of the model that is about one voter with Kafka's classes."""
+    """Compare every transition of the model that is about one voter with Kafka's classes; a class that is missing is a gap."""
     tally = Tally(PART)
     try:
         _compare(setting, tally)

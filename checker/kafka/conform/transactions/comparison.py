@@ -348,7 +348,7 @@ EVENTS = {
 def _look_up(
     asked: TransactionModel, setting: ConformSetting, tally: Tally, found: dict[Projected, TransactionOutcome]
 ) -> None:
-    """Compare each reachable transition with its combination's outcome; another one is a difference."""
+    """Compare each reachable transition, of those classes and epochs that were compared, with its combination's outcome."""
     compared = {key[0] for key in found}
     if not compared:
         return

@@ -32,7 +32,7 @@ REFUSALS = (
     "OutOfOrderSequenceException",
     "TransactionCoordinatorFencedException",
 )
-"""What a log throws that does not take a record or a marker."""
+"""The exceptions with which a log refuses a record or a marker."""
 
 Known = tuple[int, int, frozenset[int]]
 """What a coordinator knows: the state's number, the producer epoch, the partitions of the transaction."""
@@ -78,7 +78,7 @@ class CoordinatorMetadata:
         return int(self.metadata.state().id()), int(self.metadata.producerEpoch()), partitions
 
     def init(self, expected: int | None = None) -> None:
-        """Handle InitProducerId, with the epoch that the producer says it has."""
+        """Handle InitProducerId, with the epoch that the producer says it has.  What Kafka refuses is raised."""
         boxed = None if expected is None else java_class("java.lang.Short")(expected)
         found = self.metadata.prepareIncrementProducerEpoch(TIMEOUT, (optional if self.in_java else option)(boxed), 1)
         if not self.in_java:

@@ -164,7 +164,7 @@ class BrokerProcess:
 
     @property
     def leads(self) -> int | None:
-        """The leader epoch in which it leads."""
+        """The leader epoch in which it leads; None if it is down or does not lead."""
         return self.broker.epoch if self.broker is not None and self.broker.partition.isLeader() else None
 
     @property
@@ -241,7 +241,7 @@ class BrokerGroup:
     # processes
 
     def _made(self, process: BrokerProcess) -> WalkedBroker:
-        """Return a broker of this process for the walk's partition."""
+        """Return a new broker of this process for the walk's partition."""
         return WalkedBroker(process.host, self.brokers, self.number)
 
     def open_broker(self, me: int) -> WalkedBroker:
@@ -252,7 +252,7 @@ class BrokerGroup:
         return broker
 
     def _start(self, me: int, registered: bool) -> None:
-        """Start a process: it opens its log, and replays all metadata."""
+        """Start a process: it opens its log, and applies the newest metadata."""
         process, broker = self.processes[me], self.open_broker(me)
         process.is_registered, process.began_unregistered = registered, not registered
         broker.own_epoch = process.epoch = self.controller.epochs[me] if registered else NO_EPOCH
@@ -348,7 +348,8 @@ class BrokerGroup:
             self._fetch_from(process, broker, image)
 
     def _fetch_from(self, process: BrokerProcess, broker: WalkedBroker, image: PartitionImage) -> None:
-        """Make a broker fetch from an image's leader.  Source: ReplicaManager.applyLocalFollowersDelta, initialFetchOffset."""
+        """Make a broker fetch from an image's leader, or from none without one.  Source: ReplicaManager
+        (applyLocalFollowersDelta, initialFetchOffset)."""
         self._stop_fetching(process, broker.topic_partition)
         if image.leader not in self.brokers:
             return
@@ -383,7 +384,7 @@ class BrokerGroup:
     # fetches
 
     def send(self, follower: int, size: int = MANY) -> bool:
-        """Send a follower's next fetch; return False if it has none to send."""
+        """Send a follower's next fetch, unless one is on its way already; return False if it has none to send."""
         process = self.processes[follower]
         assert process.fetches_from is not None
         pair = (follower, process.fetches_from)
@@ -435,7 +436,10 @@ class BrokerGroup:
         return "late" if is_late else "delivered"
 
     def _latest_offset(self, leader: int, epoch: int) -> Any:
-        """Handle a ListOffsets request of a follower.  Source: Partition.fetchOffsetForTimestamp."""
+        """Return a leader's end offset to a follower; NotLeaderOrFollowerException if it does not lead in the epoch.
+
+        Source: Partition.fetchOffsetForTimestamp.
+        """
         broker = self.processes[leader].broker
         if broker is None or not broker.partition.isLeader() or broker.epoch != epoch:
             raise kafka_class("common.errors.NotLeaderOrFollowerException")("not the leader of this epoch")
@@ -578,7 +582,7 @@ class BrokerGroup:
         return (sent.leader_epoch, sent.partition_epoch) != epochs or bool(newest.fenced & set(sent.isr))
 
     def read_log(self, me: int) -> Log:
-        """Read a log from its files' bytes, and keep what it has."""
+        """Read a broker's log from its files' bytes, keep and return it; while it is down, return what was read last."""
         process = self.processes[me]
         if process.broker is not None and not process.broker.partition.log().isEmpty():
             process.log = log_content(process.broker.log)

@@ -48,8 +48,8 @@ DISABLED = {
 }
 """Guard clauses that are left out, and what Kafka does: bounds, and guards that Kafka does not have, as walks have shown."""
 FEW, MOST = 12, 20_000
-"""How many states are kept after an event, those first that have exactly what is seen; where none is left, the walk is followed
-again with all states."""
+"""How many states are kept after an event, those nearest to what is seen first; where none fits any more, the walk is followed
+again with `MOST` states."""
 
 CACHED = 200_000
 """Steps whose successors are remembered."""
@@ -193,7 +193,7 @@ class WalkExplainer:
         """The logs that still diverge after a truncation, by broker: Kafka finds the common end in several fetches."""
 
     def keep_few(self) -> None:
-        """Go on with few of the states."""
+        """Go on with `FEW` of the states."""
         self.states, self.kept = frozenset(sorted(self.states)[:FEW]), FEW
 
     def follow(self, event: WalkEvent, view: GroupSight) -> Unexplained | None:
@@ -251,7 +251,7 @@ class WalkExplainer:
         return reached
 
     def _taken(self, state: State, step: Step, is_acks_one: bool) -> State | None:
-        """Return the successor by one step; a record with acks=1 is appended as the model does where all have acks=1."""
+        """Return the successor by one step, or None; a record with acks=1 is appended as the model does where all have it."""
         key = (state, step.label, is_acks_one)
         if key in self.cache:
             return self.cache[key]

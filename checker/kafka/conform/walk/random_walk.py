@@ -161,7 +161,7 @@ class RandomWalk:
         self.opening = self.random.choice(tuple(OPENINGS.values())) if self.random.random() < OPENED else ()
 
     def run(self) -> Iterator[tuple[WalkEvent, GroupSight]]:
-        """Yield each event with what is seen after it; the first one is the beginning."""
+        """Yield the beginning and up to `EVENTS` events, each with what is seen after it."""
         self.group.begin()
         yield WalkEvent("begin"), self.group.view()
         for name, arguments in self.opening:

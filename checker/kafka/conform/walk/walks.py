@@ -43,7 +43,7 @@ Steps = list[tuple[WalkEvent, GroupSight]]
 
 
 def counted(event: WalkEvent) -> str:
-    """Return the name by which an event is counted."""
+    """Return the name by which an event is counted, with its fate for one of `FATES`."""
     return f"{event.name}: {event.fate}" if event.name in FATES and event.fate else event.name
 
 
@@ -57,7 +57,7 @@ class WalkJudge:
         self.others: dict[str, WalkExplainer] = {}
 
     def walk(self, seed: int, number: int) -> tuple[Steps, Unexplained | None]:
-        """Do one walk, as far as the model explains it; return its events, and what is unexplained."""
+        """Do one walk, as far as the model explains it; return its events, and what is unexplained (None: nothing)."""
         steps: Steps = []
         self.explainer.begin()
         found = None
@@ -99,7 +99,8 @@ def lost_record(view: GroupSight) -> int | None:
 
 
 def compare(kafka: Kafka, seed: int, first: int, count: int, state_dir: str | None = None) -> Tally:
-    """Do the walks from number `first` on; three of four have min.insync.replicas 2, the others 1."""
+    """Do `count` walks from number `first` on, three of four with min.insync.replicas 2, the others with 1; keep their tally in
+    `state_dir`, if any.  An older Kafka than `OLDEST` is a gap."""
     begun = time.monotonic()
     tally = Tally(PART)
     if (parsed(kafka.minor) or OLDEST) < OLDEST:
