@@ -38,7 +38,7 @@ from neverlost.specs.property import Property
 
 OWN, NAMED, OTHERS, ALL = "own", "named", "others", "all"
 WITNESS_STRATEGIES = (OWN, NAMED, OTHERS, ALL)
-"""Witnesses: what existed before the step; also what the state names; or what existed for the step's arguments; everything."""
+"""Witnesses: what assumptions say to exist for the same elements; also what the state names; or for a step's arguments; all."""
 
 COMPARED = range(1, 9)
 """The numbers of replicas at which fields and initial states are compared: they are the one part that is not read for all."""
