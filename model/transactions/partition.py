@@ -302,7 +302,7 @@ def partition_lose_record(k: Primitives, s: View, attempt: int, partition: int) 
 
 @action(attempt="attempt", partition="partition", says="{partition} loses the marker of {attempt}", fault="output_loss")
 def partition_lose_marker(k: Primitives, s: View, attempt: int, partition: int) -> Clauses:
-    """The last marker is lost with the suffix that an unclean election or a lossy crash takes: its record is undecided again.
+    """A commit's marker is lost with the suffix that an unclean election or a lossy crash takes: its record is undecided again.
 
     The coordinator has had its answer and will not send the marker again (KAFKA-20716).
 

@@ -30,7 +30,7 @@ RANGE = re.compile(r"(\d{1,4})\.\.(\d{1,4})")
 
 @dataclass(frozen=True)
 class MatrixCell(Chosen):
-    """One configuration, and the values of the matrix's keys that name it."""
+    """One configuration, and the values of all its keys, with model and version; those that vary in the matrix name it."""
 
     coordinates: Mapping[str, Any] = field(default_factory=dict)
 

@@ -27,7 +27,7 @@ _CHUNK = 1 << 15
 
 
 def make_keyed(words: NDArray[np.uint64]) -> Keyed:
-    """Return the keyed form of packed states."""
+    """Return a copy of packed states, a column each, whose first words are mixed from all words; `make_packed` undoes it."""
     found = np.array(words, dtype=np.uint64, order="C")
     for start in range(0, found.shape[1], _CHUNK):
         _mix(found[:, start : start + _CHUNK])

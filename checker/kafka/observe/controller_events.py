@@ -44,7 +44,7 @@ def _list_calls(setting: HistorySetting, change: ControllerEvent) -> list[Call]:
 
 
 def _list_registrations(setting: HistorySetting, change: ControllerEvent) -> Iterator[Call]:
-    """Yield what a controller event did to registrations of replicas; one that is fenced already is not fenced again."""
+    """Yield the actions that an event may be which change a registration; none for one that is fenced and is fenced again."""
     for broker, state in change.brokers:
         at = setting.index(broker)
         is_fenced_again = state not in REGISTERS and change.before.fenced.get(broker, False)

@@ -107,7 +107,7 @@ class Attempt:
         return [each for each in self.cluster.log(broker, self.topic) if parse_number(each)]
 
     def note(self, what: str) -> None:
-        """Print what is done, and record its time."""
+        """Report what is done, after the seconds since the try began, and keep that line in the outcome."""
         self.outcome.done.append(f"{self.seconds:6.1f} s  {what}")
         self.notify(self.outcome.done[-1])
 

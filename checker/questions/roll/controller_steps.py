@@ -33,7 +33,7 @@ LOST_METADATA = "what is lost is committed metadata, and records with it unless 
 
 @dataclass(frozen=True)
 class ControllerStep:
-    """A change of the controllers, its number in the plan, and the quorum's model while it is under way."""
+    """A controller that is added, removed or has its disk replaced; its number in the plan; the quorum's model meanwhile."""
 
     number: int
     says: str

@@ -50,9 +50,9 @@ def read_clients(path: Path, role: str) -> list[Client]:
 
 
 def flat_settings(text: str, name: str) -> Settings:
-    """Return the settings of a properties, YAML or JSON text by dotted key.
+    """Return the settings of a text by dotted key; its looks, not its name, say if it is JSON, YAML or properties.
 
-    Errors: `InputError` for malformed text, and documents of one stream that set a key differently.
+    Errors: `InputError` for malformed text, and documents of one stream that set a key differently, but for a profile's name.
     """
     if looks_like_json(text):
         return parse_json(text, name).settings()
