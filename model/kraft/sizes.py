@@ -262,7 +262,7 @@ RECORDS_OF_LATE_BYTES = 4
 
 
 def has_late_bytes(configuration: Configuration) -> bool:
-    """Return True if a late response could bring other records than it was read for, were there enough records (not asked here).
+    """Return True if a late response could bring other records than it was read for, given enough records (not asked here).
 
     The follower that takes it, the leader that sends it and the one that the sender follows by then are three.
     """

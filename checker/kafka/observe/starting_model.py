@@ -190,7 +190,7 @@ def make_setting(history: History, given: Given, until: float = float("inf")) ->
 def _make_configuration(
     history: History, given: Given, start: Known, replicas: tuple[int, ...], changes: list[ControllerEvent]
 ) -> Configuration:
-    """Return the configuration of header and command line; the history decides replicas, acks and moves.  Errors: `InputError`."""
+    """Return the configuration of header and command line; the history decides replicas, acks; `InputError` if unsupported."""
     offered: Given = {name: (value, "the history's header") for name, value in history.config.items()}
     keys_given = offered | given
     for name in keys_given:

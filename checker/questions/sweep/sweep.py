@@ -182,7 +182,7 @@ class Sweeper:
             self.decided[other] = {name: replace(each, how=SAME, source=first) for name, each in self.decided[first].items()}
 
     def _decide(self, members: list[int], started: float) -> None:
-        """Decide cells of equal budgets: by counterexamples of smaller budgets, then by one search for each set of open properties."""
+        """Decide cells of equal budgets: by smaller budgets' counterexamples, then by a search for each set of properties."""
         for cell in members if not interrupts.have_come() else ():
             self._inherit(cell)
         for names in sorted({self._open(cell) for cell in members if self._open(cell)}):
