@@ -36,7 +36,7 @@ def main() -> NoReturn:
     from neverlost.checker.engine.host import interrupts
     from neverlost.reports.output import exit_status
 
-    if not {"verify", "-h", "--help"} & set(sys.argv):  # `verify` believes no digest that was kept
+    if not {"verify", "-h", "--help", "--version"} & set(sys.argv):  # `verify` believes no digest that was kept
         from neverlost.checker.engine import kept_digests
 
         kept_digests.begin()
@@ -52,6 +52,10 @@ def main() -> NoReturn:
     if sys.argv[1:] in (["-h"], ["--help"]):
         with open(HELP, encoding="utf-8") as text:
             sys.exit(print(text.read(), end=""))
+    if sys.argv[1:] == ["--version"]:
+        import neverlost
+
+        sys.exit(print(f"neverlost {neverlost.__version__}"))
     from neverlost.reports import program
 
     program.register(sys.argv[1:])

@@ -66,20 +66,17 @@ app = typer.Typer(
 )
 
 
-def _show_version(is_wanted: bool) -> None:
-    if is_wanted:
+@app.callback()
+def _common(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="show the version")] = False,
+) -> None:
+    """Handle options before a command's name; without a command print how to begin."""
+    if version:
         import neverlost
 
         typer.echo(f"neverlost {neverlost.__version__}")
         raise typer.Exit
-
-
-@app.callback()
-def _common(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="show the version", callback=_show_version, is_eager=True)] = False,
-) -> None:
-    """Handle options before a command's name; without a command print how to begin."""
     if context.invoked_subcommand is None:
         typer.echo(SHORT_HELP)
 

@@ -45,10 +45,9 @@ def compile_program(text: str, effort: OptimizationLevel) -> bytes:
     target = llvm.Target.from_default_triple()
     machine = target.create_target_machine(opt=int(effort), cpu=name, features=features, reloc="pic")
     module = llvm.parse_assembly(text)
-    if effort is OptimizationLevel.GOOD:
-        passes = llvm.create_new_module_pass_manager()
-        passes.add_always_inliner_pass()
-        passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=int(effort))))
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=int(effort))))
     found: bytes = machine.emit_object(module)
     return found
 

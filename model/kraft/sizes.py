@@ -257,6 +257,11 @@ def _replicas(configuration: Configuration) -> int:
     return int(configuration["replication.factor"]) + bool(configuration["faults.reassign"])
 
 
+ORDERED = "filesystem.ordered"
+
+RECORDS_OF_UNDOING = 2
+"""One that is truncated, and one that is put in its place."""
+
 RECORDS_OF_LATE_BYTES = 4
 """Two logs of two records that share none."""
 

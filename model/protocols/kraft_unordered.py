@@ -23,15 +23,10 @@ from neverlost.model.kernel import Action, Clauses, Configuration, Field, Primit
 from neverlost.model.kraft import state
 from neverlost.model.kraft.broker.log import EMPTY, common_end, is_prefix, offsets, truncate_to, truncate_to_common
 from neverlost.model.kraft.lifecycle.stops import stop
-from neverlost.model.kraft.sizes import ON_FETCH, RECORDS_OF_LATE_BYTES, truncation
+from neverlost.model.kraft.sizes import ON_FETCH, ORDERED, RECORDS_OF_LATE_BYTES, RECORDS_OF_UNDOING, truncation
 from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.protocols.kraft import MODEL as KRAFT
 from neverlost.model.system import View
-
-ORDERED = "filesystem.ordered"
-
-LEAST_RECORDS = 2
-"""One that is truncated, and one that is put in its place."""
 
 
 def _name(k: Primitives, s: View, replica: int, offset: int) -> Value:
@@ -114,8 +109,8 @@ def contradiction(configuration: Configuration) -> str | None:
         return f"{ORDERED}=false is not known together with {RACK_LOSS.key}: use {LOSSY_CRASH.key}"
     if configuration["election.policy"] in ("longest-log", "fenced-longest-log"):
         return f"{ORDERED}=false is not known together with election.policy={configuration['election.policy']}"
-    if not LEAST_RECORDS <= configuration["bounds.records"] < RECORDS_OF_LATE_BYTES:
-        return f"{ORDERED}=false takes {LEAST_RECORDS} to {RECORDS_OF_LATE_BYTES - 1} records: use bounds.records=2"
+    if not RECORDS_OF_UNDOING <= configuration["bounds.records"] < RECORDS_OF_LATE_BYTES:
+        return f"{ORDERED}=false takes {RECORDS_OF_UNDOING} to {RECORDS_OF_LATE_BYTES - 1} records: use bounds.records=2"
     return KRAFT.contradiction(configuration)
 
 

@@ -55,17 +55,7 @@ FILES = (
     *("producer_properties", "consumer_properties", "applications"),
 )
 ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "check": (
-        "settings",
-        "config",
-        *FILES,
-        "kafka_version",
-        "topics",
-        "properties",
-        "advise",
-        "agree",
-        "keep_going",
-    ),
+    "check": ("settings", "config", *FILES, "kafka_version", "topics", "properties", "advise", "agree", "keep_going"),
     "sweep": ("matrix", "settings", "properties", "baseline"),
     "prove": ("settings", "config", "method", "depth", "properties", "unbounded", "every_rf", "without"),
     "observe": (

@@ -42,10 +42,7 @@ EXAMPLES = {
         "neverlost roll --describe topics.txt --kafka-version 3.9 --set acks=all --at-a-time 2",
         "neverlost roll --describe topics.txt --describe quorum.txt --kafka-version 3.9 --broker 2 --json -",
     ),
-    "rescue": (
-        "neverlost rescue --script > gather.sh",
-        "neverlost rescue rescue --went 1=power --went 2=up --went 3=up",
-    ),
+    "rescue": ("neverlost rescue --script > gather.sh", "neverlost rescue rescue --went 1=power --went 2=up --went 3=up"),
     "nines": ("neverlost nines --set kafka.version=3.9 --set min.insync.replicas=2 --set broker.rack=a,b,c",),
 }
 """What to type, for the commands whose help is a GroupedCommand's."""

@@ -12,8 +12,10 @@ from neverlost.model.kernel import Configuration, Model
 from neverlost.model.kraft.mechanisms import BY_NAME, NEWEST, mechanisms_of, model_of, parsed, version_text
 from neverlost.model.kraft.sizes import (
     ON_FETCH,
+    ORDERED,
     RECORDS_OF_LATE_BYTES,
     RECORDS_OF_STALLED_REQUESTS,
+    RECORDS_OF_UNDOING,
     has_late_bytes,
     has_request_copies,
     has_stalled_requests,
@@ -21,10 +23,8 @@ from neverlost.model.kraft.sizes import (
     truncation,
 )
 from neverlost.model.limits import can_happen
-from neverlost.model.protocols import model_named, models
+from neverlost.model.protocols import models
 from neverlost.model.protocols.kraft_standing import MODEL as STANDING
-from neverlost.model.protocols.kraft_unordered import LEAST_RECORDS, ORDERED
-from neverlost.model.protocols.kraft_unordered import MODEL as UNORDERED
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import find_lines, flatten, parse_toml, read_text
@@ -204,7 +204,7 @@ def change_settings(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
     Errors: `InputError` for a wrong key or value, and for changes that contradict each other.
     """
     if OUTSIDE in changes and chosen.is_standing:
-        chosen = replace(chosen, model=model_named("kraft-elr" if chosen.configuration[ELR] else "kraft"))
+        chosen = replace(chosen, model=models()["kraft-elr" if chosen.configuration[ELR] else "kraft"])
     left, about = {key: each for key, each in chosen.settings.items() if each.value != "" and key not in changes}, {}
     left = {key: each for key, each in left.items() if key in (VERSION, METADATA, ORDERED) or key in chosen.model.keys}
     name = None
@@ -416,7 +416,7 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
     if acks in ("0", "1") and is_default:
         dropped = Setting("false", f"acks={acks}, with which Kafka's producer drops idempotence", Origin.DEFAULT)
         usual[IDEMPOTENCE], offered = dropped, {key: each for key, each in offered.items() if key != IDEMPOTENCE}
-    model = model_named(model_of(stated.value, raw))
+    model = models()[model_of(stated.value, raw)]
     found = _complete(model, given, rules | usual | offered, subjects)
     release = shown(version) if unpatched else ".".join(stated.value.split(".")[:2])
     older = [] if mended else [each for each in UNPATCHED if each.rpartition(".")[0] == shown(version)]
@@ -442,13 +442,14 @@ def _put_on_file_system(found: Chosen, ordered: Setting) -> Chosen:
     if keys.KEYS[ORDERED].parse(ordered.value, ordered.where):
         return found
     configuration, records = {**found.configuration, ORDERED: False}, found.settings[RECORDS]
-    if configuration[RECORDS] < LEAST_RECORDS and records.where == OURS:
-        configuration[RECORDS] = LEAST_RECORDS
-        found = replace(found, settings={**found.settings, RECORDS: replace(records, value=str(LEAST_RECORDS))})
-    wrong = UNORDERED.contradiction(configuration)
+    if configuration[RECORDS] < RECORDS_OF_UNDOING and records.where == OURS:
+        configuration[RECORDS] = RECORDS_OF_UNDOING
+        found = replace(found, settings={**found.settings, RECORDS: replace(records, value=str(RECORDS_OF_UNDOING))})
+    unordered = models()["kraft-unordered"]
+    wrong = unordered.contradiction(configuration)
     if wrong is not None:
         raise InputError(wrong)
-    return replace(found, model=UNORDERED, configuration=configuration)
+    return replace(found, model=unordered, configuration=configuration)
 
 
 IDEMPOTENCE = "enable.idempotence"

@@ -56,8 +56,10 @@ def test_the_folder_is_hostile(hostile: Path) -> None:
 
 def test_the_compiler_imports_nothing_from_there(hostile: Path) -> None:
     text = """
-    from neverlost.checker.engine.compiled.programs import Programs
-    found = Programs(system, ())
+    from neverlost.checker.engine.compiled import programs
+    programs.WORTH_OPTIMISING = -1.0
+    found = programs.Programs(system, ())
+    assert not found.improve()
     print(found._compiler.wait(), found.improve())
     """
     done = run(hostile, *script(hostile, text))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
 from neverlost.model.kraft.mechanisms import MECHANISMS, mechanisms_of, model_of
-from neverlost.model.protocols import model_named, models
+from neverlost.model.protocols import models
 from neverlost.specs.configuration.choose import choose, read_settings
 from neverlost.specs.defects import DEFECTS, FIXES
 from tests.support.modern import verdict
@@ -115,7 +117,11 @@ def test_leaders_never_share_an_epoch(version: str) -> None:
 
 
 def test_each_model_is_found_by_its_name_alone() -> None:
-    assert [model_named(name) for name in models()] == list(models().values())
+    assert [each.name for each in models().values()] == list(models()) and "kip-321" not in models()
+    code = "from neverlost.model.protocols import models; models()['kip-320']; import sys; print(*sys.modules)"
+    imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    found = {each.rpartition(".")[2] for each in imported if each.startswith("neverlost.model.protocols.")}
+    assert "kip320" in found and not {each for each in found if each.startswith(("kraft", "transactions"))}
 
 
 def test_a_version_has_the_mechanisms_that_came_before_it() -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from neverlost.checker.engine.outcome import Verdict
+from neverlost.model.kraft.sizes import ORDERED
 from neverlost.model.protocols import models
-from neverlost.model.protocols.kraft_unordered import ORDERED, broker_lose_truncation
+from neverlost.model.protocols.kraft_unordered import broker_lose_truncation
 from neverlost.model.system import System, bind
 from neverlost.specs.configuration.choose import change_settings, choose
 from neverlost.specs.configuration.keys import configuration

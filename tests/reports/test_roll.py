@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 
+import neverlost as package
+from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.kafka.cluster import faults
 from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
 from neverlost.checker.kafka.cluster.jars import find_kafka
 from neverlost.checker.kafka.cluster.look import look_at_cluster
+from neverlost.checker.questions.roll import rolling_restart
+from neverlost.checker.questions.tolerance.tolerance import SEARCH, CellVerdict
 from tests.support.program import neverlost
 
 DESCRIBED = """\
@@ -69,6 +73,45 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
         "assumed: acks=all",
         "assumed: enable.idempotence=true",
     ]
+
+
+@pytest.mark.parametrize("verdict", [Verdict.HOLDS, Verdict.VIOLATED, Verdict.INCONCLUSIVE])
+@pytest.mark.parametrize("at_a_time", [1, 2, 4])
+def test_all_questions_are_decided_together_and_each_that_is_asked_about_is_there(
+    at_a_time: int, verdict: Verdict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One call decides whatever the document needs, and hardly anything else; it names configurations while it goes on."""
+    calls, named = list[int](), list[str]()
+    made, needed = set[Any](), set[Any]()
+
+    def decide(cells: Any, properties: Any, *given: Any) -> Any:
+        calls.append(len(cells))
+        for number in range(len(cells) + 1):
+            given[-1](range(number))
+        return [tuple(CellVerdict(each, verdict, 3, SEARCH) for each in properties) for _ in cells]
+
+    def ask(said: Any, chosen: Any, stop: Any, is_whole: bool = False) -> str:
+        made.update(said._words)
+        needed.add((id(chosen), is_whole, stop))
+        return original(said, chosen, stop, is_whole)
+
+    original = rolling_restart.StopVerdicts.of
+    monkeypatch.setattr(rolling_restart, "decided", decide)
+    monkeypatch.setattr(rolling_restart.StopVerdicts, "of", ask)
+    described = tmp_path / "topics.txt"
+    described.write_text(DESCRIBED)
+    found = package.roll(
+        {"metadata.version": "3.9-IV0", "acks": "all"},
+        files={"describe": [str(described)]},
+        kafka_version="3.9",
+        at_a_time=at_a_time,
+        progress=lambda said: named.append(said.note),
+    )
+    assert calls == [len(made)] and found.verdict == "violated"
+    assert len(named) == len(set(named)) == len({key[0] for key in made}) > 2
+    if at_a_time == 1 and verdict is Verdict.HOLDS:
+        more = made - needed
+        assert len({key[0] for key in more}) == 1, "all is needed but what is asked of the partition without a leader"
 
 
 def test_a_stop_of_writes_may_be_accepted_and_a_loss_may_not(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The program of a search, compiled at once without optimisation, and better by a process of its own, meanwhile."""
+"""The program of a search, compiled at once without optimisation, and better by another process once it has run a while."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import hashlib
 import os
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,11 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.engine.compiled.code_cache import find_cache_marker, folder, read, write
-from neverlost.checker.engine.compiled.compiler import GIVEN, MADE
 from neverlost.checker.engine.compiled.orbit_text import MOST_REPLICAS, ORBIT_SIGNATURES, Orbits
 from neverlost.checker.engine.compiled.order_text import ORDER_SIGNATURES, emit_order_functions
 from neverlost.checker.engine.compiled.table_text import TABLE_SIGNATURES, Layout, emit_table_functions
-from neverlost.checker.engine.host import scratch
 from neverlost.checker.engine.host.processes import SAFE_PATH
 from neverlost.checker.engine.outcome import EngineError
 from neverlost.checker.engine.search.symmetry import Symmetry
@@ -31,9 +31,12 @@ from neverlost.specs.property import Property
 SAMPLE = 256
 """States whose successors and properties are compared with the columns interpreter before machine code is trusted."""
 
+WORTH_OPTIMISING = 0.5
+"""Processor seconds of a search after which better code gains more than it takes to make."""
+
 
 def find_cached_file(text: str) -> Path:
-    """Return the file in which a program's compiled code is cached."""
+    """Return the file in which a program's compiled code is cached, after a byte for the effort that went into it."""
     return folder() / hashlib.sha256("\0".join([*describe_processor(), text]).encode()).hexdigest()
 
 
@@ -69,16 +72,15 @@ class Programs:
         self._best = find_cached_file(text)
         self._sign = find_cache_marker(system, properties, symmetry is not None)
         self._compiler: subprocess.Popen[bytes] | None = None
-        self._scratch: scratch.Folder | None = None
+        self._started = time.process_time()
         found = read(self._best)
-        try:
-            if found is None:
-                self._start_compiler(text)
-                found = compile_program(text, OptimizationLevel.NONE)
-            self._load(found)
-        except RuntimeError:
-            self.close()
-            raise
+        self._text = None if found and found[0] == OptimizationLevel.GOOD else text
+        self._load(found[1:] if found else self._keep(compile_program(text, OptimizationLevel.NONE), OptimizationLevel.NONE))
+
+    def _keep(self, machine_code: bytes, effort: OptimizationLevel) -> bytes:
+        write(self._best, bytes([effort]) + machine_code)
+        write(self._sign, b"")
+        return machine_code
 
     def _load(self, machine_code: bytes) -> None:
         self._loaded = Loaded(machine_code, self._signatures)
@@ -86,37 +88,44 @@ class Programs:
 
     def _start_compiler(self, text: str) -> None:
         """Start a process that optimises the program."""
-        self._scratch = scratch.Folder("machine-code")
-        self._place = Path(self._scratch.name)
-        (self._place / GIVEN).write_text(text)
-        self._compiler = subprocess.Popen(
-            [sys.executable, "-P", "-m", "neverlost.checker.engine.compiled.compiler", str(self._place)],
-            cwd=self._place,
-            env=os.environ | SAFE_PATH,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        with tempfile.TemporaryFile() as given:
+            self._made = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the compiler
+            given.write(text.encode())
+            given.seek(0)
+            self._compiler = subprocess.Popen(
+                [sys.executable, "-P", "-m", "neverlost.checker.engine.compiled.compiler"],
+                cwd=tempfile.gettempdir(),
+                env=os.environ | SAFE_PATH,
+                stdin=given,
+                stdout=self._made,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
 
     @property
     def is_compiling(self) -> bool:
-        """True if another process is making better code; it needs some hundred MB."""
-        return self._compiler is not None
+        """True if another process is making better code, or will; it needs some hundred MB."""
+        return self._text is not None
 
     def improve(self) -> bool:
         """Use better code if it has been compiled by now; return True if so. No call into the code may be running."""
-        if self._compiler is None:
+        if self._text is None:
             return False
-        has_ended = self._compiler.poll() is not None
-        found = read(self._place / MADE)
-        if found is not None:
-            write(self._best, found)
-            write(self._sign, b"")
-            self._load(found)
-        if has_ended or found is not None:
-            self.close()
-        return found is not None
+        if self._compiler is None:
+            if time.process_time() - self._started > WORTH_OPTIMISING:
+                try:
+                    self._start_compiler(self._text)
+                except OSError:  # without room for another process, what code there is does
+                    self.close()
+            return False
+        if self._compiler.poll() is None:
+            return False
+        self._made.seek(0)
+        found = self._made.read() if self._compiler.returncode == 0 else b""
+        if found:
+            self._load(self._keep(found, OptimizationLevel.GOOD))
+        self.close()
+        return bool(found)
 
     def identify(self, rows: Rows, count: int) -> int:
         """Make the first `count` rows canonical if there is symmetry; return how many states they stand for."""
@@ -171,10 +180,9 @@ class Programs:
         return rows
 
     def close(self) -> None:
+        self._text = None
         if self._compiler is not None:
             self._compiler.kill()
             self._compiler.wait()
+            self._made.close()
             self._compiler = None
-        if self._scratch is not None:
-            self._scratch.cleanup()
-            self._scratch = None

@@ -101,6 +101,14 @@ class LookedUpVerdicts:
         return close_open(_look_up(chosen.model.name, asked, shipped() is not None), chosen, is_whole)
 
 
+def is_asked(chosen: Chosen, stop: Stop, is_whole: bool) -> bool:
+    """Return True if a cluster asks for a stop: something further is asked about with one broker, as the partitions stand, and
+    a replica outside the ISR where there is one."""
+    if is_whole:
+        return stop.stopped > 0 and not stop.further
+    return not stop.further or stop.stopped == 1 or (stop.stopped == 0 and any(chosen.out.values()))
+
+
 class StopVerdicts:
     """The verdicts of all configurations after all kinds of stops; `notify` gets each configuration once it is decided."""
 
@@ -113,17 +121,24 @@ class StopVerdicts:
         progress: Reporter | None,
         notify: Callable[[Chosen], None],
     ) -> None:
+        questions = {
+            (id(chosen), is_whole, stop): (begins.model, {**begins.configuration, **stop.limits})
+            for chosen in every
+            for is_whole, begins in ((False, chosen), (True, with_all_in_sync(chosen)))
+            for stop in stops(min(at_a_time, chosen.configuration["replication.factor"]))
+            if is_asked(chosen, stop, is_whole)
+        }
+        waiting = list(every)
+
+        def tell(numbers: Collection[int]) -> None:
+            left = {asked for number, (asked, *_) in enumerate(questions) if number not in numbers}
+            for each in [each for each in waiting if id(each) not in left]:
+                waiting.remove(each)
+                notify(each)
+
         asked = [properties()[name] for name in ASKED]
-        self._words: dict[tuple[int, bool, Stop], str] = {}
-        for chosen in every:
-            questions = {
-                (id(chosen), is_whole, stop): (begins.model, {**begins.configuration, **stop.limits})
-                for is_whole, begins in ((False, chosen), (True, with_all_in_sync(chosen)))
-                for stop in stops(min(at_a_time, chosen.configuration["replication.factor"]))
-            }
-            found = decided(list(questions.values()), asked, options, engine, progress, find_known(shipped()))
-            self._words |= {key: verdict_text(entries) for key, entries in zip(questions, found, strict=True)}
-            notify(chosen)
+        found = decided(list(questions.values()), asked, options, engine, progress, find_known(shipped()), tell)
+        self._words = {key: verdict_text(entries) for key, entries in zip(questions, found, strict=True)}
 
     def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
         """Return the verdict after a stop, as text; with `is_whole` all replicas are in the ISR before the stop."""

@@ -8,7 +8,7 @@ their limits, so a counterexample is a shortest one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -106,9 +106,10 @@ def decided(
     engine: str = "memory",
     reporter: Reporter | None = None,
     known: Known | None = None,
+    tell: Callable[[Collection[int]], object] = len,
 ) -> list[tuple[CellVerdict, ...]]:
     """Return the verdict on each property of each cell: looked up where it is known, else searched for, in few searches, or
-    not decided without options."""
+    not decided without options.  After each search `tell` is called with the numbers of all cells that are decided by then."""
     entries: dict[int, tuple[CellVerdict, ...]] = {}
     together: dict[tuple[int, Sizes], list[int]] = {}
     found = {}
@@ -131,7 +132,11 @@ def decided(
     elif left:
         from neverlost.checker.questions.sweep.sweep import Sweeper
 
-        sweep = Sweeper([cells[number] for number in left], properties, options, (), engine, reporter).run()
+        def progress(*_: int) -> None:
+            tell({*entries, *(number for number, found in zip(left, sweeper.decided, strict=True) if found)})
+
+        sweeper = Sweeper([cells[number] for number in left], properties, options, (), engine, reporter, progress)
+        sweep = sweeper.run()
         for place, (number, decisions) in enumerate(zip(left, sweep.decisions, strict=True)):
             entries[number] = tuple(
                 CellVerdict(
@@ -145,6 +150,7 @@ def decided(
                 )
                 for at, each in enumerate(decisions)
             )
+    tell(entries)
     return [entries[number] for number in range(len(cells))]
 
 

@@ -22,14 +22,7 @@ from neverlost.checker.questions.roll.rolling_restart import (
 )
 from neverlost.checker.questions.tolerance.cell_words import ACCEPTED, OK
 from neverlost.reports.bundle.keep import writes_bundle
-from neverlost.reports.questions.roll.step import (
-    ALLOW,
-    StepDocument,
-    StepReason,
-    make_step,
-    read_controllers,
-    read_node,
-)
+from neverlost.reports.questions.roll.step import ALLOW, StepDocument, StepReason, make_step, read_controllers, read_node
 from neverlost.reports.request.inputs import make_labels, read_configurations, select_topics
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions

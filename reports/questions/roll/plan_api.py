@@ -122,9 +122,7 @@ def _controller_phase(step: ControllerStep, outcome: Outcome) -> dict[str, Any]:
         "states": outcome.counts.distinct,
         "meanwhile": answer_text(word, steps),
         "done": None,
-        "verdicts": [
-            {"property": found.property.name, "when": "meanwhile", "verdict": str(found.verdict), "steps": steps},
-        ],
+        "verdicts": [{"property": found.property.name, "when": "meanwhile", "verdict": str(found.verdict), "steps": steps}],
         "counterexample": [{"phase": step.says, "steps": list(says)}] if says else [],
     }
 

@@ -219,11 +219,7 @@ OF_ONE_SEARCH = ("state_dir", "resume", "keep_going")
 """Options of `check` that make sense for a single search."""
 
 
-def show_tables(
-    output: Output,
-    spot: FaultBudget | None,
-    **asked: Any,
-) -> int:
+def show_tables(output: Output, spot: FaultBudget | None, **asked: Any) -> int:
     """Decide the tables and show them; return the exit status: 12 or 13 where a record is lost, or writes stop, without any
     fault, 20 where something is not decided, else 0."""
     from neverlost.reports.output import exit_status

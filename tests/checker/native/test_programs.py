@@ -30,12 +30,28 @@ def system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> System:
     return classic("kip-101", 2, 2, 2, 1)
 
 
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every search has run long enough for better code."""
+    monkeypatch.setattr(programs, "WORTH_OPTIMISING", -1.0)
+
+
+def ended(found: Programs) -> Programs:
+    """Programs whose compiler has begun and ended."""
+    assert not found.improve()
+    assert found._compiler is not None and found._compiler.wait() == 0
+    return found
+
+
 def improved(system: System) -> Programs:
     """Programs whose fast code has been made."""
-    found = Programs(system, ())
-    assert found._compiler is not None and found._compiler.wait() == 0
-    assert found.improve() and not found.improve()
+    found = ended(Programs(system, ()))
+    assert found.improve() and not found.improve() and not found.is_compiling
     return found
+
+
+def list_kept() -> list[str]:
+    return sorted(each.name for each in folder().iterdir() if each.name != SECRET)
 
 
 def first_successors(found: Programs) -> list[list[int]]:
@@ -44,25 +60,68 @@ def first_successors(found: Programs) -> list[list[int]]:
     return [*after.tolist(), origins.tolist()]
 
 
-def test_fast_code_is_made_beside_the_search_and_used_by_the_next(system: System) -> None:
+@pytest.mark.usefixtures("at_once")
+def test_fast_code_is_made_beside_the_search_and_used_by_the_next(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = Programs(system, ())
     expected = first_successors(plain)
     plain.close()
+    assert len(list_kept()) == 2 and not plain.improve() and plain._compiler is None
     assert first_successors(improved(system)) == expected
-    assert len([each for each in folder().iterdir() if each.name != SECRET]) == 2
+    assert len(list_kept()) == 2
+    monkeypatch.setattr(programs, "compile_program", None)
     again = Programs(system, ())
-    assert again._compiler is None and first_successors(again) == expected
+    assert not again.is_compiling and not again.improve() and first_successors(again) == expected
 
 
+@pytest.mark.usefixtures("at_once")
 def test_two_that_make_a_program_at_a_time_leave_it_once(system: System) -> None:
     first, second = Programs(system, ()), Programs(system, ())
     expected = first_successors(first)
     for each in (first, second):
-        assert each._compiler is not None and each._compiler.wait() == 0 and each.improve()
+        assert ended(each).improve()
     assert first_successors(first) == first_successors(second) == expected
-    assert len([each for each in folder().iterdir() if each.name != SECRET]) == 2
+    assert len(list_kept()) == 2
 
 
+def test_a_search_that_is_soon_over_leaves_its_code_to_the_next(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one compiles nothing, in this process or another, and finds the same."""
+    monkeypatch.setattr(programs, "WORTH_OPTIMISING", float("inf"))
+    monkeypatch.setattr(memory, "WORTH_COMPILING", 100)
+    expected = memory.explore(system)
+    assert len(list_kept()) == 2
+    compiled, begun = list[str](), list[Programs]()
+    monkeypatch.setattr(programs, "compile_program", lambda text, _: compiled.append(text))
+    begin = Programs.__init__
+    monkeypatch.setattr(Programs, "__init__", lambda *given: begun.append(given[0]) or begin(*given))
+    found = memory.explore(system)
+    assert (found.counts, found.findings, found.growth) == (expected.counts, expected.findings, expected.growth)
+    assert begun and not compiled and begun[0]._compiler is None and len(list_kept()) == 2
+
+
+@pytest.mark.usefixtures("at_once")
+def test_where_no_other_process_can_begin_the_first_code_goes_on(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
+    def begin(*_: object, **__: object) -> None:
+        raise BlockingIOError("no more processes")
+
+    monkeypatch.setattr(programs.subprocess, "Popen", begin)
+    found = Programs(system, ())
+    expected = first_successors(found)
+    assert not found.improve() and first_successors(found) == expected
+    found.close()
+
+
+def test_code_made_without_effort_is_not_taken_for_the_best(system: System) -> None:
+    """It is loaded, and made better if the search runs long enough; its effort cannot be written otherwise by somebody else."""
+    found = Programs(system, ())
+    file = programs.find_cached_file(emit_program(system, (), None))
+    content = file.read_bytes()
+    assert content[64] == OptimizationLevel.NONE and found.is_compiling and Programs(system, ()).is_compiling
+    file.write_bytes(content[:64] + bytes([OptimizationLevel.GOOD]) + content[65:])
+    assert read(file) is None
+    found.close()
+
+
+@pytest.mark.usefixtures("at_once")
 def test_a_search_asks_soon_for_what_an_earlier_one_left(system: System, monkeypatch: pytest.MonkeyPatch) -> None:
     teams = list[System]()
     started = CompiledSearch.__init__
@@ -74,14 +133,16 @@ def test_a_search_asks_soon_for_what_an_earlier_one_left(system: System, monkeyp
     assert memory.explore(system).counts == before.counts and teams == [system], "the text decides"
 
 
+@pytest.mark.usefixtures("at_once")
 def test_damaged_code_is_ignored(system: System) -> None:
     expected = first_successors(improved(system))
     for file in folder().iterdir():
         content = bytearray(file.read_bytes())
         content[len(content) // 2] ^= 1
         file.write_bytes(content)
+    assert not programs.is_cached(emit_program(system, (), None))
     again = Programs(system, ())
-    assert again._compiler is not None and first_successors(again) == expected
+    assert again.is_compiling and first_successors(again) == expected
     again.close()
     for content in (b"", b"x" * 64):
         for file in folder().iterdir():
@@ -139,7 +200,7 @@ def poisoned(system: System, asked: Property) -> None:
     harmless = replace(asked, condition=lambda k, s: k.any_of(True))
     write(
         programs.find_cached_file(emit_program(system, [asked], None)),
-        compile_program(emit_program(system, [harmless], None), OptimizationLevel.NONE),
+        bytes([OptimizationLevel.GOOD]) + compile_program(emit_program(system, [harmless], None), OptimizationLevel.NONE),
     )
     write(kept.find_cache_marker(system, [asked], False), b"")
 

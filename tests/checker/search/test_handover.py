@@ -89,7 +89,8 @@ def _quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     asked = guarantees(SYSTEM.model)
     text = programs.emit_program(SYSTEM, asked, None)
-    programs.write(programs.find_cached_file(text), compile_program(text, OptimizationLevel.NONE))
+    code = bytes([OptimizationLevel.GOOD]) + compile_program(text, OptimizationLevel.NONE)
+    programs.write(programs.find_cached_file(text), code)
     monkeypatch.setattr(programs, "emit_program", lambda *_: text)
 
 

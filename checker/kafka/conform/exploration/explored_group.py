@@ -23,12 +23,7 @@ from neverlost.checker.kafka.conform.exploration.saved_process import (
 )
 from neverlost.checker.kafka.conform.java.jvm import field_of
 from neverlost.checker.kafka.conform.java.replication_control_manager import Controller, PartitionState
-from neverlost.checker.kafka.conform.walk.broker_group import (
-    AlterMessage,
-    BrokerGroup,
-    PartitionImage,
-    ProduceRequest,
-)
+from neverlost.checker.kafka.conform.walk.broker_group import AlterMessage, BrokerGroup, PartitionImage, ProduceRequest
 from neverlost.checker.kafka.conform.walk.random_walk import Arguments, Drawn, WalkEvent, possible_events, take_event
 from neverlost.checker.kafka.conform.walk.replica_fetcher import FetchMessage
 from neverlost.checker.kafka.conform.walk.walks import Steps

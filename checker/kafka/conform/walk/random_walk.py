@@ -7,13 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neverlost.checker.kafka.conform.walk.broker_group import (
-    BROKERS,
-    AlterMessage,
-    BrokerGroup,
-    GroupSight,
-    PartitionImage,
-)
+from neverlost.checker.kafka.conform.walk.broker_group import BROKERS, AlterMessage, BrokerGroup, GroupSight, PartitionImage
 from neverlost.checker.kafka.conform.walk.replica_fetcher import MANY, ONE, FetchMessage
 
 RECORDS, EVENTS, KILLS = 6, 60, 3
