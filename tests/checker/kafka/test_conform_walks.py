@@ -14,15 +14,17 @@ import pytest
 from neverlost.checker.engine.host import processes
 from neverlost.checker.kafka.conform.java import jvm, kafka
 from neverlost.checker.kafka.conform.walk import walks
-from neverlost.checker.kafka.conform.walk.explain_walk import PlainLayout, PlainView, WalkExplainer
+from neverlost.checker.kafka.conform.walk.broker_group import FIRST
+from neverlost.checker.kafka.conform.walk.explain_walk import PlainLayout, PlainView, WalkExplainer, share_machine_code
 from neverlost.checker.kafka.conform.walk.random_walk import OPENINGS, SENTENCES, WEIGHTS, WalkEvent, take_event
-from neverlost.model.interpreters.ints import Ints, successors
+from neverlost.model.interpreters.ints import Ints, successors, take
 from neverlost.model.kernel import Model, larger
 from neverlost.model.kraft.broker import follower as following
 from neverlost.model.kraft.broker.log import agreed_end, truncate_to
 from neverlost.model.protocols.kraft import MODEL
 from neverlost.model.system import State, System, bind
 from neverlost.specs.configuration.choose import choose, read_settings
+from neverlost.specs.defects import DEFECTS
 from tests.support.program import neverlost
 
 NEEDED = {
@@ -69,12 +71,32 @@ def _walk_openings(send: processes.Send, version: str) -> dict[str, dict[str, An
         steps = [(WalkEvent("begin"), judge.group.view())]
         for event in opening:
             steps.append((take_event(judge.group, *event), judge.group.view()))
+        read_by_kafka = [_log_by_kafka(each.broker.log) for each in judge.group.processes.values() if each.broker is not None]
         judge.group.end()
         ends = {each: walks.explain(model, steps) for each, model in models.items()}
         results[name] = {each: end and walks.counted(end.event) for each, end in ends.items()}
         results[name] |= {"lost": walks.lost_record(steps[-1][1]), "logs": [each.log for each in steps[-1][1].brokers]}
+        results[name]["logs by Kafka"] = read_by_kafka
         results[name]["guilty"] = judge.guilty(steps) if results[name]["lost"] else []
     return results
+
+
+def _log_by_kafka(log: Any) -> list[tuple[int, int]]:
+    """The records of a log of one segment with their epochs, read by Kafka's classes."""
+    batches = [(int(batch.partitionLeaderEpoch()), batch) for batch in log.activeSegment().log().batches()]
+    values = [(record.value(), epoch) for epoch, batch in batches for record in batch]
+    return [(int(value.get(value.position())) - FIRST + 1, epoch) for value, epoch in values]
+
+
+def _compare_twice(send: processes.Send, version: str) -> list[dict[str, Any]]:
+    """In a process with a Java of its own: what is counted in some walks, with plain lists and with machine code."""
+    found = kafka.kafka_of_version(version)
+    jvm.start(found.jars, found.java)
+    tallies = []
+    for many in (walks.MANY, 1):
+        walks.MANY = many
+        tallies.append(walks.compare(found, 1, 0, 16))
+    return [{"calls": each.calls, "by event": dict(each.by_event), "differences": each.differences} for each in tallies]
 
 
 @pytest.fixture(scope="module", params=["3.9", "4.1", "4.3", "4.4"])
@@ -96,6 +118,21 @@ def test_the_model_explains_known_findings_and_names_the_defect(opened: dict[str
         "a refused request comes again": ["refused-request-committed-later"],
         "a late record of an ISR change": ["late-record-forgets-request"],
     }
+
+
+@pytest.mark.kafka
+def test_a_log_is_read_from_its_bytes_as_kafka_reads_it(opened: dict[str, dict[str, Any]]) -> None:
+    shown = {name: [list(log) for log in each["logs"]] for name, each in opened.items()}
+    assert shown == {name: each["logs by Kafka"] for name, each in opened.items()}
+    assert [(3, 1), (2, 0)] in shown["late bytes of an older epoch"]
+
+
+@pytest.mark.kafka
+def test_machine_code_explains_the_walks_that_plain_lists_explain() -> None:
+    *_, last = processes.run(_compare_twice, [("4.3",)], 1)
+    assert last.kind == "result", last.value
+    plain, compiled = last.value
+    assert plain == compiled and plain["calls"] > 800 and not plain["differences"]
 
 
 @pytest.mark.kafka
@@ -190,3 +227,48 @@ def test_steps_on_plain_lists_are_those_of_the_defining_interpreter() -> None:
             assert after == expected.get(step.label), step.label
             compared += after is not None
     assert compared > 500
+
+
+def _made_up(version: str) -> kafka.Kafka:
+    """A version without its jars: for the model of it."""
+    return kafka.Kafka(version, (), Path())
+
+
+def test_machine_code_takes_the_steps_of_the_defining_interpreter() -> None:
+    explainers = [WalkExplainer(_made_up("4.3.1"), 2, fixed) for fixed in ((), ("refusal-outdates-copies",))]
+    plain = [WalkExplainer(_made_up("4.3.1"), 2, fixed) for fixed in ((), ("refusal-outdates-copies",))]
+    compiled = share_machine_code(explainers)
+    assert len(compiled) == 2
+    taken = 0
+    for fast, slow in zip(explainers, plain, strict=True):
+        system = slow.system
+        for state in _random_states(system, 1):
+            expected = {take(system, state, step) for step in system.steps} - {None}
+            numbers = range(len(system.steps))
+            by_lists = slow._successors(system.pack(state), numbers, False)
+            assert {system.unpack(each) for each in by_lists} == expected
+            assert fast.compiled is not None
+            found = fast.compiled.successors([fast.packing.pack(state)], numbers)
+            assert {fast.packing.unpack(each) for each in found} == expected
+            taken += len(expected)
+    for each in compiled:
+        each.close()
+    assert taken > 500
+
+
+@pytest.mark.parametrize("version", ["3.9.2", "4.3.1"])
+def test_a_walk_is_asked_about_the_defects_that_it_can_tell(version: str) -> None:
+    """The others are of reassignments, eligible leader replicas and configurations, of which walks have none."""
+    usual = WalkExplainer(_made_up(version), 2)
+    known = [each for each in DEFECTS if each.is_in(_made_up(version).minor)]
+    remedied = {each.name: WalkExplainer(_made_up(version), 2, [each.mechanism.name]) for each in known}
+    told = {each.mechanism.name for each in known if remedied[each.name].is_told_apart_from(usual)}
+    assert told == {*NEEDED.values(), "reelection-forgets-offsets"} and len(known) > len(told)
+    assert not WalkExplainer(_made_up(version), 2).is_told_apart_from(usual)
+    assert WalkExplainer(_made_up(version), 1).is_told_apart_from(usual)
+
+
+def test_many_walks_are_done_in_few_batches() -> None:
+    assert list(walks.batches(250)) == [(0, 100), (100, 100), (200, 50)]
+    many = list(walks.batches(100_001))
+    assert len(many) == walks.BATCHES and many[0] == (0, 5001) and sum(many[-1]) == 100_001

@@ -44,7 +44,7 @@ def start(jars: Iterable[Path], java: Path) -> None:
     with scratch.hold_folder("conform") as quiet:
         for name, text in SILENCE.items():
             Path(quiet, name).write_text(text)
-        options = (MEMORY, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=4", "-Xrs")
+        options = (MEMORY, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xrs")
         jpype.startJVM(None if library is None else str(library), *options, classpath=[quiet, *map(str, sorted(jars))])
     java_class("java.lang.System").setErr(
         java_class("java.io.PrintStream")(java_class("java.io.OutputStream").nullOutputStream())
@@ -141,15 +141,26 @@ def option(value: Any = None) -> Any:
 
 
 def _boxed(boxes: Sequence[str | None], values: Sequence[Any]) -> Any:
+    given = [java_class("java.lang." + box)(each) if box else each for box, each in zip(boxes, values, strict=True)]
+    return _objects()(given)
+
+
+@functools.cache
+def _objects() -> Any:
     import jpype
 
-    given = [java_class("java.lang." + box)(each) if box else each for box, each in zip(boxes, values, strict=True)]
-    return jpype.JArray(jpype.JObject)(given)
+    return jpype.JArray(jpype.JObject)
 
 
 def declared_methods(target: Any, name: str) -> list[Any]:
     """Return the methods with a name of an object's class and its superclasses, whatever their visibility."""
-    found, at = [], target.getClass()
+    kind: Any = type(target)
+    return _declared_methods(kind, name)
+
+
+@functools.cache
+def _declared_methods(kind: Any, name: str) -> list[Any]:
+    found, at = [], kind.class_
     while at is not None:
         found += [each for each in at.getDeclaredMethods() if str(each.getName()) == name]
         at = at.getSuperclass()
@@ -189,11 +200,17 @@ def call_known(target: Any, name: str, *arguments: Any) -> Any:
 
 def call_accepting(target: Any, name: str, argument: Any) -> Any:
     """Call the one-argument method of this name whose parameter takes the argument; `MissingClass` if there is none."""
-    for each in declared_methods(target, name):
-        if each.getParameterCount() == 1 and each.getParameterTypes()[0].isInstance(argument):
+    kinds: tuple[Any, Any] = type(target), type(argument)
+    return _accepting(kinds[0], name, kinds[1]).invoke(target, _boxed([None], [argument]))
+
+
+@functools.cache
+def _accepting(kind: Any, name: str, argument: Any) -> Any:
+    for each in _declared_methods(kind, name):
+        if each.getParameterCount() == 1 and each.getParameterTypes()[0].isAssignableFrom(argument.class_):
             each.setAccessible(True)
-            return each.invoke(target, _boxed([None], [argument]))
-    raise MissingClass(f"{target.getClass().getName()}.{name} for {argument.getClass().getName()}")
+            return each
+    raise MissingClass(f"{kind.class_.getName()}.{name} for {argument.class_.getName()}")
 
 
 @functools.cache

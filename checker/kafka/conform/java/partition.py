@@ -403,23 +403,27 @@ class Broker:
         """Return what the leader holds of a follower."""
         return self.partition.getReplica(follower).get()
 
+    def isr(self) -> tuple[int, ...]:
+        """Return the ISR that a leader knows."""
+        return _ids(self.partition.partitionState().isr())
+
+    def remote_ends(self) -> tuple[tuple[int, int], ...]:
+        """Return each follower with the log end offset that the leader knows of it."""
+        found = [(each, self.partition.getReplica(each)) for each in self.replicas]
+        return tuple((me, int(each.get().stateSnapshot().logEndOffset())) for me, each in found if not each.isEmpty())
+
     def seen(self) -> PartitionSnapshot:
         state, log = self.partition.partitionState(), self.log
-        remote = []
-        for each in self.replicas:
-            found = self.partition.getReplica(each)
-            if not found.isEmpty():
-                remote.append((each, int(found.get().stateSnapshot().logEndOffset())))
         return PartitionSnapshot(
             state=str(state.getClass().getSimpleName()),
-            isr=_ids(state.isr()),
+            isr=self.isr(),
             maximal_isr=_ids(state.maximalIsr()),
             is_inflight=bool(state.isInflight()),
             leader_epoch=int(self.partition.getLeaderEpoch()),
             partition_epoch=int(self.partition.getPartitionEpoch()),
             high_watermark=int(log.highWatermark()),
             log_end=int(log.logEndOffset()),
-            remote=tuple(remote),
+            remote=self.remote_ends(),
         )
 
 

@@ -11,6 +11,7 @@ a partition at a time), BrokerServer.startup (a process fetches before it has re
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -170,8 +171,10 @@ class BrokerProcess:
     @property
     def slow(self) -> int:
         """How many members of a leader's ISR are not at its log end."""
-        seen = None if self.broker is None else self.broker.seen()
-        return 0 if seen is None else sum(each in seen.isr and end != seen.log_end for each, end in seen.remote)
+        if self.broker is None:
+            return 0
+        isr, log_end = self.broker.isr(), int(self.broker.log.logEndOffset())
+        return sum(each in isr and end != log_end for each, end in self.broker.remote_ends())
 
 
 class BrokerGroup:
@@ -559,13 +562,14 @@ class BrokerGroup:
         if partition.isLeader():
             if not process.is_registered:
                 return BrokerSight("down", log)
-            seen, sent = broker.seen(), broker.last_sent
-            isr, asked = frozenset(seen.isr), frozenset[int]()
-            if seen.is_inflight and sent is not None:
+            sent, isr, asked = broker.last_sent, frozenset(broker.isr()), frozenset[int]()
+            if sent is not None and bool(partition.partitionState().isInflight()):
                 asked = isr ^ frozenset(sent.isr)
             is_open = answer == "NONE" or answer in INELIGIBLE or (sent is not None and bool(asked) and self._is_outdated(sent))
             is_open = is_open or (broker.epoch, me) != (self.newest.leader_epoch, self.newest.leader)
-            is_early = any(each in asked - isr and 0 <= end < high_watermark for each, end in seen.remote)
+            is_early = bool(asked - isr) and any(
+                each in asked - isr and 0 <= end < high_watermark for each, end in broker.remote_ends()
+            )
             asked_for, began = None if is_open else asked, process.began_unregistered
             return BrokerSight("leads", log, high_watermark, None, isr, asked_for, began, is_early)
         state, follows = "unregistered" if not process.is_registered else "follows", process.fetches_from
@@ -593,17 +597,25 @@ def has_prefix(log: Log, prefix: Log) -> bool:
     return log[: len(prefix)] == prefix
 
 
+BATCH_HEAD, VALUE, ONE_BYTE = 12, 67, 2
+"""In the bytes of a batch of one record whose value is one letter: the bytes that its length does not count, where the value
+is, and the length of the value, which stands before it."""
+
+
 def log_content(log: Any) -> Log:
-    """Return the records of a log, in order.  A read ends with its segment, so there are as many as there are segments."""
+    """Return the records of a log, in order, from its bytes.  A read ends with its segment, so there are as many as there are
+    segments."""
     kind = first_class(PACKAGE + "server.storage.log.FetchIsolation", LOG + "FetchIsolation")
     found: list[tuple[int, int]] = []
     while len(found) < int(log.logEndOffset()):
-        read = log.read(len(found), MANY, constant(kind, "LOG_END", "kafka.server.FetchLogEnd"), True)
-        batches = [(int(batch.partitionLeaderEpoch()), batch) for batch in read.records.batches()]
-        found += [(_number(record.value()), epoch) for epoch, batch in batches for record in batch]
+        records = log.read(len(found), MANY, constant(kind, "LOG_END", "kafka.server.FetchLogEnd"), True).records
+        buffer = java_class("java.nio.ByteBuffer").allocate(records.sizeInBytes())
+        records.readInto(buffer, 0)
+        content, at = memoryview(buffer.array()).tobytes(), 0
+        while at < len(content):
+            _, length, epoch = struct.unpack_from(">qii", content, at)
+            if (length, content[at + VALUE - 1]) != (VALUE + 2 - BATCH_HEAD, ONE_BYTE):
+                raise ValueError("a log has another batch than one of one record of one letter")
+            found.append((content[at + VALUE] - FIRST + 1, epoch))
+            at += BATCH_HEAD + length
     return tuple(found)
-
-
-def _number(value: Any) -> int:
-    """Return the number of the record with this value, a ByteBuffer of one letter."""
-    return int(value.get(value.position())) - FIRST + 1

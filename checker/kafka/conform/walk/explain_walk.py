@@ -23,11 +23,13 @@ from typing import Any
 from neverlost.checker.kafka.conform.cases.settings import parse_setting
 from neverlost.checker.kafka.conform.java.kafka import Kafka
 from neverlost.checker.kafka.conform.walk.broker_group import BROKERS, BrokerSight, GroupSight, Log, has_prefix
-from neverlost.checker.kafka.conform.walk.random_walk import RECORDS, WalkEvent
+from neverlost.checker.kafka.conform.walk.compiled_steps import CompiledSteps
+from neverlost.checker.kafka.conform.walk.random_walk import RECORDS, SENTENCES, WalkEvent
 from neverlost.model.interpreters.ints import Ints, refusals
+from neverlost.model.interpreters.tracing import NotingView, read_by_steps
 from neverlost.model.kernel import NO_REPLICA, Model
 from neverlost.model.kraft.state import ACKS, BEHIND, ELECTED
-from neverlost.model.system import State, Step, System, bind
+from neverlost.model.system import State, System, Words, bind
 
 SETTING = (
     f"bounds.records={RECORDS} acks=all election.policy=any eligible.leader.replicas=false "
@@ -50,9 +52,6 @@ DISABLED = {
 FEW, MOST = 12, 20_000
 """How many states are kept after an event, those nearest to what is seen first; where none fits any more, the walk is followed
 again with `MOST` states."""
-
-CACHED = 200_000
-"""Steps whose successors are remembered."""
 
 Pattern = tuple[str, Mapping[str, int]]
 """The name of an action, and the parameters that are fixed."""
@@ -106,6 +105,11 @@ def steps_of(event: WalkEvent) -> list[Pattern]:
     if event.name.startswith("produce") and event.fate == "NONE":
         return [("leader_append", {"leader": one}), ("leader_note_fetch", {"leader": one})]
     return found.get(event.name, [])
+
+
+FOLLOWED = {name for event in SENTENCES for name, _ in steps_of(WalkEvent(event, (1, 2), "NONE"))}
+FOLLOWED |= {"leader_stall_request", "leader_answer_stalled_request"}
+"""The actions that an event may stand for."""
 
 
 @dataclass(frozen=True)
@@ -177,18 +181,44 @@ class WalkExplainer:
         keys = "".join(f" mechanism.{each}=on" for each in fixed)
         keys += f" replication.factor={len(self.brokers)} min.insync.replicas={min_isr}"
         system = parse_setting(kafka, SETTING + keys).system
-        self.system = bind(model or system.model, *system.configurations, disabled=DISABLED)
+        model = model or system.model
+        followed = [each for each in model.actions if each.name in FOLLOWED]
+        model = model.differing(model.name, model.summary, actions=tuple(followed))
+        self.system = bind(model, *system.configurations, disabled=DISABLED)
         self.places = {name: base for name, (base, _) in self.system.places.items()}
-        self.steps: dict[str, list[Step]] = {}
-        for each in self.system.steps:
-            self.steps.setdefault(each.action.name, []).append(each)
-        self.layout = PlainLayout(self.system, self.system.initial_states()[0][1])
-        self.cache: dict[tuple[State, str, bool], State | None] = {}
+        self.numbers: dict[str, list[int]] = {}
+        for number, each in enumerate(self.system.steps):
+            self.numbers.setdefault(each.action.name, []).append(number)
+        (self.initial,) = [state for _, state in self.system.initial_states()]
+        self.layout = PlainLayout(self.system, self.initial)
+        self.compiled: CompiledSteps | None = None
+        self._pack_as(self.system)
+
+    def _pack_as(self, packing: System) -> None:
+        """Hold states as the words of a system that has the same fields."""
+        self.packing = packing
+        self.cells = [(each.word, each.shift, each.mask, each.low) for each in packing.slots]
         self.begin()
+
+    def compile_with(self, compiled: CompiledSteps) -> None:
+        """Take steps in machine code from now on."""
+        self.compiled = compiled
+        self._pack_as(compiled.system)
+
+    def is_told_apart_from(self, other: WalkExplainer) -> bool:
+        """Whether a walk can differ: in its sizes, or in a value that steps read; else all states and steps are the same."""
+        one, another = self.system, other.system
+        if one.sizes != another.sizes:
+            return True
+        read = read_by_steps(one, one.steps)
+        if one.model.normalise is not None:
+            one.model.normalise(Ints, NotingView(one, read))
+        values = one.nested(self.initial), another.nested(other.initial)
+        return any(values[0][name] != values[1][name] for name in read)
 
     def begin(self, kept: int = FEW) -> None:
         """Begin a walk; `kept` states are kept after each event at most."""
-        self.states, self.kept = frozenset(state for _, state in self.system.initial_states()), kept
+        self.states, self.kept = frozenset([self.packing.pack(self.initial)]), kept
         self.half_truncated: dict[int, Log] = {}
         """The logs that still diverge after a truncation, by broker: Kafka finds the common end in several fetches."""
 
@@ -198,7 +228,7 @@ class WalkExplainer:
 
     def follow(self, event: WalkEvent, view: GroupSight) -> Unexplained | None:
         """Take an event; return None if a state fits, else what is unexplained: the walk cannot be followed any further."""
-        steps = list(self._chosen(event, view))
+        steps = frozenset(self._chosen(event, view))
         for me, seen in zip(self.brokers, view.brokers, strict=True):
             if is_half_truncated(seen, view):
                 self.half_truncated[me] = seen.log
@@ -214,12 +244,13 @@ class WalkExplainer:
         self.states = frozenset(fitting)
         return None
 
-    def _refused(self, steps: list[Step]) -> Iterator[str]:
-        for step in steps:
-            found = {clause for state in self.states for clause in refusals(self.system, state, step)}
+    def _refused(self, steps: Iterable[int]) -> Iterator[str]:
+        for step in (self.system.steps[number] for number in sorted(steps)):
+            states = map(self.packing.unpack, self.states)
+            found = {clause for state in states for clause in refusals(self.system, state, step)}
             yield from (f"{step.label}: {each}" for each in sorted(found))
 
-    def _distance(self, state: State, view: GroupSight) -> int:
+    def _distance(self, state: Words, view: GroupSight) -> int:
         """Return how many logs and high watermarks of a state differ from what is seen."""
         found = 0
         for me, seen in zip(self.brokers, view.brokers, strict=True):
@@ -227,51 +258,47 @@ class WalkExplainer:
             found += seen.state != "down" and self._of(state, "high_watermark", me) != seen.high_watermark
         return found
 
-    def _chosen(self, event: WalkEvent, view: GroupSight) -> Iterator[Step]:
+    def _chosen(self, event: WalkEvent, view: GroupSight) -> Iterator[int]:
         patterns = steps_of(event)
-        if "leader_stall_request" in self.steps:
+        if "leader_stall_request" in self.numbers:
             if view.stalled is not None:
                 patterns.append(("leader_stall_request", {"leader": view.stalled[0] - 1, "offset": view.stalled[1]}))
             patterns.append(("leader_answer_stalled_request", {}))
         for name, fixed in patterns:
-            for step in self.steps.get(name, ()):
-                if all(step.arguments[each] == value for each, value in fixed.items()):
-                    yield step
+            for number in self.numbers.get(name, ()):
+                arguments = self.system.steps[number].arguments
+                if all(arguments[each] == value for each, value in fixed.items()):
+                    yield number
 
-    def _closure(self, states: frozenset[State], steps: list[Step], is_acks_one: bool) -> set[State]:
-        reached, waiting = set(states), list(states)
+    def _closure(self, states: frozenset[Words], steps: frozenset[int], is_acks_one: bool) -> set[Words]:
+        reached, waiting = set(states), set(states if steps else ())
         while waiting:
-            state = waiting.pop()
-            for step in steps:
-                after = self._taken(state, step, is_acks_one)
-                if after is not None and after not in reached:
-                    reached.add(after)
-                    waiting.append(after)
+            if self.compiled is not None and not is_acks_one:
+                waiting = set(self.compiled.successors(waiting, steps)) - reached
+            else:
+                waiting = {after for each in waiting for after in self._successors(each, steps, is_acks_one)} - reached
+            reached |= waiting
             assert len(reached) < MOST
         return reached
 
-    def _taken(self, state: State, step: Step, is_acks_one: bool) -> State | None:
-        """Return the successor by one step, or None; a record with acks=1 is appended as the model does where all have it."""
-        key = (state, step.label, is_acks_one)
-        if key in self.cache:
-            return self.cache[key]
-        view: Any = PlainView(self.layout, state)
-        if is_acks_one:
-            view.acks = ACKS["1"]
-        found = None
-        if all(condition or (step.action.name, clause) in self.system.disabled for clause, condition in step.run(Ints, view)):
-            view.acks = ACKS["all"]
-            if self.system.model.normalise is not None:
-                self.system.model.normalise(Ints, view)
-            found = self.layout.state(view, state)
-        if len(self.cache) >= CACHED:
-            self.cache.clear()
-        self.cache[key] = found
-        return found
+    def _successors(self, state: Words, steps: Iterable[int], is_acks_one: bool) -> Iterator[Words]:
+        """Yield the successors by some steps; a record with acks=1 is appended as the model does where all have acks=1."""
+        before = self.packing.unpack(state)
+        view: Any = None
+        for step in map(self.system.steps.__getitem__, steps):
+            if view is None:  # guards only read
+                view = PlainView(self.layout, before)
+                view.acks = ACKS["1" if is_acks_one else "all"]
+            if all(met or (step.action.name, clause) in self.system.disabled for clause, met in step.run(Ints, view)):
+                view.acks = ACKS["all"]
+                if self.system.model.normalise is not None:
+                    self.system.model.normalise(Ints, view)
+                yield self.packing.pack(self.system.checked(self.layout.state(view, before)))
+                view = None
 
     # what is seen, against a state
 
-    def differences(self, state: State, view: GroupSight) -> Iterator[str]:
+    def differences(self, state: Words, view: GroupSight) -> Iterator[str]:
         """Yield each difference between what is seen and a state, in words."""
         leader = self._of(state, "leader")
         if leader + 1 != max(view.leader, 0):
@@ -293,7 +320,7 @@ class WalkExplainer:
             for text in self._broker_differences(state, me, seen, view):
                 yield f"broker {me}: {text}"
 
-    def _broker_differences(self, state: State, me: int, seen: BrokerSight, view: GroupSight) -> Iterator[str]:
+    def _broker_differences(self, state: Words, me: int, seen: BrokerSight, view: GroupSight) -> Iterator[str]:
         log, records = self.log(state, me), tuple(record for record, _ in seen.log)
         stays = has_stayed(me, seen, view)
         may_differ = stays or me in view.coming or me in self.half_truncated
@@ -317,7 +344,7 @@ class WalkExplainer:
         if high_watermark < seen.high_watermark and not seen.began_unregistered:
             yield f"the high watermark is {seen.high_watermark}, not {high_watermark}"
 
-    def _leader_differences(self, state: State, me: int, seen: BrokerSight) -> Iterator[str]:
+    def _leader_differences(self, state: Words, me: int, seen: BrokerSight) -> Iterator[str]:
         isr = frozenset(each for each in self.brokers if self._of(state, "leader_isr", me, each))
         if isr != seen.isr and seen.asked is not None:
             yield f"it knows the ISR {sorted(seen.isr)}, not {sorted(isr)}"
@@ -327,18 +354,33 @@ class WalkExplainer:
         if seen.asked is not None and seen.asked != frozenset([pending] if pending else []):
             yield f"its request changes {sorted(seen.asked)}, not {_named(pending)}"
 
-    def _of(self, state: State, name: str, *brokers: int) -> int:
+    def _of(self, state: Words, name: str, *brokers: int) -> int:
         """Return a field's element; brokers and records are numbered from 1."""
         at = 0
         for each in brokers:
             at = at * len(self.brokers) + each - 1
-        return state[self.places[name] + at]
+        word, shift, mask, low = self.cells[self.places[name] + at]
+        return low + (state[word] >> shift & mask)
 
-    def log(self, state: State, me: int) -> tuple[int, ...]:
+    def log(self, state: Words, me: int) -> tuple[int, ...]:
         """Return the numbers of a log's records."""
         size = self.system.sizes["offset"]
         base = self.places["log_record"] + (me - 1) * size
-        return tuple(each for each in state[base : base + size] if each)
+        found = [low + (state[word] >> shift & mask) for word, shift, mask, low in self.cells[base : base + size]]
+        return tuple(filter(None, found))
+
+
+def share_machine_code(explainers: Iterable[WalkExplainer]) -> list[CompiledSteps]:
+    """Compile the steps of some explainers, together where their models have the same sizes."""
+    alike: dict[tuple[int, ...], list[WalkExplainer]] = {}
+    for each in explainers:
+        alike.setdefault(tuple(each.system.sizes.values()), []).append(each)
+    found = []
+    for group in alike.values():
+        found.append(CompiledSteps([each.system for each in group]))
+        for each in group:
+            each.compile_with(found[-1])
+    return found
 
 
 def is_half_truncated(seen: BrokerSight, view: GroupSight) -> bool:

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.checker.kafka.conform.cases.comparison import Difference, Tally
 from neverlost.checker.kafka.conform.java.kafka import Kafka
 from neverlost.checker.kafka.conform.walk.broker_group import BrokerGroup, BrokerSight, GroupSight
-from neverlost.checker.kafka.conform.walk.explain_walk import MOST, Unexplained, WalkExplainer
+from neverlost.checker.kafka.conform.walk.explain_walk import FEW, MOST, Unexplained, WalkExplainer, share_machine_code
 from neverlost.checker.kafka.conform.walk.random_walk import WEIGHTS, RandomWalk, WalkEvent
 from neverlost.model.kraft.mechanisms import parsed, version_text
 from neverlost.model.kraft.state import ELECTED
@@ -26,7 +27,12 @@ from neverlost.model.protocols.kraft import MODEL
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, describe_misreading
 
-PART, BATCH = "walks", 100
+PART, BATCH, BATCHES = "walks", 100, 20
+"""Walks of a batch at least, and how many batches there are where there are more walks: a Java gets faster with time."""
+
+MANY = 500
+"""From so many walks of a batch on their steps are worth compiling."""
+
 PLAIN, SHORT, SEED = 200, 100, 1
 """Walks of plain `conform` and of its short form, and the seed."""
 
@@ -54,7 +60,13 @@ class WalkJudge:
         self.kafka, self.min_isr = kafka, min_isr
         self.group = BrokerGroup(min_isr)
         self.explainer = WalkExplainer(kafka, min_isr, fixed)
-        self.others: dict[str, WalkExplainer] = {}
+
+    @cached_property
+    def others(self) -> dict[str, WalkExplainer]:
+        """The models without one known defect, by its name, of those that a walk can tell from the version's own."""
+        known = [each for each in DEFECTS if each.is_in(self.kafka.minor)]
+        others = {each.name: WalkExplainer(self.kafka, self.min_isr, [each.mechanism.name]) for each in known}
+        return {name: each for name, each in others.items() if each.is_told_apart_from(self.explainer)}
 
     def walk(self, seed: int, number: int) -> tuple[Steps, Unexplained | None]:
         """Do one walk, as far as the model explains it; return its events, and what is unexplained (None: nothing)."""
@@ -73,18 +85,12 @@ class WalkJudge:
 
     def guilty(self, steps: Steps) -> list[str]:
         """Return the known defects without which the model does not explain a walk."""
-        found = []
-        for defect in (each for each in DEFECTS if each.is_in(self.kafka.minor)):
-            if defect.name not in self.others:
-                self.others[defect.name] = WalkExplainer(self.kafka, self.min_isr, [defect.mechanism.name])
-            if explain(self.others[defect.name], steps) is not None:
-                found.append(defect.name)
-        return found
+        return [name for name, other in self.others.items() if explain(other, steps, FEW) and explain(other, steps)]
 
 
-def explain(explainer: WalkExplainer, steps: Steps) -> Unexplained | None:
-    """Follow a walk with all states of the model; return what is unexplained, None if nothing is."""
-    explainer.begin(MOST)
+def explain(explainer: WalkExplainer, steps: Steps, kept: int = MOST) -> Unexplained | None:
+    """Follow a walk with so many states of the model, by default all; return what is unexplained, None if nothing is."""
+    explainer.begin(kept)
     found = next((found for event, view in steps if (found := explainer.follow(event, view)) is not None), None)
     explainer.keep_few()
     return found
@@ -107,6 +113,9 @@ def compare(kafka: Kafka, seed: int, first: int, count: int, state_dir: str | No
         tally.gaps.append(f"random walks of three brokers: from {version_text(OLDEST)} on")
         return tally
     judges = {min_isr: WalkJudge(kafka, min_isr) for min_isr in (1, 2)}
+    compiled: list[Any] = []
+    if count >= MANY:
+        compiled = share_machine_code(each for judge in judges.values() for each in (judge.explainer, *judge.others.values()))
     for number in range(first, first + count):
         judge = judges[1 if number % 4 == 3 else 2]
         steps, found = judge.walk(seed, number)
@@ -118,8 +127,8 @@ def compare(kafka: Kafka, seed: int, first: int, count: int, state_dir: str | No
         elif any(lost_record(view) is not None for _, view in steps):
             defects = " or ".join(judge.guilty(steps)) or "no known defect"
             tally.by_event[f"{LOST}{defects}"] += 1
-    for judge in judges.values():
-        judge.group.close()
+    for each in (*compiled, *(judge.group for judge in judges.values())):
+        each.close()
     tally.seconds = time.monotonic() - begun
     if state_dir is not None:
         write_text(_file(state_dir, kafka, seed, first, count), json.dumps(_stored(tally)))
@@ -200,8 +209,9 @@ def _difference(stored: Mapping[str, Any]) -> Difference:
 
 def batches(walks: int) -> Iterator[tuple[int, int]]:
     """Yield the first number and the count of each batch."""
-    for first in range(0, walks, BATCH):
-        yield first, min(BATCH, walks - first)
+    size = max(BATCH, -(-walks // BATCHES))
+    for first in range(0, walks, size):
+        yield first, min(size, walks - first)
 
 
 def batch_name(seed: int, first: int, count: int) -> str:
