@@ -213,7 +213,7 @@ def change_settings(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
     else:
         name = "kraft-elr" if changes.get(ELR) == "true" and chosen.model.name == "kraft" else chosen.model.name
         about = {key: left.pop(key) for key in (VERSION, METADATA) if key in left}
-        if chosen.model is not UNORDERED and ORDERED in left:
+        if ORDERED in left and ORDERED not in chosen.model.keys:
             about[ORDERED] = left.pop(ORDERED)
     if DEFECTS_KEY in changes:
         has = "true" if changes[DEFECTS_KEY] == "fixed" else None
