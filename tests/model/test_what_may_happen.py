@@ -16,9 +16,10 @@ from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.model.interpreters.ints import Ints, IntsView
-from neverlost.model.kernel import NO_REPLICA, members
+from neverlost.model.kernel import NO_REPLICA, count, members
 from neverlost.model.kraft.broker.leader import logs_agree
-from neverlost.model.kraft.broker.log import EMPTY
+from neverlost.model.kraft.broker.log import EMPTY, epoch_of, has_beyond, log_end
+from neverlost.model.kraft.controller.leader_election import answers
 from neverlost.model.kraft.controller.planned import operated
 from neverlost.model.kraft.controller.reassignment import remaining
 from neverlost.model.kraft.state import ELECTED, UNCHANGED, UP_TO_DATE
@@ -155,6 +156,254 @@ def one_record_is_gone(k: Any, s: Any, about: Mapping[str, int]) -> Any:
     return k.any_of(*[k.all_of(s.consumer_position == end + 1, log[end] == EMPTY) for end in range(len(log))])
 
 
+def it_has_every_record(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The leader has no record that the follower lacks: the response brings a high watermark alone.
+
+    Source: ReplicaFetcherThread.processPartitionData, which takes the high watermark of any response.
+    """
+    return k.not_(has_beyond(k, s, about["leader"], about["follower"]))
+
+
+def it_has_exposed_more(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The follower, who led before, knows a higher high watermark than its leader.
+
+    Source: Partition.makeLeader takes what the broker knew as a follower, which comes a fetch late (KIP-101).
+    """
+    return s.high_watermark[about["follower"]] > s.high_watermark[about["leader"]]
+
+
+def it_joins(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The replica is outside the ISR.
+
+    Source: ReplicationControlManager.alterPartition.
+    """
+    return k.not_(s.leader_isr[about["leader"]][about["replica"]])
+
+
+def it_leaves_and_has_restarted(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The replica that is to leave has restarted since the leader asked.
+
+    Source: ReplicationControlManager.ineligibleReplicasForIsr looks at the new ISR only.
+    """
+    return k.all_of(s.leader_isr[about["leader"]][about["replica"]], s.request_outdated)
+
+
+def it_has_restarted(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The replica that is to join is unfenced, and another incarnation than the leader saw.
+
+    Source: ReplicationControlManager.ineligibleReplicasForIsr (KIP-903).
+    """
+    return k.all_of(k.not_(s.is_fenced[about["replica"]]), s.request_outdated)
+
+
+def it_leads(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The broker is the leader."""
+    return s.leader == about["broker"]
+
+
+def it_is_fenced(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The broker is fenced."""
+    return s.is_fenced[about["broker"]]
+
+
+def it_alone_is_in_sync(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """Nobody else is in the ISR.
+
+    Source: ReplicationControlManager.handleBrokerFenced, whoever is left.
+    """
+    return k.not_(k.any_of(*[flag for each, flag in enumerate(s.isr) if each != about["broker"]]))
+
+
+def only_these_two_are_in_sync(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The leader's ISR is itself and the follower.
+
+    Source: Partition.maybeShrinkIsr asks for no number of members.
+    """
+    known = enumerate(s.leader_isr[about["leader"]])
+    return k.not_(k.any_of(*[flag for each, flag in known if each not in (about["leader"], about["follower"])]))
+
+
+def it_has_asked(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The leader has a request in flight.
+
+    Source: Partition.makeLeader puts the ISR of the record in force, whatever is pending.
+    """
+    return s.pending[about["broker"]] != NO_REPLICA
+
+
+def it_led_before(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The broker led in an epoch before, and has not noticed who led in between.
+
+    Source: Partition.makeLeader (`isNewLeader`).
+    """
+    return s.follows[about["broker"]] == about["broker"]
+
+
+def it_does_not_follow(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The broker has not caught up with who is elected.
+
+    Source: BrokerHeartbeatManager.calculateNextBrokerState asks for the metadata log alone.
+    """
+    return s.follows[about["broker"]] != s.leader
+
+
+def the_elected_is_down(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """Who is elected is down, and its session has not expired.
+
+    Source: ReplicationControlManager (`clusterControl::isActive`): not fenced is enough.
+    """
+    return k.not_(s.is_running[about["elected"]])
+
+
+def the_follower_is_down(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The follower's process has not registered yet.
+
+    Source: BrokerServer.startup: replica fetchers begin before the broker is unfenced.
+    """
+    return k.not_(s.is_running[about["follower"]])
+
+
+def one_is_under_way(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """A reassignment is under way, and is replaced.
+
+    Source: ReplicationControlManager.changePartitionReassignment.
+    """
+    return k.any_of(*s.is_adding, *s.is_removing)
+
+
+def somebody_is_in_sync(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The ISR is not empty.
+
+    Source: ReplicationControlManager.electLeader asks whether there is a leader.
+    """
+    return k.any_of(*s.isr)
+
+
+def _brought(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """Return the epoch of the first record that a late response brings."""
+    own, others = s.log_record[about["follower"]], s.log_record[about["leader"]]
+    found: Any = -1
+    for offset in reversed(range(len(own))):
+        found = k.ite(own[offset] == EMPTY, epoch_of(k, s, others[offset]), found)
+    return found
+
+
+def it_is_of_a_newer_epoch(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The response brings a record of a newer epoch than the fetch was of."""
+    return _brought(k, s, about) > s.late_epoch[about["follower"]]
+
+
+def it_has_the_record(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The leader has the record in its log."""
+    return k.any_of(*[each == about["record"] + 1 for each in s.log_record[about["leader"]]])
+
+
+def the_configuration_is_known(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The broker has the controller's min.insync.replicas."""
+    return s.min_isr_known[about["broker"]] == s.min_isr_changed
+
+
+def two_answer(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """Who is elected and one more have said how long their logs are: of three, with a minimum of two, that is enough."""
+    return len(answers(s, about["elected"])[1]) == 2
+
+
+def one_answers(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """Only who is elected has said how long its log is: an operator who says unclean asks for no number."""
+    return len(answers(s, about["elected"])[1]) == 1
+
+
+def its_record_is_the_last_committed(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The high watermark has just passed the offset of the record of the request that stood still.
+
+    Source: Partition.checkEnoughReplicasReachOffset (`highWatermark >= requiredOffset`).
+    """
+    return s.high_watermark[about["leader"]] == s.stalled_offset + 1
+
+
+def it_is_where_the_epoch_began(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The follower's log ends where the leader's epoch began, and the leader has not committed so far.
+
+    Source: Partition.isFollowerInSync (`followerEndOffset >= leaderEpochStartOffset`).
+    """
+    start = s.leader_epoch_start_offset
+    return k.all_of(log_end(k, s, about["follower"]) == start, start > s.high_watermark[about["leader"]])
+
+
+def it_is_elected_as_eligible(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The broker that returns is in the ELR, and is elected.
+
+    Source: PartitionChangeBuilder.isValidNewLeader (`canElectFromElr`).
+    """
+    return k.all_of(about["outcome"] == about["broker"], s.elr[about["broker"]], s.leader == NO_REPLICA)
+
+
+def it_is_elected_as_the_last_leader(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The broker that returns led last, nobody else is in ISR or ELR, and it is elected.
+
+    Source: PartitionChangeBuilder.canElectLastKnownLeader.
+    """
+    led_last = k.all_of(s.leader == NO_REPLICA, s.last_known_leader == about["broker"])
+    others = [flag for flags in (s.isr, s.elr) for each, flag in enumerate(flags) if each != about["broker"]]
+    return k.all_of(about["outcome"] == about["broker"], led_last, k.not_(k.any_of(*others)))
+
+
+def another_could_be_elected(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """Of those that remain in the ISR a later one is elected: the replicas of a partition stand in any order.
+
+    Source: PartitionChangeBuilder.electAnyLeader goes by the order of the replicas, which is the operator's.
+    """
+    earlier = [each for each in range(about["outcome"]) if each != about["broker"]]
+    return k.any_of(False, *[k.all_of(s.isr[each], k.not_(s.is_fenced[each])) for each in earlier])
+
+
+def the_next_is_down(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """Who is elected instead is down, and its session has not expired.
+
+    Source: ReplicationControlManager (`clusterControl::isActive`).
+    """
+    return about["outcome"] >= 0 and k.not_(s.is_running[about["outcome"]])
+
+
+def the_follower_is_fenced(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The follower has caught up, and is fenced: before KIP-841 nobody asked."""
+    return s.is_fenced[about["follower"]]
+
+
+def an_unregistered_one_loses_its_log(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """One of the rack has fetched before it registered, and loses what it has.
+
+    Source: BrokerServer.startup: replica fetchers begin before the broker is unfenced.
+    """
+    kept = s.sizes.parts_kept(about["rack"], about["parts"])
+    lost = [each for each, end in kept.items() if end < s.sizes.offset]
+    return k.any_of(False, *[k.all_of(k.not_(s.is_running[each]), s.follows[each] != NO_REPLICA) for each in lost])
+
+
+def it_is_not_elected(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """Another leads.
+
+    Source: BrokerMetadataPublisher.onMetadataUpdate, on every broker.
+    """
+    return s.leader != about["broker"]
+
+
+def too_few_are_in_sync(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The leader alone is in the ISR, below min.insync.replicas.
+
+    Source: Partition.appendRecordsToLeader asks for them with acks=all only.
+    """
+    return k.not_(k.any_of(*[flag for each, flag in enumerate(s.leader_isr[about["leader"]]) if each != about["leader"]]))
+
+
+def too_few_remain(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """One member of the ISR remains, of min.insync.replicas=2.
+
+    Source: PartitionReassignmentRevert asks for one (KIP-455).
+    """
+    return count(k, [k.all_of(flag, left) for flag, left in zip(s.isr, remaining(k, s), strict=True)]) == 1
+
+
 class May(NamedTuple):
     """An action may happen in a situation, in a setting."""
 
@@ -174,6 +423,7 @@ CANCELS = f"{PAIR} faults.crash=2 faults.reassign=1 unclean.leader.election.enab
 ELR = f"{PAIR.replace('insync.replicas=1', 'insync.replicas=2')} eligible.leader.replicas=true"
 OLDER = PAIR.replace("4.3", "3.9")
 UNCHECKED = f"{NEWEST} faults.isr_shrink=1 mechanism.partition-epoch-check=off"
+ASKED = f"{NEWEST.replace('4.3', '3.9')} acks=min.insync.replicas election.policy=fenced-longest-log"
 WHILE_ANOTHER_IS_DOWN = {
     f"{NEWEST} faults.crash=1 faults.isr_shrink=1 faults.fence=1": (
         "leader_append leader_note_fetch follower_take_response follower_truncate leader_ask_to_expand_isr"
@@ -257,15 +507,80 @@ ROWS = [
         one_record_is_gone,
         f"{PAIR} faults.crash=1 faults.consumer_crash=1 {UNCLEAN}",
     ),
+    May("follower_take_response", it_has_every_record, PAIR),
+    May("follower_take_response", another_is_in_its_place, f"{NEWEST} faults.leader_move=1"),
+    May("follower_truncate", it_has_exposed_more, f"{PAIR_TWO} faults.leader_move=1"),
+    May("leader_append", another_is_in_its_place, f"{NEWEST} faults.leader_move=1"),
+    May("leader_note_fetch", another_is_in_its_place, f"{NEWEST} faults.leader_move=1"),
+    May("leader_ask_to_expand_isr", the_follower_is_down, f"{PAIR} faults.lossy_crash=2 faults.isr_shrink=1"),
+    May("leader_ask_to_shrink_isr", only_these_two_are_in_sync, f"{PAIR} faults.isr_shrink=1"),
+    May("leader_learn_isr", it_has_asked, f"{NEWEST} faults.isr_shrink=1 faults.fence=1"),
+    May("broker_apply_leadership", it_led_before, f"{PAIR} faults.leader_move=2"),
+    May("broker_follow", it_is_fenced, f"{PAIR} faults.fence=1"),
+    May("controller_alter_isr", it_joins, f"{PAIR} faults.isr_shrink=1"),
+    May(
+        "controller_alter_isr",
+        it_leaves_and_has_restarted,
+        f"{PAIR} faults.crash=1 faults.isr_shrink=1 mechanism.bounce-detection=off",
+    ),
+    May("controller_refuse_isr", it_has_restarted, f"{PAIR} faults.crash=1 faults.isr_shrink=1"),
+    May("controller_fence_live", it_leads, f"{PAIR} faults.fence=1"),
+    May("controller_fence_dead", it_alone_is_in_sync, f"{PAIR} faults.crash=2"),
+    May("controller_unfence", it_does_not_follow, f"{PAIR} faults.fence=1"),
+    May("controller_move_leader", the_elected_is_down, f"{PAIR} faults.crash=1 faults.leader_move=1"),
+    May("controller_elect_uncleanly", somebody_is_in_sync, f"{OLDER} faults.crash=2 faults.unclean_election=1"),
+    May("controller_reassign", one_is_under_way, f"{PAIR} faults.reassign=2"),
+    May("controller_set_min_isr", nobody_leads, f"{ELR} faults.clean_stop=2 faults.min_isr_change=1"),
+    May("broker_crash_lossy", it_leads, f"{PAIR} faults.lossy_crash=1"),
+    May("broker_lose_disk", it_leads, f"{PAIR} faults.disk_loss=1"),
+    May("broker_restart", nobody_leads, f"{PAIR} faults.crash=2"),
+    May("broker_stop_cleanly", it_is_fenced, f"{PAIR} faults.clean_stop=1 faults.fence=1"),
+    May("consumer_poll", another_is_in_its_place, f"{NEWEST} faults.leader_move=1 faults.consumer_crash=1"),
+    May("follower_take_late_bytes", it_is_of_a_newer_epoch, f"{FOUR.replace('4.3', '3.8')} faults.leader_move=2"),
+    May(
+        "follower_take_late_bytes",
+        always,
+        f"{FOUR.replace('4.3', '3.8')} faults.leader_move=1 mechanism.older-epochs-dropped=on",
+    ),
+    May("controller_move_leader", two_answer, f"{ASKED} faults.leader_move=1"),
+    May("controller_elect_uncleanly", one_answers, f"{ASKED} faults.crash=3 faults.unclean_election=1"),
+    May("leader_answer_stalled_request", its_record_is_the_last_committed, f"{PAIR_TWO} faults.leader_move=2"),
+    May("leader_ask_to_expand_isr", it_is_where_the_epoch_began, f"{NEWEST} faults.leader_move=1 faults.isr_shrink=1"),
+    May("consumer_commit", nobody_leads, f"{PAIR} faults.crash=2 faults.consumer_crash=1"),
+    May("controller_fence_dead", another_could_be_elected, f"{NEWEST} faults.crash=1"),
+    May("broker_restart_clean", it_is_elected_as_eligible, f"{ELR} faults.clean_stop=2"),
+    May("broker_restart", it_is_elected_as_the_last_leader, f"{ELR} faults.crash=2"),
+    May("controller_fence_dead", the_next_is_down, f"{NEWEST} faults.crash=2"),
+    May("controller_fence_dead", the_next_is_down, f"{NEWEST.replace('4.3', '1.0')} faults.crash=2"),
+    May("leader_ask_to_expand_isr", the_follower_is_fenced, f"{PAIR.replace('4.3', '3.2')} faults.fence=1"),
+    May(
+        "rack_lose_power",
+        an_unregistered_one_loses_its_log,
+        f"{PAIR} faults.crash=1 faults.isr_shrink=1 faults.rack_loss=1 broker.rack=a,a",
+    ),
+    May("broker_learn_config", it_is_not_elected, f"{PAIR} faults.min_isr_change=1"),
+    May("leader_append", too_few_are_in_sync, f"{ELR} acks=1 faults.isr_shrink=1"),
+    May("controller_cancel_reassignment", too_few_remain, f"{ELR} faults.isr_shrink=1 faults.reassign=1"),
+    May("leader_append_retry", it_has_the_record, f"{PAIR} faults.producer_retry=1 enable.idempotence=false"),
+    May(
+        "leader_apply_answer",
+        the_configuration_is_known,
+        f"{PAIR} faults.isr_shrink=1 faults.min_isr_change=1 mechanism.isr-answer-waits-for-config=on",
+    ),
 ]
+
+
+def ask(row: May) -> tuple[System, Property]:
+    """Return the system of a row, and the property that the action does not happen in the situation."""
+    chosen = choose(read_settings(row.setting.split()))
+    model = operated(chosen.model, None, True) if row.action == "controller_add_replica" else chosen.model
+    system = bind(model, chosen.configuration)
+    return system, Property("never", row.action, lambda k, s: k.not_(k.any_of(*_cases(k, s, system, row))), (), "")
 
 
 def happens(row: May, states: int = 3_000_000) -> bool:
     """Return True if a search finds the action happening in the situation."""
-    chosen = choose(read_settings(row.setting.split()))
-    model = operated(chosen.model, None, True) if row.action == "controller_add_replica" else chosen.model
-    system = bind(model, chosen.configuration)
-    never = Property("never", "", lambda k, s: k.not_(k.any_of(*_cases(k, s, system, row))), (), "")
+    system, never = ask(row)
     outcome = explore(system, [never], Options(SearchLimits(states=states), workers=1))
     return outcome.findings[0].verdict is Verdict.VIOLATED
 
