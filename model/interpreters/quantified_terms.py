@@ -229,7 +229,7 @@ class QuantifiedSizes:
         if name not in self._lengths:
             return getattr(self._sizes, name)
         length = self._lengths[name]
-        return Length(f"length of {name}" if length is None else str(length))
+        return Length(f"length of {name}" if length is None else str(length), name)
 
     def __getitem__(self, axis: str) -> Any:
         return getattr(self, axis)
@@ -237,6 +237,10 @@ class QuantifiedSizes:
 
 class Length(Element):
     """How many elements an axis has: no Python number."""
+
+    def __init__(self, name: str, axis: str) -> None:
+        super().__init__(name)
+        self.axis = axis
 
     def __index__(self) -> NoReturn:
         raise ModelError("an action goes over the elements of an axis by itself: use for_every, for_some, row or fill")
@@ -377,7 +381,7 @@ def _make_constant(value: Any) -> Function:
 
 def list_lengths(system: System) -> dict[str, Any]:
     """Return the axes without a number for their length: those that the model leaves without a bound, and the replicas."""
-    return {**{each.axis: None for each in system.model.unbounded}, REPLICA: Length("replication.factor")}
+    return {**{each.axis: None for each in system.model.unbounded}, REPLICA: Length("replication.factor", REPLICA)}
 
 
 def variables(system: System, opened: Mapping[str, Any], suffix: str) -> Functions:
