@@ -19,6 +19,7 @@ from neverlost.checker.engine.proof.obligations import find_symbols
 from neverlost.model.interpreters.otherwise import call_otherwise
 from neverlost.model.interpreters.quantified_terms import (
     REPLICA,
+    Assumed,
     Functions,
     Length,
     Quantified,
@@ -57,9 +58,10 @@ class Turns(Quantified):
     def turn(self, axis: str, apart: Any = None) -> Iterator[Any]:
         """Yield an element of an axis, which is not the given one."""
         each = make_fresh(axis)
-        inside = self.within(axis, each)
+        named = [] if apart is None else [each != apart]
+        named += [name_elements(axis)(each)] if self.lengths[axis] is None else []
         yield each
-        self.over[str(each)] = each, inside if apart is None else z3.And(inside, each != apart)
+        self.over[str(each)] = each, Terms.all_of(self.within(axis, each), *named)
 
     def all_of(self, *conditions: Value) -> Value:  # type: ignore[override]
         """Return True if all conditions hold, for every replica that their loops go over."""
@@ -103,6 +105,14 @@ class Turns(Quantified):
         return found
 
 
+def name_elements(axis: str) -> Any:
+    """Return a predicate that says nothing (`LedEncoding` assumes it of every number): it is a term that has the element in it.
+
+    A solver looks for instances of a quantifier among terms, and a comparison of numbers is none.
+    """
+    return z3.Function(f"is_{axis}", z3.IntSort(), z3.BoolSort())
+
+
 class LedEncoding(ParametricEncoding):
     """The reading for every number of replicas of an opened model, which begins with one that is not as the others: the field
     `differs` names it."""
@@ -119,6 +129,11 @@ class LedEncoding(ParametricEncoding):
         self._turns, self._differs = Turns(None, list_lengths(opened), others=others, instead=instead), differs
         asked = replace(goal, condition=lambda k, s: z3.And(self._turns.read(goal.condition, s)))
         super().__init__(opened, [replace(each, conjuncts=self._read_lemma(each)) for each in lemmas], asked)
+
+    def _read(self, k: Assumed) -> list[Any]:
+        each = z3.Int("each")
+        named = [z3.ForAll([each], name_elements(axis)(each)) for axis, length in self._lengths.items() if length is None]
+        return [*super()._read(k), *named]
 
     def _read_lemma(self, lemma: Lemma) -> Callable[[Any, Any], list[Any]]:
         return lambda k, s: self._turns.read(lemma.conjuncts, s)

@@ -96,9 +96,8 @@ def prove(
 ) -> ProofResult:
     """Decide properties with Z3: `bmc` looks for counterexamples of up to `depth` steps, `induction` proves.
 
-    `unbounded` proves for any number of epochs and records, `every_rf` for every replication factor (of `kip-320`, for logs of
-    any length too); `without` are guard clauses (`action: clause`) to switch off; `progress` is called while a proof by
-    induction goes on.
+    `unbounded` proves for any number of epochs and records, `every_rf` for every replication factor, in logs of any length;
+    `without` are guard clauses (`action: clause`) to switch off; `progress` is called while a proof by induction goes on.
 
     Errors: `InputError` for bad input, and for options that contradict each other.
     """
@@ -206,7 +205,7 @@ def weaken(system: System, clauses: Sequence[str]) -> System:
 
 
 def read_every_size(system: System, lemmas: Sequence[Lemma], goal: Property) -> ParametricEncoding:
-    """Return the obligations for every number of replicas: in logs of any length, or within the bounds of a modern model."""
+    """Return the obligations for every number of replicas, in logs of any length."""
     if isinstance(system.sizes, KraftSizes):
         try:
             return LedEncoding(open_replicas(system), lemmas, goal, others, DIFFERS, IN_CONDITIONS)
