@@ -36,7 +36,7 @@ from neverlost.model.kraft.lifecycle import stops
 from neverlost.model.kraft.state import ACKS, everyone
 from neverlost.model.limits import fault_enabled, harmless_loss_enabled, record_fault
 from neverlost.model.system import View
-from neverlost.specs.lemmas.kraft_elr import is_committed, no_gaps
+from neverlost.specs.lemmas.kraft_elr import is_committed, no_gaps, watermark_is_committed
 
 OFFSET, RECORD = "offset", "record"
 UNBOUNDED = (
@@ -60,7 +60,8 @@ def end_of_log(k: Primitives, s: View, replica: int) -> Value:
 def is_beginning(k: Primitives, s: View, replica: int, other: int) -> Value:
     """Stands for `is_prefix`."""
     here, there = s.log_record[replica], s.log_record[other]
-    return for_every(k, s, OFFSET, lambda offset: k.any_of(here[offset] == EMPTY, here[offset] == there[offset]))
+    same = for_every(k, s, OFFSET, lambda offset: k.any_of(here[offset] == EMPTY, here[offset] == there[offset]))
+    return k.all_of(log_end(k, s, replica) <= log_end(k, s, other), same)
 
 
 def is_longer(k: Primitives, s: View, replica: int, other: int) -> Value:
@@ -85,11 +86,8 @@ def copy_at_end(k: Primitives, s: View, source: int, target: int) -> None:
 def keep_common(k: Any, s: View, replica: int, other: int) -> None:
     """Stands for `truncate_to_common`."""
     here, there = s.log_record[replica], s.log_record[other]
-
-    def is_shared_up_to(offset: int) -> Value:
-        return for_every(k, s, OFFSET, lambda each: implies(k, each <= offset, here[each] == there[each]))
-
-    truncate_to(k, s, replica, k.end_of(OFFSET, s.log_end_offset[replica], is_shared_up_to))
+    end = k.first_of(OFFSET, s.log_end_offset[replica], lambda offset: here[offset] != there[offset])
+    truncate_to(k, s, replica, end)
 
 
 def keep_below(k: Primitives, s: View, replica: int, end: Value) -> None:
@@ -148,6 +146,17 @@ def logs_have_an_end(k: Any, s: Any) -> list[Value]:
     ]
 
 
+def watermarks_are_in_logs(k: Any, s: Any) -> list[Value]:
+    """Stands for `watermark-is-committed`; that it is not above the log's end follows, and is said too."""
+    found = []
+    for r in everyone(s):
+        found.append(s.high_watermark[r] <= s.log_end_offset[r])
+        for o in offsets(s):
+            same = s.log_record[r][o] == s.ghost_committed[o]
+            found.append(implies(k, s.high_watermark[r] > o, k.all_of(is_committed(s, o), same)))
+    return found
+
+
 INSTEAD: dict[Callable[..., Any], Callable[..., Any]] = {
     log_end: end_of_log,
     log.is_prefix: is_beginning,
@@ -163,5 +172,9 @@ INSTEAD: dict[Callable[..., Any], Callable[..., Any]] = {
 }
 """What stands for each function that goes over all offsets or records by itself."""
 
-IN_CONDITIONS: dict[Callable[..., Any], Callable[..., Any]] = {log_end: end_of_log, no_gaps.conjuncts: logs_have_an_end}
+IN_CONDITIONS: dict[Callable[..., Any], Callable[..., Any]] = {
+    log_end: end_of_log,
+    no_gaps.conjuncts: logs_have_an_end,
+    watermark_is_committed.conjuncts: watermarks_are_in_logs,
+}
 """What lemmas and properties call in place of some functions."""

@@ -32,7 +32,6 @@ from neverlost.model.kernel import (
     Value,
     for_every,
     for_some,
-    implies,
 )
 from neverlost.model.kraft.broker import leader, metadata
 from neverlost.model.kraft.broker.high_watermark import (
@@ -121,16 +120,16 @@ def one_stays_unimpaired(k: Primitives, s: View, fault: Fault, *brokers: int) ->
 
 
 def raise_to_what_all_have(k: Any, s: View, leader: int) -> None:
-    """Stands for `raise_high_watermark`: of the log's offsets, those count that every follower has that is waited for."""
+    """Stands for `raise_high_watermark`: it ends at the first offset that some follower lacks that is waited for."""
     old, end, known = s.high_watermark[leader], log_end(k, s, leader), s.fetch_offset[leader]
 
     def waits(each: int) -> Value:
         return k.all_of(each != leader, is_waited_for(k, s, leader, each))
 
-    def has_all(offset: int) -> Value:
-        return for_every(k, s, REPLICA, lambda each: implies(k, waits(each), known[each] > offset))
+    def lacks(offset: int) -> Value:
+        return some(k, s, lambda each: k.all_of(waits(each), known[each] <= offset))
 
-    new = k.end_of(OFFSET, end, has_all)
+    new = k.first_of(OFFSET, end, lacks)
     isr = row(k, s, lambda each: s.leader_isr[leader][each])
     enough = k.any_of(k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, isr, leader))
     new = k.ite(k.all_of(enough, new > old), new, old)

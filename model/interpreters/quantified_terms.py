@@ -70,7 +70,7 @@ class Quantified(Terms):
 
     lengths: Mapping[str, Any] = field(default_factory=dict)
     defined: list[Any] = field(default_factory=list, kw_only=True)
-    """What is true of the numbers that `end_of` gave."""
+    """What is true of the numbers that `end_of` and `first_of` gave."""
 
     @property
     def open_axes(self) -> Mapping[str, Any]:
@@ -98,6 +98,16 @@ class Quantified(Terms):
         self.defined.append(z3.Or(end == 0, z3.And(end >= 1, end <= limit, last)))
         self.defined.append(z3.ForAll([each], z3.Implies(z3.And(each >= end, each < limit), none_later)))
         return end
+
+    def first_of(self, axis: str, limit: Any, condition: Callable[[Any], Value]) -> Any:
+        """Return the first element below a limit that meets a condition; the limit if there is none."""
+        first = z3.Int(f"first_of_{axis}!{len(self.defined)}")
+        each = make_fresh(axis)
+        here, before, last_before = (self.lift(condition(at)) for at in (first, each, first - 1))
+        self.defined.append(z3.And(first >= 0, z3.Or(first == limit, z3.And(first < limit, here))))
+        self.defined.append(z3.ForAll([each], z3.Implies(z3.And(each >= 0, each < first), z3.Not(before))))
+        self.defined.append(z3.Or(first == 0, z3.Not(last_before)))
+        return first
 
     def row(self, axis: str, body: Callable[[Any], Value]) -> AxisRow:
         """Return a value for each element."""

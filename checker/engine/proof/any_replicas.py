@@ -52,8 +52,9 @@ class Turns(Quantified):
         """Yield what Python's own range does; of an axis without a length, an element of which nothing is known."""
         if not isinstance(bounds[-1], Length):
             return iter(range(*bounds))
-        (length,) = bounds
-        return self.turn(length.axis)
+        if len(bounds) > 1:
+            raise ModelError(f"a loop over an axis without a length begins at {bounds[0]}")
+        return self.turn(bounds[0].axis)
 
     def turn(self, axis: str, apart: Any = None) -> Iterator[Any]:
         """Yield an element of an axis, which is not the given one."""

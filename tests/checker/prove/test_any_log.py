@@ -22,13 +22,13 @@ from tests.checker.prove.test_induction import STRONG, kip_320, lemmas
 ROOT = Path(__file__).parents[3]
 
 
-def end_of(axis: str, limit: int, condition: Any) -> int:
-    """What `end_of` says, on ints."""
-    return max([each + 1 for each in range(limit) if condition(each)], default=0)
-
-
 @pytest.fixture(autouse=True)
 def _ints_know_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `end_of` says, on ints."""
+
+    def end_of(axis: str, limit: int, condition: Any) -> int:
+        return max([each + 1 for each in range(limit) if condition(each)], default=0)
+
     monkeypatch.setattr(ints.Ints, "end_of", staticmethod(end_of), raising=False)
 
 
