@@ -100,7 +100,7 @@ class Quantified(Terms):
         return end
 
     def first_of(self, axis: str, limit: Any, condition: Callable[[Any], Value]) -> Any:
-        """Return the first element below a limit that meets a condition; the limit if there is none."""
+        """Return the first element below a limit, which is not negative, that meets a condition; the limit if there is none."""
         first = z3.Int(f"first_of_{axis}!{len(self.defined)}")
         each = make_fresh(axis)
         here, before, last_before = (self.lift(condition(at)) for at in (first, each, first - 1))
