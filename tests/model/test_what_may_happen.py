@@ -404,6 +404,19 @@ def too_few_remain(k: Any, s: Any, about: Mapping[str, int]) -> Any:
     return count(k, [k.all_of(flag, left) for flag, left in zip(s.isr, remaining(k, s), strict=True)]) == 1
 
 
+def the_leader_is_down(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The broker that the record was meant for is down, and no other is elected yet.
+
+    Source: NetworkClient completes a request that expects no response once it is sent.
+    """
+    return k.not_(s.is_running[about["leader"]])
+
+
+def it_holds_a_record(k: Any, s: Any, about: Mapping[str, int]) -> Any:
+    """The consumer has committed the offset of a record that it has not processed."""
+    return s.consumer_holds_record
+
+
 class May(NamedTuple):
     """An action may happen in a situation, in a setting."""
 
@@ -561,6 +574,16 @@ ROWS = [
     May("broker_learn_config", it_is_not_elected, f"{PAIR} faults.min_isr_change=1"),
     May("leader_append", too_few_are_in_sync, f"{ELR} acks=1 faults.isr_shrink=1"),
     May("controller_cancel_reassignment", too_few_remain, f"{ELR} faults.isr_shrink=1 faults.reassign=1"),
+    May("leader_append_retry", another_is_in_its_place, f"{NEWEST} faults.leader_move=1 faults.producer_retry=1"),
+    May("producer_send_lost_in_transit", the_leader_is_down, f"{PAIR} faults.crash=1 acks=0"),
+    May("leader_answer_stalled_request", another_is_in_its_place, f"{TWO} faults.leader_move=1"),
+    May("controller_assign_directory", nobody_leads, f"{ELR.replace('4.3', '4.1')} faults.crash=1 faults.fence=1"),
+    May("controller_cancel_reassignment", nobody_leads, f"{OLDER} faults.crash=2 faults.reassign=1"),
+    May("broker_delete_replica", it_led_before, f"{PAIR} faults.reassign=1"),
+    May("broker_crash", it_is_fenced, f"{PAIR} faults.crash=1 faults.fence=1"),
+    May("broker_lose_directory_cleanly", it_leads, f"{ELR} faults.disk_loss=1"),
+    May("broker_create_log_anew", it_leads, f"{PAIR} faults.disk_loss=1 mechanism.offline-log-not-recreated=off"),
+    May("consumer_crash", it_holds_a_record, f"{PAIR} faults.consumer_crash=1 consumer.commit=before-processing"),
     May("leader_append_retry", it_has_the_record, f"{PAIR} faults.producer_retry=1 enable.idempotence=false"),
     May(
         "leader_apply_answer",

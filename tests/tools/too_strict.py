@@ -99,6 +99,17 @@ BESIDES = {
     "broker_stop_cleanly": "k.not_(s.is_fenced[broker])",
     "consumer_poll": "s.leader == leader",
     "consumer_commit": "s.leader >= 0",
+    "consumer_crash": "k.not_(s.consumer_holds_record)",
+    "leader_append_retry": "s.leader == leader",
+    "producer_send_lost_in_transit": "s.is_running[leader]",
+    "leader_answer_stalled_request": "s.leader == leader",
+    "controller_cancel_reassignment": "s.leader >= 0",
+    "controller_assign_directory": "s.leader >= 0",
+    "broker_delete_replica": "s.follows[broker] != broker",
+    "broker_crash": "k.not_(s.is_fenced[broker])",
+    "broker_create_log_anew": "s.leader != broker",
+    "broker_lose_directory_cleanly": "s.leader != broker",
+    "broker_restart_clean": "s.leader >= 0",
 }
 """What somebody might ask for besides, and Kafka does not."""
 
