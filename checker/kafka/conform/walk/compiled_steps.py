@@ -9,7 +9,7 @@ import numpy as np
 from neverlost.checker.engine.compiled.programs import Programs
 from neverlost.model.system import System, Words, bind
 
-REMEMBERED = 50_000
+REMEMBERED = 10_000
 """States whose successors are remembered."""
 
 
