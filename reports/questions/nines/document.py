@@ -20,11 +20,13 @@ from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.defects import DEFECTS
-from neverlost.specs.setting import assumed, sources
+from neverlost.specs.setting import Notice, NoticeKind, assumed, sources
 
 SCHEMA = "neverlost.nines/1"
 
 ACKED = "acked-never-lost"
+
+ONE_RACK = Notice(NoticeKind.ASSUMED, "all replicas stand in one rack, since broker.rack names none", "", "set broker.rack=a,b,c")
 
 ASSUMPTIONS = (
     "The probability of loss is a bound: leaving the region that was decided counts as a loss, although often nothing is lost.",
@@ -84,12 +86,13 @@ def _rounded(found: Any) -> Any:
 def answer(judged: ConfigurationNines) -> dict[str, Any]:
     """Return the bound of one configuration as JSON.  Units: probabilities in a year, seconds a year, parts."""
     chosen, found = judged.chosen, judged.first
+    unnamed = [] if chosen.configuration["broker.rack"] else [ONE_RACK]
     about = {
         "heading": tolerance_document.heading(chosen.configuration, chosen.release, chosen.subjects),
         "label": label(chosen),
         "copies": chosen.configuration["replication.factor"],
         "latency": latency(chosen),
-        "notices": [notice.document() for notice in chosen.notices],
+        "notices": [notice.document() for notice in (*chosen.notices, *unnamed)],
         "assumed": assumed([chosen.settings]),
         "sources": sources(chosen.settings),
     }
