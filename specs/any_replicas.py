@@ -1,5 +1,7 @@
 """Any number of replicas in the modern models: what a proof for every size reads in place of what goes over all of them.
 
+Logs are read for any length together with that (`any_modern_log`).
+
 The actions, the lemmas and the properties are those that exploration runs.  A function of the model that goes over all
 replicas by itself is said here without that, and a test compares each step with the one that it stands for.
 
@@ -10,7 +12,7 @@ count of them is needed for what is proved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,16 +24,16 @@ from neverlost.model.kernel import (
     NO_REPLICA,
     Action,
     Clauses,
+    Configuration,
+    Field,
     ModelError,
     Primitives,
     Sizes,
     Value,
-    count,
     for_every,
     for_some,
-    implies,
 )
-from neverlost.model.kraft.broker import high_watermark, leader, metadata
+from neverlost.model.kraft.broker import leader, metadata
 from neverlost.model.kraft.broker.high_watermark import (
     answer_producers,
     is_waited_for,
@@ -40,7 +42,7 @@ from neverlost.model.kraft.broker.high_watermark import (
     settle_epoch_start,
 )
 from neverlost.model.kraft.broker.leader import adopt_isr, forget_leadership, leads
-from neverlost.model.kraft.broker.log import log_end, offsets
+from neverlost.model.kraft.broker.log import log_end
 from neverlost.model.kraft.controller import fencing, leader_election, operator, partition_change
 from neverlost.model.kraft.controller.leader_election import Electorate, cleanly_electable, electable, last_known_leader
 from neverlost.model.kraft.controller.partition_change import (
@@ -53,13 +55,15 @@ from neverlost.model.kraft.controller.partition_change import (
 from neverlost.model.kraft.lifecycle import stops
 from neverlost.model.kraft.requests import isr_change
 from neverlost.model.kraft.sizes import KEPT, KraftSizes
-from neverlost.model.kraft.state import ELECTED, POLICIES, UP_TO_DATE, everyone, is_isr_big_enough, others
+from neverlost.model.kraft.state import ELECTED, POLICIES, UP_TO_DATE, is_isr_big_enough
 from neverlost.model.limits import AT_ONCE, NO_LIMIT, fault_enabled, record_fault
 from neverlost.model.system import System, View
+from neverlost.specs import any_modern_log
+from neverlost.specs.any_modern_log import OFFSET, UNBOUNDED, make_log_end
 
 REPLICA = "replica"
-DIFFERS, LOOPS = "leader", (everyone, others)
-"""The field that says at first which replica is not as the others; and how lemmas and properties go over replicas."""
+DIFFERS = "leader"
+"""The field that says at first which replica is not as the others."""
 
 NOT_COVERED = (
     *("elr", "reassignment", "config_change", "racks", "epochs", "has_ranks", "asks_for_logs"),
@@ -115,17 +119,17 @@ def one_stays_unimpaired(k: Primitives, s: View, fault: Fault, *brokers: int) ->
 # --- the high watermark, and what a leader knows ---
 
 
-def raise_to_what_all_have(k: Primitives, s: View, leader: int) -> None:
-    """Stands for `raise_high_watermark`: of the log's offsets, those count that every follower has that is waited for."""
+def raise_to_what_all_have(k: Any, s: View, leader: int) -> None:
+    """Stands for `raise_high_watermark`: it ends at the first offset that some follower lacks that is waited for."""
     old, end, known = s.high_watermark[leader], log_end(k, s, leader), s.fetch_offset[leader]
 
     def waits(each: int) -> Value:
         return k.all_of(each != leader, is_waited_for(k, s, leader, each))
 
-    def has_all(offset: int) -> Value:
-        return for_every(k, s, REPLICA, lambda each: implies(k, waits(each), known[each] > offset))
+    def lacks(offset: int) -> Value:
+        return some(k, s, lambda each: k.all_of(waits(each), known[each] <= offset))
 
-    new = count(k, [k.all_of(end > offset, has_all(offset)) for offset in offsets(s)])
+    new = k.first_of(OFFSET, end, lacks)
     isr = row(k, s, lambda each: s.leader_isr[leader][each])
     enough = k.any_of(k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, isr, leader))
     new = k.ite(k.all_of(enough, new > old), new, old)
@@ -139,11 +143,6 @@ def raise_to_what_all_have(k: Primitives, s: View, leader: int) -> None:
 def is_perhaps_big_enough(k: Any, s: View, isr: Row, broker: int | None = None) -> Value:
     """Stands for `is_isr_big_enough`: nothing is known of it."""
     return k.any_truth()
-
-
-def one_copy(k: Primitives, s: View, leader: int, offset: int) -> Value:
-    """Stands for `_copies`, which nothing but acks=min.insync.replicas counts."""
-    return 1
 
 
 def forget_all_leadership(k: Primitives, s: View, broker: int, when: Value = True) -> None:
@@ -337,9 +336,9 @@ def move_leader(k: Primitives, s: View, elected: int) -> Clauses:
 
 
 EXACT: dict[Callable[..., Any], Callable[..., Any]] = {
+    **any_modern_log.INSTEAD,
     fault_enabled: one_stays_unimpaired,
     raise_high_watermark: raise_to_what_all_have,
-    high_watermark._copies: one_copy,
     forget_leadership: forget_all_leadership,
     leader.drop_pending: drop_what_is_pending,
     adopt_isr: adopt_whole_isr,
@@ -365,7 +364,7 @@ EXACT: dict[Callable[..., Any], Callable[..., Any]] = {
     partition_change.move_partition_epoch: write_isr,
     operator.controller_move_leader.body: move_leader,
 }
-"""What stands for each function that goes over all replicas by itself, and does the same."""
+"""What stands for each function that goes over all replicas, offsets or records by itself, and does the same."""
 
 INSTEAD = EXACT | {is_isr_big_enough: is_perhaps_big_enough}
 """The same, and what is said more loosely."""
@@ -377,18 +376,22 @@ def _copy_unless_list(elements: Any) -> Any:
 
 
 COMPARED = range(1, 9)
-"""The numbers of replicas at which axes are compared: whether they are all the replicas, or do not depend on them."""
+"""The numbers of replicas, and of records, at which axes are compared: whether they are all, or do not depend on them."""
 
 
 def open_replicas(system: System, instead: Mapping[Callable[..., Any], Callable[..., Any]] = INSTEAD) -> System:
-    """Return a system of a modern model that is read for any number of replicas.
+    """Return a system of a modern model that is read for any number of replicas, and logs of any length.
 
     Errors: `ModelError` for a configuration in which what is read instead is something else.
     """
     _require_covered(system)
-    sizes = [system.model.sizes({**system.configurations[0], "replication.factor": each}) for each in COMPARED]
-    actions = tuple(opened for each in system.model.actions for opened in _open_action(each, sizes, instead))
-    return replace(system, model=replace(system.model, actions=actions, normalise=None))
+    model = system.model
+
+    def fields(configuration: Configuration) -> Iterable[Field]:
+        return *model.fields(configuration), make_log_end(model.sizes(configuration)[OFFSET])
+
+    actions = tuple(opened for each in model.actions for opened in _open_action(each, system, instead))
+    return replace(system, model=replace(model, fields=fields, actions=actions, unbounded=UNBOUNDED, normalise=None))
 
 
 def _require_covered(system: System) -> None:
@@ -404,22 +407,33 @@ def _require_covered(system: System) -> None:
         raise ModelError(f"faults need not leave one replica unimpaired: set {AT_ONCE} below replication.factor")
 
 
-def _open_action(
-    given: Action, sizes: Sequence[Sizes], instead: Mapping[Callable[..., Any], Callable[..., Any]]
-) -> Iterator[Action]:
-    """Yield an action whose arguments may be any replica; one more for each outcome of an election that elects none."""
+def _open_action(given: Action, system: System, instead: Mapping[Callable[..., Any], Callable[..., Any]]) -> Iterator[Action]:
+    """Yield an action whose arguments may be any replica or offset; one more for each argument that may be none."""
     body = call_otherwise(given.body, instead, {"list": _copy_unless_list}, is_deep=True)
-    opened, rest = dict(given.parameters), {}
+    opened, rest = dict(given.parameters), dict[str, tuple[int | None, ...]]()
     for name, axis in given.parameters.items():
-        found = [each.along(axis) for each in sizes]
+        found, of_logs = ([each.along(axis) for each in _resize(system, key)] for key in (REPLICAS, RECORDS))
         if found == [range(KEPT, each) for each in COMPARED]:
             opened[name], rest[name] = REPLICA, (KEPT, NO_REPLICA)
         elif found == [range(each) for each in COMPARED]:
             opened[name] = REPLICA
         elif any(each != found[0] for each in found):
             raise ModelError(f"{axis} depends on the number of replicas")
+        if of_logs == [range(each[OFFSET]) for each in _resize(system, RECORDS)]:
+            opened[name] = OFFSET
+        elif of_logs == [range(each[OFFSET] + 1) for each in _resize(system, RECORDS)]:
+            opened[name], rest[name] = OFFSET, (None,)
+        elif any(each != of_logs[0] for each in of_logs):
+            raise ModelError(f"{axis} depends on the number of records")
     yield replace(given, body=body, parameters=opened)
     for name, values in rest.items():
         for value in values:
             kept = {each: axis for each, axis in opened.items() if each != name}
             yield replace(given, body=partial(body, **{name: value}), parameters=kept, where=None)
+
+
+REPLICAS, RECORDS = "replication.factor", "bounds.records"
+
+
+def _resize(system: System, key: str) -> list[Sizes]:
+    return [system.model.sizes({**system.configurations[0], key: each}) for each in COMPARED]

@@ -70,7 +70,7 @@ class Quantified(Terms):
 
     lengths: Mapping[str, Any] = field(default_factory=dict)
     defined: list[Any] = field(default_factory=list, kw_only=True)
-    """What is true of the numbers that `end_of` gave."""
+    """What is true of the numbers that `end_of` and `first_of` gave."""
 
     @property
     def open_axes(self) -> Mapping[str, Any]:
@@ -98,6 +98,16 @@ class Quantified(Terms):
         self.defined.append(z3.Or(end == 0, z3.And(end >= 1, end <= limit, last)))
         self.defined.append(z3.ForAll([each], z3.Implies(z3.And(each >= end, each < limit), none_later)))
         return end
+
+    def first_of(self, axis: str, limit: Any, condition: Callable[[Any], Value]) -> Any:
+        """Return the first element below a limit, which is not negative, that meets a condition; the limit if there is none."""
+        first = z3.Int(f"first_of_{axis}!{len(self.defined)}")
+        each = make_fresh(axis)
+        here, before, last_before = (self.lift(condition(at)) for at in (first, each, first - 1))
+        self.defined.append(z3.And(first >= 0, z3.Or(first == limit, z3.And(first < limit, here))))
+        self.defined.append(z3.ForAll([each], z3.Implies(z3.And(each >= 0, each < first), z3.Not(before))))
+        self.defined.append(z3.Or(first == 0, z3.Not(last_before)))
+        return first
 
     def row(self, axis: str, body: Callable[[Any], Value]) -> AxisRow:
         """Return a value for each element."""
@@ -229,7 +239,7 @@ class QuantifiedSizes:
         if name not in self._lengths:
             return getattr(self._sizes, name)
         length = self._lengths[name]
-        return Length(f"length of {name}" if length is None else str(length))
+        return Length(f"length of {name}" if length is None else str(length), name)
 
     def __getitem__(self, axis: str) -> Any:
         return getattr(self, axis)
@@ -237,6 +247,10 @@ class QuantifiedSizes:
 
 class Length(Element):
     """How many elements an axis has: no Python number."""
+
+    def __init__(self, name: str, axis: str) -> None:
+        super().__init__(name)
+        self.axis = axis
 
     def __index__(self) -> NoReturn:
         raise ModelError("an action goes over the elements of an axis by itself: use for_every, for_some, row or fill")
@@ -377,7 +391,7 @@ def _make_constant(value: Any) -> Function:
 
 def list_lengths(system: System) -> dict[str, Any]:
     """Return the axes without a number for their length: those that the model leaves without a bound, and the replicas."""
-    return {**{each.axis: None for each in system.model.unbounded}, REPLICA: Length("replication.factor")}
+    return {**{each.axis: None for each in system.model.unbounded}, REPLICA: Length("replication.factor", REPLICA)}
 
 
 def variables(system: System, opened: Mapping[str, Any], suffix: str) -> Functions:

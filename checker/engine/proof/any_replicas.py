@@ -1,7 +1,7 @@
-"""Obligations for every number of replicas of a model whose conditions go over them by loops.
+"""Obligations for every number of replicas of a model whose conditions go over them, and over what else has no bound, by loops.
 
 Loops are removed from its actions before they come here (`specs.any_replicas`).  A lemma or a property keeps its loops: each
-runs once, for one replica of which nothing is known.  So what a loop has found holds for every replica.
+runs once, for one element of which nothing is known.  So what a loop has found holds for every element.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import z3
@@ -18,7 +19,9 @@ from neverlost.checker.engine.proof.obligations import find_symbols
 from neverlost.model.interpreters.otherwise import call_otherwise
 from neverlost.model.interpreters.quantified_terms import (
     REPLICA,
+    Assumed,
     Functions,
+    Length,
     Quantified,
     list_lengths,
     make_fresh,
@@ -30,34 +33,43 @@ from neverlost.model.system import System
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.property import Property
 
-Loops = tuple[Callable[..., Any], Callable[..., Any]]
-"""The functions by which a model's conditions go over all replicas, and over all but one."""
+Instead = Mapping[Callable[..., Any], Callable[..., Any]]
+"""What a model's conditions call in place of some functions."""
 
 
 @dataclass(frozen=True)
 class Turns(Quantified):
-    """Primitives for a condition whose `loops` have one turn each; `over` are those that have ended."""
+    """Primitives for a condition whose loops have one turn each; `over` are those that have ended.
 
-    loops: Loops = field(kw_only=True)
+    A loop goes over a `range`, or over what `others` gives: all replicas but one.
+    """
+
+    others: Callable[..., Any] = field(kw_only=True)
+    instead: Instead = field(default_factory=dict, kw_only=True)
     over: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
-    def everyone(self, s: Any) -> Iterator[Any]:
-        """Yield a replica of which nothing is known."""
-        yield from self.others(s, None)
+    def range(self, *bounds: Any) -> Iterator[Any]:
+        """Yield what Python's own range does; of an axis without a length, an element of which nothing is known."""
+        if not isinstance(bounds[-1], Length):
+            return iter(range(*bounds))
+        if len(bounds) > 1:
+            raise ModelError(f"a loop over an axis without a length begins at {bounds[0]}")
+        return self.turn(bounds[0].axis)
 
-    def others(self, s: Any, replica: Any) -> Iterator[Any]:
-        """Yield a replica that is not the given one."""
-        each = make_fresh(REPLICA)
-        inside = self.within(REPLICA, each)
+    def turn(self, axis: str, apart: Any = None) -> Iterator[Any]:
+        """Yield an element of an axis, which is not the given one."""
+        each = make_fresh(axis)
+        named = [] if apart is None else [each != apart]
+        named += [name_elements(axis)(each)] if self.lengths[axis] is None else []
         yield each
-        self.over[str(each)] = each, inside if replica is None else z3.And(inside, each != replica)
+        self.over[str(each)] = each, Terms.all_of(self.within(axis, each), *named)
 
     def all_of(self, *conditions: Value) -> Value:  # type: ignore[override]
-        """Return True if all conditions hold, for every replica that their loops go over."""
+        """Return True if all conditions hold, for every element that their loops go over."""
         return Terms.all_of(*[self.close(each, True) for each in conditions])
 
     def any_of(self, *conditions: Value) -> Value:  # type: ignore[override]
-        """Return True if some condition holds, for some replica that its loop goes over."""
+        """Return True if some condition holds, for some element that its loop goes over."""
         return Terms.any_of(*[self.close(each, False) for each in conditions])
 
     def ite(self, condition: Value, then: Value, otherwise: Value) -> Value:
@@ -85,23 +97,44 @@ class Turns(Quantified):
             raise ModelError("what one turn of a loop has found is used after the loop, as if it were all")
 
     def read(self, function: Callable[..., Any], view: Any) -> list[Any]:
-        """Return what a function of a lemma or a property says, of all replicas.  Errors: `ModelError` where a loop's turns
+        """Return what a function of a lemma or a property says, of all elements.  Errors: `ModelError` where a loop's turns
         depend on each other."""
-        everyone, others = self.loops
-        said = call_otherwise(function, {everyone: self.everyone, others: self.others})(self, view)
+        instead = {**self.instead, self.others: lambda s, replica: self.turn(REPLICA, replica)}
+        said = call_otherwise(function, instead, {"range": self.range}, is_deep=True)(self, view)
         found = [self.lift(self.close(each, True)) for each in (said if isinstance(said, list) else [said])]
         self._require_none_over(found)
         return found
+
+
+def name_elements(axis: str) -> Any:
+    """Return a predicate that says nothing (`LedEncoding` assumes it of every number): it is a term that has the element in it.
+
+    A solver looks for instances of a quantifier among terms, and a comparison of numbers is none.
+    """
+    return z3.Function(f"is_{axis}", z3.IntSort(), z3.BoolSort())
 
 
 class LedEncoding(ParametricEncoding):
     """The reading for every number of replicas of an opened model, which begins with one that is not as the others: the field
     `differs` names it."""
 
-    def __init__(self, opened: System, lemmas: Sequence[Lemma], goal: Property, loops: Loops, differs: str) -> None:
-        self._turns, self._differs = Turns(None, list_lengths(opened), loops=loops), differs
-        asked = replace(goal, condition=lambda k, s: z3.And(self._turns.read(goal.condition, s)))
+    def __init__(
+        self,
+        opened: System,
+        lemmas: Sequence[Lemma],
+        goal: Property,
+        others: Callable[..., Any],
+        differs: str,
+        instead: Instead = MappingProxyType({}),
+    ) -> None:
+        self._turns, self._differs = Turns(None, list_lengths(opened), others=others, instead=instead), differs
+        asked = replace(goal, condition=lambda k, s: Terms.all_of(*self._turns.read(goal.condition, s)))
         super().__init__(opened, [replace(each, conjuncts=self._read_lemma(each)) for each in lemmas], asked)
+
+    def _read(self, k: Assumed) -> list[Any]:
+        each = z3.Int("each")
+        named = [z3.ForAll([each], name_elements(axis)(each)) for axis, length in self._lengths.items() if length is None]
+        return [*super()._read(k), *named]
 
     def _read_lemma(self, lemma: Lemma) -> Callable[[Any, Any], list[Any]]:
         return lambda k, s: self._turns.read(lemma.conjuncts, s)
@@ -124,10 +157,11 @@ CHOSEN = z3.Int("chosen_first")
 def begin(system: System, lengths: Mapping[str, Any], differs: str) -> Functions:
     """Return the state at first, in which one replica, whichever it is, is not as the others.
 
-    A value depends on nothing but which of its replicas are that one, at every size that is compared.
+    A value depends on nothing but which of its replicas are that one, at every size that is compared; along other axes without
+    a length all values are alike.
     Errors: `ModelError` where it does on more.
     """
-    known: dict[tuple[str, tuple[int, ...]], dict[tuple[bool, ...], Any]] = {}
+    known: dict[tuple[str, tuple[int, ...]], dict[tuple[bool | None, ...], Any]] = {}
     for other in resize(system):
         for _, state in other.initial_states():
             chosen = state[other.places[differs][0]]
@@ -136,7 +170,7 @@ def begin(system: System, lengths: Mapping[str, Any], differs: str) -> Functions
                     continue
                 pairs = list(zip(slot.field.axes, slot.index, strict=True))
                 closed = tuple(each for axis, each in pairs if axis not in lengths)
-                case = tuple(each == chosen for axis, each in pairs if axis in lengths)
+                case = tuple(each == chosen if axis == REPLICA else None for axis, each in pairs if axis in lengths)
                 meant = z3.BoolVal(bool(value)) if slot.field.kind == "flag" else z3.IntVal(value)
                 if slot.field.kind == "replica" and value == chosen:
                     meant = CHOSEN
@@ -148,9 +182,10 @@ def begin(system: System, lengths: Mapping[str, Any], differs: str) -> Functions
     return found
 
 
-def _choose(cases: Mapping[tuple[bool, ...], Any], *at: Any) -> Any:
-    """Return the value for replicas of which each is the chosen one or is not."""
+def _choose(cases: Mapping[tuple[bool | None, ...], Any], *at: Any) -> Any:
+    """Return the value for replicas of which each is the chosen one or is not; None is said of any other element."""
     (_, found), *rest = cases.items()
     for case, value in rest:
-        found = z3.If(Terms.all_of(*[(one == CHOSEN) == same for one, same in zip(at, case, strict=True)]), value, found)
+        same = [(one == CHOSEN) == each for one, each in zip(at, case, strict=True) if each is not None]
+        found = z3.If(Terms.all_of(*same), value, found)
     return found

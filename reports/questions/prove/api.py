@@ -25,6 +25,7 @@ from neverlost.checker.questions.necessity.necessity import clauses_of
 from neverlost.checker.questions.necessity.necessity import without as switched_off
 from neverlost.model.kernel import ModelError
 from neverlost.model.kraft.sizes import KraftSizes
+from neverlost.model.kraft.state import others
 from neverlost.model.system import System
 from neverlost.reports.bundle import proof_check, question, seal
 from neverlost.reports.bundle.question import BundleQuestion
@@ -34,10 +35,11 @@ from neverlost.reports.request.keywords import Limited, Settings
 from neverlost.reports.request.run_options import RunOptions, list_names
 from neverlost.reports.results.results import Result, States, verdicts
 from neverlost.specs.any_log import open_logs
-from neverlost.specs.any_replicas import DIFFERS, LOOPS, open_replicas
+from neverlost.specs.any_replicas import DIFFERS, open_replicas
 from neverlost.specs.configuration.choose import Given, choose_one, read_given
 from neverlost.specs.configuration.keys import is_without_faults
 from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.every_size.any_log_lemmas import IN_CONDITIONS
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.properties import choose_properties, require_fields
@@ -94,9 +96,8 @@ def prove(
 ) -> ProofResult:
     """Decide properties with Z3: `bmc` looks for counterexamples of up to `depth` steps, `induction` proves.
 
-    `unbounded` proves for any number of epochs and records, `every_rf` for every replication factor (of `kip-320`, for logs of
-    any length too); `without` are guard clauses (`action: clause`) to switch off; `progress` is called while a proof by
-    induction goes on.
+    `unbounded` proves for any number of epochs and records, `every_rf` for every replication factor, in logs of any length;
+    `without` are guard clauses (`action: clause`) to switch off; `progress` is called while a proof by induction goes on.
 
     Errors: `InputError` for bad input, and for options that contradict each other.
     """
@@ -204,10 +205,10 @@ def weaken(system: System, clauses: Sequence[str]) -> System:
 
 
 def read_every_size(system: System, lemmas: Sequence[Lemma], goal: Property) -> ParametricEncoding:
-    """Return the obligations for every number of replicas: in logs of any length, or within the bounds of a modern model."""
+    """Return the obligations for every number of replicas, in logs of any length."""
     if isinstance(system.sizes, KraftSizes):
         try:
-            return LedEncoding(open_replicas(system), lemmas, goal, LOOPS, DIFFERS)
+            return LedEncoding(open_replicas(system), lemmas, goal, others, DIFFERS, IN_CONDITIONS)
         except ModelError as problem:
             raise refuse(system, problem) from None
     opened, asked = open_logs(system, goal)

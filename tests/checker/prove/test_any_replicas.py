@@ -1,4 +1,4 @@
-"""Any number of replicas: what stands for loops over them does the same, and without a premise nothing is proved."""
+"""Any number of replicas, any log: what stands for loops over them does the same, and without a premise nothing is proved."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from neverlost.checker.engine.proof.induction import _prove_with_quantifiers
 from neverlost.checker.engine.proof.obligations import INITIATION, SAFETY, find_symbols
 from neverlost.checker.questions.necessity.necessity import clauses_of, without
 from neverlost.model.interpreters import ints
+from neverlost.model.interpreters.otherwise import call_otherwise
 from neverlost.model.interpreters.quantified_terms import (
     Quantified,
     QuantifiedView,
@@ -24,11 +25,14 @@ from neverlost.model.interpreters.quantified_terms import (
     variables,
 )
 from neverlost.model.kernel import ModelError, count
+from neverlost.model.kraft.broker import log
+from neverlost.model.kraft.broker.log import EMPTY, offsets
 from neverlost.model.kraft.state import everyone, others
 from neverlost.model.system import State, System, bind
 from neverlost.reports.questions.prove.api import read_every_size
-from neverlost.specs.any_replicas import EXACT, LOOPS, open_replicas
+from neverlost.specs.any_replicas import EXACT, open_replicas
 from neverlost.specs.errors import InputError
+from neverlost.specs.every_size.any_log_lemmas import IN_CONDITIONS
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.lemmas.unimpaired import THEORY
 from neverlost.specs.properties import properties
@@ -36,6 +40,38 @@ from tests.checker.prove.test_any_log import reached
 from tests.checker.prove.test_unimpaired_proof import ACKED, COMMITTED, KINDS, proof, unlimited, verdict
 
 GOAL = properties()[ACKED]
+
+
+@pytest.fixture(autouse=True)
+def _ints_know_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `first_of` says, on ints."""
+
+    def first_of(axis: str, limit: int, condition: Any) -> int:
+        return next((each for each in range(limit) if condition(each)), limit)
+
+    monkeypatch.setattr(ints.Ints, "first_of", staticmethod(first_of), raising=False)
+
+
+def logs_of(bound: System, state: State) -> list[list[int]]:
+    """The places of each replica's log in a state, by offset."""
+    first, (replicas, slots) = bound.places["log_record"]
+    return [list(range(first + slots * each, first + slots * (each + 1))) for each in range(replicas)]
+
+
+def without_gaps(bound: System, state: State) -> State:
+    """The state with each log up to its first gap: the end is no count of records elsewhere."""
+    values = list(state)
+    for places in logs_of(bound, state):
+        is_log = True
+        for each in places:
+            is_log = is_log and values[each] != EMPTY
+            values[each] = values[each] if is_log else EMPTY
+    return tuple(values)
+
+
+def with_ends(bound: System, state: State) -> State:
+    """The state as it is for logs of any length: with the number of records of each log, which is its end."""
+    return (*state, *[sum(state[each] != EMPTY for each in places) for places in logs_of(bound, state)])
 
 
 def strange(bound: System, many: int, seed: int = 0, changed: tuple[int, ...] = (0, 1, 3, 8)) -> Iterator[State]:
@@ -74,22 +110,31 @@ def after_each(bound: System, state: State) -> dict[tuple[str, str], set[State |
 # --- what is read instead does the same ---
 
 
-@pytest.mark.parametrize("replicas", [2, 3, pytest.param(4, marks=pytest.mark.slow)])
-def test_every_step_does_what_it_does_without_loops_over_replicas(replicas: int) -> None:
-    bound = awake(replicas)
+def all_with_ends(bound: System, found: dict[tuple[str, str], set[State]]) -> dict[tuple[str, str], set[State]]:
+    return {key: {with_ends(bound, each) for each in values} for key, values in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "records"),
+    [(2, 2), (3, 2), (2, 4), *[pytest.param(*each, marks=pytest.mark.slow) for each in ((4, 2), (3, 3), (2, 1))]],
+)
+def test_every_step_does_what_it_does_without_loops(replicas: int, records: int) -> None:
+    bound = awake(replicas, records)
     opened = open_replicas(bound, EXACT)
     taken = set()
-    for state in strange(bound, 600):
+    for strange_one in strange(bound, 600 if records == 2 else 200):
+        state = without_gaps(bound, strange_one)
         meant = after_each(bound, state)
-        assert after_each(opened, state) == meant
+        assert after_each(opened, with_ends(bound, state)) == all_with_ends(bound, meant)
         taken |= {name for (name, _), found in meant.items() if found}
     missed = {each.action.name for each in bound.steps} - taken
-    assert missed <= {"follower_note_high_watermark"} or (replicas > 3 and len(missed) < 4), "nothing stands for that one"
+    is_other_size = (replicas > 3 or records != 2) and len(missed) < 8
+    assert missed <= {"follower_note_high_watermark"} or is_other_size, "nothing stands for that one"
 
 
-def awake(replicas: int) -> System:
+def awake(replicas: int, records: int = 2) -> System:
     """Every action can be taken, also what the mechanisms forbid: a guard clause less for each."""
-    bound = unlimited("kraft", replicas, records=2, unclean="true", unclean_election="any")
+    bound = unlimited("kraft", replicas, records=records, unclean="true", unclean_election="any")
     for clause in FORBIDS:
         bound = without(bound, *clause)
     return bound
@@ -109,7 +154,68 @@ def test_every_step_does_the_same_in_every_reachable_state_of_two_replicas() -> 
     bound = unlimited("kraft", 2, records=2)
     opened = open_replicas(bound, EXACT)
     for state in reached(bound):
-        assert after_each(opened, state) == after_each(bound, state)
+        assert state == without_gaps(bound, state)
+        assert after_each(opened, with_ends(bound, state)) == all_with_ends(bound, after_each(bound, state))
+
+
+def test_a_power_loss_that_takes_nothing_is_the_same_step_for_any_log() -> None:
+    """Where kills are limited otherwise it is a step of its own: the opened one has no offset for it."""
+    bound = unlimited("kraft", 2, records=2, kill=1)
+    opened = open_replicas(bound, EXACT)
+    assert bound.sizes["kept"] == bound.sizes["offset"] + 1
+    found = 0
+    for strange_one in strange(bound, 150):
+        state = without_gaps(bound, strange_one)
+        for broker in range(2):
+            meant, said = (
+                {
+                    take(each, of, step)
+                    for step in each.steps
+                    if step.action.name == "broker_crash_lossy" and step.arguments["broker"] == broker
+                }
+                - {None}
+                for each, of in ((bound, state), (opened, with_ends(bound, state)))
+            )
+            assert said == {with_ends(bound, each) for each in meant if each}
+            found = max(found, len(said))
+    assert found > 1
+
+
+@pytest.mark.parametrize("source", range(3))
+def test_every_pair_of_logs_is_compared_copied_and_truncated_alike(source: int) -> None:
+    """Logs of up to three records of any numbers, also such as no behaviour has: each word of a log and what stands for it."""
+    bound = unlimited("kraft", 3, records=3)
+    opened = open_replicas(bound, EXACT)
+    drawn = [each + (EMPTY,) * (3 - len(each)) for end in range(4) for each in product((1, 2, 3), repeat=end)]
+    start, places = bound.initial_states()[0][1], logs_of(bound, bound.initial_states()[0][1])
+    target = (source + 1) % 3
+    for one, other in product(drawn, repeat=2):
+        values = list(start)
+        values[places[source][0] : places[source][-1] + 1] = one
+        values[places[target][0] : places[target][-1] + 1] = other
+        state = tuple(values)
+        for word, more in WORDS:
+            returned, after = run_word(bound, state, word, more(source, target))
+            said = run_word(opened, with_ends(bound, state), word, more(source, target))
+            assert said == (returned, with_ends(bound, after)), word.__name__
+
+
+WORDS: list[tuple[Callable[..., Any], Callable[[int, int], tuple[Any, ...]]]] = [
+    (log.log_end, lambda source, target: (source,)),
+    (log.is_prefix, lambda source, target: (source, target)),
+    (log.has_beyond, lambda source, target: (source, target)),
+    (log.copy_next, lambda source, target: (source, target)),
+    (log.truncate_to_common, lambda source, target: (source, target)),
+    *[(log.truncate_to, lambda source, target, end=end: (source, end)) for end in range(4)],
+]
+
+
+def run_word(bound: System, state: State, word: Callable[..., Any], given: tuple[Any, ...]) -> tuple[Any, State]:
+    """What a function returns, and the state after it."""
+    read = call_otherwise(word, EXACT, {}, is_deep=True) if "log_end_offset" in bound.places else word
+    view = ints.IntsView(bound, state)
+    returned = read(ints.Ints, view, *given)
+    return returned, tuple(view.values)
 
 
 @pytest.mark.parametrize("replicas", [2, *[pytest.param(each, marks=pytest.mark.slow) for each in (3, 4)]])
@@ -122,17 +228,16 @@ def test_the_terms_of_every_step_agree_with_ints(replicas: int) -> None:
         steps[each.step.action.name].append(number)
     terms = [terms_of(reading, number) for number in range(len(reading.steps))]
     taken: set[str] = set()
-    for state in strange(bound, 40):
-        meant = after_each(bound, state)
+    for strange_one in strange(bound, 40):
+        state = with_ends(bound, without_gaps(bound, strange_one))
+        meant = all_with_ends(bound, after_each(bound, without_gaps(bound, strange_one)))
         for name, numbers in steps.items():
             found = defaultdict(list)
             for number in numbers:
                 given = reading.steps[number].step.arguments
-                free = [argument for argument, value in given.items() if z3.is_expr(value)]
-                for chosen in product(range(replicas), repeat=len(free)):
-                    arguments = dict(zip(free, chosen, strict=True))
+                for arguments in choices(reading, number):
                     own = {each: value for each, value in (given | arguments).items() if each != "outcome"}
-                    found[name, str(own)] += successors(bound, terms[number], arguments, state)
+                    found[name, str(own)] += successors(reading.system, terms[number], arguments, state)
             for key, allowed in found.items():
                 after = {each for _, each in allowed}
                 assert after >= meant.get(key, set())
@@ -141,29 +246,39 @@ def test_the_terms_of_every_step_agree_with_ints(replicas: int) -> None:
     assert len(taken) > 15
 
 
+def choices(reading: LedEncoding, number: int) -> Iterator[dict[str, int]]:
+    """The arguments of a step at the size of the system, as far as they are no numbers."""
+    sizes = reading.system.sizes
+    named = [(str(element), range(sizes[axis])) for axis, element in reading.steps[number].elements]
+    for chosen in product(*[values for _, values in named]):
+        yield dict(zip([name for name, _ in named], chosen, strict=True))
+
+
 def terms_of(reading: LedEncoding, number: int) -> tuple[list[Any], list[Any], list[str]]:
-    """The guard of a step, every slot after it (None: as before), and the truths of which nothing is known."""
+    """The guard of a step, every slot after it (None: as before), and what is chosen: truths of which nothing is known, and
+    numbers of which the guard says what they are."""
     guard, after = reading.transitions[number]
     values: list[Any] = []
     for slot in reading.system.slots:
         pairs = list(zip(slot.field.axes, slot.index, strict=True))
-        closed = tuple(each for axis, each in pairs if axis != "replica")
+        closed = tuple(each for axis, each in pairs if axis not in reading._lengths)
         is_kept = after[slot.field.name][closed] is reading.before[slot.field.name][closed]
-        at = [z3.IntVal(each) for axis, each in pairs if axis == "replica"]
+        at = [z3.IntVal(each) for axis, each in pairs if axis in reading._lengths]
         values.append(None if is_kept else lift(after[slot.field.name][closed](*at)))
     symbols = find_symbols([*guard, *[each for each in values if each is not None]])
-    return guard, values, sorted(each for each in symbols if each.startswith("any_truth"))
+    return guard, values, sorted(each for each in symbols if each.startswith(("any_truth", "first_of")))
 
 
 def successors(bound: System, terms: Any, arguments: dict[str, int], state: State) -> list[tuple[bool, State]]:
     """What the terms of a step lead to, at the size of the system; each with whether a truth was chosen for it."""
-    guard, values, truths = terms
-    found = []
-    for chosen in product((True, False), repeat=len(truths)):
-        ground = Ground(bound, state, arguments | dict(zip(truths, chosen, strict=True)))
+    guard, values, free = terms
+    found, is_chosen = [], any(each.startswith("any_truth") for each in free)
+    of_each = [(False, True) if each.startswith("any_truth") else range(bound.sizes["offset"] + 1) for each in free]
+    for chosen in product(*of_each):
+        ground = Ground(bound, state, arguments | dict(zip(free, chosen, strict=True)))
         if all(ground.value(each) for each in guard):
             after = (was if each is None else int(ground.value(each)) for was, each in zip(state, values, strict=True))
-            found.append((bool(truths), checked(bound, tuple(after))))
+            found.append((is_chosen, checked(bound, tuple(after))))
     return [(is_chosen, each) for is_chosen, each in found if each is not None]
 
 
@@ -171,13 +286,13 @@ class Ground:
     """What terms are in one state."""
 
     def __init__(self, bound: System, state: State, constants: dict[str, int]) -> None:
-        self.replicas = bound.sizes["replica"]
+        self.sizes = {axis: bound.sizes[axis] for axis in ("replica", "offset", "record")} | {"each": 1}
         self.known: dict[tuple[Any, ...], int] = {(name,): value for name, value in constants.items()}
-        self.known["replication.factor",] = self.replicas
+        self.known["replication.factor",] = self.sizes["replica"]
         for slot, value in zip(bound.slots, state, strict=True):
             pairs = list(zip(slot.field.axes, slot.index, strict=True))
-            name = slot.field.name + "".join(f"[{each}]" for axis, each in pairs if axis != "replica")
-            self.known[f"{name}@before", *[each for axis, each in pairs if axis == "replica"]] = value
+            name = slot.field.name + "".join(f"[{each}]" for axis, each in pairs if axis not in self.sizes)
+            self.known[f"{name}@before", *[each for axis, each in pairs if axis in self.sizes]] = value
         self.values: dict[tuple[Any, ...], Any] = {}
 
     def value(self, term: Any, elements: tuple[int, ...] = ()) -> Any:
@@ -208,8 +323,9 @@ def compiled(term: Any) -> Callable[[Ground, tuple[int, ...]], Any]:
 
 def _compiled(term: Any) -> Callable[[Ground, tuple[int, ...]], Any]:
     if z3.is_quantifier(term):
-        inside, many, ends = compiled(term.body()), term.num_vars(), all if term.is_forall() else any
-        return lambda g, e: ends(inside(g, e + each) for each in product(range(g.replicas), repeat=many))
+        axes = [term.var_name(each).partition("?")[0] for each in range(term.num_vars())]
+        inside, ends = compiled(term.body()), all if term.is_forall() else any
+        return lambda g, e: ends(inside(g, e + each) for each in product(*[range(g.sizes[axis]) for axis in axes]))
     if z3.is_var(term):
         place = -1 - z3.get_var_index(term)
         return lambda g, e: e[place]
@@ -222,6 +338,8 @@ def _compiled(term: Any) -> Callable[[Ground, tuple[int, ...]], Any]:
         return lambda g, e: meant(each(g, e) for each in parts)
     if kind == z3.Z3_OP_ITE:
         return lambda g, e: parts[1](g, e) if parts[0](g, e) else parts[2](g, e)
+    if name in ("is_offset", "is_record"):
+        return lambda g, e: True
     if kind == z3.Z3_OP_UNINTERPRETED:
         return lambda g, e: g.known.get((name, *[each(g, e) for each in parts]), 0)
     said = EAGER[kind]
@@ -265,15 +383,16 @@ def checked(bound: System, state: State) -> State | None:
 @pytest.mark.parametrize("replicas", [3, *[pytest.param(each, marks=pytest.mark.slow) for each in (1, 2, 4)]])
 def test_what_a_lemma_says_of_every_number_of_replicas_it_says_of_so_many(replicas: int) -> None:
     bound = unlimited("kraft", replicas, records=2) if replicas > 1 else replace_factor(unlimited("kraft", 2, records=2), 1)
-    view = QuantifiedView(bound, variables(bound, list_lengths(bound), "before"), list_lengths(bound))
-    turns = Turns(None, view.lengths, loops=LOOPS)
+    opened = open_replicas(bound)
+    view = QuantifiedView(opened, variables(opened, list_lengths(opened), "before"), list_lengths(opened))
+    turns = Turns(None, view.lengths, others=others, instead=IN_CONDITIONS)
     asked = {each.name: (turns.read(each.conjuncts, view), each.condition) for each in THEORY.lemmas}
     for name in (ACKED, COMMITTED):
         condition = properties()[name].condition
         asked[name] = turns.read(condition, view), condition
     said = defaultdict(set)
     for state in strange(bound, 150):
-        ground = Ground(bound, state, {})
+        ground = Ground(opened, with_ends(bound, state), {})
         for name, (parts, condition) in asked.items():
             found = all(map(ground.value, parts))
             assert found == ints.evaluate(bound, state, condition), name
@@ -287,15 +406,16 @@ def test_what_is_assumed_is_true_of_states_that_behaviours_reach_and_allows_ever
     reading = led(bound)
     allowed: set[str] = set()
     for state in strange(bound, many, changed=(0,)):
-        ground = Ground(bound, state, {})
+        ground = Ground(reading.system, with_ends(bound, state), {})
         assert all(map(ground.value, reading._assumed))
         for number, given in enumerate(reading.steps):
             name, guard = given.step.action.name, reading.transitions[number][0]
             if name not in allowed:
-                free = [each for each, value in given.step.arguments.items() if z3.is_expr(value)]
                 truths = {each: 1 for each in find_symbols(guard) if each.startswith("any_truth")}
-                for chosen in product(range(2), repeat=len(free)):
-                    known = Ground(bound, state, truths | dict(zip(free, chosen, strict=True)))
+                ends = [each for each in find_symbols(guard) if each.startswith("first_of")]
+                for arguments, chosen in product(choices(reading, number), product(range(3), repeat=len(ends))):
+                    constants = truths | arguments | dict(zip(ends, chosen, strict=True))
+                    known = Ground(reading.system, with_ends(bound, state), constants)
                     allowed |= {name} if all(map(known.value, guard)) else set()
     forbidden = {name for name, _ in FORBIDS} | {"follower_note_high_watermark", "controller_elect_uncleanly"}
     missed = {each.action.name for each in bound.steps} - allowed - forbidden
@@ -319,8 +439,14 @@ def test_a_loop_whose_turns_depend_on_each_other_is_refused() -> None:
     def indexes(k: Any, s: Any) -> list[Any]:
         return [others(s, 0)[0] == 1]
 
+    def counts_records(k: Any, s: Any) -> list[Any]:
+        return [count(k, [s.log_record[0][each] != EMPTY for each in offsets(s)]) > 1]
+
+    def begins_later(k: Any, s: Any) -> list[Any]:
+        return [k.all_of(*[s.ghost_committed[each] == EMPTY for each in range(1, s.sizes.offset)])]
+
     bound = unlimited("kraft", 3)
-    for wrong in (counts, keeps, indexes):
+    for wrong in (counts, keeps, indexes, counts_records, begins_later):
         with pytest.raises((ModelError, TypeError, InputError)):
             read_every_size(bound, [Lemma("wrong", "", "", wrong)], GOAL)
 
@@ -328,15 +454,19 @@ def test_a_loop_whose_turns_depend_on_each_other_is_refused() -> None:
 def test_the_first_states_are_those_of_each_number_of_replicas() -> None:
     """With one leader or another: the state of the terms at each size, with its leader, is an initial state up to exchange."""
     bound = unlimited("kraft", 3, records=2)
-    ((found,), _) = led(bound)._begin()
-    for replicas in (1, 2, 5):
-        other = replace_factor(bound, replicas)
+    reading = led(bound)
+    ((found,), _) = reading._begin()
+    assert z3.simplify(found["log_end_offset"][()](z3.Int("any"))).eq(z3.IntVal(0))
+    for replicas, records in product((1, 2, 5), (1, 2, 3)):
+        keys = {"replication.factor": replicas, "bounds.records": records}
+        other = bind(bound.model, *[{**each, **keys} for each in bound.configurations])
         (meant,) = {state for _, state in other.initial_states()}
         for number, slot in enumerate(other.slots):
             if slot.name == "min_isr":
                 continue  # any number: it is not the same at each size
-            closed = tuple(each for axis, each in zip(slot.field.axes, slot.index, strict=True) if axis != "replica")
-            at = [z3.IntVal(each) for axis, each in zip(slot.field.axes, slot.index, strict=True) if axis == "replica"]
+            pairs = list(zip(slot.field.axes, slot.index, strict=True))
+            closed = tuple(each for axis, each in pairs if axis not in reading._lengths)
+            at = [z3.IntVal(each) for axis, each in pairs if axis in reading._lengths]
             term = z3.simplify(z3.substitute(lift(found[slot.field.name][closed](*at)), (CHOSEN, z3.IntVal(0))))
             assert (int(z3.is_true(term)) if z3.is_bool(term) else term.as_long()) == meant[number], slot.name
 

@@ -25,7 +25,9 @@ def instances(row: Row) -> Iterator[dict[str, Any]]:
         yield row.settings
         return
     if row.model == "kraft":
-        yield from (row.settings | {"replication.factor": replicas, "faults.at_once": replicas - 1} for replicas in (2, 3))
+        for replicas, records in ((2, 1), (2, 2), (2, 3), (3, 1), (3, 2)):
+            keys = {"replication.factor": replicas, "faults.at_once": replicas - 1, "bounds.records": records}
+            yield row.settings | keys
         return
     for replicas in (2, 3, 4) if row.every_rf else (row.replicas,):
         for log_size, epoch in ((1, 2), (2, 1)) if replicas < 4 else ((1, 1),):
