@@ -26,7 +26,7 @@ SCHEMA = "neverlost.nines/1"
 
 ACKED = "acked-never-lost"
 
-ONE_RACK = Notice(NoticeKind.ASSUMED, "all replicas stand in one rack, since broker.rack names none", "", "set broker.rack=a,b,c")
+ONE_RACK = Notice(NoticeKind.ASSUMED, "all replicas are in one rack, since broker.rack names none", "", "set broker.rack=a,b,c")
 
 ASSUMPTIONS = (
     "The probability of loss is a bound: leaving the region that was decided counts as a loss, although often nothing is lost.",
