@@ -272,3 +272,4 @@ def test_many_walks_are_done_in_few_batches() -> None:
     assert list(walks.batches(250)) == [(0, 100), (100, 100), (200, 50)]
     many = list(walks.batches(100_001))
     assert len(many) == walks.BATCHES and many[0] == (0, 5001) and sum(many[-1]) == 100_001
+    assert {count for _, count in walks.batches(10**6)} == {10_000}

@@ -27,8 +27,9 @@ from neverlost.model.protocols.kraft import MODEL
 from neverlost.specs.defects import DEFECTS
 from neverlost.specs.errors import InputError, describe_misreading
 
-PART, BATCH, BATCHES = "walks", 100, 20
-"""Walks of a batch at least, and how many batches there are where there are more walks: a Java gets faster with time."""
+PART, BATCH, LARGEST, BATCHES = "walks", 100, 10_000, 20
+"""Walks of a batch, at least and at most (Kafka's registries keep 40 kB of each), and how many batches there are between: a
+Java gets faster with time."""
 
 MANY = 500
 """From so many walks of a batch on their steps are worth compiling."""
@@ -209,7 +210,7 @@ def _difference(stored: Mapping[str, Any]) -> Difference:
 
 def batches(walks: int) -> Iterator[tuple[int, int]]:
     """Yield the first number and the count of each batch."""
-    size = max(BATCH, -(-walks // BATCHES))
+    size = min(max(BATCH, -(-walks // BATCHES)), LARGEST)
     for first in range(0, walks, size):
         yield first, min(size, walks - first)
 
