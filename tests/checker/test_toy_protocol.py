@@ -42,7 +42,6 @@ BELOW = (
     "specs/errors.py",
     "specs/lemma.py",
     "specs/property.py",
-    "specs/strict_json.py",
 )
 """What the engine stands on: kinds of values, none of which belongs to a protocol."""
 
