@@ -16,12 +16,15 @@ from functools import partial
 from typing import Any
 
 from neverlost.model import kernel
-from neverlost.model.faults import BY_NAME, LEADER_MOVE, Fault
+from neverlost.model.any_number import AnyNumber
+from neverlost.model.faults import BY_NAME, DATA_LOSS, LEADER_MOVE, Fault
 from neverlost.model.interpreters.otherwise import call_otherwise
+from neverlost.model.interpreters.quantified_terms import copy_unless_list
 from neverlost.model.kernel import (
     NO_REPLICA,
     Action,
     Clauses,
+    Configuration,
     ModelError,
     Primitives,
     Sizes,
@@ -42,6 +45,7 @@ from neverlost.model.kraft.broker.high_watermark import (
 from neverlost.model.kraft.broker.leader import adopt_isr, forget_leadership, leads
 from neverlost.model.kraft.broker.log import log_end, offsets
 from neverlost.model.kraft.controller import fencing, leader_election, operator, partition_change
+from neverlost.model.kraft.controller.fencing import admit
 from neverlost.model.kraft.controller.leader_election import Electorate, cleanly_electable, electable, last_known_leader
 from neverlost.model.kraft.controller.partition_change import (
     Assignment,
@@ -54,21 +58,25 @@ from neverlost.model.kraft.lifecycle import stops
 from neverlost.model.kraft.requests import isr_change
 from neverlost.model.kraft.sizes import KEPT, KraftSizes
 from neverlost.model.kraft.state import ELECTED, POLICIES, UP_TO_DATE, everyone, is_isr_big_enough, others
-from neverlost.model.limits import AT_ONCE, NO_LIMIT, fault_enabled, record_fault
+from neverlost.model.limits import AT_ONCE, NO_LIMIT, fault_enabled, record_fault, victims
 from neverlost.model.system import System, View
+from neverlost.specs.counts import are_few, is_enough_alone
 
 REPLICA = "replica"
 DIFFERS, LOOPS = "leader", (everyone, others)
 """The field that says at first which replica is not as the others; and how lemmas and properties go over replicas."""
 
 NOT_COVERED = (
-    *("elr", "reassignment", "config_change", "racks", "epochs", "has_ranks", "asks_for_logs"),
+    *("reassignment", "config_change", "racks", "epochs", "has_ranks", "asks_for_logs"),
     *("late_bytes", "late_responses", "fetches_unregistered", "copies_requests"),
 )
 """Parts of the modern models (`sizes`) of which the functions here say nothing."""
 
 Row = Any
 """A value for each replica."""
+
+Instead = Mapping[Callable[..., Any], Callable[..., Any]]
+"""What stands for functions."""
 
 
 class Everywhere(tuple[Value]):
@@ -350,7 +358,7 @@ EXACT: dict[Callable[..., Any], Callable[..., Any]] = {
     stops.start: start_anew,
     fencing.isr_without: isr_without_one,
     fencing.fence: fence_one,
-    fencing.admit: admit_one,
+    admit: admit_one,
     leader_election.no_brokers: no_broker,
     partition_change.assignment_of: every_broker,
     partition_change.unfenced: all_unfenced,
@@ -367,48 +375,214 @@ EXACT: dict[Callable[..., Any], Callable[..., Any]] = {
 }
 """What stands for each function that goes over all replicas by itself, and does the same."""
 
-INSTEAD = EXACT | {is_isr_big_enough: is_perhaps_big_enough}
-"""The same, and what is said more loosely."""
+# --- eligible leader replicas ---
 
 
-def _copy_unless_list(elements: Any) -> Any:
-    """Return the list of some elements; of a row without a length, its values of now."""
-    return elements.copy() if hasattr(elements, "copy") else list(elements)
+def struck_and(k: Primitives, s: View, fault: Fault, paid: Fault | None, brokers: Sequence[int]) -> Row:
+    """Stands for `victims`, where one kind alone has a limit of its own."""
+    struck = getattr(s, fault.struck)
+    return row(k, s, lambda each: k.any_of(struck[each], *[each == broker for broker in brokers]))
+
+
+def few_lose_data(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:
+    """Stands for `fault_enabled` where only those that lose data at once are limited."""
+    paid = BY_NAME[s.sizes.paid_by(fault.name)]
+    if paid.name in s.sizes.limits.counted:
+        yield f"bound: one more {paid.one}", getattr(s, paid.left) > 0
+    if paid.name in s.sizes.limits.marked:
+        yield f"bound: so many {paid.many} at once", are_few(k, s, victims(k, s, paid, paid, brokers), paid)
+
+
+def then_settled(body: Callable[..., Clauses]) -> Callable[..., Clauses]:
+    """Return an action that ends as `limits.settle` does: who is unimpaired is no victim any more."""
+
+    def settled(k: Primitives, s: View, **arguments: int) -> Clauses:
+        yield from body(k, s, **arguments)
+        struck = getattr(s, DATA_LOSS.struck)
+        write(k, s, struck, lambda each: k.all_of(struck[each], is_impaired(k, s, each)))
+
+    return settled
+
+
+def isr_without_any(k: Primitives, s: View, broker: int) -> Row:
+    """Stands for `isr_without`: the last member may leave too."""
+    return row(k, s, lambda each: k.all_of(s.isr[each], each != broker))
+
+
+def register_one(k: Primitives, s: View, broker: int, outcome: int, is_unclean: bool) -> Clauses:
+    """Stands for `register`."""
+    leaves = k.all_of(is_unclean, s.unclean_shutdown_leaves_elr)
+    isr = row(k, s, lambda each: k.all_of(s.isr[each], k.any_of(each != broker, k.not_(leaves))))
+    change = Change(isr, no_broker(s), every_broker(s), broker, broker if is_unclean else None)
+    yield from admit(k, s, broker, outcome, change)
+
+
+def is_remembered(k: Primitives, s: View, change: Change) -> Value:
+    """Return True if the broker that registers is in the ISR or, after an unclean shutdown, in the ELR."""
+    is_eligible = False if change.unclean_shutdown is None else s.elr[change.registers]
+    return k.any_of(s.isr[change.registers], is_eligible)
+
+
+def admit_eligible(k: Primitives, s: View, broker: int, outcome: int, change: Change) -> Clauses:
+    """Stands for `admit`."""
+    active = row(k, s, lambda each: k.any_of(k.not_(s.is_fenced[each]), each == broker))
+    leaves = False if change.unclean_shutdown is None else is_remembered(k, s, change)
+    has_record = k.any_of(s.leader == NO_REPLICA, leaves)
+    yield from change_partition(k, s, replace(change, active=active, has_record=has_record), outcome)
+    s.is_fenced[broker] = False
+
+
+def last_leader_alone(k: Primitives, s: View, of: Electorate) -> Row:
+    """Stands for `last_known_leader`."""
+    none_left = k.all_of(k.not_(k.any_of(*of.isr, *of.elr)), s.last_known_leader_election, of.has_elr)
+    return row(k, s, lambda each: k.all_of(none_left, s.last_known_leader == each, of.active[each]))
+
+
+def electorate_without_eligible(k: Primitives, s: View, of: Electorate, change: Change) -> Electorate:
+    """Stands for `electorate_at_registration`."""
+    without = row(k, s, lambda each: k.all_of(of.active[each], each != change.registers))
+    settled = k.all_of(is_remembered(k, s, change), k.any_of(*electable(k, s, replace(of, active=without))))
+    return replace(of, active=row(k, s, lambda each: k.ite(settled, without[each], of.active[each])))
+
+
+def elr_after(k: Primitives, s: View, change: Change) -> Row:
+    """Stands for `next_elr`."""
+    below = k.all_of(change.has_elr, k.not_(is_isr_big_enough(k, s, change.isr)))
+
+    def is_eligible(each: int) -> Value:
+        is_lost = False if change.unclean_shutdown is None else each == change.unclean_shutdown
+        lost = k.all_of(is_lost, s.unclean_shutdown_leaves_elr)
+        left = k.all_of(below, k.any_of(s.elr[each], s.isr[each]), k.not_(change.isr[each]), k.not_(lost))
+        return k.ite(change.has_record, left, s.elr[each])
+
+    return row(k, s, is_eligible)
+
+
+def sets_after_clean_election(k: Primitives, s: View, of: Electorate, elected: int) -> tuple[Row, Row]:
+    """Stands for `elected_sets`."""
+    is_clean = k.any_of(*cleanly_electable(k, s, of))
+    elr = row(k, s, lambda each: k.all_of(of.elr[each], is_clean, each != elected))
+    return row(k, s, lambda each: k.ite(of.isr[elected], of.isr[each], each == elected)), elr
+
+
+def remember_last_leader(k: Primitives, s: View, isr: Row, leader: Value) -> None:
+    """Stands for `update_last_known_leader`."""
+    emptied = k.all_of(some(k, s, lambda each: s.isr[each]), k.not_(k.any_of(*isr)))
+    lost_leader = k.all_of(s.leader != NO_REPLICA, leader == NO_REPLICA)
+    remembers = k.ite(s.last_known_leader_when_leaderless, lost_leader, emptied)
+    s.last_known_leader = k.ite(remembers, s.leader, k.ite(leader == NO_REPLICA, s.last_known_leader, NO_REPLICA))
+
+
+def write_isr_and_elr(k: Primitives, s: View, isr: Row, elr: Row) -> None:
+    """Stands for `move_partition_epoch`."""
+    changed = some(k, s, lambda each: k.any_of(isr[each] != s.isr[each], elr[each] != s.elr[each]))
+    write(k, s, s.isr, lambda each: isr[each])
+    write(k, s, s.elr, lambda each: elr[each])
+    outdate_leader(k, s, changed)
+
+
+def assign_directory(k: Primitives, s: View, outcome: int) -> Clauses:
+    """Stands for `controller_assign_directory`."""
+    yield "a broker reports", some(k, s, lambda each: s.is_running[each])
+    isr, keeps = row(k, s, lambda each: s.isr[each]), s.directory_assignment_keeps_elr
+    change = Change(isr, all_unfenced(k, s), every_broker(s), allows_unclean=False, has_elr=keeps)
+    after = elr_after(k, s, change)
+    yield "bound: moves more than the partition epoch", some(k, s, lambda each: s.elr[each] != after[each])
+    yield from change_partition(k, s, change, outcome)
+
+
+EXACT_WITH_ELR: Instead = EXACT | {
+    fault_enabled: few_lose_data,
+    victims: struck_and,
+    isr_without_one: isr_without_any,
+    fencing.register: register_one,
+    admit: admit_eligible,
+    last_known_leader: last_leader_alone,
+    partition_change.electorate_at_registration: electorate_without_eligible,
+    partition_change.next_elr: elr_after,
+    partition_change.elected_sets: sets_after_clean_election,
+    partition_change.update_last_known_leader: remember_last_leader,
+    partition_change.move_partition_epoch: write_isr_and_elr,
+    operator.controller_assign_directory.body: assign_directory,
+}
+"""The same with eligible leader replicas, where nothing limits faults but how many lose data at once."""
+
+
+def is_big_set(k: Any, s: View, isr: Row, broker: int | None = None) -> Value:
+    """Stands for `is_isr_big_enough`: so many that they are more than may lose data at once."""
+    return k.is_big(isr)
+
+
+def is_small_set(k: Any, s: View, struck: Row, kind: Fault) -> Value:
+    """Stands for `are_few`: no more than may lose data at once."""
+    return k.is_small(struck)
+
+
+def never_alone(k: Any, s: View) -> Value:
+    """Stands for `is_enough_alone`: one may lose data at once, and so min.insync.replicas is more."""
+    return False
+
+
+SETS: Instead = {is_isr_big_enough: is_big_set, is_enough_alone: never_alone, are_few: is_small_set, victims: struck_and}
+"""What stands for counts, in lemmas too."""
+
+INSTEAD: Instead = EXACT | {is_isr_big_enough: is_perhaps_big_enough}
+"""What is read without ELR: the same, and what is said more loosely."""
+
+INSTEAD_WITH_ELR: Instead = {**EXACT_WITH_ELR, **SETS}
+"""What is read with it."""
 
 
 COMPARED = range(1, 9)
 """The numbers of replicas at which axes are compared: whether they are all the replicas, or do not depend on them."""
 
 
-def open_replicas(system: System, instead: Mapping[Callable[..., Any], Callable[..., Any]] = INSTEAD) -> System:
+def open_replicas(system: System, instead: Instead | None = None) -> System:
     """Return a system of a modern model that is read for any number of replicas.
 
     Errors: `ModelError` for a configuration in which what is read instead is something else.
     """
-    _require_covered(system)
+    own = _require_covered(system)
+    chosen = instead or (INSTEAD_WITH_ELR if own.elr else INSTEAD)
     sizes = [system.model.sizes({**system.configurations[0], "replication.factor": each}) for each in COMPARED]
-    actions = tuple(opened for each in system.model.actions for opened in _open_action(each, sizes, instead))
+    actions = tuple(opened for each in system.model.actions for opened in _open_action(each, sizes, chosen))
+    if own.limits.marked:
+        actions = tuple(replace(each, body=then_settled(each.body)) for each in actions)
     return replace(system, model=replace(system.model, actions=actions, normalise=None))
 
 
-def _require_covered(system: System) -> None:
+def _require_covered(system: System) -> KraftSizes:
+    """Return the sizes.  Errors: `ModelError` for a configuration of which the functions here say nothing."""
     sizes = system.sizes
     assert isinstance(sizes, KraftSizes)
-    refused = [] if system.model.name == "kraft" else [system.model.name]
+    refused = [] if system.model.name in ("kraft", "kraft-elr") else [system.model.name]
     refused += [each for each in NOT_COVERED if getattr(sizes, each)] + ["fenced_fetch"] * (not sizes.fenced_fetch)
-    refused += [*sizes.limits.marked, *["acks"] * any(each["acks"] == "min.insync.replicas" for each in system.configurations)]
+    refused += [each for each in sizes.limits.marked if not (sizes.elr and each == DATA_LOSS.name)]
+    refused += ["acks"] * any(each["acks"] == "min.insync.replicas" for each in system.configurations)
     if refused:
         raise ModelError(f"{', '.join(refused)}: it is not said for every number of replicas")
-    most = [each[AT_ONCE] + each["start.outside_isr"] for each in system.configurations if each[AT_ONCE] != NO_LIMIT]
-    if len(most) < len(system.configurations) or max(most) >= sizes.replica:
+    for each in system.configurations:
+        (_require_few_lose if sizes.elr else _require_one_unimpaired)(each)
+    return sizes
+
+
+def _require_one_unimpaired(configuration: Configuration) -> None:
+    most = configuration[AT_ONCE] + configuration["start.outside_isr"]
+    if configuration[AT_ONCE] == NO_LIMIT or most >= configuration["replication.factor"]:
         raise ModelError(f"faults need not leave one replica unimpaired: set {AT_ONCE} below replication.factor")
 
 
-def _open_action(
-    given: Action, sizes: Sequence[Sizes], instead: Mapping[Callable[..., Any], Callable[..., Any]]
-) -> Iterator[Action]:
+def _require_few_lose(configuration: Configuration) -> None:
+    limit, fewest = configuration[DATA_LOSS.key], min(configuration["min.insync.replicas"], configuration["replication.factor"])
+    if not isinstance(limit, AnyNumber) or limit.at_once is None or limit.at_once >= fewest:
+        raise ModelError(f"enough need not keep their data: set {DATA_LOSS.key}=any:N with N below min.insync.replicas")
+    if configuration[AT_ONCE] != NO_LIMIT or configuration["start.outside_isr"]:
+        raise ModelError(f"{AT_ONCE} and start.outside_isr: with eligible leader replicas neither is said for every number")
+
+
+def _open_action(given: Action, sizes: Sequence[Sizes], instead: Instead) -> Iterator[Action]:
     """Yield an action whose arguments may be any replica; one more for each outcome of an election that elects none."""
-    body = call_otherwise(given.body, instead, {"list": _copy_unless_list}, is_deep=True)
+    body = call_otherwise(given.body, instead, {"list": copy_unless_list}, is_deep=True)
     opened, rest = dict(given.parameters), {}
     for name, axis in given.parameters.items():
         found = [each.along(axis) for each in sizes]

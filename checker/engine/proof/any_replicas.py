@@ -6,20 +6,24 @@ runs once, for one replica of which nothing is known.  So what a loop has found 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import z3
 
 from neverlost.checker.engine.proof.every_size import ParametricEncoding, resize
-from neverlost.checker.engine.proof.obligations import find_symbols
+from neverlost.checker.engine.proof.large_sets import Sized
+from neverlost.checker.engine.proof.obligations import Goal, ProofTask, find_symbols
 from neverlost.model.interpreters.otherwise import call_otherwise
 from neverlost.model.interpreters.quantified_terms import (
     REPLICA,
+    AxisRow,
     Functions,
     Quantified,
+    copy_unless_list,
     list_lengths,
     make_fresh,
     read_frozen,
@@ -35,10 +39,14 @@ Loops = tuple[Callable[..., Any], Callable[..., Any]]
 
 
 @dataclass(frozen=True)
-class Turns(Quantified):
-    """Primitives for a condition whose `loops` have one turn each; `over` are those that have ended."""
+class Turns(Sized):
+    """Primitives for a condition whose `loops` have one turn each; `over` are those that have ended.
+
+    `instead` gives what stands for other functions that the condition calls.
+    """
 
     loops: Loops = field(kw_only=True)
+    instead: Mapping[Any, Callable[..., Any]] = field(default_factory=dict)
     over: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
     def everyone(self, s: Any) -> Iterator[Any]:
@@ -65,6 +73,13 @@ class Turns(Quantified):
         self._require_none_over([condition, then, otherwise])
         return super().ite(condition, then, otherwise)
 
+    def is_big(self, elements: AxisRow | Sequence[Value]) -> Value:
+        """Return True if a set is big; one that a loop has listed is what it says of its turn."""
+        if isinstance(elements, AxisRow):
+            return super().is_big(elements)
+        ((each, inside),) = self._find_over(elements)
+        return super().is_big(AxisRow(each, z3.And(inside, *elements)))
+
     def close(self, condition: Value, is_every: bool) -> Value:
         """Return a condition that speaks of all turns of the loops that have ended, or of one."""
         found = self._find_over([condition])
@@ -88,7 +103,8 @@ class Turns(Quantified):
         """Return what a function of a lemma or a property says, of all replicas.  Errors: `ModelError` where a loop's turns
         depend on each other."""
         everyone, others = self.loops
-        said = call_otherwise(function, {everyone: self.everyone, others: self.others})(self, view)
+        instead: dict[Any, Callable[..., Any]] = {**self.instead, everyone: self.everyone, others: self.others}
+        said = call_otherwise(function, instead, {"list": copy_unless_list})(self, view)
         found = [self.lift(self.close(each, True)) for each in (said if isinstance(said, list) else [said])]
         self._require_none_over(found)
         return found
@@ -98,13 +114,42 @@ class LedEncoding(ParametricEncoding):
     """The reading for every number of replicas of an opened model, which begins with one that is not as the others: the field
     `differs` names it."""
 
-    def __init__(self, opened: System, lemmas: Sequence[Lemma], goal: Property, loops: Loops, differs: str) -> None:
-        self._turns, self._differs = Turns(None, list_lengths(opened), loops=loops), differs
+    def __init__(
+        self,
+        opened: System,
+        lemmas: Sequence[Lemma],
+        goal: Property,
+        loops: Loops,
+        differs: str,
+        instead: Mapping[Any, Callable[..., Any]] = MappingProxyType({}),
+    ) -> None:
+        self._named: dict[ProofTask, Set[str]] = {}
+        self._turns, self._differs = Turns(None, list_lengths(opened), loops=loops, instead=instead), differs
         asked = replace(goal, condition=lambda k, s: z3.And(self._turns.read(goal.condition, s)))
         super().__init__(opened, [replace(each, conjuncts=self._read_lemma(each)) for each in lemmas], asked)
 
     def _read_lemma(self, lemma: Lemma) -> Callable[[Any, Any], list[Any]]:
-        return lambda k, s: self._turns.read(lemma.conjuncts, s)
+        """Return what reads a lemma, once of each state."""
+        known: dict[tuple[int, ...], tuple[Any, list[Any]]] = {}
+
+        def read(k: Any, s: Any) -> list[Any]:
+            functions = [*s.functions.values()]
+            key = tuple(map(id, functions))
+            if key not in known:
+                known[key] = functions, self._turns.read(lemma.conjuncts, s)
+            return [*known[key][1]]
+
+        return read
+
+    def _make_primitives(self) -> Quantified:
+        return Sized(None, self._lengths, asked=self._turns.asked)
+
+    def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
+        """Return the negated conclusion, and what is known of the sets that are asked about."""
+        refuted = super().refutation(task, goal)
+        if task not in self._named:
+            self._named[task] = find_symbols(self.premises(task)).keys()
+        return [*refuted, *self._turns.list_known(self._named[task] | find_symbols(refuted).keys())]
 
     def _configuration(self) -> Functions:
         """Return the configuration, but for what depends on the number of replicas: of that nothing is known but its bounds."""

@@ -34,7 +34,7 @@ from neverlost.reports.request.keywords import Limited, Settings
 from neverlost.reports.request.run_options import RunOptions, list_names
 from neverlost.reports.results.results import Result, States, verdicts
 from neverlost.specs.any_log import open_logs
-from neverlost.specs.any_replicas import DIFFERS, LOOPS, open_replicas
+from neverlost.specs.any_replicas import DIFFERS, LOOPS, SETS, open_replicas
 from neverlost.specs.configuration.choose import Given, choose_one, read_given
 from neverlost.specs.configuration.keys import is_without_faults
 from neverlost.specs.errors import InputError, unknown
@@ -207,7 +207,7 @@ def read_every_size(system: System, lemmas: Sequence[Lemma], goal: Property) -> 
     """Return the obligations for every number of replicas: in logs of any length, or within the bounds of a modern model."""
     if isinstance(system.sizes, KraftSizes):
         try:
-            return LedEncoding(open_replicas(system), lemmas, goal, LOOPS, DIFFERS)
+            return LedEncoding(open_replicas(system), lemmas, goal, LOOPS, DIFFERS, SETS)
         except ModelError as problem:
             raise refuse(system, problem) from None
     opened, asked = open_logs(system, goal)
