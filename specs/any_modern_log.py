@@ -4,7 +4,7 @@ The actions, the lemmas and the properties are those that exploration runs.  Onl
 acknowledges, goes over all offsets of a log or over all records; each is said here without that, and a test compares each step
 with the one that it stands for.
 
-A log's end is a field here, where exploration counts the records: that it is where they end is a lemma (`logs_have_an_end`).
+A log's end is a field here, where exploration counts the records; that they end there is a lemma (`every_size`).
 """
 
 from __future__ import annotations
@@ -24,19 +24,17 @@ from neverlost.model.kernel import (
     fill,
     for_every,
     for_some,
-    implies,
     number,
     put,
     smaller,
 )
 from neverlost.model.kraft.broker import log
 from neverlost.model.kraft.broker.high_watermark import acknowledge, answer_producers, note_committed
-from neverlost.model.kraft.broker.log import EMPTY, log_end, offsets, truncate_to
+from neverlost.model.kraft.broker.log import EMPTY, log_end, truncate_to
 from neverlost.model.kraft.lifecycle import stops
-from neverlost.model.kraft.state import ACKS, everyone
+from neverlost.model.kraft.state import ACKS
 from neverlost.model.limits import fault_enabled, harmless_loss_enabled, record_fault
 from neverlost.model.system import View
-from neverlost.specs.lemmas.kraft_elr import is_committed, no_gaps, watermark_is_committed
 
 OFFSET, RECORD = "offset", "record"
 UNBOUNDED = (
@@ -138,25 +136,6 @@ def lose_unflushed(k: Primitives, s: View, broker: int, kept: int | None) -> Cla
         truncate_to(k, s, broker, kept)
 
 
-def logs_have_an_end(k: Any, s: Any) -> list[Value]:
-    """Stands for `no-gaps`: a log has records up to its end, and what is committed has no gap."""
-    ends = [(s.log_record[r][o] != EMPTY) == (s.log_end_offset[r] > o) for r in everyone(s) for o in offsets(s)]
-    return ends + [
-        implies(k, k.all_of(is_committed(s, later), later > o), is_committed(s, o)) for o in offsets(s) for later in offsets(s)
-    ]
-
-
-def watermarks_are_in_logs(k: Any, s: Any) -> list[Value]:
-    """Stands for `watermark-is-committed`; that it is not above the log's end follows, and is said too."""
-    found = []
-    for r in everyone(s):
-        found.append(s.high_watermark[r] <= s.log_end_offset[r])
-        for o in offsets(s):
-            same = s.log_record[r][o] == s.ghost_committed[o]
-            found.append(implies(k, s.high_watermark[r] > o, k.all_of(is_committed(s, o), same)))
-    return found
-
-
 INSTEAD: dict[Callable[..., Any], Callable[..., Any]] = {
     log_end: end_of_log,
     log.is_prefix: is_beginning,
@@ -171,10 +150,3 @@ INSTEAD: dict[Callable[..., Any], Callable[..., Any]] = {
     stops.crash_unflushed: lose_unflushed,
 }
 """What stands for each function that goes over all offsets or records by itself."""
-
-IN_CONDITIONS: dict[Callable[..., Any], Callable[..., Any]] = {
-    log_end: end_of_log,
-    no_gaps.conjuncts: logs_have_an_end,
-    watermark_is_committed.conjuncts: watermarks_are_in_logs,
-}
-"""What lemmas and properties call in place of some functions."""

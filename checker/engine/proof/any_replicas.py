@@ -1,7 +1,7 @@
-"""Obligations for every number of replicas of a model whose conditions go over them by loops.
+"""Obligations for every number of replicas of a model whose conditions go over them, and over what else has no bound, by loops.
 
 Loops are removed from its actions before they come here (`specs.any_replicas`).  A lemma or a property keeps its loops: each
-runs once, for one replica of which nothing is known.  So what a loop has found holds for every replica.
+runs once, for one element of which nothing is known.  So what a loop has found holds for every element.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ class Turns(Sized):
         self.over[str(each)] = each, Terms.all_of(self.within(axis, each), *named)
 
     def all_of(self, *conditions: Value) -> Value:  # type: ignore[override]
-        """Return the condition that all conditions hold, for every replica that their loops go over."""
+        """Return the condition that all conditions hold, for every element that their loops go over."""
         return Terms.all_of(*[self.close(each, True) for each in conditions])
 
     def any_of(self, *conditions: Value) -> Value:  # type: ignore[override]
-        """Return the condition that some condition holds, for some replica that its loop goes over."""
+        """Return the condition that some condition holds, for some element that its loop goes over."""
         return Terms.any_of(*[self.close(each, False) for each in conditions])
 
     def ite(self, condition: Value, then: Value, otherwise: Value) -> Value:
@@ -107,7 +107,7 @@ class Turns(Sized):
             raise ModelError("what one turn of a loop has found is used after the loop, as if it were all")
 
     def read(self, function: Callable[..., Any], view: Any) -> list[Any]:
-        """Return what a function of a lemma or a property says, of all replicas.  Errors: `ModelError` where a loop's turns
+        """Return what a function of a lemma or a property says, of all elements.  Errors: `ModelError` where a loop's turns
         depend on each other."""
         instead = {**self.instead, self.others: lambda s, replica: self.turn(REPLICA, replica)}
         said = call_otherwise(function, instead, {"range": self.range, "list": copy_unless_list}, is_deep=True)(self, view)
@@ -139,7 +139,7 @@ class LedEncoding(ParametricEncoding):
     ) -> None:
         self._named: dict[ProofTask, Set[str]] = {}
         self._turns, self._differs = Turns(None, list_lengths(opened), others=others, instead=instead), differs
-        asked = replace(goal, condition=lambda k, s: z3.And(self._turns.read(goal.condition, s)))
+        asked = replace(goal, condition=lambda k, s: Terms.all_of(*self._turns.read(goal.condition, s)))
         super().__init__(opened, [replace(each, conjuncts=self._read_lemma(each)) for each in lemmas], asked)
 
     def _read(self, k: Assumed) -> list[Any]:

@@ -35,11 +35,11 @@ from neverlost.reports.request.keywords import Limited, Settings
 from neverlost.reports.request.run_options import RunOptions, list_names
 from neverlost.reports.results.results import Result, States, verdicts
 from neverlost.specs.any_log import open_logs
-from neverlost.specs.any_modern_log import IN_CONDITIONS
 from neverlost.specs.any_replicas import DIFFERS, SETS, open_replicas
 from neverlost.specs.configuration.choose import Given, choose_one, read_given
 from neverlost.specs.configuration.keys import is_without_faults
 from neverlost.specs.errors import InputError, unknown
+from neverlost.specs.every_size.any_log_lemmas import IN_CONDITIONS
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.properties import choose_properties, require_fields

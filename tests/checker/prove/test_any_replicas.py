@@ -34,9 +34,9 @@ from neverlost.model.kraft.broker.log import EMPTY, offsets
 from neverlost.model.kraft.state import everyone, others
 from neverlost.model.system import State, System, bind
 from neverlost.reports.questions.prove.api import read_every_size
-from neverlost.specs.any_modern_log import IN_CONDITIONS
 from neverlost.specs.any_replicas import EXACT_IN_ANY_LOG, EXACT_WITH_ELR, SETS, open_replicas
 from neverlost.specs.errors import InputError
+from neverlost.specs.every_size.any_log_lemmas import IN_CONDITIONS
 from neverlost.specs.lemma import Lemma
 from neverlost.specs.lemmas import find_lemmas, whole_logs
 from neverlost.specs.lemmas.unimpaired import THEORY

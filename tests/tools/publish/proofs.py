@@ -25,9 +25,9 @@ from neverlost.model.interpreters.otherwise import call_otherwise
 from neverlost.model.interpreters.terms import name_solver
 from neverlost.model.protocols import models
 from neverlost.specs.any_log import open_logs
-from neverlost.specs.any_modern_log import IN_CONDITIONS
 from neverlost.specs.any_replicas import open_replicas
 from neverlost.specs.configuration.choose import choose
+from neverlost.specs.every_size.any_log_lemmas import IN_CONDITIONS
 from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.properties import properties
 from tests.tools.publish.proofs_again import Again, asked_of_row, missing_for_ethos, reading_of_row

@@ -1,0 +1,1 @@
+"""What lemmas and properties say where a size has no bound."""
