@@ -13,6 +13,7 @@ import z3
 
 import neverlost
 from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.evidence.ledger import describe_bounds
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.engine.proof.any_replicas import CHOSEN, LedEncoding, Turns
 from neverlost.checker.engine.proof.induction import _prove_with_quantifiers, prove
@@ -44,6 +45,7 @@ from neverlost.specs.properties import properties
 from tests.checker.prove.test_any_log import reached
 from tests.checker.prove.test_unimpaired_proof import ACKED, COMMITTED, KINDS, proof, unlimited, verdict
 from tests.support.modern import system
+from tests.tools.publish.proofs import rows
 
 GOAL = properties()[ACKED]
 THEORIES = {"kraft": THEORY.lemmas, "kraft-elr": whole_logs.THEORY.lemmas}
@@ -679,6 +681,15 @@ def test_a_guard_clause_less_is_never_proved_where_the_search_finds_a_loss(model
         if said != "holds":
             found[clause] = "unknown" in answers(led(without(asked(model, 3), *clause)), (), (clause[0],))
     assert [clause for clause, is_open in found.items() if not is_open] == []
+
+
+def test_what_is_proved_with_eligible_replicas_is_said_of_logs_within_the_bounds_and_of_no_other() -> None:
+    any_log, bounded = led(asked("kraft", 3)), led(asked("kraft-elr", 3))
+    assert set(any_log.unbounded) == {"offsets", "records", "replicas"}
+    assert bounded.unbounded == ("replicas",)
+    said = describe_bounds(bounded.unbounded, bounded.system.configurations[0])
+    assert said == ", for any number of replicas, in a log of at most 2 records"
+    assert [row.text.split("|")[4].strip() for row in rows() if row.every_rf and row.model == "kraft-elr"] == ["2 records"]
 
 
 # --- what is refused ---
