@@ -1,25 +1,27 @@
 """Any number of replicas in the modern models: what a proof for every size reads in place of what goes over all of them.
 
-Logs are read for any length together with that (`any_modern_log`).
+Logs are read for any length together with that (`any_modern_log`); with eligible leader replicas within the bounds.
 
 The actions, the lemmas and the properties are those that exploration runs.  A function of the model that goes over all
 replicas by itself is said here without that, and a test compares each step with the one that it stands for.
 
 Two things are said more loosely, so that there are more behaviours than Kafka's.  A fault strikes while *some* replica is
 unimpaired afterwards: that is `faults.at_once` = RF-1.  And whether an ISR has min.insync.replicas members is not known: no
-count of them is needed for what is proved.
+count of them is needed for what is proved.  With eligible leader replicas it is needed, and asked of sets by name (`SETS`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from neverlost.model import kernel
-from neverlost.model.faults import BY_NAME, LEADER_MOVE, Fault
+from neverlost.model.any_number import AnyNumber
+from neverlost.model.faults import BY_NAME, DATA_LOSS, LEADER_MOVE, Fault
 from neverlost.model.interpreters.otherwise import call_otherwise
+from neverlost.model.interpreters.quantified_terms import copy_unless_list
 from neverlost.model.kernel import (
     NO_REPLICA,
     Action,
@@ -30,10 +32,12 @@ from neverlost.model.kernel import (
     Primitives,
     Sizes,
     Value,
+    count,
     for_every,
     for_some,
+    implies,
 )
-from neverlost.model.kraft.broker import leader, metadata
+from neverlost.model.kraft.broker import high_watermark, leader, metadata
 from neverlost.model.kraft.broker.high_watermark import (
     answer_producers,
     is_waited_for,
@@ -42,8 +46,9 @@ from neverlost.model.kraft.broker.high_watermark import (
     settle_epoch_start,
 )
 from neverlost.model.kraft.broker.leader import adopt_isr, forget_leadership, leads
-from neverlost.model.kraft.broker.log import log_end
+from neverlost.model.kraft.broker.log import log_end, offsets
 from neverlost.model.kraft.controller import fencing, leader_election, operator, partition_change
+from neverlost.model.kraft.controller.fencing import admit
 from neverlost.model.kraft.controller.leader_election import Electorate, cleanly_electable, electable, last_known_leader
 from neverlost.model.kraft.controller.partition_change import (
     Assignment,
@@ -56,23 +61,27 @@ from neverlost.model.kraft.lifecycle import stops
 from neverlost.model.kraft.requests import isr_change
 from neverlost.model.kraft.sizes import KEPT, KraftSizes
 from neverlost.model.kraft.state import ELECTED, POLICIES, UP_TO_DATE, is_isr_big_enough
-from neverlost.model.limits import AT_ONCE, NO_LIMIT, fault_enabled, record_fault
+from neverlost.model.limits import AT_ONCE, NO_LIMIT, fault_enabled, record_fault, victims
 from neverlost.model.system import System, View
 from neverlost.specs import any_modern_log
 from neverlost.specs.any_modern_log import OFFSET, UNBOUNDED, make_log_end
+from neverlost.specs.counts import are_few, is_enough_alone
 
 REPLICA = "replica"
 DIFFERS = "leader"
 """The field that says at first which replica is not as the others."""
 
 NOT_COVERED = (
-    *("elr", "reassignment", "config_change", "racks", "epochs", "has_ranks", "asks_for_logs"),
+    *("reassignment", "config_change", "racks", "epochs", "has_ranks", "asks_for_logs"),
     *("late_bytes", "late_responses", "fetches_unregistered", "copies_requests"),
 )
 """Parts of the modern models (`sizes`) of which the functions here say nothing."""
 
 Row = Any
 """A value for each replica."""
+
+Instead = Mapping[Callable[..., Any], Callable[..., Any]]
+"""What stands for functions."""
 
 
 class Everywhere(tuple[Value]):
@@ -119,17 +128,17 @@ def one_stays_unimpaired(k: Primitives, s: View, fault: Fault, *brokers: int) ->
 # --- the high watermark, and what a leader knows ---
 
 
-def raise_to_what_all_have(k: Any, s: View, leader: int) -> None:
-    """Stands for `raise_high_watermark`: it ends at the first offset that some follower lacks that is waited for."""
+def raise_to_what_all_have(k: Primitives, s: View, leader: int) -> None:
+    """Stands for `raise_high_watermark`: of the log's offsets, those count that every follower has that is waited for."""
     old, end, known = s.high_watermark[leader], log_end(k, s, leader), s.fetch_offset[leader]
 
     def waits(each: int) -> Value:
         return k.all_of(each != leader, is_waited_for(k, s, leader, each))
 
-    def lacks(offset: int) -> Value:
-        return some(k, s, lambda each: k.all_of(waits(each), known[each] <= offset))
+    def has_all(offset: int) -> Value:
+        return for_every(k, s, REPLICA, lambda each: implies(k, waits(each), known[each] > offset))
 
-    new = k.first_of(OFFSET, end, lacks)
+    new = count(k, [k.all_of(end > offset, has_all(offset)) for offset in offsets(s)])
     isr = row(k, s, lambda each: s.leader_isr[leader][each])
     enough = k.any_of(k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, isr, leader))
     new = k.ite(k.all_of(enough, new > old), new, old)
@@ -143,6 +152,11 @@ def raise_to_what_all_have(k: Any, s: View, leader: int) -> None:
 def is_perhaps_big_enough(k: Any, s: View, isr: Row, broker: int | None = None) -> Value:
     """Stands for `is_isr_big_enough`: nothing is known of it."""
     return k.any_truth()
+
+
+def one_copy(k: Primitives, s: View, leader: int, offset: int) -> Value:
+    """Stands for `_copies`, which nothing but acks=min.insync.replicas counts."""
+    return 1
 
 
 def forget_all_leadership(k: Primitives, s: View, broker: int, when: Value = True) -> None:
@@ -336,9 +350,9 @@ def move_leader(k: Primitives, s: View, elected: int) -> Clauses:
 
 
 EXACT: dict[Callable[..., Any], Callable[..., Any]] = {
-    **any_modern_log.INSTEAD,
     fault_enabled: one_stays_unimpaired,
     raise_high_watermark: raise_to_what_all_have,
+    high_watermark._copies: one_copy,
     forget_leadership: forget_all_leadership,
     leader.drop_pending: drop_what_is_pending,
     adopt_isr: adopt_whole_isr,
@@ -349,7 +363,7 @@ EXACT: dict[Callable[..., Any], Callable[..., Any]] = {
     stops.start: start_anew,
     fencing.isr_without: isr_without_one,
     fencing.fence: fence_one,
-    fencing.admit: admit_one,
+    admit: admit_one,
     leader_election.no_brokers: no_broker,
     partition_change.assignment_of: every_broker,
     partition_change.unfenced: all_unfenced,
@@ -364,52 +378,248 @@ EXACT: dict[Callable[..., Any], Callable[..., Any]] = {
     partition_change.move_partition_epoch: write_isr,
     operator.controller_move_leader.body: move_leader,
 }
-"""What stands for each function that goes over all replicas, offsets or records by itself, and does the same."""
+"""What stands for each function that goes over all replicas by itself, and does the same."""
 
-INSTEAD = EXACT | {is_isr_big_enough: is_perhaps_big_enough}
-"""The same, and what is said more loosely."""
+# --- logs of any length ---
 
 
-def _copy_unless_list(elements: Any) -> Any:
-    """Return the list of some elements; of a row without a length, its values of now."""
-    return elements.copy() if hasattr(elements, "copy") else list(elements)
+def raise_to_what_none_lacks(k: Any, s: View, leader: int) -> None:
+    """Stands for `raise_high_watermark`: it ends at the first offset that some follower lacks that is waited for."""
+    old, end, known = s.high_watermark[leader], log_end(k, s, leader), s.fetch_offset[leader]
+
+    def waits(each: int) -> Value:
+        return k.all_of(each != leader, is_waited_for(k, s, leader, each))
+
+    def lacks(offset: int) -> Value:
+        return some(k, s, lambda each: k.all_of(waits(each), known[each] <= offset))
+
+    new = k.first_of(OFFSET, end, lacks)
+    isr = row(k, s, lambda each: s.leader_isr[leader][each])
+    enough = k.any_of(k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, isr, leader))
+    new = k.ite(k.all_of(enough, new > old), new, old)
+    maximal = row(k, s, lambda each: k.any_of(each == leader, waits(each)))
+    s.high_watermark[leader] = new
+    write(k, s, known, lambda each: k.ite(k.all_of(waits(each), known[each] < new), new, known[each]))
+    note_committed(k, s, leader)
+    answer_producers(k, s, leader, is_isr_big_enough(k, s, maximal, leader))
+
+
+EXACT_IN_ANY_LOG: Instead = {**EXACT, **any_modern_log.INSTEAD, raise_high_watermark: raise_to_what_none_lacks}
+"""The same, and for each function that goes over all offsets or records by itself."""
+
+
+# --- eligible leader replicas ---
+
+
+def struck_and(k: Primitives, s: View, fault: Fault, paid: Fault | None, brokers: Sequence[int]) -> Row:
+    """Stands for `victims`, where one kind alone has a limit of its own."""
+    struck = getattr(s, fault.struck)
+    return row(k, s, lambda each: k.any_of(struck[each], *[each == broker for broker in brokers]))
+
+
+def few_lose_data(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:
+    """Stands for `fault_enabled` where only those that lose data at once are limited."""
+    paid = BY_NAME[s.sizes.paid_by(fault.name)]
+    if paid.name in s.sizes.limits.counted:
+        yield f"bound: one more {paid.one}", getattr(s, paid.left) > 0
+    if paid.name in s.sizes.limits.marked:
+        yield f"bound: so many {paid.many} at once", are_few(k, s, victims(k, s, paid, paid, brokers), paid)
+
+
+def then_settled(body: Callable[..., Clauses]) -> Callable[..., Clauses]:
+    """Return an action that ends as `limits.settle` does: who is unimpaired is no victim any more."""
+
+    def settled(k: Primitives, s: View, **arguments: int) -> Clauses:
+        yield from body(k, s, **arguments)
+        struck = getattr(s, DATA_LOSS.struck)
+        write(k, s, struck, lambda each: k.all_of(struck[each], is_impaired(k, s, each)))
+
+    return settled
+
+
+def isr_without_any(k: Primitives, s: View, broker: int) -> Row:
+    """Stands for `isr_without`: the last member may leave too."""
+    return row(k, s, lambda each: k.all_of(s.isr[each], each != broker))
+
+
+def register_one(k: Primitives, s: View, broker: int, outcome: int, is_unclean: bool) -> Clauses:
+    """Stands for `register`."""
+    leaves = k.all_of(is_unclean, s.unclean_shutdown_leaves_elr)
+    isr = row(k, s, lambda each: k.all_of(s.isr[each], k.any_of(each != broker, k.not_(leaves))))
+    change = Change(isr, no_broker(s), every_broker(s), broker, broker if is_unclean else None)
+    yield from admit(k, s, broker, outcome, change)
+
+
+def is_remembered(k: Primitives, s: View, change: Change) -> Value:
+    """Return True if the broker that registers is in the ISR or, after an unclean shutdown, in the ELR."""
+    is_eligible = False if change.unclean_shutdown is None else s.elr[change.registers]
+    return k.any_of(s.isr[change.registers], is_eligible)
+
+
+def admit_eligible(k: Primitives, s: View, broker: int, outcome: int, change: Change) -> Clauses:
+    """Stands for `admit`."""
+    active = row(k, s, lambda each: k.any_of(k.not_(s.is_fenced[each]), each == broker))
+    leaves = False if change.unclean_shutdown is None else is_remembered(k, s, change)
+    has_record = k.any_of(s.leader == NO_REPLICA, leaves)
+    yield from change_partition(k, s, replace(change, active=active, has_record=has_record), outcome)
+    s.is_fenced[broker] = False
+
+
+def last_leader_alone(k: Primitives, s: View, of: Electorate) -> Row:
+    """Stands for `last_known_leader`."""
+    none_left = k.all_of(k.not_(k.any_of(*of.isr, *of.elr)), s.last_known_leader_election, of.has_elr)
+    return row(k, s, lambda each: k.all_of(none_left, s.last_known_leader == each, of.active[each]))
+
+
+def electorate_without_eligible(k: Primitives, s: View, of: Electorate, change: Change) -> Electorate:
+    """Stands for `electorate_at_registration`."""
+    without = row(k, s, lambda each: k.all_of(of.active[each], each != change.registers))
+    settled = k.all_of(is_remembered(k, s, change), k.any_of(*electable(k, s, replace(of, active=without))))
+    return replace(of, active=row(k, s, lambda each: k.ite(settled, without[each], of.active[each])))
+
+
+def elr_after(k: Primitives, s: View, change: Change) -> Row:
+    """Stands for `next_elr`."""
+    below = k.all_of(change.has_elr, k.not_(is_isr_big_enough(k, s, change.isr)))
+
+    def is_eligible(each: int) -> Value:
+        is_lost = False if change.unclean_shutdown is None else each == change.unclean_shutdown
+        lost = k.all_of(is_lost, s.unclean_shutdown_leaves_elr)
+        left = k.all_of(below, k.any_of(s.elr[each], s.isr[each]), k.not_(change.isr[each]), k.not_(lost))
+        return k.ite(change.has_record, left, s.elr[each])
+
+    return row(k, s, is_eligible)
+
+
+def sets_after_clean_election(k: Primitives, s: View, of: Electorate, elected: int) -> tuple[Row, Row]:
+    """Stands for `elected_sets`."""
+    is_clean = k.any_of(*cleanly_electable(k, s, of))
+    elr = row(k, s, lambda each: k.all_of(of.elr[each], is_clean, each != elected))
+    return row(k, s, lambda each: k.ite(of.isr[elected], of.isr[each], each == elected)), elr
+
+
+def remember_last_leader(k: Primitives, s: View, isr: Row, leader: Value) -> None:
+    """Stands for `update_last_known_leader`."""
+    emptied = k.all_of(some(k, s, lambda each: s.isr[each]), k.not_(k.any_of(*isr)))
+    lost_leader = k.all_of(s.leader != NO_REPLICA, leader == NO_REPLICA)
+    remembers = k.ite(s.last_known_leader_when_leaderless, lost_leader, emptied)
+    s.last_known_leader = k.ite(remembers, s.leader, k.ite(leader == NO_REPLICA, s.last_known_leader, NO_REPLICA))
+
+
+def write_isr_and_elr(k: Primitives, s: View, isr: Row, elr: Row) -> None:
+    """Stands for `move_partition_epoch`."""
+    changed = some(k, s, lambda each: k.any_of(isr[each] != s.isr[each], elr[each] != s.elr[each]))
+    write(k, s, s.isr, lambda each: isr[each])
+    write(k, s, s.elr, lambda each: elr[each])
+    outdate_leader(k, s, changed)
+
+
+def assign_directory(k: Primitives, s: View, outcome: int) -> Clauses:
+    """Stands for `controller_assign_directory`."""
+    yield "a broker reports", some(k, s, lambda each: s.is_running[each])
+    isr, keeps = row(k, s, lambda each: s.isr[each]), s.directory_assignment_keeps_elr
+    change = Change(isr, all_unfenced(k, s), every_broker(s), allows_unclean=False, has_elr=keeps)
+    after = elr_after(k, s, change)
+    yield "bound: moves more than the partition epoch", some(k, s, lambda each: s.elr[each] != after[each])
+    yield from change_partition(k, s, change, outcome)
+
+
+EXACT_WITH_ELR: Instead = EXACT | {
+    fault_enabled: few_lose_data,
+    victims: struck_and,
+    isr_without_one: isr_without_any,
+    fencing.register: register_one,
+    admit: admit_eligible,
+    last_known_leader: last_leader_alone,
+    partition_change.electorate_at_registration: electorate_without_eligible,
+    partition_change.next_elr: elr_after,
+    partition_change.elected_sets: sets_after_clean_election,
+    partition_change.update_last_known_leader: remember_last_leader,
+    partition_change.move_partition_epoch: write_isr_and_elr,
+    operator.controller_assign_directory.body: assign_directory,
+}
+"""The same with eligible leader replicas, where nothing limits faults but how many lose data at once."""
+
+
+def is_big_set(k: Any, s: View, isr: Row, broker: int | None = None) -> Value:
+    """Stands for `is_isr_big_enough`: so many that they are more than may lose data at once."""
+    return k.is_big(isr)
+
+
+def is_small_set(k: Any, s: View, struck: Row, kind: Fault) -> Value:
+    """Stands for `are_few`: no more than may lose data at once."""
+    return k.is_small(struck)
+
+
+def never_alone(k: Any, s: View) -> Value:
+    """Stands for `is_enough_alone`: one may lose data at once, and so min.insync.replicas is more."""
+    return False
+
+
+SETS: Instead = {is_isr_big_enough: is_big_set, is_enough_alone: never_alone, are_few: is_small_set, victims: struck_and}
+"""What stands for counts, in lemmas too."""
+
+INSTEAD: Instead = {**EXACT_IN_ANY_LOG, is_isr_big_enough: is_perhaps_big_enough}
+"""What is read without ELR: the same in logs of any length, and what is said more loosely."""
+
+INSTEAD_WITH_ELR: Instead = {**EXACT_WITH_ELR, **SETS}
+"""What is read with it, in logs within the bounds."""
 
 
 COMPARED = range(1, 9)
 """The numbers of replicas, and of records, at which axes are compared: whether they are all, or do not depend on them."""
 
 
-def open_replicas(system: System, instead: Mapping[Callable[..., Any], Callable[..., Any]] = INSTEAD) -> System:
-    """Return a system of a modern model that is read for any number of replicas, and logs of any length.
+def open_replicas(system: System, instead: Instead | None = None) -> System:
+    """Return a system of a modern model that is read for any number of replicas and, without ELR, logs of any length.
 
     Errors: `ModelError` for a configuration in which what is read instead is something else.
     """
-    _require_covered(system)
-    model = system.model
+    own, model = _require_covered(system), system.model
+    chosen = instead or (INSTEAD_WITH_ELR if own.elr else INSTEAD)
 
     def fields(configuration: Configuration) -> Iterable[Field]:
         return *model.fields(configuration), make_log_end(model.sizes(configuration)[OFFSET])
 
-    actions = tuple(opened for each in model.actions for opened in _open_action(each, system, instead))
+    actions = tuple(opened for each in model.actions for opened in _open_action(each, system, chosen))
+    if own.elr:
+        settled = tuple(replace(each, body=then_settled(each.body)) for each in actions)
+        return replace(system, model=replace(model, actions=settled, normalise=None))
     return replace(system, model=replace(model, fields=fields, actions=actions, unbounded=UNBOUNDED, normalise=None))
 
 
-def _require_covered(system: System) -> None:
+def _require_covered(system: System) -> KraftSizes:
+    """Return the sizes.  Errors: `ModelError` for a configuration of which the functions here say nothing."""
     sizes = system.sizes
     assert isinstance(sizes, KraftSizes)
-    refused = [] if system.model.name == "kraft" else [system.model.name]
+    refused = [] if system.model.name in ("kraft", "kraft-elr") else [system.model.name]
     refused += [each for each in NOT_COVERED if getattr(sizes, each)] + ["fenced_fetch"] * (not sizes.fenced_fetch)
-    refused += [*sizes.limits.marked, *["acks"] * any(each["acks"] == "min.insync.replicas" for each in system.configurations)]
+    refused += [each for each in sizes.limits.marked if not (sizes.elr and each == DATA_LOSS.name)]
+    refused += ["acks"] * any(each["acks"] == "min.insync.replicas" for each in system.configurations)
     if refused:
         raise ModelError(f"{', '.join(refused)}: it is not said for every number of replicas")
-    most = [each[AT_ONCE] + each["start.outside_isr"] for each in system.configurations if each[AT_ONCE] != NO_LIMIT]
-    if len(most) < len(system.configurations) or max(most) >= sizes.replica:
+    for each in system.configurations:
+        (_require_few_lose if sizes.elr else _require_one_unimpaired)(each)
+    return sizes
+
+
+def _require_one_unimpaired(configuration: Configuration) -> None:
+    most = configuration[AT_ONCE] + configuration["start.outside_isr"]
+    if configuration[AT_ONCE] == NO_LIMIT or most >= configuration["replication.factor"]:
         raise ModelError(f"faults need not leave one replica unimpaired: set {AT_ONCE} below replication.factor")
 
 
-def _open_action(given: Action, system: System, instead: Mapping[Callable[..., Any], Callable[..., Any]]) -> Iterator[Action]:
-    """Yield an action whose arguments may be any replica or offset; one more for each argument that may be none."""
-    body = call_otherwise(given.body, instead, {"list": _copy_unless_list}, is_deep=True)
+def _require_few_lose(configuration: Configuration) -> None:
+    limit, fewest = configuration[DATA_LOSS.key], min(configuration["min.insync.replicas"], configuration["replication.factor"])
+    if not isinstance(limit, AnyNumber) or limit.at_once is None or limit.at_once >= fewest:
+        raise ModelError(f"enough need not keep their data: set {DATA_LOSS.key}=any:N with N below min.insync.replicas")
+    if configuration[AT_ONCE] != NO_LIMIT or configuration["start.outside_isr"]:
+        raise ModelError(f"{AT_ONCE} and start.outside_isr: with eligible leader replicas neither is said for every number")
+
+
+def _open_action(given: Action, system: System, instead: Instead) -> Iterator[Action]:
+    """Yield an action whose arguments may be any replica (without ELR, offset); one more for each argument that may be none."""
+    body = call_otherwise(given.body, instead, {"list": copy_unless_list}, is_deep=True)
     opened, rest = dict(given.parameters), dict[str, tuple[int | None, ...]]()
     for name, axis in given.parameters.items():
         found, of_logs = ([each.along(axis) for each in _resize(system, key)] for key in (REPLICAS, RECORDS))
@@ -419,6 +629,8 @@ def _open_action(given: Action, system: System, instead: Mapping[Callable[..., A
             opened[name] = REPLICA
         elif any(each != found[0] for each in found):
             raise ModelError(f"{axis} depends on the number of replicas")
+        if system.sizes["elr"]:
+            continue
         if of_logs == [range(each[OFFSET]) for each in _resize(system, RECORDS)]:
             opened[name] = OFFSET
         elif of_logs == [range(each[OFFSET] + 1) for each in _resize(system, RECORDS)]:

@@ -144,6 +144,11 @@ class AxisRow:
         yield Spread(self)
 
 
+def copy_unless_list(elements: Any) -> Any:
+    """Return the list of some elements; of a row without a length, its values of now."""
+    return elements.copy() if hasattr(elements, "copy") else list(elements)
+
+
 @dataclass(frozen=True)
 class Spread:
     """All elements of a row, as conditions of which `any_of` asks for one: no value, so that nothing else can use it."""

@@ -13,7 +13,7 @@ from neverlost.reports.request.keywords import Limited
 Method = Annotated[str, typer.Option("--method", metavar="bmc|induction", help="how to decide")]
 Depth = Annotated[int, typer.Option("--depth", metavar="N", help="bmc: look for counterexamples of up to N steps")]
 Unbounded = Annotated[bool, typer.Option("--unbounded", help="induction: for any number of epochs and records")]
-EveryRf = Annotated[bool, typer.Option("--every-rf", help="induction: for every replication factor, in logs of any length")]
+EveryRf = Annotated[bool, typer.Option("--every-rf", help="induction: for every replication factor; in any log without ELR")]
 Without = Annotated[
     list[str] | None,
     typer.Option("--without", metavar="ACTION:CLAUSE", help="switch off a guard clause (repeatable)", show_default=False),

@@ -14,10 +14,11 @@ from typing import Any
 
 from neverlost.model.any_number import AnyNumber
 from neverlost.model.faults import BY_NAME, FAULTS, NOTHING
-from neverlost.model.kernel import Configuration, Value, count, implies
+from neverlost.model.kernel import Configuration, Value, implies
 from neverlost.model.kraft.mechanisms import is_on
 from neverlost.model.kraft.state import everyone
-from neverlost.model.limits import MOST, can_happen, payer, victims
+from neverlost.model.limits import can_happen, payer, victims
+from neverlost.specs.counts import are_few
 from neverlost.specs.lemma import Theory, as_lemma
 from neverlost.specs.lemmas import unimpaired
 from neverlost.specs.lemmas.kraft_elr import is_active
@@ -64,7 +65,7 @@ def who_is_out_was_struck(k: Any, s: Any) -> list[Value]:
 )
 def few_were_struck(k: Any, s: Any) -> list[Value]:
     kinds = [BY_NAME[each] for each in s.sizes.limits.marked]
-    return [count(k, victims(k, s, each, None, ())) + MOST + 1 <= getattr(s, each.limit) for each in kinds]
+    return [are_few(k, s, victims(k, s, each, None, ()), each) for each in kinds]
 
 
 @as_lemma(

@@ -15,15 +15,26 @@ from __future__ import annotations
 from typing import Any
 
 from neverlost.model.faults import BY_NAME, FAULTS, KILLED, LOST
-from neverlost.model.kernel import NO_REPLICA, Configuration, Value, count, implies
+from neverlost.model.kernel import NO_REPLICA, Configuration, Value, implies
 from neverlost.model.kraft.mechanisms import is_on
-from neverlost.model.kraft.state import everyone, is_isr_big_enough, minimum_isr, others
+from neverlost.model.kraft.state import everyone, is_isr_big_enough, others
 from neverlost.model.limits import can_happen, is_counted, payer
+from neverlost.specs.counts import is_enough_alone
 from neverlost.specs.lemma import Theory, as_lemma
 from neverlost.specs.lemmas import kraft_elr, unimpaired
 from neverlost.specs.lemmas.by_kind import at_once, few_were_struck
 from neverlost.specs.lemmas.kraft_elr import acknowledged_is_committed, no_gaps, watermark_is_committed
-from neverlost.specs.lemmas.unimpaired import is_stale, knows_all
+from neverlost.specs.lemmas.unimpaired import is_stale, knows_all, within_reach
+
+elr_empty_while_full = kraft_elr.elr_below_minimum.conjuncts
+waits_for_quorum, waits_for_isr = kraft_elr.leader_waits_for_quorum.conjuncts, unimpaired.leader_waits_for_isr.conjuncts
+leads_once_elected, agree_as_fetched = unimpaired.one_leader.conjuncts, unimpaired.fetches_still_true.conjuncts
+are_complete, have_what_is_reached = unimpaired.members_are_complete.conjuncts, unimpaired.reach_of_stale_leaders.conjuncts
+knows_how_far, follow_complete_logs = (
+    unimpaired.leader_knows_how_far.conjuncts,
+    unimpaired.members_follow_complete_logs.conjuncts,
+)
+"""What other arguments say of their own members, and is said here of sound ones."""
 
 
 def covers(configuration: Configuration) -> bool:
@@ -82,7 +93,7 @@ def may_commit(k: Any, s: Any, leader: int) -> Value:
 
 def is_reached(k: Any, s: Any, leader: int, offset: int) -> Value:
     """A stale leader may yet commit this offset."""
-    return k.all_of(is_stale(k, s, leader), may_commit(k, s, leader), unimpaired.within_reach(k, s, leader, offset))
+    return k.all_of(is_stale(k, s, leader), may_commit(k, s, leader), within_reach(k, s, leader, offset))
 
 
 def is_joining(k: Any, s: Any, leader: int, member: int) -> Value:
@@ -116,9 +127,8 @@ def registration(k: Any, s: Any) -> list[Value]:
 def quorum_survives(k: Any, s: Any) -> list[Value]:
     if not s.sizes.elr:
         return [k.any_of(*s.isr)]
-    lost = [has_lost_data(k, s, r) for r in everyone(s)]
-    marked = [implies(k, k.not_(is_whole(k, s, r)), lost[r]) for r in everyone(s)]
-    return [*marked, count(k, [k.any_of(is_sound(k, s, r), lost[r]) for r in everyone(s)]) >= minimum_isr(k, s)]
+    marked = [implies(k, k.not_(is_whole(k, s, r)), has_lost_data(k, s, r)) for r in everyone(s)]
+    return [*marked, is_isr_big_enough(k, s, [k.any_of(is_sound(k, s, r), has_lost_data(k, s, r)) for r in everyone(s)])]
 
 
 @as_lemma(
@@ -128,7 +138,11 @@ def quorum_survives(k: Any, s: Any) -> list[Value]:
 def elr_below_minimum(k: Any, s: Any) -> list[Value]:
     if not s.sizes.elr:
         return []
-    return [*kraft_elr.elr_below_minimum.conjuncts(k, s), k.any_of(minimum_isr(k, s) > 1, count(k, list(s.elr)) <= 1)]
+    found = elr_empty_while_full(k, s)
+    for r in everyone(s):
+        alone = k.all_of(s.elr[r], is_enough_alone(k, s))
+        found += [implies(k, alone, k.not_(s.elr[each])) for each in others(s, r)]
+    return found
 
 
 @as_lemma(
@@ -136,7 +150,7 @@ def elr_below_minimum(k: Any, s: Any) -> list[Value]:
     "an election takes members of the quorum only; who stops leading leaves its followers without a leader",
 )
 def one_leader(k: Any, s: Any) -> list[Value]:
-    _there_is_one, *found = unimpaired.one_leader.conjuncts(k, s)
+    _there_is_one, *found = leads_once_elected(k, s)
     return found
 
 
@@ -146,8 +160,8 @@ def one_leader(k: Any, s: Any) -> list[Value]:
 )
 def leader_waits_for_quorum(k: Any, s: Any) -> list[Value]:
     if not s.sizes.elr:
-        return unimpaired.leader_waits_for_isr.conjuncts(k, s)
-    return kraft_elr.leader_waits_for_quorum.conjuncts(k, s)
+        return waits_for_isr(k, s)
+    return waits_for_quorum(k, s)
 
 
 @as_lemma(
@@ -156,7 +170,7 @@ def leader_waits_for_quorum(k: Any, s: Any) -> list[Value]:
     "a replica follows only this leader and truncates to what both logs share",
 )
 def fetches_still_true(k: Any, s: Any) -> list[Value]:
-    return unimpaired.fetches_still_true.conjuncts(k, s, is_sound, is_joining)
+    return agree_as_fetched(k, s, is_sound, is_joining)
 
 
 @as_lemma(
@@ -180,7 +194,7 @@ def joining_has_caught_up(k: Any, s: Any) -> list[Value]:
     "a commit waits for all of them, and each that joins has reached what is committed",
 )
 def quorum_is_complete(k: Any, s: Any) -> list[Value]:
-    return unimpaired.members_are_complete.conjuncts(k, s, is_sound)
+    return are_complete(k, s, is_sound)
 
 
 @as_lemma(
@@ -188,7 +202,7 @@ def quorum_is_complete(k: Any, s: Any) -> list[Value]:
     "it waits for every member of its time, and who becomes leader, or joins one, no longer follows it",
 )
 def reach_of_stale_leaders(k: Any, s: Any) -> list[Value]:
-    return unimpaired.reach_of_stale_leaders.conjuncts(k, s, is_sound, is_reached)
+    return have_what_is_reached(k, s, is_sound, is_reached)
 
 
 @as_lemma(
@@ -196,7 +210,7 @@ def reach_of_stale_leaders(k: Any, s: Any) -> list[Value]:
     "a new leader has all of that in its log, whose end is its epoch's start",
 )
 def leader_knows_how_far(k: Any, s: Any) -> list[Value]:
-    return unimpaired.leader_knows_how_far.conjuncts(k, s, is_reached)
+    return knows_how_far(k, s, is_reached)
 
 
 @as_lemma(
@@ -204,7 +218,7 @@ def leader_knows_how_far(k: Any, s: Any) -> list[Value]:
     "the member has not followed a later leader, so no later one has committed without it",
 )
 def members_follow_complete_logs(k: Any, s: Any) -> list[Value]:
-    return unimpaired.members_follow_complete_logs.conjuncts(k, s, is_sound, is_reached)
+    return follow_complete_logs(k, s, is_sound, is_reached)
 
 
 THEORY = Theory(

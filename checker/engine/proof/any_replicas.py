@@ -6,7 +6,7 @@ runs once, for one element of which nothing is known.  So what a loop has found 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -15,14 +15,17 @@ from typing import Any
 import z3
 
 from neverlost.checker.engine.proof.every_size import ParametricEncoding, resize
-from neverlost.checker.engine.proof.obligations import find_symbols
+from neverlost.checker.engine.proof.large_sets import Sized
+from neverlost.checker.engine.proof.obligations import Goal, ProofTask, find_symbols
 from neverlost.model.interpreters.otherwise import call_otherwise
 from neverlost.model.interpreters.quantified_terms import (
     REPLICA,
     Assumed,
+    AxisRow,
     Functions,
     Length,
     Quantified,
+    copy_unless_list,
     list_lengths,
     make_fresh,
     read_frozen,
@@ -38,7 +41,7 @@ Instead = Mapping[Callable[..., Any], Callable[..., Any]]
 
 
 @dataclass(frozen=True)
-class Turns(Quantified):
+class Turns(Sized):
     """Primitives for a condition whose loops have one turn each; `over` are those that have ended.
 
     A loop goes over a `range`, or over what `others` gives: all replicas but one.
@@ -65,17 +68,24 @@ class Turns(Quantified):
         self.over[str(each)] = each, Terms.all_of(self.within(axis, each), *named)
 
     def all_of(self, *conditions: Value) -> Value:  # type: ignore[override]
-        """Return True if all conditions hold, for every element that their loops go over."""
+        """Return the condition that all conditions hold, for every element that their loops go over."""
         return Terms.all_of(*[self.close(each, True) for each in conditions])
 
     def any_of(self, *conditions: Value) -> Value:  # type: ignore[override]
-        """Return True if some condition holds, for some element that its loop goes over."""
+        """Return the condition that some condition holds, for some element that its loop goes over."""
         return Terms.any_of(*[self.close(each, False) for each in conditions])
 
     def ite(self, condition: Value, then: Value, otherwise: Value) -> Value:
         """Return one of two values.  Errors: `ModelError` for one of a turn that is over: it is not about all turns."""
         self._require_none_over([condition, then, otherwise])
         return super().ite(condition, then, otherwise)
+
+    def is_big(self, elements: AxisRow | Sequence[Value]) -> Value:
+        """Return True if a set is big; one that a loop has listed is what it says of its turn."""
+        if isinstance(elements, AxisRow):
+            return super().is_big(elements)
+        ((each, inside),) = self._find_over(elements)
+        return super().is_big(AxisRow(each, z3.And(inside, *elements)))
 
     def close(self, condition: Value, is_every: bool) -> Value:
         """Return a condition that speaks of all turns of the loops that have ended, or of one."""
@@ -100,7 +110,7 @@ class Turns(Quantified):
         """Return what a function of a lemma or a property says, of all elements.  Errors: `ModelError` where a loop's turns
         depend on each other."""
         instead = {**self.instead, self.others: lambda s, replica: self.turn(REPLICA, replica)}
-        said = call_otherwise(function, instead, {"range": self.range}, is_deep=True)(self, view)
+        said = call_otherwise(function, instead, {"range": self.range, "list": copy_unless_list}, is_deep=True)(self, view)
         found = [self.lift(self.close(each, True)) for each in (said if isinstance(said, list) else [said])]
         self._require_none_over(found)
         return found
@@ -127,6 +137,7 @@ class LedEncoding(ParametricEncoding):
         differs: str,
         instead: Instead = MappingProxyType({}),
     ) -> None:
+        self._named: dict[ProofTask, Set[str]] = {}
         self._turns, self._differs = Turns(None, list_lengths(opened), others=others, instead=instead), differs
         asked = replace(goal, condition=lambda k, s: Terms.all_of(*self._turns.read(goal.condition, s)))
         super().__init__(opened, [replace(each, conjuncts=self._read_lemma(each)) for each in lemmas], asked)
@@ -137,7 +148,27 @@ class LedEncoding(ParametricEncoding):
         return [*super()._read(k), *named]
 
     def _read_lemma(self, lemma: Lemma) -> Callable[[Any, Any], list[Any]]:
-        return lambda k, s: self._turns.read(lemma.conjuncts, s)
+        """Return what reads a lemma, once of each state."""
+        known: dict[tuple[int, ...], tuple[Any, list[Any]]] = {}
+
+        def read(k: Any, s: Any) -> list[Any]:
+            functions = [*s.functions.values()]
+            key = tuple(map(id, functions))
+            if key not in known:
+                known[key] = functions, self._turns.read(lemma.conjuncts, s)
+            return [*known[key][1]]
+
+        return read
+
+    def _make_primitives(self) -> Quantified:
+        return Sized(None, self._lengths, asked=self._turns.asked)
+
+    def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
+        """Return the negated conclusion, and what is known of the sets that are asked about."""
+        refuted = super().refutation(task, goal)
+        if task not in self._named:
+            self._named[task] = find_symbols(self.premises(task)).keys()
+        return [*refuted, *self._turns.list_known(self._named[task] | find_symbols(refuted).keys())]
 
     def _configuration(self) -> Functions:
         """Return the configuration, but for what depends on the number of replicas: of that nothing is known but its bounds."""

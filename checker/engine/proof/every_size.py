@@ -57,7 +57,7 @@ class ParametricEncoding:
         self.system, self.lemmas, self.goal = system, tuple(lemmas), goal
         self._lengths = list_lengths(system)
         self.unbounded = tuple(f"{axis}s" for axis in self._lengths)
-        self._k = Quantified(None, self._lengths)
+        self._k = self._make_primitives()
         try:
             self.before = variables(system, self._lengths, "before") | self._configuration()
             self._first, self._begins = self._begin()
@@ -70,6 +70,10 @@ class ParametricEncoding:
             self._enough: dict[tuple[ProofTask, str], str] = {}
         except ModelError as problem:
             raise refuse(system, problem) from None
+
+    def _make_primitives(self) -> Quantified:
+        """Return the primitives of actions."""
+        return Quantified(None, self._lengths)
 
     def _configuration(self) -> Functions:
         """Return the fields that are read as numbers, because they are configured: here none."""

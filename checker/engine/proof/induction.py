@@ -168,20 +168,23 @@ def discharge(
     """Send an answer for every obligation of a task; return its SMT-LIB text if one is asked for."""
     goals = reading.goals(task)
     if isinstance(reading, ParametricEncoding):
+        known = smtlib.SharedDefinitions(reading)
         for goal in goals:
-            send(_prove_with_quantifiers(reading, task, goal, patience))
+            send(_prove_with_quantifiers(reading, task, goal, patience, known))
     elif not (reading.asks_together(task) and _prove_together(send, reading, task, goals, patience)):
         _prove_one_by_one(send, reading, task, goals, patience)
     return None if shared is None else smtlib.format_task(reading, task, shared)
 
 
-def _prove_with_quantifiers(reading: ParametricEncoding, task: ProofTask, goal: Goal, patience: float) -> ObligationAnswer:
+def _prove_with_quantifiers(
+    reading: ParametricEncoding, task: ProofTask, goal: Goal, patience: float, shared: smtlib.SharedDefinitions | None = None
+) -> ObligationAnswer:
     """Return what cvc5 says of an obligation, with one choice of witnesses after the other, and with more instances.
 
     Only that it is unsatisfiable counts: with other witnesses it might be where it is not with these.
     """
     started, said = time.monotonic(), ""
-    shared = smtlib.SharedDefinitions(reading)
+    shared = shared or smtlib.SharedDefinitions(reading)
     for longest, options, choice in product(ROUNDS, OPTIONS, reading.attempts(task, goal)):
         reading.is_enough(task, goal, choice)
         text = smtlib.format_task(reading, task, shared, [goal])

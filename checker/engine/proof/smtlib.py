@@ -20,11 +20,12 @@ MANIFEST = "obligations.json"
 
 
 class SharedDefinitions:
-    """What the files of one proof share: definitions of the assumptions, written once."""
+    """What the files of one proof share: definitions of the assumptions, written once; and what each task assumes."""
 
     def __init__(self, reading: Reading) -> None:
         self.lines: list[str] = []
         self.symbols: dict[str, str] = {}
+        self.premises: dict[ProofTask, tuple[dict[str, str], list[str]]] = {}
         for name, term, variables in reading.definitions():
             parameters = " ".join(f"({each.sexpr()} Int)" for each in variables)
             self.lines.append(f"(define-fun {name} ({parameters}) Bool {term.sexpr()})")
@@ -36,10 +37,13 @@ def format_task(reading: Reading, task: ProofTask, shared: SharedDefinitions, so
     """Return a task's obligations, or some of them, as SMT-LIB 2."""
     premises, chosen = reading.premises(task), reading.goals(task) if some is None else some
     goals: list[tuple[Goal, list[Any]]] = [(goal, reading.refutation(task, goal)) for goal in chosen]
-    symbols = shared.symbols | _format_symbols([*premises, *(each for _, refuted in goals for each in refuted)])
+    if task not in shared.premises:
+        shared.premises[task] = _format_symbols(premises), [f"(assert {reading.text(each)})" for each in premises]
+    named, assumed = shared.premises[task]
+    symbols = shared.symbols | named | _format_symbols(each for _, refuted in goals for each in refuted)
     lines = [f"; {task.kind}: {task.label}; every check must answer unsat", f"(set-logic {reading.logic})"]
     lines += [symbols[name] for name in sorted(symbols)] + shared.lines
-    lines += [f"(assert {reading.text(each)})" for each in premises]
+    lines += assumed
     for goal, refuted in goals:
         lines += ["(push 1)", f"; {goal.name}", "(set-info :status unsat)"]
         lines += [f"(assert {reading.text(each)})" for each in refuted]

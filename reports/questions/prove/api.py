@@ -35,7 +35,7 @@ from neverlost.reports.request.keywords import Limited, Settings
 from neverlost.reports.request.run_options import RunOptions, list_names
 from neverlost.reports.results.results import Result, States, verdicts
 from neverlost.specs.any_log import open_logs
-from neverlost.specs.any_replicas import DIFFERS, open_replicas
+from neverlost.specs.any_replicas import DIFFERS, SETS, open_replicas
 from neverlost.specs.configuration.choose import Given, choose_one, read_given
 from neverlost.specs.configuration.keys import is_without_faults
 from neverlost.specs.errors import InputError, unknown
@@ -96,8 +96,9 @@ def prove(
 ) -> ProofResult:
     """Decide properties with Z3: `bmc` looks for counterexamples of up to `depth` steps, `induction` proves.
 
-    `unbounded` proves for any number of epochs and records, `every_rf` for every replication factor, in logs of any length;
-    `without` are guard clauses (`action: clause`) to switch off; `progress` is called while a proof by induction goes on.
+    `unbounded` proves for any number of epochs and records, `every_rf` for every replication factor, in logs of any length
+    (of `kraft-elr`, within the bounds); `without` are guard clauses (`action: clause`) to switch off; `progress` is called
+    while a proof by induction goes on.
 
     Errors: `InputError` for bad input, and for options that contradict each other.
     """
@@ -205,10 +206,11 @@ def weaken(system: System, clauses: Sequence[str]) -> System:
 
 
 def read_every_size(system: System, lemmas: Sequence[Lemma], goal: Property) -> ParametricEncoding:
-    """Return the obligations for every number of replicas, in logs of any length."""
+    """Return the obligations for every number of replicas: in logs of any length or, with ELR, within the bounds."""
     if isinstance(system.sizes, KraftSizes):
         try:
-            return LedEncoding(open_replicas(system), lemmas, goal, others, DIFFERS, IN_CONDITIONS)
+            instead = SETS if system.sizes.elr else IN_CONDITIONS
+            return LedEncoding(open_replicas(system), lemmas, goal, others, DIFFERS, instead)
         except ModelError as problem:
             raise refuse(system, problem) from None
     opened, asked = open_logs(system, goal)

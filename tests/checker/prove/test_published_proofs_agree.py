@@ -29,6 +29,11 @@ def instances(row: Row) -> Iterator[dict[str, Any]]:
             keys = {"replication.factor": replicas, "faults.at_once": replicas - 1, "bounds.records": records}
             yield row.settings | keys
         return
+    if row.model == "kraft-elr":
+        for replicas, minimum in ((2, 2), (3, 2), (3, 3), (4, 2)):
+            limits = {"min.insync.replicas": minimum, "faults.data_loss": f"any:{minimum - 1}", "bounds.records": 1}
+            yield row.settings | limits | {"replication.factor": replicas}
+        return
     for replicas in (2, 3, 4) if row.every_rf else (row.replicas,):
         for log_size, epoch in ((1, 2), (2, 1)) if replicas < 4 else ((1, 1),):
             keys = {"replication.factor": replicas, "bounds.log_size": log_size, "bounds.max_leader_epoch": epoch}
