@@ -35,7 +35,6 @@ from neverlost.model.kernel import (
     count,
     for_every,
     for_some,
-    implies,
 )
 from neverlost.model.kraft.broker import high_watermark, leader, metadata
 from neverlost.model.kraft.broker.high_watermark import (
@@ -130,23 +129,34 @@ def one_stays_unimpaired(k: Primitives, s: View, fault: Fault, *brokers: int) ->
 
 def raise_to_what_all_have(k: Primitives, s: View, leader: int) -> None:
     """Stands for `raise_high_watermark`: of the log's offsets, those count that every follower has that is waited for."""
-    old, end, known = s.high_watermark[leader], log_end(k, s, leader), s.fetch_offset[leader]
-
-    def waits(each: int) -> Value:
-        return k.all_of(each != leader, is_waited_for(k, s, leader, each))
+    end = log_end(k, s, leader)
 
     def has_all(offset: int) -> Value:
-        return for_every(k, s, REPLICA, lambda each: implies(k, waits(each), known[each] > offset))
+        return k.not_(some(k, s, lambda each: lacks(k, s, leader, each, offset)))
 
-    new = count(k, [k.all_of(end > offset, has_all(offset)) for offset in offsets(s)])
-    isr = row(k, s, lambda each: s.leader_isr[leader][each])
+    raise_to(k, s, leader, count(k, [k.all_of(end > offset, has_all(offset)) for offset in offsets(s)]))
+
+
+def raise_to(k: Primitives, s: View, leader: int, new: Value) -> None:
+    """Effect: the high watermark rises to an offset, if the ISR is big enough; what it passes is committed and answered."""
+    old, known, isr = s.high_watermark[leader], s.fetch_offset[leader], row(k, s, lambda each: s.leader_isr[leader][each])
     enough = k.any_of(k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, isr, leader))
     new = k.ite(k.all_of(enough, new > old), new, old)
-    maximal = row(k, s, lambda each: k.any_of(each == leader, waits(each)))
+    maximal = row(k, s, lambda each: k.any_of(each == leader, waits(k, s, leader, each)))
     s.high_watermark[leader] = new
-    write(k, s, known, lambda each: k.ite(k.all_of(waits(each), known[each] < new), new, known[each]))
+    write(k, s, known, lambda each: k.ite(k.all_of(waits(k, s, leader, each), known[each] < new), new, known[each]))
     note_committed(k, s, leader)
     answer_producers(k, s, leader, is_isr_big_enough(k, s, maximal, leader))
+
+
+def waits(k: Primitives, s: View, leader: int, follower: int) -> Value:
+    """Return True if the high watermark waits for a follower."""
+    return k.all_of(follower != leader, is_waited_for(k, s, leader, follower))
+
+
+def lacks(k: Primitives, s: View, leader: int, follower: int, offset: int) -> Value:
+    """Return True if the leader waits for a follower that, for all it knows, does not have the record at an offset."""
+    return k.all_of(waits(k, s, leader, follower), s.fetch_offset[leader][follower] <= offset)
 
 
 def is_perhaps_big_enough(k: Any, s: View, isr: Row, broker: int | None = None) -> Value:
@@ -385,23 +395,11 @@ EXACT: dict[Callable[..., Any], Callable[..., Any]] = {
 
 def raise_to_what_none_lacks(k: Any, s: View, leader: int) -> None:
     """Stands for `raise_high_watermark`: it ends at the first offset that some follower lacks that is waited for."""
-    old, end, known = s.high_watermark[leader], log_end(k, s, leader), s.fetch_offset[leader]
 
-    def waits(each: int) -> Value:
-        return k.all_of(each != leader, is_waited_for(k, s, leader, each))
+    def some_lacks(offset: int) -> Value:
+        return some(k, s, lambda each: lacks(k, s, leader, each, offset))
 
-    def lacks(offset: int) -> Value:
-        return some(k, s, lambda each: k.all_of(waits(each), known[each] <= offset))
-
-    new = k.first_of(OFFSET, end, lacks)
-    isr = row(k, s, lambda each: s.leader_isr[leader][each])
-    enough = k.any_of(k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, isr, leader))
-    new = k.ite(k.all_of(enough, new > old), new, old)
-    maximal = row(k, s, lambda each: k.any_of(each == leader, waits(each)))
-    s.high_watermark[leader] = new
-    write(k, s, known, lambda each: k.ite(k.all_of(waits(each), known[each] < new), new, known[each]))
-    note_committed(k, s, leader)
-    answer_producers(k, s, leader, is_isr_big_enough(k, s, maximal, leader))
+    raise_to(k, s, leader, k.first_of(OFFSET, log_end(k, s, leader), some_lacks))
 
 
 EXACT_IN_ANY_LOG: Instead = {**EXACT, **any_modern_log.INSTEAD, raise_high_watermark: raise_to_what_none_lacks}

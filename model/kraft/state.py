@@ -189,6 +189,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
         *([flag("request_names_no_epoch")] if size.fetches_unregistered else []),
         *_forgotten_fields(size),
         flag("record_to_come"),
+        *([flag("late_record", "replica")] if size.reassignment else []),
         *_stalled_fields(size),
         *_config_fields(size),
         *_late_response_fields(size),

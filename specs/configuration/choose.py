@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
-from neverlost.model.faults import FAULTS, ISR_SHRINK, REASSIGN, REQUEST_COPY
+from neverlost.model.faults import FAULTS, ISR_SHRINK, REQUEST_COPY
 from neverlost.model.kernel import Configuration, Model
 from neverlost.model.kraft.mechanisms import BY_NAME, NEWEST, mechanisms_of, model_of, parsed, version_text
 from neverlost.model.kraft.sizes import (
@@ -331,24 +331,12 @@ def say_what_is_left_out(chosen: Chosen, after_deposition: bool = True) -> Chose
             "(broker.session.timeout.ms below replica.lag.time.max.ms, and a controller all the time)"
         )
         notices.append(Notice(NoticeKind.ASSUMED, says, "", f"set {ISR_SHRINK.key}=1"))
-    forgets = not asked[BY_NAME["equal-epoch-record-skipped"].key]
-    if forgets and can_happen(asked, REASSIGN) and not can_happen(asked, REQUEST_COPY):
-        notices.append(NO_RECORD_IS_ASSUMED)
     return replace(chosen, notices=tuple(dict.fromkeys((*chosen.notices, *notices))))
 
 
 ORDERED_IS_ASSUMED = Notice(
     NoticeKind.ASSUMED, "a power loss undoes no truncation, as with one ordered journal (ext4, XFS)", "", f"set {ORDERED}=false"
 )
-
-
-NO_RECORD_IS_ASSUMED = Notice(
-    NoticeKind.ASSUMED,
-    "a leader that a reassignment replaces has no record of an earlier change of its ISR still to replay",
-    "",
-    f"set {REQUEST_COPY.key}=any",
-)
-"""Where the record that replaces a leader adds a member to the ISR, the leader may forget that it has asked for it."""
 
 
 def _list_unshown(chosen: Chosen) -> list[Notice]:

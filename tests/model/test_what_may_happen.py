@@ -528,6 +528,8 @@ ROWS = [
     May("leader_ask_to_expand_isr", the_follower_is_down, f"{PAIR} faults.lossy_crash=2 faults.isr_shrink=1"),
     May("leader_ask_to_shrink_isr", only_these_two_are_in_sync, f"{PAIR} faults.isr_shrink=1"),
     May("leader_learn_isr", it_has_asked, f"{NEWEST} faults.isr_shrink=1 faults.fence=1"),
+    May("leader_replay_own_change", it_is_not_elected, f"{OLDER} faults.crash=1 faults.reassign=1"),
+    May("leader_replay_own_change", a_change_is_unknown, f"{NEWEST} faults.isr_shrink=1 faults.crash=1 faults.reassign=1"),
     May("broker_apply_leadership", it_led_before, f"{PAIR} faults.leader_move=2"),
     May("broker_follow", it_is_fenced, f"{PAIR} faults.fence=1"),
     May("controller_alter_isr", it_joins, f"{PAIR} faults.isr_shrink=1"),

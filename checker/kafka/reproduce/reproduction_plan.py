@@ -178,10 +178,9 @@ def _split_into_stages(
 
 def _is_late(steps: Sequence[Step], states: Sequence[Mapping[str, Any]], at: int) -> bool:
     """Return True if the leader has applied an ISR change's answer, and a later step replays that change's record by itself."""
-    if not states[at].get("record_to_come"):
-        return False
-    gone = next((number for number in range(at, len(steps)) if not states[number + 1]["record_to_come"]), None)
-    return gone is not None and steps[gone].action.name == REPLAY
+    still = [state.get("record_to_come") or any(state.get("late_record", ())) for state in states]
+    gone = next((number for number in range(at, len(steps)) if not still[number + 1]), None)
+    return bool(still[at]) and gone is not None and steps[gone].action.name == REPLAY
 
 
 def move_appends_before_publications(system: System, trace: Behaviour) -> Behaviour:

@@ -61,6 +61,8 @@ def forget_late_response(k: Primitives, s: View, follower: int, when: Value = Tr
 def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -> None:
     """Effect: drop what a leader keeps in memory, and leave its followers without a leader that would answer."""
     s.pending[broker] = k.ite(when, NO_REPLICA, s.pending[broker])
+    if s.sizes.reassignment:
+        s.late_record[broker] = k.all_of(k.not_(when), s.late_record[broker])
     note_late_responses(k, s, broker, when)
     for each in everyone(s):
         s.leader_isr[broker][each] = k.all_of(k.not_(when), s.leader_isr[broker][each])
@@ -72,13 +74,14 @@ def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -
             s.follows[each] = k.ite(k.all_of(when, s.follows[each] == broker), NO_REPLICA, s.follows[each])
 
 
-def leave_request_behind(k: Primitives, s: View, replica: Value) -> None:
-    """Effect: the elected leader forgets that it asked to add a replica, and the request may be on its way."""
+def leave_request_behind(k: Primitives, s: View, replica: Value, when: Value = True) -> None:
+    """Effect, if `when` is true: the elected leader forgets that it asked to add a replica; the request may be on its way."""
     if not s.sizes.copies_requests:
         return
-    s.forgotten = k.ite(s.request_outdated, s.forgotten, replica)
+    is_over = k.any_of(k.not_(when), s.request_outdated)
+    s.forgotten = k.ite(is_over, s.forgotten, replica)
     if s.sizes.fetches_unregistered:
-        s.forgotten_names_no_epoch = k.ite(s.request_outdated, s.forgotten_names_no_epoch, s.request_names_no_epoch)
+        s.forgotten_names_no_epoch = k.ite(is_over, s.forgotten_names_no_epoch, s.request_names_no_epoch)
 
 
 def drop_pending(k: Primitives, s: View, leader: int) -> None:

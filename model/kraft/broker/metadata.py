@@ -89,15 +89,20 @@ def leader_replay_own_change(k: Primitives, s: View, broker: int) -> Clauses:
     So the change that the leader has asked for since is forgotten, and the high watermark no longer waits for it, although
     the controller may have committed it.  To skip a record with an equal epoch would prevent it.
 
+    With that change a reassignment may have completed, and another broker may be elected: the leader reads that later.
+
     Source: Partition.makeLeader (only a smaller partition epoch is refused), updateAssignmentAndIsr.
     """
-    yield "elected", s.leader == broker
+    is_late = s.late_record[broker] if s.sizes.reassignment else False
+    yield "elected", k.any_of(is_late, s.leader == broker)
     yield "a record with an equal epoch is applied", k.not_(s.equal_epoch_record_skipped)
-    yield "the record is still to come", s.record_to_come
+    yield "the record is still to come", k.any_of(is_late, s.record_to_come)
     yield "bound: a change is pending", s.pending[broker] != NO_REPLICA
-    s.record_to_come = False
-    leave_request_behind(k, s, s.pending[broker])
-    s.request_outdated = False
+    if s.sizes.reassignment:
+        s.late_record[broker] = False
+    s.record_to_come = k.all_of(is_late, s.record_to_come)
+    leave_request_behind(k, s, s.pending[broker], k.not_(is_late))
+    s.request_outdated = k.all_of(is_late, s.request_outdated)
     drop_pending(k, s, broker)
 
 

@@ -130,8 +130,11 @@ def controller_alter_isr(k: Primitives, s: View, leader: int, replica: int, outc
     yield "replica is not fenced", k.any_of(leaves, k.not_(is_kept_out(k, s, replica)))
     yield "replica's broker epoch is current", k.any_of(leaves, k.not_(s.request_outdated))
     active = unfenced(k, s) if s.sizes.reassignment else [each == leader for each in everyone(s)]
+    waits_for_record = s.record_to_come
     yield from change_partition(k, s, Change(proposed_isr(k, s, leader, replica), active, assignment_of(s)), outcome)
-    if not s.sizes.reassignment:
+    if s.sizes.reassignment:
+        s.late_record[leader] = k.all_of(waits_for_record, s.leader_knows == ELECTED)
+    else:
         outdate_leader(k, s, True)
     s.request_outdated = False
 
