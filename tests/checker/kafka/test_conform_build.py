@@ -149,6 +149,9 @@ def path_test(folder: Path, version: str, bounds: Bounds, path: tuple[Drawn, ...
 def test_a_path_is_a_java_test_that_fails_before_the_fix_alone(tmp_path: Path) -> None:
     """KAFKA-18991, fixed in 3.9.1; and on 4.3.1 the late record, with a stand-in for a fix of it."""
     late = path_test(tmp_path / "late", "3.9.0", LATE, LATE_TRUNCATION)
+    written = late.read_text()
+    late.write_text(written.replace("group.keeps(1);", "group.keeps(1);\n        assertTrue(group.promised.contains('a'));"))
+    assert late.read_text() != written  # so that it does not pass for want of a record that is promised
     for version, is_fixed in (("3.9.0", False), ("3.9.1", True), ("4.3.1", True)):
         jars = kafka.kafka_of_version(version, trust=version.startswith("3.9")).jars
         (tmp_path / version).symlink_to(jars[0].parent)
