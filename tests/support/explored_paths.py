@@ -10,6 +10,7 @@ from neverlost.checker.kafka.conform.java import jvm, kafka
 from neverlost.checker.kafka.conform.walk.broker_group import Log
 from neverlost.checker.kafka.conform.walk.random_walk import Drawn
 from neverlost.checker.kafka.conform.walk.replica_fetcher import MANY
+from neverlost.checker.kafka.conform.walk.walks import Steps
 
 LATE = Bounds(min_isr=2, moves=4, kills=0)
 """In which a late response truncates what a consumer has read (KAFKA-18991)."""
@@ -55,12 +56,14 @@ LATE_RECORD: tuple[Drawn, ...] = (
 
 
 class WalkedPath(NamedTuple):
-    """Where a path leads: the property that it breaks, the logs, and the records that could be read and were acknowledged."""
+    """Where a path leads: the property that it breaks, the logs, the records that could be read and were acknowledged, and its
+    events with what is seen after each."""
 
     broken: str | None
     logs: list[Log]
     committed: frozenset[int]
     acked: frozenset[int]
+    steps: Steps
 
 
 def _walk(send: processes.Send, where: str, is_folder: bool, bounds: Bounds, path: tuple[Drawn, ...]) -> WalkedPath:
@@ -70,8 +73,9 @@ def _walk(send: processes.Send, where: str, is_folder: bool, bounds: Bounds, pat
     group = ExploredGroup(bounds)
     state = group.retrace(path)
     logs = [group.processes[each].log for each in state.processes]
+    steps = group.walk(path)
     group.close()
-    return WalkedPath(group.broken(state), logs, state.committed, state.acked)
+    return WalkedPath(group.broken(state), logs, state.committed, state.acked, steps)
 
 
 def walk_path(where: str, bounds: Bounds, path: tuple[Drawn, ...], is_folder: bool = False) -> WalkedPath:

@@ -21,11 +21,6 @@ def read_list() -> dict[str, Any]:
     return tomllib.loads(importlib.resources.files(__package__).joinpath(LIST).read_text())
 
 
-def actions() -> frozenset[str]:
-    """Return the names of all actions of `kraft` and `kraft-elr`."""
-    return frozenset(each.name for model in ("kraft", "kraft-elr") for each in models()[model].actions)
-
-
 def methods(listed: dict[str, Any]) -> frozenset[str]:
     """Return a class's entry points: public methods or, where the list says so, those not private that can write records."""
     modifiers = java_class("java.lang.reflect.Modifier")
@@ -39,11 +34,6 @@ def methods(listed: dict[str, Any]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _unchanging(listed: dict[str, Any]) -> set[str]:
-    """Return the methods that the list says change nothing of a partition."""
-    return {name for group in ("reads", "metrics") for name in listed.get(group, {}).get("names", ())}
-
-
 def _writes(method: Any, record: str) -> bool:
     """Return True if a method returns records, adds to a list of them, or replays one."""
     if str(method.getName()) == "replay" or str(method.getReturnType().getName()).endswith(".ControllerResult"):
@@ -55,9 +45,10 @@ def _writes(method: Any, record: str) -> bool:
 def compare() -> Tally:
     """Compare every entry point of this version with the list."""
     tally = Tally("entry-points")
-    known_actions = actions()
+    known_actions = {each.name for model in ("kraft", "kraft-elr") for each in models()[model].actions}
     for listed in read_list().values():
-        known = listed["actions"].keys() | listed["reasons"].keys() | _unchanging(listed)
+        unchanging = {name for group in ("reads", "metrics") for name in listed.get(group, {}).get("names", ())}
+        known = listed["actions"].keys() | listed["reasons"].keys() | unchanging
         found = methods(listed)
         tally.cases += len(found)
         name = listed["class"].rpartition(".")[2]

@@ -59,7 +59,6 @@ KNOWN = {
 }
 """Differences that are known, and only add to the model's behaviours or are in its list of what is left to do."""
 
-
 FENCED_GAP = "fetches of fenced followers: Partition asks KRaftMetadataCache by its class, for which there is no stand-in"
 """Up to 4.0 the metadata cache's interface does not say who is fenced."""
 
@@ -332,31 +331,23 @@ def _agrees(found: Observed, answers: set[LeaderOutcome]) -> bool:
     return any(each.state == looked.state and each.acked in (None, looked.acked) for each in answers)
 
 
-def compare(setting: ConformSetting) -> Tally:
-    """Compare every event in every state of a leader that the model reaches under a setting."""
-    return _compared(setting, None)
-
-
-def compare_random(setting: ConformSetting, count: int, seed: int) -> Tally:
-    """Compare events in `count` random legal states."""
-    return _compared(setting, (count, seed))
-
-
-def _compared(setting: ConformSetting, drawn: tuple[int, int] | None) -> Tally:
+def compare(setting: ConformSetting, *drawn: int) -> Tally:
+    """Compare every event in every state of a leader that the model reaches under a setting; or some events in random legal
+    states, where it is `drawn` how many, and with which seed."""
     begun = time.monotonic()
     comparison = LeaderComparison(setting)
     size, least = setting.system.sizes, int(setting.configuration["min.insync.replicas"])
     try:
-        if drawn is None:
+        if not drawn:
             states = search_reachable(setting.system)
             comparison.tally.states = len(states)
             for state in sorted(reached_states(states, least), key=repr):
                 for event in events(state, size["record"]):
                     comparison.compare(state, event)
         else:
-            draw = random.Random(drawn[1])
+            (count, seed), draw = drawn, random.Random(drawn[1])
             is_strict = bool(setting.configuration["mechanism.strict-high-watermark"])
-            for state in random_states(*drawn, size["replica"], size["record"], least, is_strict):
+            for state in random_states(count, seed, size["replica"], size["record"], least, is_strict):
                 possible = list(events(state, size["record"]))
                 for event in draw.sample(possible, min(RANDOM_EVENTS, len(possible))):
                     comparison.compare(state, event)

@@ -230,16 +230,9 @@ def compare(setting: ConformSetting) -> Tally:
         tally.by_event[case.event] += 1
         kafka = judge.answers(case, configuration, configuration["min.insync.replicas"])
         if kafka != case.answers:
-            tally.differences.append(
-                Difference(
-                    part="builder",
-                    method="PartitionChangeBuilder.build",
-                    setting=setting.text,
-                    case=f"{case.shown} when {case.before} ({KNOWS[case.before.epochs]})",
-                    kafka=sorted_texts(f"{each} ({KNOWS[each.epochs]})" for each in kafka),
-                    model=sorted_texts(f"{each} ({KNOWS[each.epochs]})" for each in case.answers),
-                    known=known_of_4_0(case, configuration),
-                )
-            )
+            shown = f"{case.shown} when {case.before} ({KNOWS[case.before.epochs]})"
+            judged, model = (sorted_texts(f"{each} ({KNOWS[each.epochs]})" for each in some) for some in (kafka, case.answers))
+            where, known = ("builder", "PartitionChangeBuilder.build", setting.text), known_of_4_0(case, configuration)
+            tally.differences.append(Difference(*where, shown, judged, model, known))
     tally.calls, tally.seconds = judge.calls, time.monotonic() - begun
     return tally

@@ -52,7 +52,6 @@ METHODS = {
 }
 """The entry point of each action."""
 
-
 DIRECTORY = "assigning a directory moves the partition epoch and nothing else; the model has no such step"
 """A difference that is known: the leader only has to learn one more record."""
 

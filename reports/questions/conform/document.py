@@ -45,7 +45,7 @@ def comparison_document(found: ConformReport) -> dict[str, Any]:
         "schema": SCHEMA,
         "version": neverlost.__version__,
         "kafka": found.kafka.version,
-        "verdict": "differs" if new else ("agrees" if found.is_complete else "inconclusive"),
+        "verdict": "differs" if new else ("inconclusive" if found.left else "agrees"),
         "parts": [_part(each) for each in found.tallies.values()],
         "differences": differences,
         "left": found.left,
@@ -195,6 +195,7 @@ EXPLORATION_KEYS = {
     "bounds.acks_1": ("acks_one", 0, 6),
     "faults.leader_move": ("moves", 0, 9),
     "faults.kill": ("kills", 0, 9),
+    "faults.lossy_crash": ("power_losses", 0, 9),
     "faults.isr_shrink": ("lags", 0, 9),
     "faults.fence": ("fences", 0, 9),
     "faults.request_copy": ("copies", 0, 9),
@@ -243,7 +244,7 @@ def _described(found: ExplorationResult) -> list[str]:
 
 
 def write_exploration(directory: str, found: ExplorationResult) -> None:
-    """Write the counterexample as ITF: what is seen of Kafka's controller and brokers after each event."""
+    """Write the counterexample as ITF, what is seen of Kafka's controller and brokers after each event, and as a JUnit test."""
     asked = {"schema": EXPLORATION_SCHEMA, "kafka": found.kafka, "bounds": asdict(found.bounds), "property": found.broken}
     document = {
         "#meta": {
@@ -259,6 +260,7 @@ def write_exploration(directory: str, found: ExplorationResult) -> None:
         ],
     }
     write_text(Path(directory) / "trace.itf.json", as_json(document))
+    java_test_writer.write_path_test(directory, found)
 
 
 def _itf_state(view: GroupSight) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Writes what `conform` found as failing JUnit tests of Kafka's classes, and as the metadata records that lead there.  The
-Java is written for the signatures of Kafka 4.3 and later; it needs Kafka's own jars and JUnit, nothing else."""
+Java of a comparison is for the signatures of Kafka 4.3 and later, that of a path for 3.9 and later; it needs Kafka's own jars
+and JUnit, nothing else."""
 
 from __future__ import annotations
 
@@ -12,9 +13,17 @@ from typing import Any
 
 from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.checker.kafka.conform.cases.cases import KNOWS
+from neverlost.checker.kafka.conform.exploration.explore_classes import ExplorationResult
+from neverlost.checker.kafka.conform.exploration.explored_group import STOPS
+from neverlost.checker.kafka.conform.walk.broker_group import GroupSight
+from neverlost.checker.kafka.conform.walk.random_walk import WalkEvent
 from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
 
 LEADER, CONTROLLER = "PartitionDiffersTest.java", "ReplicationControlManagerDiffersTest.java"
+PATH = "BrokersKeepRecordsTest.java"
+DECIDED = ("move leader", "alter", "alter again", "fence", "heartbeat")
+"""Events of the controller: a path's test has what came of them."""
+
 OLDEST = (4, 3)
 """The first version whose signatures the tests are written for."""
 
@@ -36,12 +45,21 @@ def write_java_tests(directory: str, kafka: str, found: Sequence[Found]) -> None
             write_text(Path(directory) / template, _test_class(template, kafka, tests))
 
 
+def write_path_test(directory: str, found: ExplorationResult) -> None:
+    """Write the test of a path on which a record is lost; not of one with a stop, or with a stand-in for a fix."""
+    if found.bounds.skips_known_epoch or any(event.name in STOPS for event, _ in found.steps):
+        return
+    test = {"min_isr": found.bounds.min_isr, "steps": found.steps}
+    text = _test_class(PATH, found.kafka, [{"case": f"{found.broken} when {len(found.steps) - 1} events come", "test": test}])
+    write_text(Path(directory) / PATH, text)
+
+
 def _test_class(template: str, kafka: str, found: Sequence[Found]) -> str:
     """Return a Java class with a test method for each entry; a test passes if Kafka's class does what the model expects."""
-    body = _leader_body if template == LEADER else _controller_body
+    body = {LEADER: _leader_body, CONTROLLER: _controller_body, PATH: _path_body}[template]
     names: dict[str, int] = {}
     filled = {
-        **_package_names(_numbers(kafka) >= MOVED)[template],
+        **_package_names(_numbers(kafka) >= MOVED).get(template, {}),
         "title": f"Kafka {kafka}",
         "tests": "\n".join("\n".join(_test_method(each, names, body(each["test"]))) for each in found),
         "elected": KNOWS[ELECTED],
@@ -100,6 +118,33 @@ def _controller_body(test: Found) -> Iterator[str]:
     yield "Set<String> expected = new TreeSet<>();"
     yield from (f"expected.add({_literal(each)});" for each in test["expected"])
     yield "assertEquals(expected, found);"
+
+
+def _path_body(test: Found) -> Iterator[str]:
+    """Yield the Java that takes the events of a path, and asserts that the last leader has what it must have."""
+    (_, first), *steps = test["steps"]
+    yield f"Group group = new Group(folder, {test['min_isr']}, {len(first.brokers)});"
+    begin = [(WalkEvent("metadata", (me,)), first) for me, _ in enumerate(first.brokers, start=1)]
+    for event, view in (*begin, *steps):
+        yield f"// {event}"
+        if event.name not in DECIDED:
+            yield f"group.{_call(*_path_call(event, view))};"
+    yield f"group.{_call('keeps', steps[-1][1].leader)};"
+
+
+def _path_call(event: WalkEvent, view: GroupSight) -> tuple[Any, ...]:
+    """Return the call that an event of a path is in Java."""
+    name, me = event.name, event.arguments[0]
+    if name.startswith("produce"):
+        return "produce", me, 1 if name.endswith("acks=1") else -1, name.endswith("stall")
+    if name == "metadata":
+        image = view.metadata[me - 1]
+        epochs = [epoch for _, epoch in image.epochs]
+        return name, me, image.leader, image.isr, image.leader_epoch, image.partition_epoch, sorted(image.fenced), epochs
+    if name == "deliver" and event.fate == "broken":
+        name = "lose"
+    others = {"send": ("send", me), "thread goes on": ("go_on", me), "alter answered": ("answered", me, event.fate)}
+    return others.get(name, (name, *event.arguments))
 
 
 def _call(name: str, *arguments: Any) -> str:

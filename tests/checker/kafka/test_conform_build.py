@@ -9,14 +9,19 @@ import json
 import re
 import subprocess
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from neverlost.checker.kafka.conform.exploration.explore_classes import ExplorationResult
+from neverlost.checker.kafka.conform.exploration.explored_group import Bounds
 from neverlost.checker.kafka.conform.java import kafka
+from neverlost.checker.kafka.conform.walk.random_walk import Drawn
+from neverlost.reports.questions.conform.java_test_writer import PATH, write_path_test
+from tests.support.changed_jars import KNOWN_RECORD, ChangedMethod, lengthened
+from tests.support.explored_paths import LATE, LATE_RECORD, LATE_RECORDS, LATE_TRUNCATION, walk_path
 from tests.support.maven import fetched_jar
-from tests.support.program import ROOT, neverlost
+from tests.support.program import neverlost
 
 LEADER = "replication.factor=2 min.insync.replicas=2 faults.isr_shrink=1 start.outside_isr=1 bounds.records=2"
 CONTROLLER = "replication.factor=2 min.insync.replicas=2 faults.crash=1 bounds.records=1"
@@ -116,16 +121,6 @@ def test_the_remedy_of_the_late_record_in_kafkas_own_class(tmp_path: Path) -> No
     assert failures(tmp_path / "compared", built(tmp_path / "build", OLDER_RECORD)) == {"record of the same partition epoch"}
 
 
-@dataclass(frozen=True)
-class ChangedMethod:
-    """One line more at the beginning of a method, and the parts of a comparison that tell."""
-
-    of: str
-    method: str
-    line: str
-    told: frozenset[str]
-
-
 CHANGED = {
     "a follower truncates one record too few": ChangedMethod(
         "kafka.cluster.Partition", "truncateTo", "$1 = $1 + 1L;", frozenset({"walks"})
@@ -142,26 +137,28 @@ CHANGED = {
 }
 
 
-def lengthened(folder: Path, change: ChangedMethod) -> Path:
-    """The jars of the release, with one line more in a method, written by Javassist."""
+def path_test(folder: Path, version: str, bounds: Bounds, path: tuple[Drawn, ...]) -> Path:
+    """The Java test of a path, as it is on a version."""
+    walked = walk_path(version, bounds, path)
     folder.mkdir()
-    jars = kafka.kafka_of_version("4.3").jars
-    path = ":".join(map(str, [fetched_jar("org.javassist", "javassist", "3.30.2-GA"), *jars]))
-    asked = [change.of, change.method, change.line, str(folder / "classes")]
-    subprocess.run(
-        ["java", "-cp", path, str(ROOT / "tests" / "support" / "ChangeMethod.java"), *asked], check=True, timeout=600
-    )
-    name = change.of.replace(".", "/") + ".class"
-    for jar in jars:
-        with zipfile.ZipFile(jar) as released:
-            if name not in released.namelist():
-                (folder / jar.name).symlink_to(jar)
-                continue
-            with zipfile.ZipFile(folder / jar.name, "w") as changed:
-                for each in released.namelist():
-                    content = (folder / "classes" / name).read_bytes() if each == name else released.read(each)
-                    changed.writestr(each, content)
-    return folder
+    write_path_test(str(folder), ExplorationResult(version, bounds, broken=walked.broken, trace=path, steps=walked.steps))
+    return folder / PATH
+
+
+@pytest.mark.kafka
+def test_a_path_is_a_java_test_that_fails_before_the_fix_alone(tmp_path: Path) -> None:
+    """KAFKA-18991, fixed in 3.9.1; and on 4.3.1 the late record, with a stand-in for a fix of it."""
+    late = path_test(tmp_path / "late", "3.9.0", LATE, LATE_TRUNCATION)
+    written = late.read_text()
+    late.write_text(written.replace("group.keeps(1);", "group.keeps(1);\n        assertTrue(group.promised.contains('a'));"))
+    assert late.read_text() != written  # so that it does not pass for want of a record that is promised
+    for version, is_fixed in (("3.9.0", False), ("3.9.1", True), ("4.3.1", True)):
+        jars = kafka.kafka_of_version(version, trust=version.startswith("3.9")).jars
+        (tmp_path / version).symlink_to(jars[0].parent)
+        assert passes(late, tmp_path / version) == is_fixed, version
+    record = path_test(tmp_path / "record", "4.3.1", LATE_RECORDS, LATE_RECORD)
+    assert not passes(record, tmp_path / "4.3.1")
+    assert passes(record, lengthened(tmp_path / "build", KNOWN_RECORD))
 
 
 @pytest.mark.slow

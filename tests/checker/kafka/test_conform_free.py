@@ -27,6 +27,9 @@ from neverlost.reports.questions.conform.document import read_bounds
 from neverlost.specs.errors import InputError
 from tests.support.explored_paths import LATE, LATE_RECORD, LATE_RECORDS, LATE_TRUNCATION, walk_path
 from tests.support.program import document, interrupted, neverlost
+from tests.tools import swaps
+from tests.tools.simulate import simulated
+from tests.tools.swaps import SWAPS
 
 MOVED = Bounds(moves=1, kills=0)
 RESTARTED = Bounds(moves=1, kills=1, lags=1)
@@ -169,6 +172,40 @@ def test_a_late_record_loses_an_acknowledged_record_unless_it_is_skipped() -> No
     assert (shipped.broken, shipped.acked) == ("acked-never-lost", {1, 2})
     skipped = walk_path("4.3", replace(LATE_RECORDS, skips_known_epoch=True), LATE_RECORD)
     assert (skipped.broken, skipped.acked) == (None, {1})
+
+
+@pytest.mark.kafka
+def test_a_power_loss_takes_the_end_of_a_log_for_good() -> None:
+    """Nothing was flushed; the broker that starts again has what it kept, and the epoch of it alone."""
+    bounds = Bounds(records=2, moves=0, kills=0, power_losses=1)
+    lost = (("produce", (1,)), ("produce", (1,)), ("power loss", (1, 1)), ("expire", (1,)), ("start", (1,)))
+    assert [walk_path("4.3", bounds, lost[:end]).logs[0] for end in (2, 3, 5)] == [((1, 0), (2, 0)), ((1, 0),), ((1, 0),)]
+    (found,) = searched("4.3", (Bounds(moves=1, kills=0, power_losses=1), ExplorationLimits(), 8, ""))
+    assert (found.verdict, found.broken) == ("holds", None) and found.replayed > 300
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize(
+    ("finds", "not_found", "broken", "forbids"),
+    [
+        ("14139 taken out", "14139 after", "acked-never-lost", "the controller handles AlterPartition of 1: NONE"),
+        ("18723 taken out", "18723 after", "log-matching", "broker 2 processes the response of 1: late"),
+        ("18723 taken out", "18723 with 18991 taken out", "log-matching", "broker 2 processes the response of 1: late"),
+    ],
+)
+def test_a_fix_that_is_taken_out_is_missed_after_an_opening(finds: str, not_found: str, broken: str, forbids: str) -> None:
+    """The model names the step; and with the fix in nothing is lost in more states than that."""
+    found = swaps.searched(SWAPS[finds], ExplorationLimits())
+    assert (found.broken, found.explanation[0]) == (broken, f"the model forbids: {forbids}")
+    other = swaps.searched(SWAPS[not_found], ExplorationLimits(states=5_000))
+    assert (other.broken, other.states > found.states) == (None, True)
+
+
+@pytest.mark.kafka
+def test_the_model_has_every_transition_of_a_closed_search_and_needs_its_truncation() -> None:
+    whole = simulated("4.3", MOVED)
+    assert (whole.states, whole.transitions, whole.unexplained) == (375, 834, [])
+    assert simulated("4.3", MOVED, without="follower_truncate").unexplained
 
 
 @pytest.mark.kafka

@@ -186,7 +186,7 @@ def test_bad_input_is_one_line(arguments: list[str], says: str) -> None:
 
 
 def test_every_event_has_a_weight_and_a_sentence() -> None:
-    assert set(WEIGHTS) == set(SENTENCES)
+    assert set(WEIGHTS) == set(SENTENCES) - {"power loss"}  # which walks do not draw
     assert {name for opening in OPENINGS.values() for name, _ in opening} <= set(WEIGHTS)
 
 

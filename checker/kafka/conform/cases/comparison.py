@@ -44,11 +44,8 @@ class Tally:
 
     def add(self, other: Tally) -> None:
         """Add what another process compared."""
-        self.cases += other.cases
-        self.calls += other.calls
-        self.transitions += other.transitions
-        self.states += other.states
-        self.seconds += other.seconds
+        for name in ("cases", "calls", "transitions", "states", "seconds"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         self.by_event.update(other.by_event)
         self.differences += other.differences
         self.gaps += [each for each in other.gaps if each not in self.gaps]

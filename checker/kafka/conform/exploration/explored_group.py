@@ -42,6 +42,7 @@ class Bounds:
     acks_one: int = 0
     moves: int = 1
     kills: int = 1
+    power_losses: int = 0
     lags: int = 0
     stalls: int = 0
     fences: int = 0
@@ -59,12 +60,15 @@ LIMITED = {
     "produce, then stall": "stalls",
     "move leader": "moves",
     "kill": "kills",
+    "power loss": "power_losses",
     "lag": "lags",
     "fence": "fences",
     "lose": "losses",
     "alter again": "copies",
 }
 """The bound of each event that has one."""
+
+STOPS = ("kill", "power loss")
 
 
 class GroupState(NamedTuple):
@@ -215,8 +219,8 @@ class ExploredGroup:
             self.saver.save(me)
         steps = [(WalkEvent("begin"), group.view())]
         for name, arguments in path:
-            if name == "kill":
-                self.saver.save(*arguments)
+            if name in STOPS:
+                self.saver.save(arguments[0])
             if name.startswith("alter"):
                 leader, number = arguments
                 arguments = leader, [at for at, each in enumerate(group.alters) if each.leader == leader][number]
@@ -251,10 +255,10 @@ class ExploredGroup:
         alters = tuple(each for each in state.alters if self.alters[each].leader in (*needs.brokers, *needs.alters))
         produced = tuple(each for each in state.produced if each[1] in needs.brokers)
         images: tuple[int, ...] = ()
-        if needs.controller:
-            images = state.images[-1:]
-        elif needs.metadata:
+        if needs.metadata:
             images = state.images[-state.left[arguments[0] - 1] - 1 :]
+        elif needs.controller:
+            images = state.images[-1:]
         processes = tuple(state.processes[each - 1] for each in needs.brokers)
         replicas, records = state.replicas if needs.controller else (), state.records if needs.records else 0
         read = GroupState(processes, images, (), replicas, fetches, alters, produced, frozenset(), records, ())
@@ -306,7 +310,7 @@ class ExploredGroup:
         if name in ("answer", "deliver", "lose"):
             brokers = {"answer": arguments[1:], "deliver": arguments}.get(name, ())
             return Needs(brokers, pairs=((me[0], arguments[1]),))
-        if name == "kill":
+        if name in STOPS:
             others = self.group.brokers
             return Needs(me, pairs=tuple(pair for each in others for pair in ((me[0], each), (each, me[0]))))
         if name in ("alter", "alter again"):
@@ -314,7 +318,7 @@ class ExploredGroup:
         if name in ("move leader", "expire", "fence", "heartbeat"):
             return Needs(controller=True)
         is_start = name in ("start", "register")
-        return Needs(me, controller=is_start, metadata=name == "metadata", records=name.startswith("produce"))
+        return Needs(me, controller=is_start, metadata=name in ("metadata", "register"), records=name.startswith("produce"))
 
     def _happen(self, event: Drawn, needs: Needs, read: GroupState) -> EventOutcome:
         """Let Kafka's classes do an event for the first time with what it reads; return what it has changed."""
@@ -337,7 +341,7 @@ class ExploredGroup:
         left = None
         if needs.metadata or name == "start":
             left = len(group.images) - group.processes[needs.brokers[0]].replayed
-        elif name == "kill":
+        elif name in STOPS:
             left = -1
         return EventOutcome(
             tuple(self._process_number(me) for me in needs.brokers),

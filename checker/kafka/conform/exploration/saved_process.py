@@ -74,10 +74,10 @@ class SavedProcess:
     def fetches_from(self) -> int | None:
         return self.process[3] if self.is_up else None
 
-    @property
-    def without_process(self) -> SavedProcess:
-        """What a kill leaves: the files."""
-        return SavedProcess(("down", self.log, self.sums, self.file), self.log, self.sums, self.file, self.file)
+    def without_process(self, log: Log) -> SavedProcess:
+        """Return what a stop leaves: the files, with so much of the log."""
+        sums = self.sums[: len(log)]
+        return SavedProcess(("down", log, sums, self.file), log, sums, self.file, self.file)
 
 
 def request_key(request: AlterPartitionRequest | None) -> Key | None:
@@ -122,7 +122,7 @@ class ProcessSaver:
         """Return the present state of a broker; of one that is down, its files as they were known last."""
         process = self.group.processes[me]
         broker = process.broker
-        found = self.there[me].without_process if broker is None else self._saved(process, broker)
+        found = self.there[me].without_process(process.log) if broker is None else self._saved(process, broker)
         self.there[me] = found
         return found
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from neverlost.checker.kafka.conform.java.jvm import (
@@ -77,7 +77,7 @@ def supported_features() -> Any:
 
 @dataclass(frozen=True)
 class PartitionState:
-    """What the controller holds of the partition, in Kafka's own names and numbers."""
+    """What the controller holds of the partition, in Kafka's own names and numbers; to install it is to name these in order."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -88,13 +88,6 @@ class PartitionState:
     removing: tuple[int, ...]
     leader_epoch: int
     partition_epoch: int
-
-
-INSTALLED = (
-    *("replicas", "isr", "elr", "last_known_elr", "leader"),
-    *("adding", "removing", "leader_epoch", "partition_epoch"),
-)
-"""In which order a call that installs a registration names its parts."""
 
 
 class Controller:
@@ -118,43 +111,27 @@ class Controller:
         context = java_class(first_class(*[PACKAGE + each for each in LOG_CONTEXT]))()
         self.snapshots = kafka_class("timeline.SnapshotRegistry")(context)
         self.features = self._features(elr)
-        made = new(PACKAGE + "controller.ClusterControlManager$Builder")
-        for name, value in (
-            ("Time", clock),
-            ("SnapshotRegistry", self.snapshots),
-            ("ClusterId", "c"),
-            ("SessionTimeoutNs", SESSION_MS * 1_000_000),
-            ("FeatureControlManager", self.features),
-        ):
-            call(made, "set" + name, value)
+        known = {"SnapshotRegistry": self.snapshots, "ClusterId": "c", "SessionTimeoutNs": SESSION_MS * 1_000_000}
+        made = _builder("ClusterControlManager", {**known, "Time": clock, "FeatureControlManager": self.features})
         self._handle_shutdowns(made)
         self.cluster = call(made, "build")
         self.configurations = self._configurations()
-        made = new(PACKAGE + "controller.ReplicationControlManager$Builder")
-        for name, value in (
-            ("SnapshotRegistry", self.snapshots),
-            ("ConfigurationControl", self.configurations),
-            ("ClusterControl", self.cluster),
-            ("FeatureControl", self.features),
-            ("LogContext", context),
-            ("MaxElectionsPerImbalance", 1000),
-        ):
-            call(made, "set" + name, value)
-        if has_method(made, "setEligibleLeaderReplicasEnabled"):
-            call(made, "setEligibleLeaderReplicasEnabled", elr)
+        controls = {
+            "ConfigurationControl": self.configurations,
+            "ClusterControl": self.cluster,
+            "FeatureControl": self.features,
+        }
+        others = {"LogContext": context, "MaxElectionsPerImbalance": 1000, "EligibleLeaderReplicasEnabled": elr}
+        made = _builder("ReplicationControlManager", {"SnapshotRegistry": self.snapshots, **controls, **others})
         self.replication = call(made, "build")
         call(self.cluster, "activate")
 
     def _features(self, elr: bool) -> Any:
-        made = new(PACKAGE + "controller.FeatureControlManager$Builder")
-        call(made, "setSnapshotRegistry", self.snapshots)
         quorum = PACKAGE + "controller.QuorumFeatures"
         others = [kafka_class("clients.ApiVersions")()] if len(constructor(quorum)[1]) > 3 else []
-        call(made, "setQuorumFeatures", new(quorum, 0, *others, supported_features(), java_list([0])))
-        version = metadata_version()
-        if has_method(made, "setMetadataVersion"):
-            call(made, "setMetadataVersion", version)
-        found = call(made, "build")
+        features, version = new(quorum, 0, *others, supported_features(), java_list([0])), metadata_version()
+        known = {"SnapshotRegistry": self.snapshots, "QuorumFeatures": features, "MetadataVersion": version}
+        found = call(_builder("FeatureControlManager", known), "build")
         levels = {"metadata.version": version.featureLevel()}
         if elr and ELR_FEATURE in map(str, supported_features().keySet()):
             levels[ELR_FEATURE] = 1
@@ -183,12 +160,9 @@ class Controller:
             call(made, "setBrokerUncleanShutdownHandler", handler)
 
     def _configurations(self) -> Any:
-        made = new(PACKAGE + "controller.ConfigurationControlManager$Builder")
-        call(made, "setSnapshotRegistry", self.snapshots)
-        if has_method(made, "setFeatureControl"):
-            call(made, "setFeatureControl", self.features)
-        call(made, "setKafkaConfigSchema", java_class("kafka.server.KafkaRaftServer").configSchema())
-        return call(made, "build")
+        schema = java_class("kafka.server.KafkaRaftServer").configSchema()
+        known = {"SnapshotRegistry": self.snapshots, "FeatureControl": self.features, "KafkaConfigSchema": schema}
+        return call(_builder("ConfigurationControlManager", known), "build")
 
     def replay(self, records: Iterable[Any]) -> None:
         """Replay records as the metadata log does; each manager takes its own."""
@@ -368,11 +342,12 @@ class Controller:
     def configure(self, key: str, value: str) -> None:
         """Set a key of the topic's configuration."""
         self.calls.append(("configure", key, value))
-        kind = java_class(PACKAGE + "clients.admin.AlterConfigOp$OpType").SET
+        kind = kafka_class("clients.admin.AlterConfigOp$OpType").SET
         operations = java_class("java.util.HashMap")()
         operations.put(key, java_class("java.util.AbstractMap$SimpleEntry")(kind, java_class("java.lang.String")(value)))
         changes = java_class("java.util.HashMap")()
-        changes.put(kafka_class("common.config.ConfigResource")(_topic_kind(), TOPIC), operations)
+        topic = kafka_class("common.config.ConfigResource")(kafka_class("common.config.ConfigResource$Type").TOPIC, TOPIC)
+        changes.put(topic, operations)
         self._done(call_known(self.configurations, "incrementalAlterConfigs", changes, False, False))
 
     # reading and installing
@@ -383,24 +358,17 @@ class Controller:
         def ids(name: str) -> tuple[int, ...]:
             return tuple(map(int, getattr(found, name))) if hasattr(found, name) else ()
 
-        return PartitionState(
-            replicas=ids("replicas"),
-            isr=ids("isr"),
-            elr=ids("elr"),
-            last_known_elr=ids("lastKnownElr"),
-            leader=int(found.leader),
-            adding=ids("addingReplicas"),
-            removing=ids("removingReplicas"),
-            leader_epoch=int(found.leaderEpoch),
-            partition_epoch=int(found.partitionEpoch),
-        )
+        names = ("replicas", "isr", "elr", "lastKnownElr", "addingReplicas", "removingReplicas")
+        replicas, isr, elr, last, adding, removing = map(ids, names)
+        leader, epoch, changes = int(found.leader), int(found.leaderEpoch), int(found.partitionEpoch)
+        return PartitionState(replicas, isr, elr, last, leader, adding, removing, epoch, changes)
 
     def fenced(self) -> frozenset[int]:
         return frozenset(each for each in self.epochs if bool(self.registration_of(each).fenced()))
 
     def install(self, wanted: PartitionState, fenced: Collection[int] = ()) -> None:
         """Put the controller into a state, by the records that a snapshot of it would have."""
-        self.calls = [("install", *(getattr(wanted, each) for each in INSTALLED), sorted(fenced))]
+        self.calls = [("install", *astuple(wanted), sorted(fenced))]
         record = kafka_class("common.metadata.PartitionRecord")().setTopicId(self.topic_id).setPartitionId(0)
         record.setReplicas(java_list(wanted.replicas)).setIsr(java_list(wanted.isr)).setLeader(wanted.leader)
         record.setLeaderEpoch(wanted.leader_epoch).setPartitionEpoch(wanted.partition_epoch)
@@ -425,8 +393,13 @@ class Controller:
         self.clock.now += 2 * SESSION_MS
 
 
-def _topic_kind() -> Any:
-    return java_class(PACKAGE + "common.config.ConfigResource$Type").TOPIC
+def _builder(of: str, known: Mapping[str, Any]) -> Any:
+    """Return the builder of a class of the controller, with the known values that this version's has."""
+    made = new(f"{PACKAGE}controller.{of}$Builder")
+    for name, value in known.items():
+        if has_method(made, "set" + name):
+            call(made, "set" + name, value)
+    return made
 
 
 def error_name(code: int) -> str:

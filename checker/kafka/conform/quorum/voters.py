@@ -137,7 +137,7 @@ class Quorum:
                 _raft("QuorumStateStore"): store,
             },
         )
-        jvm.call(found, "initialize", self.end(end))
+        jvm.call(found, "initialize", self.offset_and_epoch(*end))
         if role == LEADER:
             self.ask_for_votes(found)
         return found
@@ -150,10 +150,6 @@ class Quorum:
         """Return what was written last: epoch, leader, and the vote if no leader is known."""
         leader, voted = int(self.disk.leaderIdOrSentinel()), self.disk.optionalVotedKey()
         return int(self.disk.epoch()), leader, int(voted.get().id()) if leader < 0 and voted.isPresent() else -1
-
-    def end(self, end: tuple[int, int]) -> Any:
-        """Return a log's end in the form in which Kafka compares it."""
-        return self.offset_and_epoch(end[0], end[1])
 
     def ask_for_votes(self, state: Any) -> None:
         """Do what a voter does at a time-out.  Errors: `NotComparedError` where this version does something else first."""
@@ -267,7 +263,7 @@ class VotersOracle:
         if epoch > int(jvm.call(state, "epoch")):
             self.unattached(state, epoch)
         key = self.quorum.key(candidate)
-        is_up_to_date = int(self.quorum.end(its_end).compareTo(self.quorum.end(end))) >= 0
+        is_up_to_date = int(self.quorum.offset_and_epoch(*its_end).compareTo(self.quorum.offset_and_epoch(*end))) >= 0
         more = [False] if jvm.has_method(state, "unattachedAddVotedState") else []
         granted = bool(jvm.call(state, "canGrantVote", key, is_up_to_date, *more))
         if granted and bool(jvm.call(state, "isUnattachedNotVoted")):

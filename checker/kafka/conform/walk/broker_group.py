@@ -11,6 +11,7 @@ a partition at a time), BrokerServer.startup (a process fetches before it has re
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -123,7 +124,7 @@ class GroupSight:
     `leader_knows`: how far the elected leader has followed the controller, as the model says it, or will have when the answer
     is there that is on its way; `coming`: the followers to which a response is on its way; `forgotten`: the ISRs that requests
     ask for which their leader has given up; `acked`: records acknowledged to acks=all; `stalled`: the broker and the offset of
-    the record whose request stands still.
+    the record whose request stands still; `metadata`: what each broker has replayed last.
     """
 
     leader: int
@@ -135,6 +136,7 @@ class GroupSight:
     forgotten: frozenset[frozenset[int]]
     acked: frozenset[int]
     stalled: tuple[int, int] | None = None
+    metadata: tuple[PartitionImage, ...] = ()
 
 
 @dataclass
@@ -279,13 +281,16 @@ class BrokerGroup:
         logs = field_of(str(process.host.logs.getClass().getName()), "currentLogs").get(process.host.logs)
         logs.remove(log.topicPartition())
 
-    def kill(self, me: int) -> None:
-        """End a process: its requests and connections go, its log's files stay as they are."""
+    def kill(self, me: int, kept: int | None = None) -> None:
+        """End a process: its requests and connections go, its files stay; after a power loss `kept` records of its log."""
         process, broker = self.processes[me], self.broker(me)
+        log, file = self.read_log(me), str(broker.log.activeSegment().log().file())
         self._stop_fetching(process, broker.topic_partition)
         process.manager.forget(broker.topic_partition)
         self._close(process, broker.log)
-        process.broker, process.is_registered = None, False
+        if kept is not None:
+            os.truncate(file, kept * (VALUE + 2))
+        process.broker, process.is_registered, process.log = None, False, log[:kept]
         self.fetches = {pair: each for pair, each in self.fetches.items() if me not in pair}
         self.alters = [each for each in self.alters if each.leader != me]
         self.produced = [each for each in self.produced if each.broker != me]
@@ -308,10 +313,11 @@ class BrokerGroup:
         self._start(me, registers)
 
     def register(self, me: int) -> None:
-        """Let a process register that has begun without, and be unfenced."""
+        """Let a process that has begun without register, catch up with the metadata, and be unfenced: then it serves."""
         self._register(me)
         process, epoch = self.processes[me], self.controller.epochs[me]
         process.is_registered, process.epoch, self.broker(me).own_epoch = True, epoch, epoch
+        self.replay(me, self.newest)
 
     def _register(self, me: int) -> None:
         self.controller.offset = max(self.controller.epochs.values())  # a broker epoch counts registrations, nothing else
@@ -491,8 +497,8 @@ class BrokerGroup:
             self.alters.remove(message)
         self.alters.append(AlterMessage(message.leader, message.request, message.epochs))
 
-    def answer_alter(self, message: AlterMessage) -> None:
-        """Bring the controller's answer to the leader."""
+    def answer_alter(self, message: AlterMessage) -> str:
+        """Bring the controller's answer to the leader; return the error's name."""
         assert message.answer is not None
         self.alters.remove(message)
         broker = self.broker(message.leader)
@@ -502,6 +508,7 @@ class BrokerGroup:
             broker.answer(message.request, epoch)
         else:
             broker.refuse(message.request, error)
+        return error
 
     def lag(self, me: int) -> None:
         """Let more than replica.lag.time.max.ms pass on a leader, and its timer look for slow followers."""
@@ -534,8 +541,9 @@ class BrokerGroup:
         brokers = tuple(self._view_of(each, answered.get(each)) for each in self.brokers)
         stalled = next(((each.broker, each.offset - 1) for each in self.produced if each.is_stalled), None)
         forgotten = frozenset(frozenset(each.request.isr) for each in self.alters if self._is_forgotten(each))
+        metadata = tuple(self.images[each.replayed - 1] for each in processes.values())
         isr = frozenset(newest.isr)
-        return GroupSight(newest.leader, isr, newest.fenced, knows, brokers, coming, forgotten, self.acked, stalled)
+        return GroupSight(newest.leader, isr, newest.fenced, knows, brokers, coming, forgotten, self.acked, stalled, metadata)
 
     def _is_forgotten(self, message: AlterMessage) -> bool:
         broker = self.broker(message.leader)

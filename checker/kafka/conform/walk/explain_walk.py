@@ -96,6 +96,7 @@ def steps_of(event: WalkEvent) -> list[Pattern]:
         ],
         "move leader": [("controller_move_leader", {"elected": one})],
         "kill": [("broker_crash", {"broker": one})],
+        "power loss": [("broker_crash_lossy", {"broker": one, "kept": other + 1})],
         "expire": [("controller_fence_dead", {"broker": one})],
         "fence": [("controller_fence_live", {"broker": one})],
         "heartbeat": [("controller_unfence", {"broker": one})],

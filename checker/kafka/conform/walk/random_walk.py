@@ -45,6 +45,7 @@ SENTENCES = {
     "metadata": "broker {0} replays the metadata log",
     "move leader": "preferred election of {0}",
     "kill": "broker {0} is killed",
+    "power loss": "broker {0} loses power, and keeps the first {1} records of its log",
     "expire": "the session of {0} expires",
     "fence": "the session of {0}, which runs, expires",
     "heartbeat": "broker {0} heartbeats again, and is unfenced",
@@ -182,7 +183,7 @@ class RandomWalk:
 
         def may(name: str) -> bool:
             limits = {"kill": self.kills < KILLS, "produce": group.records < RECORDS, "produce, then stall": not stalled}
-            return {**limits, "time passes": False}.get(name, True)
+            return {**limits, "time passes": False, "power loss": False}.get(name, True)
 
         behind = {me for me in group.brokers if group.next_image(me) is not None}
         fetches = list(group.fetches.values())
@@ -215,6 +216,8 @@ def possible_events(
             yield "register", (me,)
         if may("kill"):
             yield "kill", (me,)
+        if may("power loss"):
+            yield from (("power loss", (me, kept)) for kept in range(len(process.log)))
         if process.serves and (is_fenced or may("fence")):
             yield ("heartbeat" if is_fenced else "fence"), (me,)
         if me in behind:
@@ -287,6 +290,7 @@ EFFECTS: dict[str, Callable[..., object]] = {
     "metadata": _metadata,
     "move leader": BrokerGroup.move_leader,
     "kill": BrokerGroup.kill,
+    "power loss": BrokerGroup.kill,
     "expire": BrokerGroup.expire,
     "fence": BrokerGroup.expire,
     "heartbeat": BrokerGroup.heartbeat,
