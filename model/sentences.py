@@ -289,7 +289,8 @@ class _Change:
         """Return why a replica could be elected; nothing if it was one of several in the ISR."""
         if self.before.isr == (leader,):
             return " as the last member of the ISR"
-        if leader in self.before.isr or self.after.isr != (leader,):
+        asked = [lane.pending for lane in self.before.lanes if lane.broker == self.before.leader]
+        if leader in self.before.isr or self.after.isr != (leader,) or ("add", leader) in asked:
             return ""
         if leader in self.before.elr:
             return " from the ELR"
