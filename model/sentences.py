@@ -146,7 +146,7 @@ def name_step(system: System, step: Step, given: Names = ()) -> str:
     """Return an action with its arguments, brokers called as in the sentences."""
     names = numbered(system.sizes["replica"], given) if "replica" in system.sizes else ()
     shown = {
-        name: names[value] if names and value >= 0 and name in (*BROKERS, "outcome") else value
+        name: names[value % len(names)] if names and value >= 0 and name in (*BROKERS, "outcome") else value
         for name, value in step.arguments.items()
     }
     return f"{step.action.name}({', '.join(f'{name}={value}' for name, value in shown.items())})"
