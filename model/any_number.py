@@ -12,7 +12,7 @@ _LIMIT = re.compile("[0-9]|any|any:[1-9](,[0-9]){0,8}|any:[a-z_]+", re.ASCII)
 class AnyNumber:
     """Any number of faults, of which at most `at_once` brokers suffer at the same time (None: as many as there are).
 
-    `beside`: at most so many while 0, 1, 2, ... brokers have lost data; the first of them is `at_once`.
+    `beside`: how many may suffer at most while 0, 1, 2, ... brokers have lost data; the first number is `at_once`.
     `counts_as`: the name of another kind, whose limit each strike spends.
     """
 

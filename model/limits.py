@@ -95,7 +95,7 @@ class Limits:
     """What the limits of a configuration put into the state: a part of its sizes.
 
     `payers` names the fault that pays for another, `counted` those that are counted, `marked` those whose victims are.
-    `beside` is how many may be out while so many have lost data, where that is said.  `harmless_losses` says whether a power
+    `beside` is how many may be out while 0, 1, 2, ... have lost data, where that is said.  `harmless_losses`: whether a power
     loss that takes nothing is a step of its own.
     """
 

@@ -146,7 +146,7 @@ def name_step(system: System, step: Step, given: Names = ()) -> str:
     """Return an action with its arguments, brokers called as in the sentences."""
     names = numbered(system.sizes["replica"], given) if "replica" in system.sizes else ()
     shown = {
-        name: names[value] if names and value >= 0 and name in (*BROKERS, "outcome") else value
+        name: names[value % len(names)] if names and value >= 0 and name in (*BROKERS, "outcome") else value
         for name, value in step.arguments.items()
     }
     return f"{step.action.name}({', '.join(f'{name}={value}' for name, value in shown.items())})"
@@ -289,7 +289,8 @@ class _Change:
         """Return why a replica could be elected; nothing if it was one of several in the ISR."""
         if self.before.isr == (leader,):
             return " as the last member of the ISR"
-        if leader in self.before.isr or self.after.isr != (leader,):
+        asked = [lane.pending for lane in self.before.lanes if lane.broker == self.before.leader]
+        if leader in self.before.isr or self.after.isr != (leader,) or ("add", leader) in asked:
             return ""
         if leader in self.before.elr:
             return " from the ELR"

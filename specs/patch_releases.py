@@ -9,6 +9,7 @@ from neverlost.model.kraft.mechanisms import BY_NAME, Mechanism, parsed, version
 
 LACKING = {
     "2.8.0": ("removed-partition-not-truncated",),
+    "3.4.0": ("truncation-before-high-watermark",),
     "3.5.0": ("failed-start-leaves-no-marker",),
     "3.5.1": ("failed-start-leaves-no-marker",),
     "3.7.0": ("offline-log-not-recreated",),

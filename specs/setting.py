@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypedDict
@@ -37,22 +37,28 @@ Sources = dict[str, SettingDocument]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A raw value, where it stands (`where` reads after "in"), and how it came to be; `others` topics have it elsewhere."""
+    """A raw value, where it stands (`where` reads after "in"), and how it came to be; `cited` is where each topic has it."""
 
     value: str
     where: str
     how: Origin = Origin.FILE
-    others: int = 0
+    cited: tuple[tuple[str, str], ...] = ()
 
     def document(self) -> SettingDocument:
-        more = f" and {self.others} other topic{'s' * (self.others > 1)}" if self.others else ""
+        others = sum(where != self.where for _, where in self.cited)
+        more = f" and {others} other topic{'s' * (others > 1)}" if others else ""
         return {"value": self.value, "where": self.where + more, "how": str(self.how)}
 
-    def cited_for(self, topics: Iterable[Setting | None]) -> Setting:
-        """Return it for other topics too: where files say it, those that have the value in another place are counted."""
-        found = (each for each in topics if each and (each.value, each.how) == (self.value, Origin.FILE))
-        elsewhere = sum(1 + each.others for each in found if each.where != self.where)
-        return replace(self, others=(self.others + elsewhere) * (self.how is Origin.FILE))
+    def cited_for(self, found: Iterable[tuple[tuple[str, ...], Setting | None]]) -> Setting:
+        """Return it for other topics too, where files say it: of topics and their settings, those with the same value."""
+        same = ((topics, each) for topics, each in found if each and (each.value, each.how) == (self.value, Origin.FILE))
+        cited = (one for topics, each in same for one in each.cited or [(topic, each.where) for topic in topics])
+        return replace(self, cited=tuple(dict.fromkeys(cited)) if self.how is Origin.FILE else ())
+
+    def of_topics(self, topics: Collection[str]) -> Setting:
+        """Return it for some of its topics: it stands where the first of them has it."""
+        cited = tuple(each for each in self.cited if each[0] in topics)
+        return replace(self, where=cited[0][1], cited=cited) if cited else self
 
 
 Settings = dict[str, Setting]

@@ -49,7 +49,7 @@ class Code:
         return known
 
     def kind(self, bits: int) -> str:
-        """Return the type of a register of so many bits a state."""
+        """Return LLVM's type for one value of `bits` bits, or for a vector of them if several states share a register."""
         return f"i{bits}" if self.lanes == 1 else f"<{self.lanes} x i{bits}>"
 
     def bits(self, low: int, high: int) -> int:

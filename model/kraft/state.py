@@ -54,7 +54,7 @@ def others(s: View, replica: int) -> list[int]:
 def minimum_isr(k: Primitives, s: View, broker: int | None = None) -> Value:
     """Return the ISR size below which acks=all is refused, as a broker knows it (None: as the controller does).
 
-    It is at most the number of replicas, since 3.7.
+    It is at most the number of replicas, since 3.7; a leader counts those of the newest record that it has replayed.
     """
     found = s.min_isr
     if s.sizes.config_change:
@@ -63,7 +63,7 @@ def minimum_isr(k: Primitives, s: View, broker: int | None = None) -> Value:
     if not s.sizes.effective_min_isr:
         return found
     if s.sizes.reassignment:
-        return smaller(k, found, count(k, list(s.is_replica)))
+        return smaller(k, found, count(k, list(s.is_replica)) if broker is None else s.replicas_known[broker])
     return smaller(k, found, s.sizes.replica) if s.sizes.config_change else found
 
 
@@ -189,7 +189,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
         *([flag("request_names_no_epoch")] if size.fetches_unregistered else []),
         *_forgotten_fields(size),
         flag("record_to_come"),
-        *([flag("late_record", "replica")] if size.reassignment else []),
+        *_reassigned_fields(size),
         *_stalled_fields(size),
         *_config_fields(size),
         *_late_response_fields(size),
@@ -237,6 +237,14 @@ def _stalled_fields(size: KraftSizes) -> list[Field]:
         number("stalled_record", 0, size.record),
         number("stalled_offset", 0, highest),
     ]
+
+
+def _reassigned_fields(size: KraftSizes) -> list[Field]:
+    """Return who, deposed, has yet to replay its own change, what leaders know of the replicas, and if an answer is older."""
+    if not size.reassignment:
+        return []
+    known = [number("replicas_known", 0, size.replica, "replica")] if size.effective_min_isr else []
+    return [flag("late_record", "replica"), flag("assignment_to_come"), *known]
 
 
 def _forgotten_fields(size: KraftSizes) -> list[Field]:
@@ -327,6 +335,7 @@ def started(configuration: Configuration, leader: int, isr: Set[int], elr: Set[i
         "is_running": True,
         "follows": [leader] * replicas + [-1] * spare,
         "leader_isr": [[each == leader and member for member in members] for each in range(replicas + spare)],
+        "replicas_known": [replicas * (each == leader) for each in range(replicas + spare)],
         "pending": -1,
         "stalled_on": -1,
         "forgotten": -1,

@@ -87,6 +87,8 @@ def check(
         show(result)
         if out is not None:
             terminal.show_bundle(terminal.console(), out)
+            if len(result.configurations) == 1:
+                terminal.console().print(f"to cite: {result.cite().splitlines()[0]}", markup=False)
     output.end(result.document)
     if any(way["agrees"] is False for one in result.configurations for way in one.document.get("agreement", ())):
         return exit_status.ENGINES_DISAGREE

@@ -11,6 +11,7 @@ from neverlost.checker.engine.outcome import Verdict
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.reports.wording.sentences import say_limits, say_never, say_verdict
 from neverlost.specs.configuration.keys import shown
+from neverlost.specs.inputs.remedies import topic_of
 from neverlost.specs.properties import properties
 
 ORDER = ("violated", "inconclusive", "holds")
@@ -163,10 +164,11 @@ def remedy_lines(remedy: Mapping[str, Any]) -> list[str]:
 
 
 def list_topics(topics: Sequence[str], most: int = 3) -> str:
-    """Return the first topics by name, and how many more there are."""
-    if len(topics) <= most + 1:
+    """Return the first topics by name, and how many more there are; of one that is there in parts it counts once."""
+    left = {topic_of(each) for each in topics[most:]} - {topic_of(each) for each in topics[:most]}
+    if len(topics) <= most + 1 or not left:
         return ", ".join(topics)
-    return f"{', '.join(topics[:most])} and {len(topics) - most} more"
+    return f"{', '.join(topics[:most])} and {len(left)} more"
 
 
 def general_notices(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:

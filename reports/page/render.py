@@ -232,7 +232,8 @@ def cite(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mapping[st
     counts = f"{distinct:,} distinct {kind}, exact identity" if distinct else ""
     counts = "as the atlas has it" if about.get("engine") == ATLAS else counts
     off = f"NOT the model as it is, but without {' and '.join(about['without'])}: " if about.get("without") else ""
-    commit = f" (commit {about['commit'][:12]}{'-dirty' * about['commit'].endswith('-dirty')})" if about.get("commit") else ""
+    commit, _, changed = (about.get("commit") or "").partition("-")
+    commit = f" (commit {commit[:12]}{', with changes not committed' if changed else ''})" if commit else ""
     stamp = f"neverlost {about.get('version', '')}{commit}, {cell.get('id')}"
     stamp += _agreed(cell)
     is_proof = about.get("method") == "induction"

@@ -49,7 +49,8 @@ def select_topics(every: Sequence[Chosen], topics: Sequence[str], option: str = 
             for every_one in (each.brokers, each.out)
         )
         subjects = tuple(one for one in each.subjects if topic_of(one) in topics)
-        kept.append(replace(each, subjects=subjects, brokers=brokers, out=out))
+        settings = {key: one.of_topics(subjects) for key, one in each.settings.items()}
+        kept.append(replace(each, subjects=subjects, brokers=brokers, out=out, settings=settings))
     return [each for each in kept if each.subjects]
 
 

@@ -188,4 +188,5 @@ def show_counts(out: Console, outcome: Outcome, topics: Sequence[str] = ()) -> N
 def show_bundle(out: Console, directory: str) -> None:
     """Print where the reports are, and how to check them."""
     place = shlex.quote(directory)
-    out.print(Text(f"wrote {place}/report.html and report.md; neverlost verify {place} checks all of it again", "dim"))
+    files = f"{place}/report.html and report.md (with sentences to cite)"
+    out.print(Text(f"wrote {files}; neverlost verify {place} checks all of it again", "dim"))

@@ -149,7 +149,8 @@ def read_settings(settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
     Errors: `InputError` for an option of another form, and for two Kafka versions.
     """
     if isinstance(settings, Mapping):
-        return {name: (list(value) if isinstance(value, tuple) else value, "settings") for name, value in settings.items()}
+        listed = {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
+        return {_without_table(name): (value, "settings") for name, value in listed.items()}
     if settings is not None and not isinstance(settings, Iterable):
         raise InputError(f"bad settings {settings!r}: write a dictionary, or texts KEY=VALUE")
     found: Given = {}
@@ -159,10 +160,17 @@ def read_settings(settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
         name, equals, value = (each.strip() for each in setting.partition("="))
         if not equals or not name:
             raise InputError(f"bad --set {setting!r}: write KEY=VALUE")
+        name = _without_table(name)
         if name == VERSION and found.get(name, (value,))[0] != value:
             raise InputError(f"{name} is {found[name][0]!r} in --set and {value!r} in another --set; give one of them")
         found[name] = (value, "--set")
     return found
+
+
+def _without_table(name: str) -> str:
+    """Return the key that TOML files write with its table, as `topic.replication.factor`."""
+    table, _, key = name.partition(".")
+    return key if key in keys.KEYS and keys.KEYS[key].table == table else name
 
 
 def read_given(config: PathLike[str] | str | None, settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
@@ -212,9 +220,8 @@ def change_settings(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
         left = {key: each for key, each in left.items() if key != METADATA and not key.startswith(MECHANISM)}
     else:
         name = "kraft-elr" if changes.get(ELR) == "true" and chosen.model.name == "kraft" else chosen.model.name
-        about = {key: left.pop(key) for key in (VERSION, METADATA) if key in left}
-        if ORDERED in left and ORDERED not in chosen.model.keys:
-            about[ORDERED] = left.pop(ORDERED)
+        unread = () if ORDERED in chosen.model.keys else (ORDERED,)
+        about = {key: left.pop(key) for key in (VERSION, METADATA, *unread) if key in left}
     if DEFECTS_KEY in changes:
         has = "true" if changes[DEFECTS_KEY] == "fixed" else None
         left = {key: each for key, each in left.items() if key not in FIXES or each.value == has}

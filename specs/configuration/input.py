@@ -67,7 +67,7 @@ def is_there(path: PathLike[str] | str) -> bool:
 
 
 def read_bytes(path: PathLike[str] | str, option: str = "", largest: int = LARGEST_FILE) -> bytes:
-    """Return a user's file of at most so many bytes, or standard input for `-`; `option` is what named it.
+    """Return the bytes of a user's file, at most `largest`, or of standard input for `-`; `option` is what named it.
 
     Errors: `InputError` for a file that is missing, unreadable, a directory or too large.
     """

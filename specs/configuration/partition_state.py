@@ -31,7 +31,7 @@ from neverlost.specs.configuration.input import TableReader, parse_toml, read_te
 from neverlost.specs.errors import InputError, unknown
 
 MOST_RECORDS = 9
-"""Different records that a figure may show; each may be lost or kept, so many more have no small answer."""
+"""Different records that a figure may show; each may be lost or kept, so with more the answer would be long."""
 
 MOST_BROKERS = 5
 

@@ -118,7 +118,8 @@ def _about_standing(cluster: ClusterConfiguration, chosen: Chosen) -> Iterator[N
         now = "offline" if first.is_offline else f"{len(first.settled) - first.outside} in sync, min.insync.replicas={least}"
         says = f"{hanging[0]} ({now}): records already stored {by}{left_out.replace('is', 'are')}{_and_more(hanging)}"
         if first.is_offline:
-            kind, says = NoticeKind.LEFT_OUT, f"{says}; what brokers that are down have kept is not shown"
+            kept = "what brokers that are down have kept is not shown, so a loss is reported, and never that none is there"
+            kind, says = NoticeKind.LEFT_OUT, f"{says}; {kept}"
         yield Notice(kind, says, first.where, "bring the other replicas back into the ISR first", cluster.topics)
 
 

@@ -314,8 +314,8 @@ def _several(same: list[Notice]) -> Notice:
 
 def _least_known(same: list[ClusterConfiguration]) -> dict[str, Setting]:
     """Return the settings of configurations with equal values; one that is only assumed for any of them stays assumed."""
-    order, every = list(Origin), {key: [each.settings[key] for each in same] for key in same[0].settings}
-    return {key: max(found, key=lambda each: order.index(each.how)).cited_for(found) for key, found in every.items()}
+    order, every = list(Origin), {key: [(each.topics, each.settings[key]) for each in same] for key in same[0].settings}
+    return {key: max(found, key=lambda each: order.index(each[1].how))[1].cited_for(found) for key, found in every.items()}
 
 
 def _topics(described: Described) -> list[Topic]:

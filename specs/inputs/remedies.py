@@ -9,9 +9,11 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 from neverlost.model.faults import OF_RACKS
 from neverlost.model.kraft.mechanisms import NEWEST, parsed, version_text
+from neverlost.model.protocols.kraft_standing import is_moved
 from neverlost.specs.configuration.choose import Chosen
 from neverlost.specs.defects import DEFECTS, Defect
 from neverlost.specs.inputs.internal_topics import internal_topic
@@ -136,12 +138,18 @@ def in_words(changes: Changes) -> list[str]:
     return ["every replica back into the ISR" if key == OUTSIDE else f"{key}={value}" for key, value in changes.items()]
 
 
+def moved_in(now: Mapping[str, Any]) -> bool:
+    """Return True if a configuration begins in the middle of a reassignment."""
+    return "start.replicas" in now and is_moved(now)
+
+
 def request(changes: Changes, now: Mapping[str, object]) -> str:
     """Return the changes as a request, each with what is set now."""
     settings = [
         f"{key}={value} (now {_written(now.get(key))})" for key, value in changes.items() if key not in (OUTSIDE, VERSION)
     ]
-    found = ["first get every replica back into the ISR"] if OUTSIDE in changes else []
+    first = "let the reassignment finish, or cancel it" if moved_in(now) else "get every replica back into the ISR"
+    found = [f"first {first}"] if OUTSIDE in changes else []
     found += [f"upgrade to Kafka {changes[VERSION]} (the newest here; {ELR} is there from 4.1)"] if VERSION in changes else []
     found += [f"set {' and '.join(settings)}"] if settings else []
     text = ", then ".join(found)
@@ -163,7 +171,7 @@ def _makes_sense(changes: Changes, acks: str) -> bool:
 def _single(chosen: Chosen) -> Iterable[Changes]:
     now, model = chosen.configuration, chosen.model
     factor = int(now[FACTOR])
-    if now.get(OUTSIDE):
+    if now.get(OUTSIDE) or chosen.is_standing:
         yield {OUTSIDE: "0"}
     if "acks" in model.keys and now["acks"] in ("0", "1"):
         yield {"acks": "all"}
@@ -218,7 +226,9 @@ def commands(chosen: Chosen, changes: Changes) -> list[Command]:
     """Return what to type, or to write where, for each change; the topic's own first."""
     found: list[Command] = []
     if OUTSIDE in changes:
-        found.append(Command(f"kafka-topics.sh {SERVER} --describe --under-replicated-partitions  # until none is listed"))
+        tool = "reassign-partitions.sh" if moved_in(chosen.configuration) else "topics.sh"
+        what = "--list" if moved_in(chosen.configuration) else "--describe --under-replicated-partitions"
+        found.append(Command(f"kafka-{tool} {SERVER} {what}  # until none is listed"))
     of_topics = {key: value for key, value in changes.items() if key in OF_TOPICS}
     if of_topics:
         found += _of_topics(chosen, of_topics)

@@ -367,10 +367,10 @@ def _known_elr(described: Described, version: Version | None, default: Settings,
             f"{where} lists eligible leader replicas (Elr), and they are off in {described.elr.where}; "
             f"describe both again at the same time, or say which is so with --set {ELR}=true or false"
         )
+    if described.elr and (described.elr.value == "true" or not where):
+        return (described.elr,)
     if where:
         return (Setting("true", where),)
-    if described.elr:
-        return (described.elr,)
     return (default[ELR],) if version is None or version < ELR_BY_DEFAULT or ELR in given else open_elr(version)
 
 

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from neverlost.model.sentences import beliefs_of, changes, is_stale, metadata_of, numbered
+from neverlost.model.sentences import beliefs_of, changes, is_stale, metadata_of, name_step, numbered
 from neverlost.model.snapshot import DOWN, FOLLOWER, LEADER, NOT_APPLIED, STALE, STALE_LEADER, BrokerView, ClusterSnapshot
+from neverlost.model.system import bind
+from neverlost.specs.configuration.choose import choose, read_settings
 
 NAMES = ("101", "105", "104")
 EMPTY: tuple[tuple[int, int | None], ...] = ()
@@ -138,3 +140,13 @@ def test_what_a_leader_knows_is_marked_when_it_is_stale() -> None:
 def test_names_of_brokers() -> None:
     assert numbered(3) == ("1", "2", "3")
     assert numbered(4, NAMES) == (*NAMES, "new")
+
+
+def test_an_election_among_logs_is_named_by_who_is_elected() -> None:
+    """An outcome says who is elected and which others answered: with three replicas it is a number up to 11."""
+    asked = "kafka.version=3.9 acks=min.insync.replicas election.policy=fenced-longest-log faults.kill=1"
+    chosen = choose(read_settings(asked.split()))
+    system = bind(chosen.model, chosen.configuration)
+    steps = [each for each in system.steps if each.action.name == "controller_fence_dead" and each.arguments["outcome"] >= 0]
+    assert len({each.arguments["outcome"] for each in steps}) > 3
+    assert {name_step(system, each, NAMES).rpartition("outcome=")[2] for each in steps} == {"101)", "105)", "104)"}

@@ -30,6 +30,7 @@ Topic: gone\tTopicId: c\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.i
 \tTopic: gone\tPartition: 0\tLeader: none\tReplicas: 107,106\tIsr: 107
 """
 
+WAIT = "before the next stop, wait until every partition has the ISR it had before"
 ACCEPT = ", or accept that writes stop meanwhile (--accept TOPIC)"
 
 
@@ -62,12 +63,13 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
     assert all("writes stop on strict-0" in found[each] for each in ("105", "106"))
     assert all("offline already on gone-0" in found[each] for each in ("106", "107"))
     assert lines[4:] == [
-        "Restart 2 at a time: 102 and 104, then 103; wait until every partition has the ISR it had before.",
+        f"Restart 2 at a time: 102 and 104, then 103; {WAIT}.",
         "Before any restart, orders-0: wait until 102 is in the ISR again.",
         "Before any restart, strict-0: stopping any broker takes a replica that is needed (RF 2, min ISR 2): "
         f"add one, or lower min ISR{ACCEPT}.",
         "Before any restart, gone-0: it is offline; bring back a replica of its last ISR or ELR.",
-        "Once that is done or accepted, restart 2 at a time: 101 and 103, then 102 and 104, then 105 and 106, then 107.",
+        "Once that is done or accepted, restart 2 at a time: 101 and 103, "
+        f"then 102 and 104, then 105 and 106, then 107; {WAIT}.",
         "While a broker is down, another that loses data may lose records on orders-0, orders-1, orders-2 and 1 more.",
         "While a broker is down, another that is killed or is cut off stops writes on orders-0, orders-1, orders-2 and 1 more.",
         "assumed: acks=all",
@@ -107,7 +109,7 @@ def test_all_questions_are_decided_together_and_each_that_is_asked_about_is_ther
         at_a_time=at_a_time,
         progress=lambda said: named.append(said.note),
     )
-    assert calls == [len(made)] and found.verdict == "violated"
+    assert calls[0] == len(made) and len(calls) <= 2 and found.verdict == "violated"
     assert len(named) == len(set(named)) == len({key[0] for key in made}) > 2
     if at_a_time == 1 and verdict is Verdict.HOLDS:
         more = made - needed
@@ -117,7 +119,7 @@ def test_all_questions_are_decided_together_and_each_that_is_asked_about_is_ther
 def test_a_stop_of_writes_may_be_accepted_and_a_loss_may_not(tmp_path: Path) -> None:
     """The same brokers may be stopped but for what was not accepted; each configuration is named while the rest is decided."""
     done = roll(tmp_path, "--accept", "strict", "--accept", "gone", "--json", str(tmp_path / "roll.json"))
-    assert done.returncode == 13 and done.stdout.startswith("No go: 6 of 7 brokers may be stopped now.")
+    assert done.returncode == 13 and done.stdout.startswith("No go: any one of 6 of 7 brokers may be stopped now.")
     assert (
         "broker 101 must not be stopped: writes stop on orders-0." in done.stdout
         and "strict-0" not in done.stdout.split("While")[0]
@@ -176,7 +178,7 @@ def test_go_has_its_condition(tmp_path: Path) -> None:
     given = ("--kafka-version", "3.9", "--set", "acks=all", "--set", "defects=fixed", "--set", "metadata.version=3.9-IV0")
     done = neverlost("roll", "--describe", str(tmp_path / "topics.txt"), *given)
     assert done.returncode == 0
-    assert done.stdout.splitlines()[0] == "Go while no other broker fails: 2 of 2 brokers may be stopped now."
+    assert done.stdout.splitlines()[0] == "Go while no other broker fails: any one of the 2 brokers may be stopped now."
     assert any(each.startswith("While a broker is down, another that loses data") for each in done.stdout.splitlines())
 
 

@@ -18,7 +18,7 @@ from neverlost.model.interpreters.machine_code import Rows
 Functions = Mapping[str, Callable[..., int]]
 
 SMALL = 1 << 15
-"""At most so many rows are sorted at once, from the last digit on: they and their copy fit the processor's cache."""
+"""The most rows that are sorted at once, by their last digit first: they and their copy fit the processor's cache."""
 
 RANGE = 1 << 18
 """Rows that are united at once, about."""

@@ -29,7 +29,7 @@ from neverlost.model.interpreters.machine_code import Rows
 from neverlost.model.system import Words
 
 ROOM = 1 << 18
-"""A worker ends its half of a round when about so many states lie in the boxes that it fills."""
+"""About how many states a worker writes to its boxes before its part of a round ends."""
 
 CHUNK = 1 << 12
 """States that are expanded at once, shared by the workers: the successors stay in the cache."""

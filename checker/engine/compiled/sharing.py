@@ -17,10 +17,10 @@ from neverlost.checker.engine.storage.compact import Block
 from neverlost.model.interpreters.machine_code import Rows, make_bounds_error
 
 FEW = 1 << 10
-"""At most so many states are left to the caller's thread, which is done with them sooner than several have begun."""
+"""The most states that one thread expands alone: it is done before other threads would have begun."""
 
 APART = 16
-"""A worker's counters take at least so many numbers, so that two workers never write to one line of the cache."""
+"""The fewest numbers that a worker's counters take, so that two workers never write to the same line of the cache."""
 
 
 class Threads:

@@ -48,7 +48,7 @@ SMALL = 12
 """Tables of fewer than `LEAST_PARTS << SMALL` buckets grow four times as large."""
 
 MARGIN = 64
-"""Room is made for a part more than is expected, one in so many: states are not spread quite evenly over tables."""
+"""Each table gets room for 1/MARGIN more states than expected, because states are not spread quite evenly over tables."""
 
 GROWTH = 1.2
 """The factor by which a larger table grows at least."""
@@ -70,7 +70,7 @@ GENEROUS = 1 << 31
 
 
 def allocate_zeros(size: int) -> NDArray[np.uint8]:
-    """Return zeros whose memory the system has back as soon as it is let go; on huge pages if there are any and it fills one.
+    """Return an array of `size` zero bytes, on huge pages if it fills one; freed memory goes back to the system at once.
 
     The system hands out a page when it is touched first, and that takes as long for a small one as for a quarter of a huge one:
     a last part that fills half a huge page gets a whole one.  Errors: `MemoryError` where the system has none.
@@ -97,14 +97,14 @@ def allocate_rows(count: int, words: int) -> NDArray[np.uint64]:
 
 
 class Arena:
-    """Rows that come a few at a time and are kept: they share large pieces of memory, each let go with its last row."""
+    """Rows that come a few at a time and are kept, in large pieces of memory; a piece is freed with the last of its rows."""
 
     def __init__(self, words: int) -> None:
         self._words = words
         self._free = np.empty((0, words), np.uint64)
 
     def room(self, count: int) -> NDArray[np.uint64]:
-        """Return at least so many free rows, all zero; the caller tells `take` how many it has written."""
+        """Return `count` or more free rows, all zero; the caller tells `take` how many of them it has written."""
         if len(self._free) < count:
             self._free = allocate_rows(max(2 * count, PIECE // (8 * self._words)), self._words)
         return self._free
@@ -199,7 +199,7 @@ class StateTables:
         return int((parts << k) * self.layout.places(k) * FULLEST)
 
     def are_short(self, soon: int) -> bool:
-        """Return True if some table would be too full after so many more states, spread evenly over all tables."""
+        """Return True if `soon` more states, spread evenly over all tables, would make some table too full."""
         return any(self._is_short(number, soon) for number in range(TABLES))
 
     def _is_short(self, number: int, soon: int) -> bool:

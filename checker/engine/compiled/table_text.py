@@ -44,7 +44,7 @@ MOST_PLACES = 16
 RECIPROCAL_BITS = 16
 INVERSE_BITS = 36
 MOST_BUCKETS = 1 << 30
-"""A table has at most so many buckets: up to this `INVERSE` divides the number of a bucket exactly."""
+"""The most buckets of a table: up to this number `INVERSE` divides the number of a bucket exactly."""
 
 LINE = 64
 """Bytes of a line of the cache."""
@@ -58,10 +58,10 @@ NARROWEST = 40
 ROUNDS = 2
 MULTIPLIERS = (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xC2B2AE3D27D4EB4F)
 AHEAD = 24
-"""A state's bucket is asked into the cache so many states before it is read."""
+"""How many states ahead of reading it a state's bucket is fetched into the cache."""
 
 SOON = 4
-"""Where all buckets are read in turn, each is asked into the cache so many buckets before."""
+"""How many buckets ahead each is fetched into the cache, where all are read in turn."""
 
 LATEST_BITS = 12
 LATEST = 1 << LATEST_BITS

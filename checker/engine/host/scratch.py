@@ -21,7 +21,7 @@ MEMORY = "/dev/shm"
 """A folder in memory, where there is one."""
 
 TRIES = 5
-"""At most so many folders are made until one can be locked."""
+"""How many folders are tried, at most, until one can be locked."""
 
 UNOWNED = 3600.0
 """Seconds after which a folder is left over whose owner was killed before it could lock it."""

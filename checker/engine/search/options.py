@@ -44,8 +44,8 @@ class Engine(Protocol):
 class SearchLimits:
     """What cuts a search short.  Units: seconds, bytes, levels; None is no limit.
 
-    `until` is when the time of a whole command ends, by `time.monotonic()`.  With more than so many distinct `states` no level
-    is begun, which is the same wherever it is searched.
+    `until` is when the time of a whole command ends, by `time.monotonic()`.  Once more than `states` distinct states are known,
+    no further level is begun: so every engine stops at the same place.
     """
 
     seconds: float | None = None

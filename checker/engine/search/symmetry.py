@@ -21,7 +21,7 @@ from neverlost.model.interpreters.columns import Packed, pack_rows
 from neverlost.model.system import Slot, State, System
 
 FEW = 2048
-"""Up to so many states, one pass over all permutations is faster than one pass per permutation."""
+"""The most states for which one pass over all permutations is faster than one pass for each permutation."""
 
 
 DESCRIBED = 64

@@ -90,11 +90,12 @@ class ReproductionPlan:
 
     @property
     def server_settings(self) -> dict[str, str]:
-        """Brokers' settings: a follower is slow after 3 s if the counterexample has slow followers, else after 60 s.  Where an
-        answer from the metadata log is held back, the broker fetches from that log again only after 60 s."""
+        """Brokers' settings: a follower is slow after 3 s if the counterexample has slow followers, else after 60 s; after 20 s
+        where an answer from the metadata log is held back, and then the broker fetches from that log again after 60 s."""
         is_slow = any(stage.operation == "lag" for stage in self.stages)
-        found = {"replica.lag.time.max.ms": "3000" if is_slow else "60000"}
-        if any(stage.holds.metadata_answers for stage in self.stages):
+        is_held = any(stage.holds.metadata_answers for stage in self.stages)
+        found = {"replica.lag.time.max.ms": "3000" if is_slow else "20000" if is_held else "60000"}
+        if is_held:
             found |= dict.fromkeys(("controller.quorum.request.timeout.ms", "controller.quorum.fetch.timeout.ms"), "60000")
         return found
 

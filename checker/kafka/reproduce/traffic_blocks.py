@@ -64,7 +64,8 @@ def compute_blocks(
         heartbeats=tuple(sorted(silent)),
     )
     if any(is_late):
-        found = _block_late_record(found, leader + 1, is_late)
+        deposed = [each for each in running for state in (begin, end) if state.get("late_record", {each: False})[each]]
+        found = _block_late_record(found, [*deposed, leader][0] + 1, is_late)
     return replace(found, metadata=(), isr_answers=()) if _must_be_read(operation, begin) else found
 
 

@@ -12,10 +12,10 @@ from neverlost.specs.lemmas import find_lemmas
 from neverlost.specs.property import RECOVERY, Property
 
 SMALL = 20_000
-"""At most so many states are walked one by one."""
+"""The most states that are walked one by one."""
 
 DEEPEST = 14
-"""At most so many steps are unrolled for the solver."""
+"""The most steps that are unrolled for the solver."""
 
 NOT_ASKED = ("Kafka's own classes (neverlost conform)", "a real cluster (neverlost reproduce)")
 """Ways that need what is not always at hand."""

@@ -23,7 +23,7 @@ LOST, OUT = "lost", "out"
 """What an impaired replica counts as: one that lost data, or one that is only out."""
 
 Mark = tuple[bool, float, str]
-"""Of an impaired replica: whether it lost data, how many years its mark lasts on average, and which episode lasts so long."""
+"""Of an impaired replica: whether it lost data, how many years that lasts on average, and which episode it is of."""
 
 State = tuple[tuple[Mark | None, ...], ...]
 """The replicas of each rack; None is a replica in sync."""

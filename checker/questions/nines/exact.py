@@ -53,7 +53,7 @@ def _rates(chain: Chain, faster: Mapping[str, float] | None = None) -> Floats:
 
 
 def probability(chain: Chain, years: float = 1.0) -> float:
-    """Return how probable it is that the region is left within so many years.
+    """Return how probable it is that the region is left within `years`.
 
     The matrix of a moment so short that at most one thing happens in it is squared until the years are over.  All entries are
     positive, so relative errors add: at most 1e-6 for what happens ten million times a year.
@@ -105,7 +105,7 @@ def long_run(chain: Chain) -> Floats:
 
 @dataclass(frozen=True)
 class Exit:
-    """One way out of the region: what lasted, what struck then, so many that lost data and others out, and its share."""
+    """One way out of the region: what lasted, what struck then, how many had lost data and how many were out, and its share."""
 
     during: tuple[str, ...]
     cause: str

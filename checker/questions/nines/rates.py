@@ -112,7 +112,7 @@ class Episode:
 
 @dataclass(frozen=True)
 class Window:
-    """The race of a known defect: an episode of `first`, and then one of `then`, at most so many years later.
+    """The race of a known defect: an episode of `first`, and then one of `then`, at most `within` years later.
 
     `of_same_broker`: both strike one broker. Otherwise they may strike any two of the replicas, or one of them twice.
     """
@@ -153,7 +153,7 @@ class Rates:
         return defect in self.defects or defect in self.windows
 
     def race(self, defect: str, end: str, replicas: int) -> float:
-        """Return an upper bound of how often a defect's race happens in a year to a partition of so many replicas.
+        """Return an upper bound of how often a defect's race happens in a year to a partition with `replicas` replicas.
 
         `end` is the end of the ranges.  A defect without a rate has the price of its window: how often both events fall into
         it by chance.

@@ -14,7 +14,7 @@ from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.tolerance.region import Region
 
 Corner = tuple[int, int]
-"""So many that lost data, and so many others out."""
+"""How many replicas lost data, and how many others are out."""
 
 MOST_QUESTIONS = 6
 """How many regions are decided before the largest that holds is taken to be unknown."""

@@ -17,7 +17,7 @@ from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict, decided, look_up
 from neverlost.model.protocols import models
 from neverlost.model.protocols.kraft_standing import is_moved
-from neverlost.specs.configuration.choose import OUTSIDE, Chosen, with_all_in_sync
+from neverlost.specs.configuration.choose import OUTSIDE, Chosen, change_settings, with_all_in_sync
 from neverlost.specs.properties import properties
 
 OFFLINE = "offline already"
@@ -101,6 +101,11 @@ class LookedUpVerdicts:
         return close_open(_look_up(chosen.model.name, asked, shipped() is not None), chosen, is_whole)
 
 
+def is_reassigned(chosen: Chosen) -> bool:
+    """Return True if a reassignment of its partitions is under way."""
+    return chosen.is_standing and is_moved(chosen.configuration)
+
+
 def is_asked(chosen: Chosen, stop: Stop, is_whole: bool) -> bool:
     """Return True if a cluster asks for a stop: something further is asked about with one broker, as the partitions stand, and
     a replica outside the ISR where there is one."""
@@ -137,8 +142,18 @@ class StopVerdicts:
                 notify(each)
 
         asked = [properties()[name] for name in ASKED]
-        found = decided(list(questions.values()), asked, options, engine, progress, find_known(shipped()), tell)
+        self._search = asked, options, engine, progress, find_known(shipped())
+        found = decided(list(questions.values()), *self._search, tell)
         self._words = {key: verdict_text(entries) for key, entries in zip(questions, found, strict=True)}
+
+    def by_bugs(self, every: Iterable[EqualPartitions]) -> list[str]:
+        """Return the partitions of which a stop loses a record by bugs of the release alone: as designed it does not."""
+        shipping = (each for each in every if each.inside and each.chosen.configuration.get("defects") == "shipped")
+        lost = [each for each in shipping if self.of(each.chosen, Stop(1)).startswith(LOST)]
+        designed = [change_settings(each.chosen, {"defects": "fixed"}) for each in lost]
+        asked = [(each.model, {**each.configuration, **Stop(1).limits}) for each in designed]
+        says = map(verdict_text, decided(asked, *self._search, len) if asked else ())
+        return [name for each, word in zip(lost, says, strict=True) if word in (OK, STOPS) for name in each.names]
 
     def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
         """Return the verdict after a stop, as text; with `is_whole` all replicas are in the ISR before the stop."""
@@ -193,16 +208,19 @@ class DescribedCluster:
     def says(self, stopped: Iterable[str], further: str = "") -> dict[str, list[str]]:
         """Return the partitions by what happens to them when these brokers are stopped; a partition counts by its worst
         verdict."""
-        worst: dict[str, str] = {}
-        numbers: dict[str, int] = {}
+        worst = self.worst(stopped, further)
+        found: dict[str, list[str]] = {says: [] for says in sorted({says for says, _ in worst.values()}, key=measure_badness)}
+        for name, (says, _) in sorted(worst.items(), key=lambda each: each[1][1].names[each[0]]):
+            found[says].append(name)
+        return found
+
+    def worst(self, stopped: Iterable[str], further: str = "") -> dict[str, tuple[str, EqualPartitions]]:
+        """Return the worst that happens to each partition when these brokers are stopped, and which of its groups says so."""
+        found: dict[str, tuple[str, EqualPartitions]] = {}
         for each, says in self.of(stopped, further):
-            numbers |= each.names
             for name in each.names:
-                if name not in worst or measure_badness(says) > measure_badness(worst[name]):
-                    worst[name] = says
-        found: dict[str, list[str]] = {says: [] for says in sorted(set(worst.values()), key=measure_badness)}
-        for name in sorted(numbers, key=numbers.__getitem__):
-            found[worst[name]].append(name)
+                if name not in found or measure_badness(says) > measure_badness(found[name][0]):
+                    found[name] = says, each
         return found
 
     def _says(self, one: EqualPartitions, stop: Stop) -> str:
@@ -223,7 +241,8 @@ class DescribedCluster:
         found: dict[str, dict[str, int]] = {}
         for each in self.alike:
             says = {self._says(each, Stop(many)) for many in ((0, 1) if each.inside else (0,))}
-            if says <= {OK, ACCEPTED} or (each.chosen.left_out is None and UNDECIDED in says):
+            is_searched = each.chosen.left_out is None and not is_reassigned(each.chosen)
+            if says <= {OK, ACCEPTED} or (is_searched and UNDECIDED in says):
                 continue
             found.setdefault(self.remedy(each).says, {}).update(each.names)
         return [{"do": remedy, "partitions": sorted(names, key=names.__getitem__)} for remedy, names in found.items()]
@@ -234,7 +253,7 @@ class DescribedCluster:
             return FirstAct("it is offline; bring back a replica of its last ISR or ELR", "leader")
         out = tuple(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
         then = self.said.of(one.chosen, Stop(1), is_whole=True)
-        if one.chosen.is_standing and is_moved(one.chosen.configuration):
+        if is_reassigned(one.chosen):
             return FirstAct("wait until its reassignment is complete", "reassignment")
         if out and then in (OK, UNDECIDED):
             return FirstAct(f"wait until {', '.join(out)} {'are' if len(out) > 1 else 'is'} in the ISR again", "isr", out)

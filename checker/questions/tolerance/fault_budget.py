@@ -1,4 +1,4 @@
-"""A spot of the tolerance table: so many brokers lose data at once while so many others are out."""
+"""A spot of the tolerance table: how many brokers lose data at once, and how many others are out meanwhile."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Region:
     out_beside: tuple[int, ...]
 
     def contains(self, lost: int, out: int) -> bool:
-        """Return True if so many at once are inside."""
+        """Return True if the region contains `lost` brokers that lose data at once while `out` others are out."""
         return lost < len(self.out_beside) and out <= self.out_beside[lost]
 
     def limits(self, kills_count_as: str) -> dict[str, int | AnyNumber]:

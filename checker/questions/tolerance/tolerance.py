@@ -1,7 +1,7 @@
-"""What a configuration survives, whatever the number of faults: a verdict for so many brokers that lose data at once while so
-many others are out.
+"""What a configuration survives, whatever the number of faults: a verdict for each number of brokers that lose data at once
+and each number of others that are out meanwhile.
 
-Each spot of the table is a question of its own: any number of faults, of which so many brokers suffer at once.  What is known
+Each spot of the table is a question of its own: any number of faults, with that many brokers suffering at once.  What is known
 already is not searched for; the other spots whose states have the same fields share a search, which distinguishes them by
 their limits, so a counterexample is a shortest one.
 """

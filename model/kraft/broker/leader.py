@@ -6,7 +6,7 @@ Source: Partition.scala (appendRecordsToLeader, updateFollowerFetchState, makeLe
 from __future__ import annotations
 
 from neverlost.model.faults import PRODUCER_RETRY
-from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, different, larger
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, count, different, larger
 from neverlost.model.kraft.broker.high_watermark import acknowledge, is_waited_for, raise_high_watermark, settle_epoch_start
 from neverlost.model.kraft.broker.log import EMPTY, agreed_end, append, has_beyond, has_room, is_prefix, log_end, offsets
 from neverlost.model.kraft.state import ACKS, ELECTED, UP_TO_DATE, everyone, is_isr_big_enough, others
@@ -63,6 +63,8 @@ def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -
     s.pending[broker] = k.ite(when, NO_REPLICA, s.pending[broker])
     if s.sizes.reassignment:
         s.late_record[broker] = k.all_of(k.not_(when), s.late_record[broker])
+        if s.sizes.effective_min_isr:
+            s.replicas_known[broker] = k.ite(when, 0, s.replicas_known[broker])
     note_late_responses(k, s, broker, when)
     for each in everyone(s):
         s.leader_isr[broker][each] = k.all_of(k.not_(when), s.leader_isr[broker][each])
@@ -103,6 +105,10 @@ def adopt_isr(k: Primitives, s: View, leader: int) -> None:
     for each in others(s, leader):
         s.fetch_offset[leader][each] = k.ite(s.isr[each], s.fetch_offset[leader][each], 0)
     s.leader_knows = UP_TO_DATE
+    if s.sizes.reassignment:
+        s.assignment_to_come = False
+        if s.sizes.effective_min_isr:
+            s.replicas_known[leader] = count(k, list(s.is_replica))
     raise_high_watermark(k, s, leader)
     settle_epoch_start(k, s, leader)
 

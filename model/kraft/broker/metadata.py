@@ -67,11 +67,15 @@ def leader_learn_isr(k: Primitives, s: View, broker: int) -> Clauses:
 def leader_apply_answer(k: Primitives, s: View, broker: int) -> Clauses:
     """It adopts the ISR of the answer to its own request, which may overtake the metadata log: the record is still to come.
 
+    An answer that it reads after the replicas have changed says nothing else than one that it reads before.
+
     Source: Partition.submitAlterPartition, handleAlterPartitionUpdate.
     """
     yield "elected", s.leader == broker
     yield "leads with an old partition epoch", s.leader_knows == BEHIND
     yield "the committed ISR is the one that it asked for", is_answer(k, s, broker)
+    if s.sizes.reassignment:
+        yield "no replica was added or removed since", k.not_(s.assignment_to_come)
     new_config: Value = False
     if s.sizes.config_change:
         is_new = s.min_isr_known[broker] != s.min_isr_changed

@@ -245,6 +245,8 @@ def move_leader_epoch(k: Primitives, s: View, when: Value) -> None:
     s.leader_epoch_start_offset = k.ite(when, 0, s.leader_epoch_start_offset)
     s.request_outdated = k.all_of(k.not_(when), s.request_outdated)
     s.record_to_come = k.all_of(k.not_(when), s.record_to_come)
+    if s.sizes.reassignment:
+        s.assignment_to_come = k.all_of(k.not_(when), s.assignment_to_come)
     if not s.sizes.fenced_fetch:
         for each in everyone(s):
             s.is_stale[each] = k.any_of(when, s.is_stale[each])
@@ -260,7 +262,9 @@ def set_assignment(k: Primitives, s: View, after: Assignment) -> None:
     """
     before = assignment_of(s)
     removed = [k.all_of(before.replicas[each], k.not_(after.replicas[each])) for each in everyone(s)]
-    outdate_leader(k, s, k.any_of(*[was != now for was, now in zip(before.flags, after.flags, strict=True)]))
+    changed = k.any_of(*[was != now for was, now in zip(before.flags, after.flags, strict=True)])
+    outdate_leader(k, s, changed)
+    s.assignment_to_come = k.all_of(k.any_of(s.assignment_to_come, changed), s.leader_knows == BEHIND)
     move_leader_epoch(k, s, k.all_of(k.any_of(*removed), s.leader_knows != ELECTED))
     for each in everyone(s):
         s.is_replica[each] = after.replicas[each]

@@ -134,6 +134,7 @@ def controller_alter_isr(k: Primitives, s: View, leader: int, replica: int, outc
     yield from change_partition(k, s, Change(proposed_isr(k, s, leader, replica), active, assignment_of(s)), outcome)
     if s.sizes.reassignment:
         s.late_record[leader] = k.all_of(waits_for_record, s.leader_knows == ELECTED)
+        s.assignment_to_come = False
     else:
         outdate_leader(k, s, True)
     s.request_outdated = False

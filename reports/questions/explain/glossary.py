@@ -8,7 +8,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from neverlost.checker.engine.outcome import Verdict
 from neverlost.model.faults import FAULTS, RACK, Fault
 from neverlost.model.kraft.mechanisms import MECHANISMS, Mechanism, version_text
 from neverlost.model.protocols import models
@@ -45,7 +44,7 @@ class Word:
 @cache
 def all_words() -> dict[str, Word]:
     """Return every glossary entry by name; a fault or mechanism stands under its key, such as `faults.kill`."""
-    found = [*_keys(), *_faults(), *_properties(), *_mechanisms(), *_models(), *_defects(), *_verdicts(), _described()]
+    found = [*_keys(), *_faults(), *_properties(), *_mechanisms(), *_models(), *_defects(), _described()]
     left_out = [Word(key, "key, not modelled", says, (("try", TRY_KEYS),)) for key, says in NOT_MODELLED.items()]
     return {each.name: each for each in [*found, *left_out, *_words()]}
 
@@ -66,7 +65,11 @@ def _read_words() -> dict[str, dict[str, Any]]:
 
 
 def _words() -> list[Word]:
-    return [Word(name, "word", each["says"], (("try", each["try"]),)) for name, each in _read_words().items()]
+    left = ("kind", "says", "also")
+    return [
+        Word(name, each.get("kind", "word"), each["says"], tuple((key, text) for key, text in each.items() if key not in left))
+        for name, each in _read_words().items()
+    ]
 
 
 def find_word(name: str) -> Word:
@@ -91,32 +94,32 @@ def _keys() -> list[Word]:
         for key in KEYS.values()
         if key.name not in special
     ] + [
-        Word(
+        _word(
             "kafka.version",
             "key",
             "the Kafka version, for mechanisms and defaults (--kafka-version)",
-            (("values", f"0.8 to {version_shown(max(RELEASES))}"), ("try", f"neverlost tolerance {KAFKA}")),
+            values=f"0.8 to {version_shown(max(RELEASES))}",
+            try_=TRY_KEYS,
         ),
-        Word(
+        _word(
             METADATA,
             "key",
             "the finalized level, which decides some mechanisms whatever version the brokers run",
-            (
-                ("values", f"{LEVELS[0]} to {LEVELS[-1]}"),
-                ("default", "the newest of kafka.version"),
-                ("try", f"neverlost tolerance {KAFKA} --set {METADATA}=3.4-IV0"),
-            ),
+            values=f"{LEVELS[0]} to {LEVELS[-1]}",
+            default="the newest of kafka.version",
+            try_=f"{TRY_KEYS} --set {METADATA}=3.4-IV0",
         ),
-        Word(
-            "model",
-            "key",
-            "the protocol, instead of a Kafka version",
-            (("values", ", ".join(models())), ("try", "neverlost models")),
-        ),
+        _word("model", "key", "the protocol, instead of a Kafka version", values=", ".join(models()), try_="neverlost models"),
     ]
 
 
 KAFKA = "--set kafka.version=4.3"
+TRY_KEYS = f"neverlost tolerance {KAFKA}"
+
+
+def _word(name: str, kind: str, says: str, **more: str) -> Word:
+    """Return an entry with those of its further lines that are not empty."""
+    return Word(name, kind, says, tuple((key.strip("_").replace("_", " "), text) for key, text in more.items() if text))
 
 
 def _defaults(key: Key) -> tuple[tuple[str, str], ...]:
@@ -158,17 +161,15 @@ def _default(name: str, ours: object) -> str:
 
 def _faults() -> list[Word]:
     return [
-        Word(
+        _word(
             each.key,
             "fault",
             f"how many times {each.says}",
-            (
-                ("values", KEYS[each.key].allowed),
-                ("default", "0"),
-                ("loses data", "yes" if each.loses_data else "no"),
-                *([("stands for", ", ".join(each.of))] if each.of else []),
-                ("try", _try_fault(each)),
-            ),
+            values=KEYS[each.key].allowed,
+            default="0",
+            loses_data="yes" if each.loses_data else "no",
+            stands_for=", ".join(each.of or ()),
+            try_=_try_fault(each),
         )
         for each in FAULTS
     ]
@@ -184,17 +185,15 @@ def _try_fault(fault: Fault) -> str:
 def _properties() -> list[Word]:
     status = {AVAILABILITY: exit_status.UNAVAILABLE, RECOVERY: exit_status.UNAVAILABLE}
     return [
-        Word(
+        _word(
             each.name,
             "property",
             each.says,
-            (
-                ("kind", each.kind),
-                ("exit status", str(status.get(each.kind, exit_status.VIOLATED))),
-                ("broken by", each.violated_by),
-                *([("source", each.source)] if each.source else []),
-                ("try", _try_property(each)),
-            ),
+            kind_=each.kind,
+            exit_status=str(status.get(each.kind, exit_status.VIOLATED)),
+            broken_by=each.violated_by,
+            source=each.source or "",
+            try_=_try_property(each),
         )
         for each in properties().values()
     ]
@@ -224,16 +223,14 @@ def _fields(asked: str) -> frozenset[str]:
 
 def _mechanisms() -> list[Word]:
     return [
-        Word(
+        _word(
             each.key,
             "mechanism",
             each.says,
-            (
-                ("values", "on or off"),
-                ("versions", _versions(each)),
-                ("source", each.source),
-                ("try", _try_key(each.key, "off")),
-            ),
+            values="on or off",
+            versions=_versions(each),
+            source=each.source,
+            try_=_try_key(each.key, "off"),
         )
         for each in (*MECHANISMS, *QUORUM_MECHANISMS, LEARN_COMMITTED, *OF_TRANSACTIONS)
     ]
@@ -272,46 +269,8 @@ def _try_defect(defect: Defect) -> str:
 
 
 def _described() -> Word:
-    return Word(
-        "describe",
-        "file",
-        "what describes a cluster: files for --describe and --configs, recognised by their content",
-        (
-            ("formats", "; ".join(each.NAME for each in readers().values())),
-            ("try", "neverlost tolerance --describe topics.txt --kafka-version 4.3"),
-        ),
+    says = "what describes a cluster: files for --describe and --configs, recognised by their content"
+    formats = "; ".join(each.NAME for each in readers().values())
+    return _word(
+        "describe", "file", says, formats=formats, try_="neverlost tolerance --describe topics.txt --kafka-version 4.3"
     )
-
-
-TRY_KEYS = f"neverlost tolerance {KAFKA}"
-TRY = {
-    Verdict.HOLDS: f"neverlost check {KAFKA} --set faults.kill=1 --property committed-never-lost",
-    Verdict.VIOLATED: f"neverlost check {KAFKA} --set acks=1 --set faults.kill=1 --property acked-never-lost",
-    Verdict.INCONCLUSIVE: f"neverlost check {KAFKA} --set faults.kill=1 --property acked-never-lost --time-limit 0.01",
-}
-
-
-def _verdicts() -> list[Word]:
-    return [
-        Word(
-            str(Verdict.HOLDS),
-            "verdict",
-            "every state that the faults and bounds allow was visited, and the property is true in all of them",
-            (("exit status", str(exit_status.HOLDS)), ("try", TRY[Verdict.HOLDS])),
-        ),
-        Word(
-            str(Verdict.VIOLATED),
-            "verdict",
-            "there is a behaviour that breaks the property; the shortest one is shown, re-executed on the defining interpreter",
-            (
-                ("exit status", f"{exit_status.VIOLATED}, or {exit_status.UNAVAILABLE} where only availability is lost"),
-                ("try", TRY[Verdict.VIOLATED]),
-            ),
-        ),
-        Word(
-            str(Verdict.INCONCLUSIVE),
-            "verdict",
-            "a limit was reached, or the search stopped at another property's violation; nothing is claimed",
-            (("exit status", str(exit_status.INCONCLUSIVE)), ("try", TRY[Verdict.INCONCLUSIVE])),
-        ),
-    ]

@@ -18,7 +18,7 @@ from neverlost.checker.questions.roll.rolling_restart import (
     Margin,
     StopVerdicts,
     group_partitions,
-    measure_badness,
+    is_reassigned,
 )
 from neverlost.checker.questions.tolerance.cell_words import ACCEPTED, OK
 from neverlost.reports.bundle.keep import writes_bundle
@@ -98,9 +98,8 @@ def roll(
 
     request = replace(RunOptions(**search), orbits=True)
     said = StopVerdicts(every, at_a_time, request.options(), request.engine, progress, notify)
-    return RollResult.of(
-        _document(DescribedCluster(group_partitions(every, accept or ()), said), at_a_time) | {**_input(every)}
-    )
+    cluster = DescribedCluster(group_partitions(every, accept or ()), said)
+    return RollResult.of(_document(cluster, at_a_time) | {"by_bugs": said.by_bugs(cluster.alike)} | {**_input(every)})
 
 
 def _about_one(every: Sequence[Chosen], node: str, files: Mapping[str, Any], accept: Collection[str]) -> dict[str, Any]:
@@ -112,16 +111,12 @@ def _about_one(every: Sequence[Chosen], node: str, files: Mapping[str, Any], acc
         raise InputError(f"broker {node} has no replica in what is described; the brokers there are {', '.join(ids)}")
     said = LookedUpVerdicts()
     cluster = DescribedCluster(tuple(each for each in groups if node in each.brokers), said, node)
-    worst: dict[str, tuple[str, FirstAct]] = {}
-    margins = []
-    for each, says in cluster.of([node]):
-        margins.append(said.margin(each.chosen, int(node in each.inside)) if each.inside else Margin(0, 0))
-        for name in each.names if says not in (OK, ACCEPTED) else ():
-            if name not in worst or measure_badness(says) > measure_badness(worst[name][0]):
-                worst[name] = says, cluster.remedy(each)
+    inside = [(each, int(node in each.inside)) for each in cluster.alike]
+    margins = [said.margin(each.chosen, stopped) if each.inside else Margin(0, 0) for each, stopped in inside]
     reasons: dict[tuple[str, FirstAct], list[str]] = {}
-    for name, (says, remedy) in worst.items():
-        reasons.setdefault((says.partition(",")[0], remedy), []).append(name)
+    for name, (says, each) in cluster.worst([node]).items():
+        if says not in (OK, ACCEPTED):
+            reasons.setdefault((says.partition(",")[0], cluster.remedy(each)), []).append(name)
     listed = [StepReason(says, tuple(names), remedy) for (says, remedy), names in reasons.items()]
     step = make_step(node, listed, margins, controllers, known)
     document = _document(cluster, 1) | {"step": step}
@@ -171,7 +166,9 @@ def _document(cluster: DescribedCluster, at_a_time: int) -> dict[str, Any]:
         }
         for each in cluster.brokers
     }
-    may = {each: one["may_be_stopped"] for each, one in brokers.items()}
+    may, first = {each: one["may_be_stopped"] for each, one in brokers.items()}, cluster.first()
+    waiting = {name for each in first for name in each["partitions"]}
+    moved = dict.fromkeys(name for each in cluster.alike if is_reassigned(each.chosen) for name in each.names)
     return {
         "schema": "neverlost.roll/1",
         "version": neverlost.__version__,
@@ -179,6 +176,7 @@ def _document(cluster: DescribedCluster, at_a_time: int) -> dict[str, Any]:
         "brokers": dict(sorted(brokers.items(), key=lambda each: not may[each[0]])),
         "at_a_time": at_a_time,
         "order": cluster.order(at_a_time),
-        "first": cluster.first(),
+        "first": first,
+        "moved": [name for name in moved if name not in waiting],
         **({} if all(may.values()) or cluster.only else {"order_then": cluster.order(at_a_time, then=True)}),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from neverlost.checker.questions.tolerance.cell_words import LOST, OK, STOPS, UNDECIDED
@@ -25,7 +25,7 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
     is_left_out = any(each["kind"] == NoticeKind.LEFT_OUT for each in document["notices"])
     hint = "" if is_left_out else "; give it more time with --time-limit"
     for broker, each in document["brokers"].items():
-        wrong = "" if each["may_be_stopped"] else describe_stop(each["now"])
+        wrong = "" if each["may_be_stopped"] else describe_stop(each["now"], document.get("by_bugs", ()))
         if wrong.startswith(UNDECIDED):
             yield f"broker {broker}: unknown, which is not a no ({wrong}){hint}."
         elif wrong:
@@ -36,12 +36,19 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
 
 def order(document: Mapping[str, Any]) -> Iterable[str]:
     """Yield the order in which brokers restart, and what has to be done before the first of them."""
-    groups = ", then ".join(" and ".join(each) for each in document["order"])
-    if groups:
-        yield f"Restart {document['at_a_time']} at a time: {groups}; wait until every partition has the ISR it had before."
+    now, later = (", then ".join(" and ".join(each) for each in document.get(key, ())) for key in ("order", "order_then"))
+    restart = f"estart {document['at_a_time']} at a time: "
+    if now:
+        yield f"R{restart}{now}; {WAIT}."
+    if document.get("moved"):
+        yield f"A reassignment of {name_some(document['moved'])} is under way; it need not be complete before a restart."
     yield from (f"Before any restart, {name_some(each['partitions'])}: {each['do']}." for each in document["first"])
-    if later := ", then ".join(" and ".join(each) for each in document.get("order_then", ())):
-        yield f"Once that is done or accepted, restart {document['at_a_time']} at a time: {later}."
+    if later:
+        yield f"Once that is done or accepted, r{restart}{later}; {WAIT}."
+
+
+WAIT = "before the next stop, wait until every partition has the ISR it had before"
+"""What to see to between two restarts."""
 
 
 def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
@@ -66,12 +73,17 @@ MEANWHILE = {LOST: "may lose records", UNDECIDED: "is not decided", STOPS: "stop
 """What a further fault does, the worst first."""
 
 
-def describe_stop(says: dict[str, list[str]]) -> str:
-    """Return what a stop does to which partitions, the worst first; an empty text if nothing happens."""
+def describe_stop(says: dict[str, list[str]], by_bugs: Collection[str] = ()) -> str:
+    """Return what a stop does to which partitions, the worst first; an empty text if nothing happens.  What bugs of the release
+    alone do `by_bugs` is marked as that."""
     found: dict[str, list[str]] = {}
-    for word, names in reversed(says.items()):
-        found.setdefault(word.partition(",")[0], []).extend(names if word != OK else ())
-    return "; ".join(f"{WORDS.get(each, each)} on {name_some(names)}" for each, names in found.items() if names)
+    for word, name in ((word, name) for word, names in reversed(says.items()) for name in names if word != OK):
+        kind = word.partition(",")[0]
+        found.setdefault(WORDS.get(kind, kind) + BY_BUGS * (kind == LOST and name in by_bugs), []).append(name)
+    return "; ".join(f"{each} on {name_some(names)}" for each, names in found.items())
+
+
+BY_BUGS = " (by known bugs of this release, not as Kafka is designed)"
 
 
 WORDS = {LOST: "an acknowledged record can be lost where a member of the ISR stops"}
@@ -85,4 +97,7 @@ def verdict(document: Mapping[str, Any]) -> str:
     go = "Go while no other broker fails" if any(each.startswith((LOST, UNDECIDED)) for each in then) else "Go"
     word = go if all(may) else "Unknown" if len(unknown) == len(may) - sum(may) else "No go"
     may_stop = "are known to be safe to stop now" if word == "Unknown" else "may be stopped now"
-    return f"{word}: {sum(may)} of {pluralize(len(may), 'broker')} {may_stop}."
+    many = f"{sum(may)} of {pluralize(len(may), 'broker')}"
+    if document["at_a_time"] == 1 and sum(may) > 1:
+        many = f"any one of {f'the {len(may)} brokers' if all(may) else many}"
+    return f"{word}: {many} {may_stop}."

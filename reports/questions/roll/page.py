@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from neverlost.reports.page.tables import Section, Table, TableCell, TableReport
@@ -17,7 +17,8 @@ BROKERS = "The brokers one at a time: what a stop does now."
 def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
     """Yield the one section of the page: a row for each broker, those that may be stopped first."""
     head = ["broker", "stopped now"]
-    rows = [[TableCell(broker), _stop(each["now"], "may be stopped")] for broker, each in document["brokers"].items()]
+    bugs = document.get("by_bugs", ())
+    rows = [[TableCell(broker), _stop(each["now"], bugs)] for broker, each in document["brokers"].items()]
     cell = {"settings": document["sources"], "notices": document["notices"]}
     yield Section(
         "Brokers",
@@ -30,11 +31,11 @@ def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
         yield Section(label, settings=provenance.sources({"settings": own}))
 
 
-def _stop(says: dict[str, list[str]], otherwise: str) -> TableCell:
+def _stop(says: dict[str, list[str]], by_bugs: Collection[str]) -> TableCell:
     """Return the cell for what a stop does to which partitions, coloured by the worst of it."""
     kinds = [KINDS.get(each.partition(",")[0], "violated") for each in says]
     worst = next((kind for kind in ("violated", "inconclusive") if kind in kinds), "holds")
-    return TableCell(roll_document.describe_stop(says) or otherwise, worst)
+    return TableCell(roll_document.describe_stop(says, by_bugs) or "may be stopped", worst)
 
 
 def _answer(document: Mapping[str, Any]) -> list[str]:

@@ -171,9 +171,10 @@ def is_as_designed(chosen: Chosen) -> bool:
     return bool(chosen.configuration.get("defects") == "fixed")
 
 
-STATES_AS_SHIPPED, STATES_OF_STANDING = 100_000, 60_000
+STATES_AS_SHIPPED, STATES_OF_STANDING, STATES_OF_DANGER = 1_000_000, 60_000, 4_000_000
 """The most states of all searches about Kafka as shipped beside the same as designed (of many tables these are looked up only),
-and of those about partitions that are offline, moved or hang by their last replicas; what is not decided ends such a table."""
+of those about partitions that are offline, moved or hang by their last replicas; and of the latter, without those that are
+moved, as designed.  What is not decided ends such a table."""
 
 FEW = 4
 """Of more tables than these, those as shipped beside the same as designed are looked up only."""
@@ -201,7 +202,10 @@ def merge_equal(every: Sequence[Chosen]) -> list[Chosen]:
     return [
         replace(
             same[0],
-            settings={key: each.cited_for(one.settings.get(key) for one in same) for key, each in same[0].settings.items()},
+            settings={
+                key: each.cited_for((one.subjects, one.settings.get(key)) for one in same)
+                for key, each in same[0].settings.items()
+            },
             subjects=tuple(dict.fromkeys(name for each in same for name in each.subjects)),
             notices=tuple(dict.fromkeys(notice for each in same for notice in each.notices)),
             brokers={name: one for each in same for name, one in each.brokers.items()},
@@ -292,7 +296,8 @@ class Tables:
     def _options_for(self, chosen: Chosen) -> Options | None:
         """Return the options of the next search, None for none.  Limits in states are the same wherever it is asked again."""
         if chosen.is_standing:
-            states = STATES_OF_STANDING // max(self.standing, 1)
+            is_small = remedies.moved_in(chosen.configuration) or not is_as_designed(chosen)
+            states = (STATES_OF_STANDING if is_small else STATES_OF_DANGER) // max(self.standing, 1)
         elif not self.is_beside_designed or is_as_designed(chosen):
             return self._options
         elif self.many > FEW:
@@ -347,7 +352,7 @@ def _subject(
     table = tables.of(chosen, more)
     assert table is not None
     others, is_advised = {}, is_advised and not more and AXES[1] in chosen.model.keys
-    is_advised = is_advised and chosen.left_out is None and not chosen.is_standing
+    is_advised = is_advised and chosen.left_out is None and (not chosen.is_standing or remedies.moved_in(chosen.configuration))
     for name in dict.fromkeys((*beside, *LOOKED_UP)):
         limit = {f"faults.{name}": AnyNumber()}
         if name in beside:

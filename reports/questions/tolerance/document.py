@@ -364,23 +364,26 @@ class Advice:
     costs: tuple[str, ...]
 
     def __str__(self) -> str:
-        costs = f" Costs: {'; '.join(self.costs)}." if self.costs else ""
-        return f"{self.says}. Gains: {self.gains}.{costs}"
+        gains = f" Gains: {self.gains}." if self.gains else ""
+        return f"{self.says}.{gains}" + (f" Costs: {'; '.join(self.costs)}." if self.costs else "")
 
 
 def advice(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> Advice:
     """Return what an advised change sets, the losses that it prevents, and its price, all of them from decided tables."""
     now = found.configuration
-    gained = [spot for spot in sorted(found.entries) if cell_answer(found, spot)[0] == LOST and is_safe(after, spot)]
+    safe = {spot: cell_answer(found, spot)[0] for spot in sorted(found.entries) if is_safe(after, spot)}
+    gained = [spot for spot in safe if safe[spot] == LOST] or [spot for spot in safe if safe[spot] == UNDECIDED]
     least = [spot for spot in gained if not any(other != spot and other.is_within(spot) for other in gained)]
     before, then = first_stop(found), first_stop(after)
+    open_now = ", which is not decided now" if gained and safe[gained[0]] == UNDECIDED else ""
+    by_design = "by design " if now.get("defects") == "fixed" else ""
     costs = [each for each in remedies.drawbacks(wanted, int(now["replication.factor"])) if "writes stop" not in each]
     if then is not None and (before is None or then < before):
         instead = "" if before is None else f" instead of {before}"
         costs.insert(0, f"writes stop with {pluralize(then, 'broker')} out{instead}")
     return Advice(
         remedies.request(wanted, now),
-        f"no record is lost with {', or with '.join(map(in_words, least))}" if least else "",
+        f"{by_design}no record is lost with {', or with '.join(map(in_words, least))}{open_now}" if least else "",
         tuple(costs),
     )
 

@@ -34,13 +34,16 @@ RISKS = {
     "lost": "lose records without any fault",
     "out": "lose records when one broker is slow, cut off or stopped",
     "disk": "lose records when one disk dies",
-    "now": "have partitions that are offline, refuse writes or hang by their last replica now",
-    "open": "are not decided",
     "pair": "lose records when one broker loses data and another is slow",
+    "open": "are not decided by the short searches of this screen (--at-least searches on)",
     "more": "are safe with one more broker lost",
     "safe": "are safe with one broker lost and one slow",
+    "now": "have partitions that are offline, refuse writes or hang by their last replica now",
 }
-"""What the headline counts, the worst first; each topic counts once."""
+"""What the headline counts, the worst first; what loses records with fewer brokers does so with more, and counts there too."""
+
+LOSSES = {"lost": FaultBudget(0, 0), "out": FaultBudget(0, 1), "disk": FaultBudget(1, 0), "pair": ONE_AND_ONE}
+"""With which brokers records are lost at a risk, or with fewer."""
 
 OF_ONE = {"lose": "loses", "have": "has", "are": "is"}
 """The verbs of these words, of one topic."""
@@ -122,13 +125,11 @@ class Answers:
     @cached_property
     def risk(self) -> str:
         """What the headline counts a topic with this table as, if its partitions stand as they should."""
-        for name, spot in (("lost", FaultBudget(0, 0)), ("out", FaultBudget(0, 1)), ("disk", FaultBudget(1, 0))):
+        for name, spot in LOSSES.items():
             if self.says.get(spot) == LOST:
                 return name
         if UNDECIDED in (says for spot, says in self.says.items() if spot.is_within(ONE_AND_ONE)):
             return "open"
-        if self.says.get(ONE_AND_ONE) == LOST:
-            return "pair"
         return "safe" if ONE_AND_ONE in self.says else "more"
 
 
@@ -142,12 +143,9 @@ class _Part:
     designed: Answers
     shipped: Answers | None
     now: tuple[Mapping[str, Any], ...] = ()
+    stands: bool = False
+    """True if it begins with replicas that are outside the ISR or moved now."""
     differs: str = ""
-
-    @property
-    def risk(self) -> str:
-        """What the headline counts this part as."""
-        return "now" if self.now and self.designed.risk != "lost" else self.designed.risk
 
 
 def entries_of(
@@ -189,10 +187,11 @@ def _parts(document: Document) -> list[_Part]:
     for label, rows in document["tolerance"].items():
         designed, shipped = (Answers(entries_of(rows, each)) for each in (DESIGNED, SHIPPED))
         answers = (designed, shipped if shipped.entries else None) if designed.entries else (shipped, None)
+        stands = any(_configuration(document, label).get(key) for key in ("start.outside_isr", "start.replicas"))
         for subject in document["topics"][label]:
             own = (each for each in document["now"][label] if each["partition"].rpartition("-")[0] == topic_of(subject))
             mine = tuple(each for each in own if each["is"] != describe.BEHIND)
-            found.setdefault(subject, []).append(_Part(subject, label, *answers, mine))
+            found.setdefault(subject, []).append(_Part(subject, label, *answers, mine, stands))
     return [_worst(document, several) for several in found.values()]
 
 
@@ -200,20 +199,21 @@ def _worst(document: Document, several: Sequence[_Part]) -> _Part:
     """Return the worst answer for a topic; of equal ones that with something to do."""
     found = min(
         several,
-        key=lambda each: (list(RISKS).index(each.risk), each.designed.danger, each.label not in document["advice"]),
+        key=lambda each: (list(RISKS).index(each.designed.risk), each.designed.danger, each.label not in document["advice"]),
     )
-    answers = {(each.risk, *each.designed.least_lost) for each in several}
+    answers = {(each.designed.risk, *each.designed.least_lost) for each in several}
     differs = found.label.removeprefix(", ".join(document["topics"][found.label])).strip()
     return replace(found, differs=differs if len(answers) > 1 else "")
 
 
 def _headline(document: Document, parts: Sequence[_Part], bugs: Sequence[Defect]) -> Iterable[str]:
-    counts = _count_risks(parts)
-    said = [_counted(count, name) for name, count in counts.items() if count]
+    counts, of_now = _count_risks(parts), {topic_of(each.subject) for each in parts if each.now}
+    said = [*_say_losses(parts)]
+    said += [_counted(count, name) for name, count in counts.items() if count and name not in LOSSES]
+    said += [_counted(len(of_now), "now")] if of_now else []
     is_designed = any(_variant(document, each.label) == DESIGNED for each in parts)
     about = [pluralize(sum(counts.values()), "topic"), _version_words(document), _acks_words(document)]
     how = "as designed" if is_designed else "as released, with its bugs"
-    how += ", each counted once, at its worst" if sum(counts.values()) > 1 else ""
     yield f"{', '.join(filter(None, [*about, how]))}: {'; '.join(said)}."
     if any(each.shipped is not None for each in parts):
         yield _release_sentence(f"Kafka {_releases(document)}", parts, bugs)
@@ -221,12 +221,24 @@ def _headline(document: Document, parts: Sequence[_Part], bugs: Sequence[Defect]
         yield "The bugs of the release are left out (defects=fixed)."
 
 
+def _say_losses(parts: Sequence[_Part]) -> Iterable[str]:
+    """Yield how many topics lose a record with so many brokers or fewer, and how many of them only as they stand now."""
+    told: list[set[str]] = [set()]
+    for name, spot in LOSSES.items():
+        lost = [each for each in parts if any(one.is_within(spot) for one in each.designed.least_lost)]
+        topics, always = ({topic_of(each.subject) for each in lost if not (each.stands and is_set)} for is_set in (False, True))
+        if topics not in told:
+            told.append(topics)
+            now = f" ({len(always)} always, {len(topics - always)} as they stand now)" if topics != always else ""
+            yield _counted(len(topics), name).replace(" ", " in all ", bool(told[2:])) + now
+
+
 def _count_risks(parts: Sequence[_Part]) -> dict[str, int]:
     """Return how many topics are at each risk; each counts once, by the worst of its parts."""
     order, worst = list(RISKS), dict[str, str]()
     for each in parts:
         topic = topic_of(each.subject)
-        worst[topic] = min(worst.get(topic, order[-1]), each.risk, key=order.index)
+        worst[topic] = min(worst.get(topic, order[-1]), each.designed.risk, key=order.index)
     return {name: [*worst.values()].count(name) for name in order}
 
 
@@ -240,7 +252,9 @@ def _release_sentence(release: str, parts: Sequence[_Part], bugs: Sequence[Defec
     unknown = {topic_of(each.subject) for each in parts if each.shipped is not None and each.shipped.is_open} - worse
     fewer = f"{len(worse) or 'none'} can lose a record with fewer brokers than as designed"
     fewer += f"; for {len(unknown)} that is not decided" if unknown else ""
-    return f"As released, with the {pluralize(len(bugs), 'known bug')} of {release}: {safe}; {fewer}."
+    every = {each.name for each in (*bugs, *DEFECTS) if each in bugs or each.is_in(release.removeprefix("Kafka "))}
+    apply = f" that apply here (it has {len(every)})" if len(every) > len(bugs) else ""
+    return f"As released, with the {pluralize(len(bugs), 'known bug')} of {release}{apply}: {safe}; {fewer}."
 
 
 def _is_worse(part: _Part) -> bool:
@@ -316,7 +330,7 @@ def _title(fewest: int, is_open: bool) -> str:
     if fewest == NEVER:
         return "Not lost, whatever is out"
     brokers = pluralize(fewest, "broker") if fewest else "every broker running"
-    return f"Not decided from here on: {brokers}" if is_open else f"Lost with {brokers}"
+    return f"Not decided with {brokers} or more" if is_open else f"Lost with {brokers}"
 
 
 def _groups(document: Document, parts: Sequence[_Part]) -> Iterable[TopicGroup]:
@@ -336,9 +350,12 @@ def _groups(document: Document, parts: Sequence[_Part]) -> Iterable[TopicGroup]:
 
 def _settings(document: Document, part: _Part) -> str:
     """Return the settings of a part in the words of operators, with those by which its answers differ."""
-    about = document["settings"][f"{part.label} {_variant(document, part.label)}"]
-    said = brief_settings({"config": about["config"] | about.get("bounds", {})})
-    return f"{said} {part.differs}".strip()
+    return f"{brief_settings({'config': _configuration(document, part.label)})} {part.differs}".strip()
+
+
+def _configuration(document: Document, label: str) -> Mapping[str, Any]:
+    about: Mapping[str, Any] = document["settings"][f"{label} {_variant(document, label)}"]
+    return {**about["config"], **about.get("bounds", {})}
 
 
 def _when_lost(found: Answers) -> str:

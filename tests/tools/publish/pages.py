@@ -117,10 +117,10 @@ def about_plan(model: str) -> Iterator[str]:
     yield from (model, *models()[model].guarantees, *read_plan(ROOT / f"specs/necessity/{model}.toml").properties)
 
 
-def _sweep(name: str, says: str, *more: str, page: str = "") -> Page:
+def _sweep(name: str, says: str, *more: str, page: str = "", inputs: tuple[str, ...] = ()) -> Page:
     command = " ".join(["neverlost sweep", name, *more, "--out {out}"])
     place = f"specs/matrices/{name}.toml"
-    return Page(f"{page or name}.md", says, command, "report.md", (place,), about=partial(about_matrix, place))
+    return Page(f"{page or name}.md", says, command, "report.md", (place, *inputs), about=partial(about_matrix, place))
 
 
 def _necessity(model: str) -> Page:
@@ -150,6 +150,8 @@ TLC = {each["model"] for each in tomllib.loads((ROOT / "tests/data/tlc_counts.to
 STANDING = "kafka.version=3.9 min.insync.replicas=2 faults.isr_shrink=2 faults.lossy_crash=1 bounds.records=1"
 RATES = ("checker/questions/nines/default_rates.toml", "tests/tools/publish/one-room.toml")
 SETTINGS = "tests/tools/publish/nines.toml"
+REPAIRS = ("model/kraft/mechanisms.toml", "specs/patch_releases.py", "specs/configuration/version_defaults.toml")
+"""Which release has which mechanism and which default."""
 
 PAGES = (
     Page(
@@ -176,7 +178,7 @@ PAGES = (
         "questions without a public report, decided; prose in which the counterexamples are found again",
         about=partial(about_page, "open-questions.md"),
     ),
-    _sweep("versions", "Kafka 0.10 to 4.1: what each version repaired"),
+    _sweep("versions", "Kafka 0.10 to 4.4: what each version repaired", inputs=REPAIRS),
     _necessity("kip-320"),
     _sweep("durability", "which settings keep acknowledged records through lossy crashes, as shipped"),
     _sweep("durability", "the same, as designed", "--set defects=fixed", page="durability-designed"),
@@ -185,7 +187,7 @@ PAGES = (
         "sentences about Kafka, checked",
         "neverlost claims --out {out}",
         "report.md",
-        ("specs/claims/*.toml", "specs/scenarios/*.toml"),
+        ("specs/claims/*.toml", "specs/scenarios/*.toml", *REPAIRS),
         about=about_cases,
     ),
     Page(
@@ -216,7 +218,7 @@ PAGES = (
         "which of Kafka's own fixes the models would have found",
         "python -m tests.tools.publish.rediscovery --out {out}",
         "rediscovery.md",
-        ("tests/tools/publish/rediscovery.toml",),
+        ("tests/tools/publish/rediscovery.toml", *REPAIRS),
         about=about(*MODERN, *models()["kraft"].guarantees, "acked-on-min-isr", "no-global-loss"),
     ),
     _necessity("kraft-elr"),

@@ -25,7 +25,7 @@ from neverlost.model.interpreters.otherwise import call_otherwise
 from neverlost.model.interpreters.terms import name_solver
 from neverlost.model.protocols import models
 from neverlost.specs.any_log import open_logs
-from neverlost.specs.any_replicas import open_replicas
+from neverlost.specs.any_replicas import SETS, open_replicas
 from neverlost.specs.configuration.choose import choose
 from neverlost.specs.every_size.any_log_lemmas import IN_CONDITIONS
 from neverlost.specs.lemmas import find_lemmas
@@ -101,9 +101,8 @@ class Row:
             opened, goal = open_logs(system, goal)
             model = opened.model
         elif self.every_rf:
-            model = open_replicas(system).model
-        if self.every_rf and self.model == "kraft":
-            lemmas = tuple(replace(each, conjuncts=call_otherwise(each.conjuncts, IN_CONDITIONS)) for each in lemmas)
+            model, instead = open_replicas(system).model, SETS if self.model == "kraft-elr" else IN_CONDITIONS
+            lemmas = tuple(replace(each, conjuncts=call_otherwise(each.conjuncts, instead)) for each in lemmas)
         parts = [model_digest(model), property_digest(goal), name_solver(), *map(lemma_digest, lemmas)]
         return sha256(json.dumps([*parts, self.settings, self.unbounded, *["every RF"] * self.every_rf]).encode()).hexdigest()[
             :16

@@ -70,6 +70,7 @@ CANCELLED = "replication.factor=2 min.insync.replicas=2 faults.crash=1 faults.re
 TAKEN_OUT = "replication.factor=2 min.insync.replicas=2 faults.disk_loss=1 faults.fence=1"
 ASSIGNED = "replication.factor=2 min.insync.replicas=2 faults.lossy_crash=1 faults.fence=1 eligible.leader.replicas=true"
 LATE_RECORD = "replication.factor=3 min.insync.replicas=2 faults.isr_shrink=1 faults.leader_move=1"
+REASSIGNED = "replication.factor=2 min.insync.replicas=2 faults.reassign=2 eligible.leader.replicas=false"
 CONFIG_AFTER = (
     "replication.factor=2 min.insync.replicas=1 faults.min_isr_change=1 faults.isr_shrink=1 faults.clean_stop=1 "
     "mechanism.isr-answer-waits-for-config=on"
@@ -100,6 +101,8 @@ CASES = (
     Case("raised-min-isr-4.3", "raised min ISR races an ISR change (F6)", about(NEW, RAISED), ACKED, NEW, True, True),
     Case("late-record-4.3", "a late record forgets a request (A)", about(NEW, LATE_RECORD), ACKED, NEW, True, True),
     Case("late-record-3.9", "the same", about(MIDDLE, LATE_RECORD), ACKED, MIDDLE, True, True),
+    Case("two-reassignments-4.3", "the same by two reassignments alone", about(NEW, REASSIGNED), ACKED, NEW, True, True),
+    Case("two-reassignments-3.9", "the same", about(MIDDLE, REASSIGNED), ACKED, MIDDLE, True, True),
     Case("configuration-after-topics-4.3", "configuration after topics (B)", about(NEW, CONFIG_AFTER), ACKED, NEW, True, True),
     Case("removed-replica-in-elr-4.2", "a removed replica in the ELR (F7)", about("4.2", READDED), ACKED, "4.2", True, True),
     Case("removed-replica-in-elr-4.3", "the same, by a shorter trace", about(NEW, READDED), ACKED, NEW, True, True),

@@ -30,10 +30,10 @@ from neverlost.model.kraft.mechanisms import parsed
 from neverlost.specs.errors import InputError, describe_misreading
 
 REPORTED, SHARE = 1.0, 20
-"""Seconds between two reports at least; and at least so many times as long as a report takes."""
+"""The least time between two reports: in seconds, and as a multiple of how long a report takes."""
 
 SAMPLE = 4
-"""About so many new states of each level, and so many known ones, are reached by their path again."""
+"""About how many new states of each level, and how many known ones, are reached again by their path, as a check."""
 
 
 @dataclass(frozen=True)

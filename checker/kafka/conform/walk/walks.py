@@ -32,7 +32,7 @@ PART, BATCH, LARGEST, BATCHES = "walks", 100, 10_000, 20
 Java gets faster with time."""
 
 MANY = 500
-"""From so many walks of a batch on their steps are worth compiling."""
+"""The fewest walks of a batch for which compiling the steps saves time."""
 
 PLAIN, SHORT, SEED = 200, 100, 1
 """Walks of plain `conform` and of its short form, and the seed."""
@@ -90,7 +90,7 @@ class WalkJudge:
 
 
 def explain(explainer: WalkExplainer, steps: Steps, kept: int = MOST) -> Unexplained | None:
-    """Follow a walk with so many states of the model, by default all; return what is unexplained, None if nothing is."""
+    """Follow a walk with at most `kept` states of the model at once; return the event that none explains, None if all are."""
     explainer.begin(kept)
     found = next((found for event, view in steps if (found := explainer.follow(event, view)) is not None), None)
     explainer.keep_few()
