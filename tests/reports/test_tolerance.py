@@ -98,9 +98,9 @@ def test_equal_topics_are_one_group_with_what_to_change(tmp_path: Path) -> None:
     shown = done.stdout.splitlines()
     assert shown[0] == (
         "30 topics, Kafka 3.9 (given), acks=all (assumed), as designed: "
-        "1 loses records when one broker is slow, cut off or stopped (0 always, 1 as they stand now); "
-        "16 in all lose records when one disk dies (15 always, 1 as they stand now); "
-        "30 in all lose records when one broker loses data and another is slow (29 always, 1 as they stand now); "
+        "1 loses records when one broker is slow, cut off or stopped (as it stands now); "
+        "16 in all lose records when one disk dies (15 always, 1 as it stands now); "
+        "30 in all lose records when one broker loses data and another is slow (29 always, 1 as it stands now); "
         "1 has partitions that are offline, refuse writes or hang by their last replica now."
     )
     levels = [each for each in shown if each and not each.startswith(" ")]

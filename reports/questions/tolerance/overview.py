@@ -229,8 +229,10 @@ def _say_losses(parts: Sequence[_Part]) -> Iterable[str]:
         topics, always = ({topic_of(each.subject) for each in lost if not (each.stands and is_set)} for is_set in (False, True))
         if topics not in told:
             told.append(topics)
-            now = f" ({len(always)} always, {len(topics - always)} as they stand now)" if topics != always else ""
-            yield _counted(len(topics), name).replace(" ", " in all ", bool(told[2:])) + now
+            left = len(topics - always)
+            stands = "as they stand now" if left > 1 else "as it stands now"
+            now = f" ({len(always)} always, {left} {stands})" if always else f" ({stands})"
+            yield _counted(len(topics), name).replace(" ", " in all ", bool(told[2:])) + now * (left > 0)
 
 
 def _count_risks(parts: Sequence[_Part]) -> dict[str, int]:
