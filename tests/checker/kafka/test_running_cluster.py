@@ -66,7 +66,7 @@ def test_a_look_gives_settings_with_their_places_and_the_version(tmp_path: Path)
     assert [each.says for each in found.warnings] == [
         "brokers differ in min.insync.replicas: taken as 1, the least safe of them"
     ]
-    assert found.keys["eligible.leader.replicas"] == ("true", "k:9092, topic orders, partition 0")
+    assert found.keys["eligible.leader.replicas"] == ("true", "k:9092, features")
     assert found.settings["kafka.version"].value == "4.3" and found.places["orders"].where == "k:9092, topic orders"
     assert found.settings["metadata.version"].value == "4.3-IV0"
     unlisted = read(tmp_path, seen(brokers=seen()["brokers"][:2]))
