@@ -36,7 +36,7 @@ def show_timeline(out: Console, shown: Timeline) -> None:
 
 
 def _widths(shown: Timeline) -> list[int]:
-    """Return the width of each column, enough for every frame; the last column is wrapped into the space that is left."""
+    """Return the widths of all columns but the last, enough for every frame; the last takes the space that is left."""
     lines = [[_controller(shown, each), *(_lane(shown, lane, each) for lane in each.scene.lanes)] for each in shown.frames]
     return [max(len(cells[column]) for frame in lines for cells in frame) for column in range(6)]
 

@@ -52,8 +52,8 @@ def values_of(rows: Iterable[Row]) -> dict[str, Values]:
 
 
 def merge_rows(rows: Sequence[tuple[Row, Hashable]], every: Mapping[str, Values]) -> list[tuple[str, Any]]:
-    """Return the settings as few lines, each with what is said of it.  A line stands for every combination of its values that
-    the rows have; a key that takes all values of `every` is left out."""
+    """Return the settings as fewer lines: rows of which the same is said and that differ in one key are one.  A key that takes
+    all values of `every` is left out."""
     keys = list(dict.fromkeys(key for row, _ in rows for key in row))
     known = [(tuple((row.get(key),) for key in keys), said) for row, said in rows]
     count = len(known) + 1

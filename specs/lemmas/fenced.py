@@ -137,7 +137,7 @@ def newest_leader_owns_isr(k: Any, s: Any) -> list[Value]:
 
 
 def _contains_later(k: Any, s: Any, isr: Any, epoch: Value) -> Value:
-    """Return an ISR contains the quorum's, and every request's that is newer than an epoch."""
+    """Return whether an ISR contains the quorum's and, of the requests', each that is newer than an epoch."""
 
     def contains(other: Any) -> Value:
         return all_replicas(k, s, lambda m: implies(k, other[m], isr[m]))

@@ -32,7 +32,8 @@ class RatedConfiguration:
 
 @dataclass(frozen=True)
 class NoBound:
-    """A configuration of which no region is known to hold: a loss without any fault (`violated`), or too little is decided."""
+    """A configuration of which no region is known to hold: a record is lost while no broker is impaired
+    (`violated`), or too little is decided."""
 
     verdict: Verdict
 

@@ -35,8 +35,8 @@ class Region:
 
 
 def all_but_one(replicas: int) -> tuple[Region, dict[str, int | AnyNumber]]:
-    """Return the region in which one replica is always unimpaired, and the fault limits that say so: whatever strikes, and
-    whatever a kill counts as."""
+    """Return the region in which one replica is always unimpaired, and its fault limits: any number of losses of data, brokers
+    that are out, kills (whatever they count as) and leader moves."""
     limits = dict.fromkeys((DATA_LOSS.key, OUT.key, KILL.key, LEADER_MOVE.key), AnyNumber())
     return Region(tuple(range(replicas - 1, -1, -1))), limits | {AT_ONCE: replicas - 1}
 
