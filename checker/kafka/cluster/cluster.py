@@ -253,7 +253,7 @@ class Cluster:
     def send(
         self, topic: str, value: bytes, acks: str = "all", seconds: float = 30, to: int | None = None, **settings: object
     ) -> Sending:
-        """Send one record to partition 0 without waiting for the answer; `to` names the broker to send it to."""
+        """Send one record to partition 0, not awaiting its answer; to broker `to`, if given, once that says that it leads."""
         return Sending(self.bootstrap if to is None else self.address(to), topic, value, acks, seconds, to, **settings)
 
     def address(self, broker: int, listener: str | None = None) -> str:

@@ -68,8 +68,8 @@ def import_client() -> Any:
 
 def look_at_cluster(server: str, command_config: Mapping[str, str], where: str = "") -> dict[str, Any]:
     """Return the present state of a cluster as a JSON document; `command_config` has the settings of Kafka's tools'
-    --command-config, and `where` is the name of that file.  Errors: `InputError` for a cluster that cannot be reached, and for
-    what it refuses."""
+    --command-config, and `where` is the name of that file.  Errors: `InputError` for a cluster that cannot be reached, or that
+    hides topics or settings."""
     kafka = import_client()
     options = convert_settings(command_config, where)
     _require_listener(server)

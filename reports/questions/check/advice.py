@@ -88,7 +88,7 @@ class Remedy:
 
     @property
     def says(self) -> str:
-        """The change as a sentence."""
+        """The change in words, or why there is none."""
         if self.changes:
             return ", ".join(remedies.in_words(self.changes))
         if self.holds_as_designed:

@@ -93,7 +93,7 @@ def producer(given: Settings, version: Version | None, default: Mapping[str, Set
 
 
 def _asked_for(given: Settings) -> Setting | None:
-    """Return what the file says about idempotence, directly or by a `transactional.id`; None if it says nothing."""
+    """Return `enable.idempotence` as the file sets it, or true where it sets a `transactional.id`; else None."""
     asked = given.get("enable.idempotence")
     if asked:
         return Setting(str(parse_truth(asked, "enable.idempotence")).lower(), asked.where, asked.how)
