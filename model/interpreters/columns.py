@@ -160,8 +160,7 @@ class Successors:
             rows = np.flatnonzero(keep) if rows is None else rows[keep]
         if self.system.model.normalise is not None:
             self.system.model.normalise(Columns, view)
-        if rows is None:
-            rows = np.arange(len(batch))
+        rows = np.arange(len(batch)) if rows is None else rows
         writes = view.writes
         if keep is not True:
             rows = rows[keep]
@@ -169,9 +168,8 @@ class Successors:
         return rows, self._pack(batch, rows, writes, self.system.steps[number])
 
     def _guard(self, view: ColumnsView, at: int, length: int) -> Any:
-        """Return True when every row passed and the effect has run; False when none can; else a flag for each row.
-
-        Of few rows the effect has run in any case."""
+        """Return True when every row passed and the effect has run; False when none can; else a flag for each row, of which few
+        have run it in any case."""
         step, mask, number = self.system.steps[at], True, 0  # type: tuple[Step, Any, int]
         for number, (clause, condition) in enumerate(step.run(Columns, view), start=1):
             if (step.action.name, clause) not in self.system.disabled:
