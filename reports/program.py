@@ -68,8 +68,7 @@ app = typer.Typer(
 
 @app.callback()
 def _common(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="show the version")] = False,
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="show the version")] = False
 ) -> None:
     """Handle options before a command's name; without a command print how to begin."""
     if version:

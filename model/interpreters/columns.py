@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.model.interpreters.ints import Ints, IntsView
 from neverlost.model.kernel import ModelError, Value
-from neverlost.model.system import Predicate, State, Step, System, View
+from neverlost.model.system import Predicate, State, Step, System, Vector, View
 
 Packed = NDArray[np.uint64]
+FEW = 4096
+"""The most rows for which a step is computed in all of them at once: to look at them again costs more than it spares."""
+
 THIN = 8
 """A batch is narrowed as soon as fewer than one row in this many survives a clause."""
 
@@ -120,10 +122,13 @@ class ColumnsView(View):
         self.writes[slot] = value
 
 
-def count_clauses(system: System) -> tuple[int, ...]:
-    """Return how many clauses each step yields: control flow never depends on the state, so one run shows it."""
-    state = tuple(slot.low for slot in system.slots)
-    return tuple(sum(1 for _ in step.run(Ints, IntsView(system, state))) for step in system.steps)
+def _with_properties(system: System) -> type[ColumnsView]:
+    """Return the view with a property for each field of a system: one is found much sooner than `__getattr__` answers."""
+
+    def reader(base: int, shape: tuple[int, ...]) -> property:
+        return property((lambda view: Vector(view, base, shape)) if shape else lambda view: view._read(base))
+
+    return type("ColumnsView", (ColumnsView,), {"__slots__": (), **{name: reader(*at) for name, at in system.places.items()}})
 
 
 class Successors:
@@ -131,35 +136,41 @@ class Successors:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self._counts = count_clauses(system)
+        self._view = _with_properties(system)
+        self._clauses = [0] * len(system.steps)  # none is counted before a guard has run to its end
 
     def of(self, words: Packed, numbers: Iterable[int] | None = None) -> Iterator[tuple[int, NDArray[np.intp], Packed]]:
         """Yield step number, parent rows and packed successors for each step (all, or some) that is enabled in some row."""
         batch = Batch(self.system, words)
         for number in range(len(self.system.steps)) if numbers is None else numbers:
-            found = self._apply(batch, self.system.steps[number], self._counts[number])
+            found = self._apply(batch, number)
             if found is not None:
                 yield number, *found
 
-    def _apply(self, batch: Batch, step: Step, clauses: int) -> tuple[NDArray[np.intp], Packed] | None:
+    def _apply(self, batch: Batch, number: int) -> tuple[NDArray[np.intp], Packed] | None:
         rows: NDArray[np.intp] | None = None
         while True:
-            view = ColumnsView(batch, rows)
-            keep = self._guard(view, step, clauses, len(batch) if rows is None else len(rows))
+            view = self._view(batch, rows)
+            length = len(batch) if rows is None else len(rows)
+            keep = self._guard(view, number, length)
             if keep is False:
                 return None
-            if keep is True:
+            if keep is True or length <= FEW:
                 break
             rows = np.flatnonzero(keep) if rows is None else rows[keep]
         if self.system.model.normalise is not None:
             self.system.model.normalise(Columns, view)
-        if rows is None:
-            rows = np.arange(len(batch))
-        return rows, self._pack(batch, rows, view.writes, step)
+        rows = np.arange(len(batch)) if rows is None else rows
+        writes = view.writes
+        if keep is not True:
+            rows = rows[keep]
+            writes = {slot: each[keep] if isinstance(each, np.ndarray) else each for slot, each in view.writes.items()}
+        return rows, self._pack(batch, rows, writes, self.system.steps[number])
 
-    def _guard(self, view: ColumnsView, step: Step, clauses: int, length: int) -> Any:
-        """Return True when every row passed and the effect has run; False when none can; else a flag for each row."""
-        mask: Any = True
+    def _guard(self, view: ColumnsView, at: int, length: int) -> Any:
+        """Return True when every row passed and the effect has run; False when none can; else a flag for each row, of which few
+        have run it in any case."""
+        step, mask, number = self.system.steps[at], True, 0  # type: tuple[Step, Any, int]
         for number, (clause, condition) in enumerate(step.run(Columns, view), start=1):
             if (step.action.name, clause) not in self.system.disabled:
                 mask = Columns.all_of(mask, condition)
@@ -172,9 +183,10 @@ class Successors:
                 return False
             if survivors == length:
                 mask = True
-            elif number == clauses or survivors * THIN < length:
+            elif length > FEW and (number == self._clauses[at] or survivors * THIN < length):
                 return mask
-        return True
+        self._clauses[at] = number
+        return mask
 
     def _pack(self, batch: Batch, rows: NDArray[np.intp], writes: dict[int, Value], step: Step) -> Packed:
         words = batch.words.take(rows, axis=1)

@@ -117,12 +117,7 @@ def _choose_parts(named: list[str] | None) -> list[str]:
 
 
 def _compare_with_model(
-    kafka: Kafka,
-    parts: list[str],
-    cases: CaseOptions,
-    walking: WalkOptions,
-    request: RunOptions,
-    output: Output,
+    kafka: Kafka, parts: list[str], cases: CaseOptions, walking: WalkOptions, request: RunOptions, output: Output
 ) -> int:
     """Compare the model with the classes of one Kafka, and write the result."""
     from neverlost.checker.engine.host import processes

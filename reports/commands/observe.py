@@ -15,8 +15,7 @@ def observe(
     settings: options.Settings = None,
     kafka_version: Annotated[str | None, typer.Option(metavar="X.Y", help="the Kafka version")] = None,
     metadata_log: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="a segment or snapshot of __cluster_metadata-0 (repeatable)"),
+        list[str] | None, typer.Option(metavar="FILE", help="a segment or snapshot of __cluster_metadata-0 (repeatable)")
     ] = None,
     clients: Annotated[
         list[str] | None, typer.Option(metavar="FILE", help="JSON lines of what producers and consumers saw (repeatable)")

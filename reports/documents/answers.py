@@ -152,8 +152,9 @@ def remedy_lines(remedy: Mapping[str, Any]) -> list[str]:
     if not remedy["changes"]:
         lines = [f"{remedy['says'][:1].upper()}{remedy['says'][1:]}."]
     else:
-        bugs = "as Kafka is designed; bugs of this release lose records all the same"
-        lines = [f"{remedy['request']} (verified{', ' + bugs if remedy['only_as_designed'] else ''})."]
+        bugs = "; bugs of this release lose records all the same" * remedy["only_as_designed"]
+        judged = "with the known bugs of this release" if remedy.get("as_released") else f"as Kafka is designed{bugs}"
+        lines = [f"{remedy['request']} (verified, {judged})."]
         lines += [f"Gains: {remedy['gains']}."] if remedy.get("gains") else []
         lines += [f"Costs: {'; '.join(remedy['drawbacks'])}."] if remedy["drawbacks"] else []
         if remedy["holds_as_designed"]:

@@ -220,8 +220,7 @@ def change_settings(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
         left = {key: each for key, each in left.items() if key != METADATA and not key.startswith(MECHANISM)}
     else:
         name = "kraft-elr" if changes.get(ELR) == "true" and chosen.model.name == "kraft" else chosen.model.name
-        unread = () if ORDERED in chosen.model.keys else (ORDERED,)
-        about = {key: left.pop(key) for key in (VERSION, METADATA, *unread) if key in left}
+        about = {key: left.pop(key) for key in (VERSION, METADATA) if key in left}
     if DEFECTS_KEY in changes:
         has = "true" if changes[DEFECTS_KEY] == "fixed" else None
         left = {key: each for key, each in left.items() if key not in FIXES or each.value == has}
@@ -229,14 +228,13 @@ def change_settings(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
     for key, each in left.items():
         if key not in found.settings:
             keys.key_of(key, each.where, found.model.keys)
-    notices = dict.fromkeys((*chosen.notices, *found.notices))
     return replace(
         chosen,
         model=found.model,
         configuration=found.configuration,
         release=found.release if VERSION in changes else chosen.release,
         settings={**about, **found.settings},
-        notices=tuple(each for each in notices if ORDERED not in about or each is not ORDERED_IS_ASSUMED),
+        notices=tuple(dict.fromkeys((*chosen.notices, *found.notices))),
     )
 
 
@@ -301,7 +299,7 @@ def _place_of_version(where: str) -> str:
 
 def _complete(model: Model, given: Given, offered: Mapping[str, Setting], subjects: tuple[str, ...]) -> Chosen:
     """Return a model's complete configuration from the given keys and those offered keys that it reads, with the source of
-    each value."""
+    each value, and of the order on the file system, which most models take for granted."""
     read = {key: each for key, each in offered.items() if key in model.keys}
     configuration = keys.configuration(model, _get_raw(read) | given)
     settings = {
@@ -310,6 +308,7 @@ def _complete(model: Model, given: Given, offered: Mapping[str, Setting], subjec
     if configuration.get(DEFECTS_KEY) == "fixed":
         mended = (key for key in FIXES if key not in given and key not in read)
         settings |= {key: Setting("true", f"{DEFECTS_KEY}=fixed", Origin.DEFAULT) for key in mended}
+    settings |= {key: each for key, each in offered.items() if key == ORDERED}
     return say_what_is_left_out(Chosen(model, configuration, subjects, settings=settings), after_deposition=False)
 
 
@@ -394,7 +393,9 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
     """Return the modern model with the mechanisms and defaults of a Kafka version; explicit keys win."""
     version = parse_version(stated.value, _place_of_version(stated.where))
     level = _choose_level(version, given.pop(METADATA, None), offered.pop(METADATA, None))
-    stated_order, offered_order = given.pop(ORDERED, None), offered.pop(ORDERED, None)
+    if ORDERED in given:
+        stated_order = given.pop(ORDERED)
+        offered[ORDERED] = _make_setting(str(stated_order[0]), stated_order, None)
     of_version = list_defaults(version)
     raw = _get_raw(offered) | given
     mended = FIXES if str(raw.get(DEFECTS_KEY, ("", ""))[0]).strip() == "fixed" else ()
@@ -426,16 +427,13 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
         release=release if is_release(release, model, found.configuration) else None,
         settings={VERSION: stated, **({METADATA: level} if level else {}), **found.settings},
     )
-    ordered = _make_setting(str(stated_order[0]), stated_order, None) if stated_order else offered_order
-    return found if ordered is None else _put_on_file_system(found, ordered)
+    ordered = found.settings.get(ORDERED)
+    is_ordered = ordered is None or keys.KEYS[ORDERED].parse(ordered.value, ordered.where)
+    return found if is_ordered else _undo_truncations(found)
 
 
-def _put_on_file_system(found: Chosen, ordered: Setting) -> Chosen:
-    """Return it on a file system that keeps truncations in order, or need not.  Errors: `InputError` if no model has that."""
-    notices = tuple(each for each in found.notices if each is not ORDERED_IS_ASSUMED)
-    found = replace(found, settings={**found.settings, ORDERED: ordered}, notices=notices)
-    if keys.KEYS[ORDERED].parse(ordered.value, ordered.where):
-        return found
+def _undo_truncations(found: Chosen) -> Chosen:
+    """Return it on a file system that does not keep truncations in order.  Errors: `InputError` if no model has that."""
     configuration, records = {**found.configuration, ORDERED: False}, found.settings[RECORDS]
     if configuration[RECORDS] < RECORDS_OF_UNDOING and records.where == OURS:
         configuration[RECORDS] = RECORDS_OF_UNDOING

@@ -71,6 +71,16 @@ def test_what_stands_in_the_way(
     assert code == status if status is not None else code != 0
 
 
+def test_a_loss_by_known_bugs_is_marked_and_as_designed_there_is_none(tmp_path: Path) -> None:
+    """A stop, the return and the election of the preferred leader: as designed nothing is lost beside a replica out of sync."""
+    told = [
+        program("roll", "--describe", described(tmp_path, isr="1,2"), *KNOWN, "--set", f"defects={each}", "--broker", "2")
+        for each in ("shipped", "fixed")
+    ]
+    marked = "orders-0: LOST (by known bugs of this release, not as Kafka is designed); wait until 3 is in the ISR again."
+    assert marked in told[0].stdout and "orders-0: LOST" not in told[1].stdout and "LOST (by" not in told[1].stdout
+
+
 def test_a_combined_node_is_allowed_only_if_a_majority_of_the_controllers_is_left(tmp_path: Path) -> None:
     topics, properties = described(tmp_path), tmp_path / "server.properties"
     properties.write_text("process.roles=broker,controller\n")

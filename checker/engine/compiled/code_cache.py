@@ -127,14 +127,15 @@ def write(path: Path, content: bytes) -> None:
 
 
 def find_cache_marker(system: System, properties: Sequence[Property], symmetry: bool) -> Path:
-    """Return the path at which a file says that a search of this model and these values left machine code.
+    """Return the path at which a file says that a search of these steps, values and properties left machine code.
 
     Then the text of the program, which takes its time, is worth writing early; that text decides what code is used, whatever
     this file says.
     """
     said = [
         system.model.name,
-        *map(repr, system.configurations),
+        *[f"{slot.name} {slot.low} {slot.high}" for slot in system.slots],
+        *[step.label for step in system.steps],
         repr(sorted(system.disabled)),
         *[each.name for each in properties],
     ]

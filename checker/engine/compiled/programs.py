@@ -32,7 +32,8 @@ SAMPLE = 256
 """States whose successors and properties are compared with the columns interpreter before machine code is trusted."""
 
 WORTH_OPTIMISING = 0.5
-"""Processor seconds of a search after which better code gains more than it takes to make."""
+"""Processor seconds of a search after which better code gains more than it takes to make; as much more as its program is longer
+than half a million characters."""
 
 
 def find_cached_file(text: str) -> Path:
@@ -112,7 +113,7 @@ class Programs:
         if self._text is None:
             return False
         if self._compiler is None:
-            if time.process_time() - self._started > WORTH_OPTIMISING:
+            if time.process_time() - self._started > WORTH_OPTIMISING * max(1, len(self._text) / 5e5):
                 try:
                     self._start_compiler(self._text)
                 except OSError:  # without room for another process, what code there is does

@@ -30,8 +30,11 @@ from neverlost.specs.property import Property
 WORTH_COMPILING = 60_000
 """States known from which machine code beats columns, its compilation included."""
 
-WORTH_LOADING = 15_000
-"""States known from which it is worth seeing whether an earlier search left machine code."""
+WORTH_LOADING = 1_000
+"""States known from which machine code that an earlier search left beats columns; writing its text takes part of a second."""
+
+SMALL = 15_000
+"""A search that is limited to fewer states than these ends before machine code would have paid."""
 
 WORTH_EMPTYING = 1 << 14
 """Tables with more states than this may be emptied within a level, where memory is limited."""
@@ -64,11 +67,11 @@ class MemorySearch(LevelSearch):
         self.workers: OwnedStates | Any
         self.store = open_store(place, system, properties, options) if place is not None else None
         self._kept = (0, Counter[str]())
-        self._may_compile = options.machine_code
+        self._may_compile = options.machine_code and (options.limits.states or SMALL) >= SMALL
         self._program: str | None = None
-        self._worth_loading = WORTH_LOADING
+        self._worth = WORTH_COMPILING
         if self._may_compile and find_cache_marker(system, properties, options.symmetry).exists():
-            self._worth_loading = 1
+            self._worth = min(WORTH_LOADING, WORTH_COMPILING)
             prepare()
 
     def _seed(self) -> None:
@@ -139,24 +142,23 @@ class MemorySearch(LevelSearch):
         if isinstance(self.workers, OwnedStates):
             self._compile(self.workers)
 
-    def _compile(self, local: OwnedStates, at_once: bool = False) -> bool:
-        """Continue by compiled code if there is a compiler and the search is large enough, or at once; return True if so."""
-        known = WORTH_COMPILING if at_once else local.known
-        if not self._may_compile or known < min(self._worth_loading, WORTH_COMPILING):
-            return False
+    def _compile(self, local: OwnedStates) -> None:
+        """Continue by compiled code if there is a compiler and the search is large enough."""
+        if not self._may_compile or local.known < self._worth:
+            return
         with interrupts.delay_interrupts():
             try:
                 from neverlost.checker.engine.compiled import compiled_search as team
                 from neverlost.checker.engine.compiled import programs
 
                 self._program = self._program or programs.emit_program(self.system, self.properties, local.symmetry)
-                if known < WORTH_COMPILING and not programs.is_cached(self._program):
-                    return False
+                if local.known < WORTH_COMPILING and not programs.is_cached(self._program):
+                    self._worth = WORTH_COMPILING
+                    return
                 compiled = programs.Programs(self.system, self.properties, local.symmetry, self._program)
             except (ImportError, OSError, RuntimeError):
                 self._may_compile = False
-                return False
+                return
             workers = team.CompiledSearch(local, compiled, self.processes, self.options.limits.memory_bytes is not None)
             workers.continue_from(local)
             self.workers = workers
-        return True

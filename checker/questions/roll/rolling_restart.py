@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 from neverlost.checker.engine.search.options import Options, Reporter
@@ -68,6 +68,10 @@ class LookedUpVerdicts:
         begins = with_all_in_sync(chosen) if is_whole else chosen
         asked = stop if stop.further else replace(stop, is_rebalanced=True)
         return self._say(begins, asked.limits, is_whole)
+
+    def ask_more(self, every: Sequence[Chosen]) -> list[str]:
+        """Return the verdicts on the stop of a member of the ISR of other configurations."""
+        return [self.of(each, Stop(1)) for each in every]
 
     def margin(self, chosen: Chosen, stopped: int) -> Margin:
         """Return with how few further failures writes may stop, and a record be lost, while so many ISR members are stopped."""
@@ -146,14 +150,10 @@ class StopVerdicts:
         found = decided(list(questions.values()), *self._search, tell)
         self._words = {key: verdict_text(entries) for key, entries in zip(questions, found, strict=True)}
 
-    def by_bugs(self, every: Iterable[EqualPartitions]) -> list[str]:
-        """Return the partitions of which a stop loses a record by bugs of the release alone: as designed it does not."""
-        shipping = (each for each in every if each.inside and each.chosen.configuration.get("defects") == "shipped")
-        lost = [each for each in shipping if self.of(each.chosen, Stop(1)).startswith(LOST)]
-        designed = [change_settings(each.chosen, {"defects": "fixed"}) for each in lost]
-        asked = [(each.model, {**each.configuration, **Stop(1).limits}) for each in designed]
-        says = map(verdict_text, decided(asked, *self._search, len) if asked else ())
-        return [name for each, word in zip(lost, says, strict=True) if word in (OK, STOPS) for name in each.names]
+    def ask_more(self, every: Sequence[Chosen]) -> list[str]:
+        """Return the verdicts on the stop of a member of the ISR of other configurations."""
+        asked = [(each.model, {**each.configuration, **Stop(1).limits}) for each in every]
+        return [verdict_text(each) for each in decided(asked, *self._search, len)] if asked else []
 
     def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
         """Return the verdict after a stop, as text; with `is_whole` all replicas are in the ISR before the stop."""
@@ -204,6 +204,15 @@ class DescribedCluster:
         for each in self.alike:
             if chosen & each.brokers:
                 yield each, self._says(each, Stop(len(chosen & each.inside), further))
+
+    @cached_property
+    def by_bugs(self) -> list[str]:
+        """The partitions of which a stop loses a record by bugs of the release alone: as designed it does not.  What is asked
+        as designed is few, for it is known by then what is lost."""
+        shipping = (each for each in self.alike if each.inside and each.chosen.configuration.get("defects") == "shipped")
+        lost = [each for each in shipping if self.said.of(each.chosen, Stop(1)).startswith(LOST)]
+        says = self.said.ask_more([change_settings(each.chosen, {"defects": "fixed"}) for each in lost])
+        return [name for each, word in zip(lost, says, strict=True) if word in (OK, STOPS) for name in each.names]
 
     def says(self, stopped: Iterable[str], further: str = "") -> dict[str, list[str]]:
         """Return the partitions by what happens to them when these brokers are stopped; a partition counts by its worst

@@ -122,7 +122,8 @@ def decided(
         system = bind(cells[numbers[0]][0], *(cells[number][1] for number in numbers))
         harmless_too = with_harmless_faults(system)
         for place, number in enumerate(numbers):
-            unstruck = look_for_strikes(system, place, harmless_too).faults
+            holds = any(verdict is Verdict.HOLDS for verdict, _ in found[number])
+            unstruck = look_for_strikes(system, place, harmless_too).faults if holds else ()
             entries[number] = _verdicts_of(properties, found[number], unstruck, harmless_too)
     left = [number for number in range(len(cells)) if number not in entries]
     is_interrupted = interrupts.have_come()

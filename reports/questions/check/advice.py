@@ -78,6 +78,7 @@ class Remedy:
             "defects": [{"name": each.name, "report": each.report, "says": each.says} for each in self.defects],
         }
         if self.chosen is not None and self.outcome is not None:
+            found["as_released"] = self.chosen.configuration.get(remedies.FIXED) == "shipped"
             names = [each.property.name for each in self.outcome.findings]
             found["id"] = question_id(self.chosen.model, self.chosen.configuration, names)
             if self.outcome.engine == lookup.ENGINE:

@@ -94,10 +94,7 @@ def check(
     }
     asked, every = question.read_question("check", arguments, _read, _topics, redact)
     asked = asked.with_arguments(
-        properties=properties,
-        advise=advise,
-        agree=agree or None,
-        keep_going=request.keep_going or None,
+        properties=properties, advise=advise, agree=agree or None, keep_going=request.keep_going or None
     ).with_effort(request)
     every = select_topics(every, asked.arguments["topics"]) if topics else every
     if len(every) > 1:

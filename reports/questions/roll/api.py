@@ -99,7 +99,7 @@ def roll(
     request = replace(RunOptions(**search), orbits=True)
     said = StopVerdicts(every, at_a_time, request.options(), request.engine, progress, notify)
     cluster = DescribedCluster(group_partitions(every, accept or ()), said)
-    return RollResult.of(_document(cluster, at_a_time) | {"by_bugs": said.by_bugs(cluster.alike)} | {**_input(every)})
+    return RollResult.of(_document(cluster, at_a_time) | {**_input(every)})
 
 
 def _about_one(every: Sequence[Chosen], node: str, files: Mapping[str, Any], accept: Collection[str]) -> dict[str, Any]:
@@ -113,11 +113,12 @@ def _about_one(every: Sequence[Chosen], node: str, files: Mapping[str, Any], acc
     cluster = DescribedCluster(tuple(each for each in groups if node in each.brokers), said, node)
     inside = [(each, int(node in each.inside)) for each in cluster.alike]
     margins = [said.margin(each.chosen, stopped) if each.inside else Margin(0, 0) for each, stopped in inside]
-    reasons: dict[tuple[str, FirstAct], list[str]] = {}
+    reasons: dict[tuple[str, FirstAct, bool], list[str]] = {}
     for name, (says, each) in cluster.worst([node]).items():
         if says not in (OK, ACCEPTED):
-            reasons.setdefault((says.partition(",")[0], cluster.remedy(each)), []).append(name)
-    listed = [StepReason(says, tuple(names), remedy) for (says, remedy), names in reasons.items()]
+            key = says.partition(",")[0], cluster.remedy(each), name in cluster.by_bugs
+            reasons.setdefault(key, []).append(name)
+    listed = [StepReason(says, tuple(names), remedy) for (says, remedy, _), names in reasons.items()]
     step = make_step(node, listed, margins, controllers, known)
     document = _document(cluster, 1) | {"step": step}
     if step["says"] != ALLOW:
@@ -177,6 +178,7 @@ def _document(cluster: DescribedCluster, at_a_time: int) -> dict[str, Any]:
         "at_a_time": at_a_time,
         "order": cluster.order(at_a_time),
         "first": first,
+        "by_bugs": cluster.by_bugs,
         "moved": [name for name in moved if name not in waiting],
         **({} if all(may.values()) or cluster.only else {"order_then": cluster.order(at_a_time, then=True)}),
     }

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from neverlost.checker.questions.tolerance.cell_words import LOST, OK, STOPS, UNDECIDED
-from neverlost.reports.questions.roll.step import step_lines
+from neverlost.reports.questions.roll.step import BY_BUGS, step_lines
 from neverlost.reports.wording.merged_rows import name_some, pluralize
 from neverlost.specs.setting import NoticeKind
 
@@ -18,7 +18,7 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
     """Yield whether to go on, what stands against each broker that may not be stopped, the order, what to do first, and what
     may happen meanwhile; of one broker whether to restart it."""
     if "step" in document:
-        yield from step_lines(document["step"])
+        yield from step_lines(document["step"], document.get("by_bugs", ()))
         yield from meanwhile(document)
         return
     yield verdict(document)
@@ -81,9 +81,6 @@ def describe_stop(says: dict[str, list[str]], by_bugs: Collection[str] = ()) -> 
         kind = word.partition(",")[0]
         found.setdefault(WORDS.get(kind, kind) + BY_BUGS * (kind == LOST and name in by_bugs), []).append(name)
     return "; ".join(f"{each} on {name_some(names)}" for each, names in found.items())
-
-
-BY_BUGS = " (by known bugs of this release, not as Kafka is designed)"
 
 
 WORDS = {LOST: "an acknowledged record can be lost where a member of the ISR stops"}

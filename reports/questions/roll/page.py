@@ -40,7 +40,7 @@ def _stop(says: dict[str, list[str]], by_bugs: Collection[str]) -> TableCell:
 
 def _answer(document: Mapping[str, Any]) -> list[str]:
     if "step" in document:
-        return list(step_lines(document["step"]))
+        return list(step_lines(document["step"], document.get("by_bugs", ())))
     return [roll_document.verdict(document), *roll_document.order(document)]
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 from neverlost.checker.questions.roll.controller_stop import stop_controller
 from neverlost.checker.questions.roll.rolling_restart import FirstAct, Margin
-from neverlost.checker.questions.tolerance.cell_words import UNDECIDED
+from neverlost.checker.questions.tolerance.cell_words import LOST, UNDECIDED
 from neverlost.reports.wording.merged_rows import name_some, pluralize
 from neverlost.specs.errors import InputError, quote
 from neverlost.specs.inputs.formats.kafka_metadata_quorum import ControllerQuorum, find_quorum
@@ -169,11 +169,15 @@ WORDS = {
 }
 
 
-def step_lines(step: StepDocument) -> Iterator[str]:
-    """Yield the answer, what stands against it, the margin, and what is not known."""
+BY_BUGS = " (by known bugs of this release, not as Kafka is designed)"
+
+
+def step_lines(step: StepDocument, by_bugs: Collection[str]) -> Iterator[str]:
+    """Yield the answer, what stands against it and if bugs alone do it, the margin, and what is not known."""
     yield WORDS[step["says"]].format(step["broker"])
     for each in step["reasons"]:
-        yield f"{name_some(each['partitions'])}: {each['verdict']}; {each['do']}."
+        mark = BY_BUGS * (each["verdict"] == LOST and set(each["partitions"]) <= set(by_bugs))
+        yield f"{name_some(each['partitions'])}: {each['verdict']}{mark}; {each['do']}."
     writes, loss = (_many(each) for each in (step["margin"]["until_writes_stop"], step["margin"]["until_loss"]))
     yield f"While it is down: {writes} of others until writes may stop, {loss} until a record may be lost."
     yield from (f"Not known: {each}." for each in step["not_known"])
