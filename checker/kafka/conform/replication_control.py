@@ -159,8 +159,7 @@ class ControllerOracle:
                 raise ValueError(asked.event)
 
     def alter(self, case: ConformCase, leader_epoch: int = 0, partition_epoch: int = 0, old_epochs: bool = False) -> str:
-        """Send the leader's request of a case, with epochs shifted by these numbers, and with `old_epochs` the replica's broker
-        epoch one lower; return the error's name."""
+        """Send a case's request, with epochs shifted (the replica's by -1 with `old_epochs`); return the error's name."""
         control = self.controller
         epochs = dict(control.epochs)
         if old_epochs:

@@ -32,8 +32,7 @@ class RatedConfiguration:
 
 @dataclass(frozen=True)
 class NoBound:
-    """A configuration of which no region is known to hold: a record is lost while no broker is impaired
-    (`violated`), or too little is decided."""
+    """No region is known to hold: a record is lost while no broker is impaired (`violated`), or too little is decided."""
 
     verdict: Verdict
 
