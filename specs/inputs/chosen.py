@@ -120,7 +120,8 @@ def _about_standing(cluster: ClusterConfiguration, chosen: Chosen) -> Iterator[N
         if first.is_offline:
             kept = "what brokers that are down have kept is not shown, so a loss is reported, and never that none is there"
             kind, says = NoticeKind.LEFT_OUT, f"{says}; {kept}"
-        yield Notice(kind, says, first.where, "bring the other replicas back into the ISR first", cluster.topics)
+        others = "the other replicas back into the ISR" if len(first.settled) > 1 else "its broker or disk back"
+        yield Notice(kind, says, first.where, f"bring {others} first", cluster.topics)
 
 
 def _listed(brokers: Iterable[int]) -> str:

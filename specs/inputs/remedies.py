@@ -135,7 +135,7 @@ def strongest(found: Iterable[Changes]) -> Changes:
 
 def in_words(changes: Changes) -> list[str]:
     """Return each change as people write it."""
-    return ["every replica back into the ISR" if key == OUTSIDE else f"{key}={value}" for key, value in changes.items()]
+    return ["every replica in the ISR" if key == OUTSIDE else f"{key}={value}" for key, value in changes.items()]
 
 
 def moved_in(now: Mapping[str, Any]) -> bool:

@@ -283,7 +283,7 @@ def test_what_would_stop_the_writes_at_once_is_not_advised(tmp_path: Path) -> No
     asked = ASKED | LEVEL | {"faults.isr_shrink": 0}
     found = neverlost.check(asked, describe=tmp_path / "topics.txt", kafka_version="3.9", properties=["acked-never-lost"])
     (group,) = group_by_answer(found.document)
-    assert group.verdict == "violated" and group.change == "every replica back into the ISR", group.remedy
+    assert group.verdict == "violated" and group.change == "every replica in the ISR", group.remedy
     assert [each["line"].partition("  #")[0] for each in group.commands] == [
         "kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-replicated-partitions"
     ]

@@ -183,7 +183,7 @@ def test_a_roll_marks_what_bugs_do_and_says_when_to_go_on(files: dict[str, list[
     said = list(roll_lines(released.document))
     lost = [each for each in designed.brokers["3"]["now"] if each.startswith(LOST)]
     assert not lost and released.document["by_bugs"] == ["commands-0"]
-    assert any("lost where a member of the ISR stops (by known bugs of this release" in each for each in said)
+    assert any("preferred leader election after it (by known bugs of this release" in each for each in said)
     assert any(each.startswith("Once that is done") and each.endswith("the ISR it had before.") for each in said)
     assert designed.document["by_bugs"] == []
 

@@ -141,7 +141,7 @@ def test_bugs_of_the_release_stand_in_one_block(described: str) -> None:
         words in bugs["unregistered-fetch-skips-epoch"] for words in ("in 3.5 to 4.4", "not reported", "published tries")
     )
     assert answer.with_bugs == (
-        "With them 1 topic can lose a record with 1 broker out and none that loses data: orders "
+        "Because of them 1 topic can lose a record with 1 broker out and none that loses data: orders "
         "(--topic orders --show 0,1 shows how).",
     )
 

@@ -70,6 +70,7 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
         "Before any restart, gone-0: it is offline; bring back a replica of its last ISR or ELR.",
         "Once that is done or accepted, restart 2 at a time: 101 and 103, "
         f"then 102 and 104, then 105 and 106, then 107; {WAIT}.",
+        "Controllers are not in this answer: --broker N is about one, with what kafka-metadata-quorum.sh describe prints.",
         "While a broker is down, another that loses data may lose records on orders-0, orders-1, orders-2 and 1 more.",
         "While a broker is down, another that is killed or is cut off stops writes on orders-0, orders-1, orders-2 and 1 more.",
         "assumed: acks=all",
@@ -179,7 +180,9 @@ def test_go_has_its_condition(tmp_path: Path) -> None:
     given = ("--kafka-version", "3.9", "--set", "acks=all", "--set", "defects=fixed", "--set", "metadata.version=3.9-IV0")
     done = neverlost("roll", "--describe", str(tmp_path / "topics.txt"), *given)
     assert done.returncode == 0
-    assert done.stdout.splitlines()[0] == "Go while no other broker fails: any one of the 2 brokers may be stopped now."
+    assert (
+        done.stdout.splitlines()[0] == "Go while no other broker fails or is slow: any one of the 2 brokers may be stopped now."
+    )
     assert any(each.startswith("While a broker is down, another that loses data") for each in done.stdout.splitlines())
 
 

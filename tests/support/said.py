@@ -452,7 +452,8 @@ def read_cell(text: str) -> Cell:
 
 
 QUIET = re.compile(
-    r"(settings|assumed|warning|left out): .*|Valid for .*|In sync is not on disk: .*|Every record is flushed: .*|"
+    r"(settings|assumed|warning|left out): .*|Valid for .*|Leaders move only when .*|"
+    r"In sync is not on disk: .*|Every record is flushed: .*|"
     r"A member that loses data forgets .*|Looked up in the shipped results; .*|Decided by search\.|"
     r"\d+ of \d+ verdicts looked up .*|Released .*|(Set|Upgrade|First) .*|  .*|"
     r"[\d,]+ distinct states, .*|.* of \d+ actions never .*|"

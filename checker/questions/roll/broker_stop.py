@@ -15,17 +15,16 @@ FURTHER = (DATA_LOSS, KILL, FENCE)
 class Stop:
     """How many replicas in the ISR are stopped, once each, and by name the further fault, if any.
 
-    They may return; `is_rebalanced`: once a preferred leader election moves the leader, as Kafka does after a return.
+    They may return; where nothing further happens, a preferred leader election may move the leader once, as after a return.
     """
 
     stopped: int
     further: str = ""
-    is_rebalanced: bool = False
 
     @property
     def limits(self) -> dict[str, int | AnyNumber]:
         """The fault limits that it stands for."""
-        moves = {LEADER_MOVE.key: 1} if self.is_rebalanced else {}
+        moves = {} if self.further else {LEADER_MOVE.key: 1}
         return {CLEAN_STOP.key: self.stopped, **moves} | {
             each.key: AnyNumber(1) for each in FURTHER if each.name == self.further
         }
@@ -34,7 +33,3 @@ class Stop:
 def stops(most: int) -> list[Stop]:
     """Return every question about so many stopped replicas at most."""
     return [Stop(stopped, further) for stopped in range(most + 1) for further in ("", *(each.name for each in FURTHER))]
-
-
-ROUND_TRIPS = (Stop(0, is_rebalanced=True), Stop(1, is_rebalanced=True))
-"""One broker stops, returns and is elected as preferred leader: outside the ISR, or a member of it."""

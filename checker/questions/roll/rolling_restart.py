@@ -4,7 +4,7 @@ order; and what to do before a stop that may not be."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
@@ -15,6 +15,7 @@ from neverlost.checker.questions.roll.broker_stop import FURTHER, Stop, stops
 from neverlost.checker.questions.tolerance.cell_words import ACCEPTED, ASKED, LOST, OK, STOPS, UNDECIDED, answer_text, combine
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict, decided, look_up
+from neverlost.model.faults import LEADER_MOVE
 from neverlost.model.protocols import models
 from neverlost.model.protocols.kraft_standing import is_moved
 from neverlost.specs.configuration.choose import OUTSIDE, Chosen, change_settings, with_all_in_sync
@@ -42,8 +43,9 @@ class Margin:
 
 
 def verdict_text(entries: Sequence[CellVerdict]) -> str:
-    """Return verdicts after a stop as one text; "not decided" where an allowed fault, such as the stop, never struck."""
-    if any(each.unstruck for each in entries):
+    """Return verdicts after a stop as one text; "not decided" where an allowed fault but an election, such as the stop, never
+    struck."""
+    if any(set(each.unstruck) - {LEADER_MOVE.name} for each in entries):
         return UNDECIDED
     return answer_text(*combine(entries))
 
@@ -61,13 +63,11 @@ def _look_up(model: str, configuration: tuple[tuple[str, Any], ...], has_answers
 
 
 class LookedUpVerdicts:
-    """Verdicts of the shipped answers: of a stop with the return, and the preferred leader election after it."""
+    """Verdicts of the shipped answers."""
 
     def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
         """Return the verdict after a stop, as text; with `is_whole` all replicas are in the ISR before the stop."""
-        begins = with_all_in_sync(chosen) if is_whole else chosen
-        asked = stop if stop.further else replace(stop, is_rebalanced=True)
-        return self._say(begins, asked.limits, is_whole)
+        return self._say(with_all_in_sync(chosen) if is_whole else chosen, stop.limits, is_whole)
 
     def ask_more(self, every: Sequence[Chosen]) -> list[str]:
         """Return the verdicts on the stop of a member of the ISR of other configurations."""

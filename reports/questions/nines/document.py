@@ -322,7 +322,8 @@ def _ratio(found: Mapping[str, float] | None) -> str:
     if found is None:
         return "it has no ratio to the bound above"
     times = _between(found, "{:.2g}".format)
-    return "at equal rates the same bound" if times == "1" else f"at equal rates {times} times the bound above"
+    either = ": which is lower is not decided" * (found["low"] < 1 < found["high"])
+    return "at equal rates the same bound" if times == "1" else f"at equal rates {times} times the bound above{either}"
 
 
 def _changed(found: Mapping[str, Any]) -> str:

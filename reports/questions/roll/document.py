@@ -31,6 +31,7 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
         elif wrong:
             yield f"broker {broker} must not be stopped: {wrong}."
     yield from order(document)
+    yield "Controllers are not in this answer: --broker N is about one, with what kafka-metadata-quorum.sh describe prints."
     yield from meanwhile(document)
 
 
@@ -83,7 +84,7 @@ def describe_stop(says: dict[str, list[str]], by_bugs: Collection[str] = ()) -> 
     return "; ".join(f"{each} on {name_some(names)}" for each, names in found.items())
 
 
-WORDS = {LOST: "an acknowledged record can be lost where a member of the ISR stops"}
+WORDS = {LOST: "an acknowledged record can be lost, by the stop or a preferred leader election after it"}
 
 
 def verdict(document: Mapping[str, Any]) -> str:
@@ -91,7 +92,7 @@ def verdict(document: Mapping[str, Any]) -> str:
     may = [each["may_be_stopped"] for each in document["brokers"].values()]
     unknown = [broker for broker, each in document["brokers"].items() if UNDECIDED in each["now"]]
     then = [word for each in document["brokers"].values() for says in each["then"].values() for word in says]
-    go = "Go while no other broker fails" if any(each.startswith((LOST, UNDECIDED)) for each in then) else "Go"
+    go = "Go while no other broker fails or is slow" if any(each.startswith((LOST, UNDECIDED)) for each in then) else "Go"
     word = go if all(may) else "Unknown" if len(unknown) == len(may) - sum(may) else "No go"
     may_stop = "are known to be safe to stop now" if word == "Unknown" else "may be stopped now"
     many = f"{sum(may)} of {pluralize(len(may), 'broker')}"

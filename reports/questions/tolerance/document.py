@@ -27,7 +27,7 @@ from neverlost.checker.questions.tolerance.cell_words import (
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import ATLAS, LEFT_OUT, CellVerdict, Tolerance
 from neverlost.model.any_number import AnyNumber
-from neverlost.model.faults import FAULTS, OUT
+from neverlost.model.faults import FAULTS, LEADER_MOVE, OUT
 from neverlost.model.kernel import Configuration
 from neverlost.model.kraft.mechanisms import Mechanism, parsed
 from neverlost.model.limits import AT_ONCE
@@ -485,6 +485,8 @@ def assumptions(found: Tolerance) -> list[str]:
         )
     quorum = ", a controller quorum that stays up" if "min.insync.replicas" in configuration else ""
     lines = [f"Valid for {records}, any number of faults, {start}{quorum}."]
+    if quorum and configuration["replication.factor"] > 1 and LEADER_MOVE.key not in found.more:
+        lines.append("Leaders move only when they are out or fail; --with leader_move says what preferred elections change.")
     if configuration.get("flush.messages") == "1":
         lines.append(
             "Every record is flushed: a broker that loses power keeps them, but stops, and counts as one that loses data."

@@ -424,7 +424,7 @@ def _with_bugs(parts: Sequence[_Part]) -> Iterable[str]:
     for spot, subjects in sorted(found.items(), key=lambda one: (one[0].losing + one[0].out, one[0].losing)):
         topics = list(dict.fromkeys(map(topic_of, subjects)))
         who = f"{pluralize(len(topics), 'topic')} can lose a record with {describe.in_words(spot)}: {name_some(topics, 5)}"
-        yield f"With them {who} (--topic {topics[0]} --show {spot.losing},{spot.out} shows how)."
+        yield f"Because of them {who} (--topic {topics[0]} --show {spot.losing},{spot.out} shows how)."
 
 
 def _bug(defect: Defect, release: str) -> Bug:

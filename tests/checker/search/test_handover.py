@@ -74,8 +74,10 @@ def to_machine_code(calls: Calls) -> Outcome:
     class Search(MemorySearch):
         def _share(self) -> None:
             if self.found and isinstance(self.workers, OwnedStates):
+                self._worth = 0
                 with calls.watched():
-                    assert self._compile(self.workers, at_once=True)
+                    self._compile(self.workers)
+                assert not isinstance(self.workers, OwnedStates)
 
     return Search(SYSTEM, guarantees(SYSTEM.model), OPTIONS, None, None).run()
 

@@ -8,10 +8,11 @@ from itertools import product
 from typing import Any
 
 from neverlost.checker.questions.atlas.index import ANSWERED, TABLE
-from neverlost.checker.questions.roll.broker_stop import ROUND_TRIPS, stops
+from neverlost.checker.questions.roll.broker_stop import Stop, stops
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, fault_budgets
 from neverlost.checker.questions.tolerance.region import all_but_one, kills_count_as, usual
 from neverlost.model.any_number import AnyNumber
+from neverlost.model.faults import LEADER_MOVE
 from neverlost.model.kraft.mechanisms import MECHANISMS, Version, version_text
 from neverlost.specs.configuration.choose import Chosen, choose
 from neverlost.specs.configuration.metadata_version import LOWEST_KNOWN, METADATA
@@ -170,9 +171,9 @@ class StopChapter(Chapter):
     """The questions of a rolling restart: up to two brokers are stopped, and one at a time suffers a further fault."""
 
     def limits(self, chosen: Chosen) -> Iterator[Mapping[str, Any]]:
-        """Yield the fault limits of every such question."""
+        """Yield the fault limits of every such question, without the election after a return (`RoundTripChapter` has that)."""
         for stop in stops(min(2, chosen.configuration["replication.factor"])):
-            yield stop.limits
+            yield {key: limit for key, limit in stop.limits.items() if key != LEADER_MOVE.key}
 
 
 @dataclass(frozen=True)
@@ -184,8 +185,8 @@ class RoundTripChapter(Chapter):
         return [*versions(self.defects), *old_clusters(self.defects)]
 
     def limits(self, chosen: Chosen) -> Iterator[Mapping[str, Any]]:
-        """Yield the fault limits of both."""
-        yield from (stop.limits for stop in ROUND_TRIPS)
+        """Yield the fault limits, for a replica outside the ISR and for a member of it."""
+        yield from (Stop(stopped).limits for stopped in (0, 1))
 
 
 CHAPTERS = (
