@@ -80,10 +80,5 @@ def leader_counts_itself(k: Any, s: Any) -> list[Value]:
 THEORY = Theory(
     models=unimpaired.THEORY.models,
     covers=covers,
-    lemmas=(
-        who_is_out_was_struck,
-        few_were_struck,
-        *unimpaired.THEORY.lemmas,
-        leader_counts_itself,
-    ),
+    lemmas=(who_is_out_was_struck, few_were_struck, *unimpaired.THEORY.lemmas, leader_counts_itself),
 )

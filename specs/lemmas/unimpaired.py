@@ -80,11 +80,7 @@ def within_reach(k: Any, s: Any, leader: int, offset: int) -> Value:
     """A stale leader may yet commit this offset: all that it waits for have fetched it, or still follow."""
     return k.all_of(
         *[
-            implies(
-                k,
-                is_waited_for(k, s, leader, m),
-                k.any_of(s.fetch_offset[leader][m] > offset, s.follows[m] == leader),
-            )
+            implies(k, is_waited_for(k, s, leader, m), k.any_of(s.fetch_offset[leader][m] > offset, s.follows[m] == leader))
             for m in others(s, leader)
         ]
     )

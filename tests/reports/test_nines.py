@@ -387,3 +387,9 @@ def test_ten_configurations_are_ordered_as_an_expert_orders_them() -> None:
     assert [max(each) - min(each) < 1e-6 for each in found.values()] == [True] * len(found)
     worst = [each[0] for each in found.values()]
     assert worst == sorted(set(worst)), found
+
+
+def test_a_loss_that_the_answers_show_inside_the_region_is_no_question() -> None:
+    """Of four replicas the region as released is not searched; one broker out, which lies inside, loses a record."""
+    found = neverlost.nines({"kafka.version": "3.9", "replication.factor": "4", "min.insync.replicas": "2"})
+    assert found.document["nines"]["configuration"]["as_shipped"]["verdict"] == "violated"

@@ -66,7 +66,7 @@ def test_one_screen_says_what_to_do_first(described: str) -> None:
     lines = done.stdout.splitlines()
     assert lines[0] == (
         "5 topics, Kafka 4.3 (given), acks=all (given), as designed: "
-        "2 lose records when one disk dies (1 always, 1 as it stands now); 3 are safe with one broker lost and one slow; "
+        "2 lose records when one disk dies (1 always, stock as it stands now); 3 are safe with one broker lost and one slow; "
         "1 has partitions that are offline, refuse writes or hang by their last replica now."
     )
     assert lines[1] == "The bugs of the release are left out (defects=fixed)."

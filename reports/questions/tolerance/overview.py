@@ -231,7 +231,8 @@ def _say_losses(parts: Sequence[_Part]) -> Iterable[str]:
             told.append(topics)
             left = len(topics - always)
             stands = "as they stand now" if left > 1 else "as it stands now"
-            now = f" ({len(always)} always, {left} {stands})" if always else f" ({stands})"
+            who = " and ".join(sorted(topics - always)) if left < 4 else left
+            now = f" ({len(always)} always, {who} {stands})" if always else f" ({stands})"
             yield _counted(len(topics), name).replace(" ", " in all ", bool(told[2:])) + now * (left > 0)
 
 
