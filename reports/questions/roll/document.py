@@ -31,12 +31,11 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
         elif wrong:
             yield f"broker {broker} must not be stopped: {wrong}."
     yield from order(document)
-    yield "Controllers are not in this answer: --broker N is about one, with what kafka-metadata-quorum.sh describe prints."
     yield from meanwhile(document)
 
 
 def order(document: Mapping[str, Any]) -> Iterable[str]:
-    """Yield the order in which brokers restart, and what has to be done before the first of them."""
+    """Yield the order in which brokers restart, what has to be done before the first, and that this is about brokers."""
     now, later = (", then ".join(" and ".join(each) for each in document.get(key, ())) for key in ("order", "order_then"))
     restart = f"estart {document['at_a_time']} at a time: "
     if now:
@@ -46,6 +45,7 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
     yield from (f"Before any restart, {name_some(each['partitions'])}: {each['do']}." for each in document["first"])
     if later:
         yield f"Once that is done or accepted, r{restart}{later}; {WAIT}."
+    yield "Controllers are not in this answer: --broker N is about one, with what kafka-metadata-quorum.sh describe prints."
 
 
 WAIT = "before the next stop, wait until every partition has the ISR it had before"
