@@ -168,10 +168,11 @@ class Successors:
         return rows, self._pack(batch, rows, writes, self.system.steps[number])
 
     def _guard(self, view: ColumnsView, at: int, length: int) -> Any:
-        """Return True when every row passed and the effect has run; False when none can; else a flag for each row, of which few
-        have run it in any case."""
-        step, mask, number = self.system.steps[at], True, 0  # type: tuple[Step, Any, int]
-        for number, (clause, condition) in enumerate(step.run(Columns, view), start=1):
+        """Return True when every row passed and the effect has run; False when none can; else a flag for each row.  Where there
+        are at most `FEW` rows, the effect has run in those too that did not pass."""
+        step, count = self.system.steps[at], 0
+        mask: Any = True
+        for count, (clause, condition) in enumerate(step.run(Columns, view), start=1):
             if (step.action.name, clause) not in self.system.disabled:
                 mask = Columns.all_of(mask, condition)
             if mask is False:
@@ -183,9 +184,9 @@ class Successors:
                 return False
             if survivors == length:
                 mask = True
-            elif length > FEW and (number == self._clauses[at] or survivors * THIN < length):
+            elif length > FEW and (count == self._clauses[at] or survivors * THIN < length):
                 return mask
-        self._clauses[at] = number
+        self._clauses[at] = count
         return mask
 
     def _pack(self, batch: Batch, rows: NDArray[np.intp], writes: dict[int, Value], step: Step) -> Packed:

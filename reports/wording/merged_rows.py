@@ -52,8 +52,7 @@ def values_of(rows: Iterable[Row]) -> dict[str, Values]:
 
 
 def merge_rows(rows: Sequence[tuple[Row, Hashable]], every: Mapping[str, Values]) -> list[tuple[str, Any]]:
-    """Return the settings as fewer lines: rows of which the same is said and that differ in one key are one.  A key that takes
-    all values of `every` is left out."""
+    """Merge rows that say the same and differ in one key, until none are left; leave out a key that has all of `every`."""
     keys = list(dict.fromkeys(key for row, _ in rows for key in row))
     known = [(tuple((row.get(key),) for key in keys), said) for row, said in rows]
     count = len(known) + 1

@@ -117,11 +117,12 @@ def _about_standing(cluster: ClusterConfiguration, chosen: Chosen) -> Iterator[N
         by = f"hang by broker{'s' * (len(holders) > 1)} {_listed(holders)}" if holders else "are on no replica that may lead"
         now = "offline" if first.is_offline else f"{len(first.settled) - first.outside} in sync, min.insync.replicas={least}"
         says = f"{hanging[0]} ({now}): records already stored {by}{left_out.replace('is', 'are')}{_and_more(hanging)}"
+        remedy = "bring the other replicas back into the ISR first"
         if first.is_offline:
+            remedy = "bring back a replica of its last ISR or ELR first"
             kept = "what brokers that are down have kept is not shown, so a loss is reported, and never that none is there"
             kind, says = NoticeKind.LEFT_OUT, f"{says}; {kept}"
-        others = "the other replicas back into the ISR" if len(first.settled) > 1 else "its broker or disk back"
-        yield Notice(kind, says, first.where, f"bring {others} first", cluster.topics)
+        yield Notice(kind, says, first.where, remedy, cluster.topics)
 
 
 def _listed(brokers: Iterable[int]) -> str:

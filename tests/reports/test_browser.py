@@ -85,8 +85,9 @@ FOCUSED = """() => {
 }"""
 
 
-TABLES = ("tolerance", "roll", "nines")
-"""Commands whose pages are tables."""
+TABLES = {"tolerance": 20, "roll": 12, "nines": 20}
+"""Commands whose pages are tables, with their exit statuses: a partition is offline, and another has a replica outside the ISR,
+beside which a stop can lose a record by known bugs."""
 
 NAMES = ("sweep", "check", *TABLES, "observe")
 """The pages that everything is asked of."""
@@ -142,8 +143,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "--set",
         "metadata.version=3.9-IV0",
     )
-    for command in TABLES:
-        assert neverlost(command, *described, "--out", str(place / command), "--quiet").returncode in (0, 12, 13, 20)
+    for command, status in TABLES.items():
+        assert neverlost(command, *described, "--out", str(place / command), "--quiet").returncode == status
     history = str(DATA / "observed" / "run-4.3.jsonl")
     assert neverlost("observe", history, "--out", str(place / "observe"), "--quiet").returncode == 0
     return {name: place / name / "report.html" for name in NAMES}

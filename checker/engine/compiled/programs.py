@@ -32,8 +32,10 @@ SAMPLE = 256
 """States whose successors and properties are compared with the columns interpreter before machine code is trusted."""
 
 WORTH_OPTIMISING = 0.5
-"""Processor seconds of a search after which better code gains more than it takes to make; as much more as its program is longer
-than half a million characters."""
+"""Processor seconds of a search after which better code gains more than it takes to make; more if the program is `LONG`."""
+
+LONG = 500_000
+"""Characters of a program."""
 
 
 def find_cached_file(text: str) -> Path:
@@ -113,7 +115,7 @@ class Programs:
         if self._text is None:
             return False
         if self._compiler is None:
-            if time.process_time() - self._started > WORTH_OPTIMISING * max(1, len(self._text) / 5e5):
+            if time.process_time() - self._started > WORTH_OPTIMISING * max(1, len(self._text) / LONG):
                 try:
                     self._start_compiler(self._text)
                 except OSError:  # without room for another process, what code there is does

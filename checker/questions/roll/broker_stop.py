@@ -24,10 +24,8 @@ class Stop:
     @property
     def limits(self) -> dict[str, int | AnyNumber]:
         """The fault limits that it stands for."""
-        moves = {} if self.further else {LEADER_MOVE.key: 1}
-        return {CLEAN_STOP.key: self.stopped, **moves} | {
-            each.key: AnyNumber(1) for each in FURTHER if each.name == self.further
-        }
+        further = {each.key: AnyNumber(1) for each in FURTHER if each.name == self.further}
+        return {CLEAN_STOP.key: self.stopped, **(further or {LEADER_MOVE.key: 1})}
 
 
 def stops(most: int) -> list[Stop]:

@@ -43,8 +43,7 @@ class Margin:
 
 
 def verdict_text(entries: Sequence[CellVerdict]) -> str:
-    """Return verdicts after a stop as one text; "not decided" where an allowed fault but an election, such as the stop, never
-    struck."""
+    """Return verdicts after a stop as one text; "not decided" where an allowed fault, elections apart, never struck."""
     if any(set(each.unstruck) - {LEADER_MOVE.name} for each in entries):
         return UNDECIDED
     return answer_text(*combine(entries))
@@ -207,8 +206,7 @@ class DescribedCluster:
 
     @cached_property
     def by_bugs(self) -> list[str]:
-        """The partitions of which a stop loses a record by bugs of the release alone: as designed it does not.  What is asked
-        as designed is few, for it is known by then what is lost."""
+        """The partitions of which a stop loses a record by bugs of the release alone: as designed it does not."""
         shipping = (each for each in self.alike if each.inside and each.chosen.configuration.get("defects") == "shipped")
         lost = [each for each in shipping if self.said.of(each.chosen, Stop(1)).startswith(LOST)]
         says = self.said.ask_more([change_settings(each.chosen, {"defects": "fixed"}) for each in lost])

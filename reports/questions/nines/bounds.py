@@ -106,7 +106,7 @@ class NinesBounds:
             verdict, steps = self._verdict(chosen, subject.decided.question)
         else:
             inside = (each.limits for each in survived.entries if subject.decided.region.contains(each.losing, each.out))
-            known = filter(None, (self._look_up(chosen, {**chosen.configuration, **each}) for each in inside))
+            known = filter(None, (self._look_up(chosen, each) for each in inside))
             verdict = Verdict.VIOLATED if any(each[0] is Verdict.VIOLATED for each in known) else verdict
         if verdict is Verdict.HOLDS:
             return Shipped(names, verdict, steps)
@@ -117,10 +117,10 @@ class NinesBounds:
 
     def _verdict(self, chosen: Chosen, limits: Mapping[str, Any], by_lemmas: bool = False) -> tuple[Verdict, int | None]:
         """Decide if acknowledged records can be lost under these fault limits; with the steps of the shortest loss if known."""
-        configuration, asked = {**chosen.configuration, **limits}, [properties()[ACKED]]
-        known = self._look_up(chosen, configuration)
+        known = self._look_up(chosen, limits)
         if known is not None:
             return known
+        configuration, asked = {**chosen.configuration, **limits}, [properties()[ACKED]]
         if by_lemmas:
             from neverlost.checker.questions.by_lemmas import by_induction
 
@@ -133,9 +133,10 @@ class NinesBounds:
         ).findings
         return found.verdict, len(found.trace.steps) if found.trace is not None else None
 
-    def _look_up(self, chosen: Chosen, configuration: Mapping[str, Any]) -> tuple[Verdict, int | None] | None:
-        known = self.atlas and lookup.answers(self.atlas, chosen.model, configuration, [properties()[ACKED]])
-        return known[0] if known else None
+    def _look_up(self, chosen: Chosen, limits: Mapping[str, Any]) -> tuple[Verdict, int | None] | None:
+        asked = {**chosen.configuration, **limits}, [properties()[ACKED]]
+        known = None if self.atlas is None else lookup.answers(self.atlas, chosen.model, *asked)
+        return None if known is None else known[0]
 
     def _options(self, chosen: Chosen) -> Options:
         """Return the options of the next search; regions of many replicas have a short time together unless it is given."""

@@ -18,14 +18,14 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
     """Yield whether to go on, what stands against each broker that may not be stopped, the order, what to do first, and what
     may happen meanwhile; of one broker whether to restart it."""
     if "step" in document:
-        yield from step_lines(document["step"], document.get("by_bugs", ()))
+        yield from step_lines(document["step"], document["by_bugs"])
         yield from meanwhile(document)
         return
     yield verdict(document)
     is_left_out = any(each["kind"] == NoticeKind.LEFT_OUT for each in document["notices"])
     hint = "" if is_left_out else "; give it more time with --time-limit"
     for broker, each in document["brokers"].items():
-        wrong = "" if each["may_be_stopped"] else describe_stop(each["now"], document.get("by_bugs", ()))
+        wrong = "" if each["may_be_stopped"] else describe_stop(each["now"], document["by_bugs"])
         if wrong.startswith(UNDECIDED):
             yield f"broker {broker}: unknown, which is not a no ({wrong}){hint}."
         elif wrong:

@@ -17,7 +17,7 @@ BROKERS = "The brokers one at a time: what a stop does now."
 def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
     """Yield the one section of the page: a row for each broker, those that may be stopped first."""
     head = ["broker", "stopped now"]
-    bugs = document.get("by_bugs", ())
+    bugs = document["by_bugs"]
     rows = [[TableCell(broker), _stop(each["now"], bugs)] for broker, each in document["brokers"].items()]
     cell = {"settings": document["sources"], "notices": document["notices"]}
     yield Section(
@@ -40,7 +40,7 @@ def _stop(says: dict[str, list[str]], by_bugs: Collection[str]) -> TableCell:
 
 def _answer(document: Mapping[str, Any]) -> list[str]:
     if "step" in document:
-        return list(step_lines(document["step"], document.get("by_bugs", ())))
+        return list(step_lines(document["step"], document["by_bugs"]))
     return [roll_document.verdict(document), *roll_document.order(document)]
 
 

@@ -19,7 +19,7 @@ from neverlost.reports.wording.table_words import KINDS
 from neverlost.specs.inputs.remedies import topic_of
 from neverlost.specs.properties import properties
 
-SPOTS = "A row: so many brokers lose data at once. A column: while so many others are slow, cut off or stopped."
+SPOTS = "Rows: how many brokers lose data at once. Columns: how many others are slow, cut off or stopped meanwhile."
 
 
 def _tolerance(document: Mapping[str, Any]) -> Iterable[Section]:
