@@ -59,7 +59,7 @@ def _table(found: list[Group], width: int) -> Table:
     for each in found:
         cells = {
             "verdict": Text(each.verdict.upper(), STYLES[Verdict(each.verdict)]),
-            "topics": Text(_count_topics(each.topics)),
+            "topics": Text(_count_topics(each.topics, found)),
             "which": Text(answers.list_topics(each.topics, 2) or each.settings),
             "settings": Text(_few_settings(each.settings)),
             "how": Text(each.cause),
@@ -69,12 +69,13 @@ def _table(found: list[Group], width: int) -> Table:
     return table
 
 
-def _count_topics(subjects: Sequence[str]) -> str:
-    """Return how many topics there are, and of how many only some partitions are meant."""
+def _count_topics(subjects: Sequence[str], found: list[Group]) -> str:
+    """Return how many topics there are, and how many of them are also in another of the groups that were found."""
     from neverlost.specs.inputs.remedies import topic_of
 
     topics = {topic_of(each) for each in subjects}
-    parts = {topic_of(each) for each in subjects if topic_of(each) != each}
+    groups = Counter(topic for group in found for topic in set(map(topic_of, group.topics)))
+    parts = [each for each in topics if groups[each] > 1]
     return f"{len(topics)}" + (f" ({len(parts)} in part)" if parts else "")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from neverlost.reports.questions.check.advice import Advisor, Remedy
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.verify.verify import verify_bundle
 from neverlost.reports.results.results import States
+from neverlost.reports.terminal.answers import _count_topics
 from neverlost.specs.configuration.choose import Chosen, choose
 from neverlost.specs.inputs import remedies
 from neverlost.specs.properties import properties
@@ -290,3 +292,10 @@ def test_what_would_stop_the_writes_at_once_is_not_advised(tmp_path: Path) -> No
     (chosen,) = (each.chosen for each in found.configurations)
     assert not remedies.is_possible(chosen, {"min.insync.replicas": "2"})
     assert remedies.is_possible(chosen, {"min.insync.replicas": "2", "start.outside_isr": "0"})
+
+
+def test_a_topic_is_in_part_in_a_row_only_if_another_row_has_the_rest() -> None:
+    """Parts that stand differently and have one answer are the whole topic."""
+    held = ["orders", "stock (partitions 0-2)", "stock (partition 3)", "sessions (partitions 1-2)"]
+    found: Any = [SimpleNamespace(topics=held), SimpleNamespace(topics=["sessions (partition 0)"])]
+    assert [_count_topics(each.topics, found) for each in found] == ["3 (1 in part)", "1 (1 in part)"]

@@ -29,7 +29,7 @@ from neverlost.model.sentences import sentences
 from neverlost.model.system import System
 from neverlost.reports.questions.nines import document as describe
 from neverlost.reports.questions.nines import screen
-from neverlost.reports.questions.nines.bounds import REGION_SECONDS, dominant_loss
+from neverlost.reports.questions.nines.bounds import REGION_SECONDS, NinesBounds, dominant_loss
 from neverlost.specs.errors import InputError
 from neverlost.specs.property import Property
 from tests.support.program import neverlost as run
@@ -227,6 +227,15 @@ def test_options_are_compared_at_equal_rates() -> None:
     ends = [close["loss_in_a_year"][end] / found["loss_in_a_year"][end] for end in ("low", "high")]
     assert 1 < close["ratio"]["low"] <= min(ends) <= max(ends) <= close["ratio"]["high"]
     assert (none["verdict"], none["ratio"]) == ("violated", None)
+    short = run("nines", *(f"--set={each}" for each in one), "--compare", "acks=1", "--quiet").stdout.splitlines()
+    assert len(short) == 2 and "With acks=1: " in short[1]
+
+
+def test_a_bad_comparison_is_refused_before_anything_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    def search(*_: object) -> None:
+        raise AssertionError("it searches")
+
+    monkeypatch.setattr(NinesBounds, "of", search)
     with pytest.raises(InputError, match="bad --compare"):
         neverlost.nines(TWO, compare=[""])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from neverlost.reports.questions.tolerance.prometheus import GAUGES, MOST_SERIES, render
+from neverlost.reports.questions.tolerance.prometheus import GAUGES, LOSERS, MOST_SERIES, render
 from tests.support.program import ROOT, neverlost
 
 HEAD = "Topic: {0}\tTopicId: {1}\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n"
@@ -61,6 +61,16 @@ def test_what_is_not_decided_has_no_value(tmp_path: Path) -> None:
     assert "neverlost_data_losers_survived" not in {name for name, _, _ in found}
     open_ones = [value for name, each, value in found if name == "neverlost_not_decided" and "losers" in each["gauge"]]
     assert open_ones and set(open_ones) == {1}
+
+
+def test_a_gauge_of_what_nobody_asked_has_no_value(tmp_path: Path) -> None:
+    """Writes that go on say nothing of records, and records nothing of writes."""
+    both = {"neverlost_brokers_out_before_writes_stop", LOSERS}
+    for asked, gauge in zip(("stays-writable", "acked-never-lost"), sorted(both), strict=True):
+        found = series(neverlost("tolerance", *SETTLED, "--property", asked, "--format", "prometheus").stdout)
+        assert {name for name, _, _ in found} & both == {gauge}
+        not_decided = {each["gauge"]: value for name, each, value in found if name == "neverlost_not_decided"}
+        assert not_decided == {each: each != gauge for each in both}
 
 
 def test_a_group_of_many_topics_has_a_limit() -> None:

@@ -207,6 +207,7 @@ def test_the_gate_speaks_in_its_own_words(tmp_path: Path) -> None:
         (("--at-least", "at_once=1"), "--at-least 'at_once=1' names no kind of fault: add one, such as data_loss=any"),
         (("--at-least", "data_loss"), "bad value 'data_loss' for --at-least: write limits of faults, such as"),
         (("--set", "faults.crash=1"), "faults.crash is set: tolerance varies the faults itself; allow others with --also"),
+        (("--with", "kil"), "unknown key 'faults.kil' in --with"),
         (("--also", "out=any"), "faults.out in --set: the table varies it; name another fault"),
         (("--show", "a,b"), "bad value 'a,b' for --show: write how many lose data and how many others are out, such as 1,2"),
     ],
@@ -240,6 +241,7 @@ def test_a_table_of_writes_speaks_of_writes(command: str) -> None:
     """With three replicas and a minimum of two, writes stop once two are impaired; of records nothing was asked."""
     done = program(command, *OF_THREE, "--set", "defects=fixed", "--property", "stays-writable")
     assert done.returncode == 0 and "record is lost" not in done.stdout and "LOST" not in done.stdout
+    assert "  writes go on  " in done.stdout and "  ok  " not in done.stdout
     says = [each.strip() for each in done.stdout.splitlines() if each.startswith("  Writes ") and "if " not in each]
     assert says == [
         "Writes do not stop with 1 broker out and none that loses data.",

@@ -52,7 +52,7 @@ def measure_memory() -> int:
     try:
         own = _measure_resident("self")
         children = Path("/proc/self/task").glob("*/children")
-        return own + sum(_measure_resident(child) for each in children for child in each.read_text().split())
+        return own + sum(_measure_resident(child) for each in children for child in each.read_text().split()) or peak_memory()
     except OSError:
         return peak_memory()
 

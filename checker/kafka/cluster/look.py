@@ -121,7 +121,9 @@ def _connect(kafka: Any, server: str, options: Mapping[str, Any], reasons: Seque
     for left in reversed(range(TRIES)):
         try:
             return kafka.KafkaAdminClient(
-                bootstrap_servers=server.split(","), bootstrap_timeout_ms=SECONDS_OF_A_TRY * 1000, **options
+                bootstrap_servers=[each.strip() for each in server.split(",")],
+                bootstrap_timeout_ms=SECONDS_OF_A_TRY * 1000,
+                **options,
             )
         except kafka.errors.KafkaTimeoutError:
             if reasons or not left:

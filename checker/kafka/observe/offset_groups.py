@@ -35,13 +35,9 @@ class OffsetGroup:
 
     @property
     def acknowledged(self) -> tuple[float, int] | None:
-        """When the producer was surely notified of a record at this offset, and the record's number; None: never."""
-        notified = [
-            (each.latest, each.key.record)
-            for each in self.observations
-            if isinstance(each.key, RecordKey) and each.key.action == "producer_is_notified"
-        ]
-        return (min(at for at, _ in notified), notified[0][1]) if notified else None
+        """When the producer was surely first notified of a record at this offset, and that record's number; None: never."""
+        keys = ((each.latest, each.key) for each in self.observations if isinstance(each.key, RecordKey))
+        return min(((at, key.record) for at, key in keys if key.action == "producer_is_notified"), default=None)
 
 
 class RecordKey(NamedTuple):

@@ -232,7 +232,7 @@ class DescribedCluster:
 
     def _says(self, one: EqualPartitions, stop: Stop) -> str:
         says = self.said.of(one.chosen, stop) if one.inside else OFFLINE
-        return ACCEPTED if one.is_accepted and says in (STOPS, OFFLINE) else says
+        return ACCEPTED if one.is_accepted and says == STOPS else says
 
     def may_stop(self, stopped: Iterable[str], then: bool = False) -> bool:
         """Return True if these brokers can be stopped without a loss, and without writes that stop unless that is accepted;

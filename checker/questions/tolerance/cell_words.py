@@ -12,10 +12,10 @@ from neverlost.specs.property import SAFETY
 OK, STOPS, LOST, UNDECIDED, ACCEPTED = "ok", "writes stop", "LOST", "not decided", "interrupted as accepted"
 """What a cell says; the first three are ordered from good to bad.  The last is what `roll` says where writes may stop."""
 
-KEPT, HOLDS, BROKEN = "not lost", "holds", "VIOLATED"
-"""What a cell says where writes were not asked about: of records, and of any other property."""
+KEPT, GO_ON, HOLDS, BROKEN = "not lost", "writes go on", "holds", "VIOLATED"
+"""What a cell says where only records were asked about, or only writes, and what it says of any other property."""
 
-SAFE = (OK, STOPS, KEPT, HOLDS)
+SAFE = (OK, STOPS, KEPT, GO_ON, HOLDS)
 """What says that nothing is lost or violated."""
 
 ACKED, COMMITTED = "acked-never-lost", "committed-never-lost"
@@ -46,7 +46,7 @@ def answer_in(entries: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultB
 
 def combine(entries: Sequence[CellVerdict]) -> tuple[str, int | None]:
     """Combine verdicts into one word of the table, with the steps of the shortest loss or violation of a safety property, else
-    None.  A cell is `ok` only where writes were asked about and go on."""
+    None.  A cell is `ok` only where records and writes were asked about, none is lost and these go on."""
     broken = [each for each in entries if each.verdict is Verdict.VIOLATED]
     lost = [each for each in broken if each.property.kind == SAFETY]
     names = {each.property.name for each in entries}
@@ -59,7 +59,9 @@ def combine(entries: Sequence[CellVerdict]) -> tuple[str, int | None]:
         return STOPS if names & {*WRITES} else BROKEN, None
     if any(each.verdict is Verdict.INCONCLUSIVE for each in entries):
         return UNDECIDED, None
-    return OK if names & {*WRITES} else KEPT if names <= {*RECORDS} else HOLDS, None
+    if names & {*WRITES}:
+        return OK if names & {*RECORDS} else GO_ON, None
+    return KEPT if names <= {*RECORDS} else HOLDS, None
 
 
 def answer_text(says: str, steps: int | None) -> str:

@@ -77,10 +77,10 @@ def nines(
         raise InputError("a matrix has all settings: leave the configuration, the version and the cluster out, or --matrix")
     else:
         asked = list(_cells(matrix, settings))
+    options = [_option(each) for each in compare]
     known = NinesBounds(given, RunOptions(**search), progress, None if again else shipped())
     judged = [known.of(each) for each in asked]
     answers = _by_name(judged)
-    options = [_option(each) for each in compare]
     for answer, each in zip(answers.values(), judged, strict=True) if options else ():
         answer["compared"] = _compared(each, known, options)
     document = describe.document(answers, given, neverlost.__version__)

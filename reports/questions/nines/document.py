@@ -255,7 +255,7 @@ def rows(subject: str, found: Mapping[str, Any]) -> list[dict[str, Any]]:
 def sentences(found: Mapping[str, Any]) -> list[str]:
     """Return a bound as sentences that a design review can cite."""
     if found["region"] is None:
-        return [_unbounded(found), *_compared(found)]
+        return [_unbounded(found), *compared(found)]
     loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
     lines = [
         f"An acknowledged record is lost in a year with a probability of at most {_probability(loss)} "
@@ -271,7 +271,7 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
         lines.append(_exit(found["exits"][0], found["region"]["is_largest"]))
     if found["influences"]:
         lines.append("Most sensitive to: " + ", ".join(_influence(each) for each in found["influences"][:3]) + ".")
-    return [*lines, *_compared(found), *_as_shipped(found["as_shipped"])]
+    return [*lines, *compared(found), *_as_shipped(found["as_shipped"])]
 
 
 def _unbounded(found: Mapping[str, Any]) -> str:
@@ -313,7 +313,7 @@ def _exit(found: Mapping[str, Any], is_largest: bool) -> str:
     )
 
 
-def _compared(found: Mapping[str, Any]) -> list[str]:
+def compared(found: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each named change: how many times as high the bound is at equal rates."""
     return [f"{_changed(each)}; {_ratio(each['ratio'])}." for each in found.get("compared", ())]
 

@@ -77,5 +77,6 @@ def _show_loss(out: Console, judged: ConfigurationNines, rates: Mapping[str, Any
 
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:
-    """Return the first sentence of each bound, for `--quiet`."""
-    return [f"{subject}: {describe.sentences(found)[0]}" for subject, found in document["nines"].items()]
+    """Yield the first sentence of each bound, and those of the settings that it is compared with, for `--quiet`."""
+    for subject, found in document["nines"].items():
+        yield from (f"{subject}: {each}" for each in (describe.sentences(found)[0], *describe.compared(found)))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from neverlost.checker.questions.tolerance.cell_words import LOST, OK, STOPS, UNDECIDED
+from neverlost.checker.questions.tolerance.cell_words import ACCEPTED, LOST, OK, STOPS, UNDECIDED
 from neverlost.reports.questions.roll.step import BY_BUGS, step_lines
 from neverlost.reports.wording.merged_rows import name_some, pluralize
 from neverlost.specs.setting import NoticeKind
@@ -36,16 +37,29 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
 
 def order(document: Mapping[str, Any]) -> Iterable[str]:
     """Yield the order in which brokers restart, what has to be done before the first, and that this is about brokers."""
-    now, later = (", then ".join(" and ".join(each) for each in document.get(key, ())) for key in ("order", "order_then"))
-    restart = f"estart {document['at_a_time']} at a time: "
+    now, later = (_restart(document.get(key, ()), document["at_a_time"]) for key in ("order", "order_then"))
     if now:
-        yield f"R{restart}{now}; {WAIT}."
+        yield f"Restart {now}; {WAIT}."
     if document.get("moved"):
         yield f"A reassignment of {name_some(document['moved'])} is under way; it need not be complete before a restart."
-    yield from (f"Before any restart, {name_some(each['partitions'])}: {each['do']}." for each in document["first"])
+    yield from (f"Before any restart, {_name_topics(each['partitions'])}: {each['do']}." for each in document["first"])
     if later:
-        yield f"Once that is done or accepted, r{restart}{later}; {WAIT}."
+        yield f"Once that is done or accepted, restart {later}; {WAIT}."
     yield "Controllers are not in this answer: --broker N is about one, with what kafka-metadata-quorum.sh describe prints."
+
+
+def _restart(groups: Sequence[Sequence[str]], at_a_time: int) -> str:
+    """Return which brokers restart together and in which order; of brokers that restart singly each may be the first."""
+    if at_a_time > 1:
+        return f"{at_a_time} at a time: " * bool(groups) + ", then ".join(" and ".join(each) for each in groups)
+    return ", ".join(each for [each] in groups) + ", one at a time, in any order" * (len(groups) > 1)
+
+
+def _name_topics(partitions: Sequence[str]) -> str:
+    """Return up to three partitions by name; of more, how many each topic has."""
+    many = Counter(each.rpartition("-")[0] for each in partitions)
+    names = [f"{topic} ({pluralize(count, 'partition')})" for topic, count in many.items()]
+    return ", ".join(names if len(partitions) > 3 else partitions)
 
 
 WAIT = "before the next stop, wait until every partition has the ISR it had before"
@@ -78,7 +92,7 @@ def describe_stop(says: dict[str, list[str]], by_bugs: Collection[str] = ()) -> 
     """Return what a stop does to which partitions, the worst first; an empty text if nothing happens.  What bugs of the release
     alone do `by_bugs` is marked as that."""
     found: dict[str, list[str]] = {}
-    for word, name in ((word, name) for word, names in reversed(says.items()) for name in names if word != OK):
+    for word, name in ((word, name) for word, names in reversed(says.items()) for name in names if word not in (OK, ACCEPTED)):
         kind = word.partition(",")[0]
         found.setdefault(WORDS.get(kind, kind) + BY_BUGS * (kind == LOST and name in by_bugs), []).append(name)
     return "; ".join(f"{each} on {name_some(names)}" for each, names in found.items())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from os import PathLike
 from typing import Any, Unpack
 
@@ -111,6 +112,8 @@ def tolerance(
     request = RunOptions(**search)
     every = list(read_subjects(settings, config, kafka_version, files or {}, topics or ()))
     more = [_parse_other_limits(each, also) for each in every]
+    for name, each in product(beside or (), every):
+        keys.key_of(f"faults.{name}", "--with", each.model.keys)
     both = {is_as_designed(each) for each in every} == {True, False}
     atlas, standing = None if again else shipped(), sum(each.is_standing for each in every)
     tables = Tables(properties, request, progress, atlas, both, len(every), standing)
@@ -356,7 +359,6 @@ def _subject(
     for name in dict.fromkeys((*beside, *LOOKED_UP)):
         limit = {f"faults.{name}": AnyNumber()}
         if name in beside:
-            keys.key_of(f"faults.{name}", "--with", chosen.model.keys)
             _require_sense(chosen, {**more, **limit})
         elif f"faults.{name}" in more or f"faults.{name}" not in chosen.model.keys:
             continue

@@ -12,6 +12,7 @@ from neverlost.checker.questions.question_id import question_id
 from neverlost.checker.questions.tolerance.cell_words import (
     ACKED,
     BROKEN,
+    GO_ON,
     HOLDS,
     KEPT,
     LOST,
@@ -160,7 +161,7 @@ def _say_boundaries(found: Tolerance) -> list[Sentence]:
 def _say_stops(found: Tolerance, names: Sequence[str], kept: Mapping[FaultBudget, Verdict]) -> list[Sentence]:
     """Return where writes stop first, and that nothing is lost there.  Errors: `EngineError` if something is."""
     says = {spot: answer_in(found.entries, spot)[0] for spot in found.entries}
-    stops = [spot for spot in minimal(says, {*says.values()} - {OK}) if says[spot] == STOPS]
+    stops = [spot for spot in minimal(says, {*says.values()} - {OK, GO_ON}) if says[spot] == STOPS]
     decided = {spot: _verdict_on(found, spot, names) for spot in stops}
     kind = "acknowledged" if ACKED in names_of(found) else "committed"
     words = {**_words(names), "kept": f", and nothing {kind} is lost"}
@@ -343,7 +344,7 @@ def _change(name: str, found: Tolerance, other: Tolerance) -> str:
     if not differing:
         return f"{ALSO[name]}: the same."
     says = {spot: cell_answer(other, spot)[0] for spot in differing}
-    parts = [(each, minimal(says, {each})) for each in (LOST, BROKEN, STOPS, UNDECIDED, OK, KEPT, HOLDS)]
+    parts = [(each, minimal(says, {each})) for each in (LOST, BROKEN, STOPS, UNDECIDED, OK, KEPT, GO_ON, HOLDS)]
     told = (f"{each} with {', or '.join(in_words(spot, 'no other fault') for spot in spots)}" for each, spots in parts if spots)
     return f"{ALSO[name]}: {'; '.join(told)}."
 
@@ -464,6 +465,8 @@ def source(found: Tolerance) -> str:
     """Say whether the verdicts were looked up in the atlas or searched for."""
     sources = [each.source for row in found.entries.values() for each in row if each.source != LEFT_OUT]
     looked_up, every = sources.count(ATLAS), len(sources)
+    if not every:
+        return "Nothing here is decided."
     if looked_up == every:
         return "Looked up in the shipped results; --again computes it."
     if not looked_up:

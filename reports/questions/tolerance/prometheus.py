@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from neverlost.checker.engine.outcome import Verdict
-from neverlost.checker.questions.tolerance.cell_words import LOST, UNDECIDED, WRITES, answer_in
+from neverlost.checker.questions.tolerance.cell_words import ACKED, LOST, UNDECIDED, WRITES, answer_in
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.reports.documents.answers import brief_settings, list_topics
 from neverlost.reports.questions.tolerance import document as describe
@@ -72,7 +72,10 @@ def _of_group(document: Mapping[str, Any], label: str, number: int) -> Iterator[
 
 
 def _losers(entries: Entries, out: int) -> int | None:
-    """Return how many brokers may lose data at once while so many others are out; -1 if not even none, None if undecided."""
+    """Return how many brokers may lose data at once while so many others are out; -1 if not even none; None if that is
+    undecided, or nobody asked whether an acknowledged record is lost."""
+    if any(ACKED not in (each.property.name for each in row) for row in entries.values()):
+        return None
     says = [answer_in(entries, spot)[0] for spot in sorted(entries) if spot.out == out]
     found = (None if each == UNDECIDED else many - 1 for many, each in enumerate(says) if each in (LOST, UNDECIDED))
     return next(found, len(says) - 1 if says else None)

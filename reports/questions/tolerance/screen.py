@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from neverlost.checker.engine.outcome import Verdict
-from neverlost.checker.questions.tolerance.cell_words import BROKEN, LOST, OK, STOPS, UNDECIDED
+from neverlost.checker.questions.tolerance.cell_words import BROKEN, GO_ON, LOST, OK, STOPS, UNDECIDED
 from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.tolerance.overview import Overview, overview
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.tolerance.api import ToleranceResult, ToleranceSubject
 
-STYLES = ((LOST, "bold red"), (BROKEN, "bold red"), (STOPS, "yellow"), (UNDECIDED, "magenta"), (OK, "green"))
+STYLES = ((LOST, "bold red"), (BROKEN, "bold red"), (STOPS, "yellow"), (UNDECIDED, "magenta"), (OK, "green"), (GO_ON, "green"))
 
 MOST_NAMED = 4
 """Topics named in a heading."""

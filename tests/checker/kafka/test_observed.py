@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import google_crc32c
@@ -22,6 +23,7 @@ from neverlost.checker.kafka.history.history import format_history, read_history
 from neverlost.checker.kafka.observe import starting_model as setting
 from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, match_history
 from neverlost.checker.kafka.observe.losses import find_intervals
+from neverlost.checker.kafka.observe.offset_groups import OffsetGroup, RecordKey
 from neverlost.checker.kafka.observe.starting_model import make_setting
 from neverlost.model.kraft.mechanisms import NEWEST, version_text
 from neverlost.model.observed.protocol import OBSERVED
@@ -394,3 +396,12 @@ def test_what_is_wrong_is_said_in_a_line(arguments: list[str], message: str) -> 
     done = neverlost(*arguments)
     assert done.returncode == 64
     assert message in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_the_first_acknowledgement_at_an_offset_names_its_own_record() -> None:
+    """Two records were acknowledged at one offset, and the history has the later one first."""
+    seen: Any = tuple(
+        SimpleNamespace(latest=at, key=RecordKey("producer_is_notified", record)) for at, record in ((9.0, 2), (4.0, 1))
+    )
+    assert OffsetGroup((0,), ("a", "b"), seen).acknowledged == (4.0, 1)
+    assert OffsetGroup((0,), ("a", "b"), ()).acknowledged is None

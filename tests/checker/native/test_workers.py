@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.host import resources
 from neverlost.checker.engine.host.resources import measure_memory
 from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.model.system import System
@@ -58,3 +59,9 @@ def test_orbits_of_four_replicas_hold_every_state(workers: int, tmp_path: Path) 
     for place in (None, tmp_path / "levels"):
         found = explore(make(), (), Options(workers=workers, symmetry=True, state_dir=place))
         assert found.reason is None and found.orbit_states == states and found.counts.distinct < states / 12
+
+
+def test_memory_is_measured_where_there_is_no_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on macOS: a process then counts with the most that it has had."""
+    monkeypatch.setattr(resources, "Path", lambda *_: Path("/there-is-no-such-folder"))
+    assert measure_memory() == resources.peak_memory() > 1_000_000
