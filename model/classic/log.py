@@ -25,7 +25,7 @@ def log_fields(log_size: int, records: int, max_epoch: int) -> tuple[Field, ...]
 
 
 def append(k: Primitives, s: View, replica: int, record: Value, epoch: Value) -> None:
-    """Effect: put a record at the log end offset."""
+    """Effect: put a record with its epoch at the log end offset, which grows by one."""
     end = s.log_end_offset[replica]
     for offset in range(s.sizes.offset):
         here = end == offset
@@ -68,7 +68,7 @@ def same_entry(k: Primitives, s: View, one: int, other: int, offset: int) -> Val
 
 
 def members_have_committed_log(k: Primitives, s: View, is_member: Callable[[int, int], Value]) -> Value:
-    """Return True if the ISR of every presumed leader has its log up to its high watermark.
+    """Return True if, for every presumed leader, all members of its ISR have its records and epochs below its high watermark.
 
     `is_member(leader, replica)` says whether the replica is in the ISR that counts.
     """

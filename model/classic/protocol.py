@@ -116,7 +116,7 @@ def has_offset(s: View, replica: int, offset: Value) -> Value:
 
 
 def is_caught_up_to(k: Primitives, s: View, leader: int, follower: int, end_offset: Value) -> Value:
-    """Return True if a follower acknowledges the leader and has its records up to an end offset; no epoch is compared."""
+    """Return True if a follower follows the leader and both logs reach an end offset; records and epochs are not compared."""
     return k.all_of(
         is_following(s, follower, leader),
         k.any_of(
@@ -162,7 +162,7 @@ def follow(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Non
 
 
 def request_to_follow(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
-    """Clauses: a request with a newer epoch names another replica as the leader."""
+    """Clauses: a request that was sent names this leader, in an epoch that is newer than the replica's."""
     yield "request was sent", s.next_leader_epoch > epoch
     yield "request names the leader", s.request_leader[epoch] == leader
     yield "request is newer", s.leader_epoch[replica] < epoch
@@ -234,7 +234,7 @@ def become_leader(k: Primitives, s: View, replica: int, epoch: int) -> Clauses:
 def leader_write(k: Primitives, s: View, replica: int) -> Clauses:
     """Any broker that believes it is leader accepts a record and stamps it with its leader epoch; a stale leader does, too.
 
-    That is no harm in itself: the record is committed only if the ISR has it, and the ISR is changed only by the true leader.
+    That is no harm in itself: the record is committed only if the ISR has it, and only a true leader may change the ISR.
 
     Source: KafkaReplication.tla, LeaderWrite.
     """

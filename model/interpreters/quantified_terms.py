@@ -42,7 +42,7 @@ class Element(z3.ArithRef):  # type: ignore[misc]
         super().__init__(term.as_ast(), term.ctx)
 
     def __eq__(self, other: object) -> Any:
-        """Return a term; that no element is a negative number is known at once."""
+        """Return a term that Python must not decide; False for a negative Python number, which no element is."""
         return False if _is_negative(other) else Truth(super().__eq__(other).as_ast(), self.ctx)
 
     def __ne__(self, other: object) -> Any:
@@ -400,7 +400,7 @@ def list_lengths(system: System) -> dict[str, Any]:
 
 
 def variables(system: System, opened: Mapping[str, Any], suffix: str) -> Functions:
-    """Return a symbolic state of every size."""
+    """Return a symbolic state of every size, whose constants and functions are named `field[index]@suffix`."""
     found: Functions = {}
     for declared in system.fields:
         sort = z3.BoolSort() if declared.kind == "flag" else z3.IntSort()
@@ -483,7 +483,7 @@ def _make_steps(system: System, k: Quantified, action: Action) -> list[GenericSt
 
 
 def transition(system: System, k: Quantified, given: GenericStep, before: Functions) -> tuple[list[Any], Functions]:
-    """Return the guard of a step without the clauses that only bound, and the state after it."""
+    """Return a step's guard without clauses that bound axes, and the state after.  Errors: `ModelError` if it is normalised."""
     if system.model.normalise is not None:
         raise ModelError(f"{system.model.name} has no reading for every size: its states are normalised")
     bounding = {each.clause for each in system.model.unbounded}

@@ -52,7 +52,7 @@ class Terms:
         return value
 
     def variable(self, name: str, slot: Slot) -> Any:
-        """Return a fresh variable for a slot: as narrow as its bounds allow, and extended to the common width."""
+        """Return a slot's variable: a Bool; an Int without a width; else the few bits that its bounds need, made that wide."""
         if slot.field.kind == "flag":
             return z3.Bool(name)
         if self.width is None:
@@ -117,7 +117,7 @@ class TermsView(View):
 
 
 def transition(system: System, terms: Terms, step: Step, symbols: Symbols) -> tuple[list[tuple[str, Value]], Symbols]:
-    """Return the guard clauses of a step, by name, and the symbolic state after it."""
+    """Return the guard clauses of a step that are not disabled, by name, and the symbolic state after it."""
     view = TermsView(system, symbols)
     guard = [each for each in step.run(terms, view) if (step.action.name, each[0]) not in system.disabled]
     if system.model.normalise is not None:

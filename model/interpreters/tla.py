@@ -182,7 +182,7 @@ def render_module(system: System, properties: Mapping[str, Predicate], head: Seq
 
 
 def variable_fields(system: System) -> list[str]:
-    """Return the fields that can have more than one value, in order: the module's variables."""
+    """Return the names of the fields that are not frozen and can have more than one value, in order: the module's variables."""
     moving = {slot.field.name for slot in system.slots if not slot.is_constant and not slot.field.frozen}
     return [each.name for each in system.fields if each.name in moving]
 

@@ -89,7 +89,7 @@ class Assuming(Terms):
         return z3.Function(name, *[z3.IntSort()] * len(self.scope), sort)(*self.scope)
 
     def names(self) -> list[Any]:
-        """Return the names that were given to elements, of those that depend on no other element."""
+        """Return the new elements that `for_some` has made and that depend on no other element."""
         return [each for each in self.made if each.num_args() == 0]
 
 
@@ -198,7 +198,7 @@ def is_open(system: System, slot: int) -> bool:
 
 
 def make_open_variables(system: System, suffix: str) -> OpenState:
-    """Return a symbolic state without bounds."""
+    """Return a symbolic state without bounds, whose variables and functions are named `field[index]@suffix`."""
     values: Symbols = []
     functions: dict[str, list[Function]] = {}
     terms = Terms(None)
@@ -243,7 +243,7 @@ def _make_constant(value: Any) -> Function:
 
 
 def take_open_step(system: System, step: Step, before: OpenState) -> tuple[list[Any], OpenState]:
-    """Return the guard of a step without the clauses that only bound, and the state after it."""
+    """Return a step's guard without clauses that bound axes, and the state after.  Errors: `ModelError` if it is normalised."""
     terms = Terms(None)
     clauses = set(list_open_axes(system).values())
     view = OpenView(system, before)
@@ -258,7 +258,7 @@ def take_open_step(system: System, step: Step, before: OpenState) -> tuple[list[
 
 
 def make_open_steps(system: System) -> list[tuple[Step, list[Any]]]:
-    """Return the steps, with a variable for each argument over an unbounded axis, and those variables."""
+    """Return the steps, each with its variables: one for an argument over an unbounded axis, in place of all of its values."""
     axes = list_open_axes(system)
     found: dict[tuple[Any, ...], tuple[Step, list[Any]]] = {}
     for step in system.steps:

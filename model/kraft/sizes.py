@@ -36,7 +36,7 @@ TO_HIGH_WATERMARK, BY_EPOCH, BY_ITERATED_EPOCHS, ON_FETCH = range(4)
 
 
 def is_impaired(k: Primitives, s: View, broker: int) -> Value:
-    """Return True if a broker has a replica that is down, fenced, out of the ISR, or about to be removed by the current leader.
+    """Return True if a broker has a replica and is down, fenced, outside the ISR or, as its leader asks, about to leave it.
 
     A replica that a reassignment adds does not count before it is in the ISR.
     """

@@ -32,7 +32,7 @@ def forget_role(s: View, voter: int) -> None:
 
 
 def enter_epoch(k: Primitives, s: View, voter: int, epoch: Value, when: Value) -> None:
-    """Effect: a voter that learns of a newer epoch has neither a leader nor a vote in it."""
+    """Effect, if `when` is true: a voter enters an epoch as a follower that has neither a leader nor a vote in it."""
     s.epoch[voter] = k.ite(when, epoch, s.epoch[voter])
     s.voted_for[voter] = k.ite(when, NO_REPLICA, s.voted_for[voter])
     s.leader[voter] = k.ite(when, NO_REPLICA, s.leader[voter])

@@ -22,7 +22,7 @@ from neverlost.model.system import View
 
 @action(broker="replica", says="broker {broker} applies its leadership")
 def broker_apply_leadership(k: Primitives, s: View, broker: int) -> Clauses:
-    """A broker that led before, and has not noticed who led in between, goes on with what it knows of its followers.
+    """An elected broker leads; one that led before, and missed who led in between, goes on with what it knows of its followers.
 
     That is remembered from an epoch before: a follower may have truncated since, and is counted all the same
     (reelection-forgets-offsets, which no version has).

@@ -78,7 +78,7 @@ def controller_elect_uncleanly(k: Primitives, s: View, elected: int) -> Clauses:
     fault="min_isr_change",
 )
 def controller_set_min_isr(k: Primitives, s: View, least: int) -> Clauses:
-    """With ELR that also clears the ELR and the last known leader (ClearElrRecord), whatever the value, the same one too.
+    """Since 4.0 that also clears the ELR and the last known leader (ClearElrRecord), whatever the value, the same one too.
 
     A broker that is amid a publication of the value before is taken to have finished it.
 

@@ -165,7 +165,7 @@ def next_elr(k: Primitives, s: View, change: Change) -> Flags:
     """`maybePopulateTargetElr`: who leaves the ISR while it is below min.insync.replicas is eligible to lead.
 
     The ELR holds the replicas that have every committed record although they are out: no record is committed below
-    min.insync.replicas (strict-high-watermark).  It is cleared when the ISR is full again.  A broker that comes back from
+    min.insync.replicas (strict-high-watermark).  It is cleared once the ISR is not below it.  A broker that comes back from
     an unclean shutdown may have lost records, so it leaves (KIP-966).
     """
     if not s.sizes.elr:
