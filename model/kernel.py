@@ -38,9 +38,8 @@ class Primitives(Protocol):
 class Field:
     """A declared state variable: a scalar, or an array over named axes.
 
-    Units: `low` and `high` are inclusive bounds of each element.  `kind` is `number`, `flag` (a
-    boolean) or `replica` (a replica's index, or `NO_REPLICA`).  A `frozen` field is configuration: it is
-    read like the others and never assigned.
+    Units: `low` and `high` are inclusive bounds of each element.  `kind` is `number`, `flag` (a boolean) or `replica` (a
+    replica's index, or `NO_REPLICA`).  A `frozen` field is configuration: it is read like the others and never assigned.
     """
 
     name: str

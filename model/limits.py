@@ -183,7 +183,11 @@ def left(configuration: Configuration, faults: Sequence[Fault]) -> dict[str, int
 
 
 def victims(k: Primitives, s: View, fault: Fault, paid: Fault | None, brokers: Sequence[int]) -> list[Value]:
-    """Return for each broker if a kind's limit counts it: struck, or in `brokers` if `paid` is it; OUT: and it lost no data."""
+    """Return for each broker whether a kind's limit counts it.
+
+    It does if the kind has struck the broker, impaired since, or if `paid` is the kind and the broker is one of `brokers`.
+    For `OUT` a broker that has lost data does not count, where that is limited by `any:N`.
+    """
     struck = [True if fault is paid and each in brokers else flag for each, flag in enumerate(getattr(s, fault.struck))]
     if fault is not OUT or DATA_LOSS.name not in s.sizes.limits.marked:
         return struck

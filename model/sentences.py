@@ -270,7 +270,10 @@ class _Change:
         return found
 
     def election(self) -> list[str]:
-        """Return who is elected, from where, lacking what; or leads again or in a new epoch; or that no one is eligible."""
+        """Return who is elected, from where, and what it lacks; or that no eligible leader is left.
+
+        Of the same leader: that it leads again, or gets a new leader epoch.  Empty if there is nothing of this kind.
+        """
         before, after = self.before, self.after
         if after.leader is None:
             return [] if before.leader is None else ["no eligible leader is left"]
@@ -286,7 +289,10 @@ class _Change:
         return [f"leadership moves from {self.names[before.leader]} to {new}{origin}"]
 
     def _origin(self, leader: int) -> str:
-        """Return why a replica could be elected; empty if several were in the ISR, or are now, or it was about to be added."""
+        """Return why a replica could be elected that was alone in the ISR, or that was outside and is alone in it now.
+
+        Empty for every other one, and for one that the leader had asked to add.
+        """
         if self.before.isr == (leader,):
             return " as the last member of the ISR"
         asked = [lane.pending for lane in self.before.lanes if lane.broker == self.before.leader]

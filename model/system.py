@@ -79,8 +79,7 @@ class Step:
 class View:
     """Attribute access to a state for actions and properties: `s.leader_epoch[replica]`.
 
-    Interpreters supply `_read(slot)` and `_write(slot, value)`.  A read after a write in the same action
-    sees the new value.
+    Interpreters supply `_read(slot)` and `_write(slot, value)`.  A read after a write in the same action sees the new value.
     """
 
     __slots__ = ("_system",)
@@ -163,7 +162,7 @@ class System:
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        """The model's fields, each wide enough for every configuration.  Errors: `ModelError` where fields differ otherwise."""
+        """The fields, with bounds that fit every configuration.  Errors: `ModelError` where they differ in more than bounds."""
         found = [tuple(self.model.fields(each)) for each in self.configurations]
         shapes = [[(each.name, each.axes, each.kind, each.frozen) for each in fields] for fields in found]
         if any(each != shapes[0] for each in shapes):
@@ -174,7 +173,7 @@ class System:
         )
 
     def _domain(self, declared: Field) -> tuple[int, int]:
-        """Return a field's bounds; of a frozen one, the least and the greatest value configured, which must be within them."""
+        """Return a field's bounds; if frozen, its least and greatest value here.  Errors: `ModelError` for one beyond them."""
         if not declared.frozen:
             return declared.low, declared.high
         values = [int(self.model.frozen[declared.name](each)) for each in self.configurations]
@@ -244,7 +243,7 @@ class System:
     def configured(self, configuration: Configuration, values: Mapping[str, Any]) -> State:
         """Return a state from nested field values (one number fills an array); frozen fields come from the configuration.
 
-        A field without a value is `NO_REPLICA`, 0 or, above that, its lower bound.  Errors: `ModelError` as for `checked`.
+        A field without a value is `NO_REPLICA`, 0, or a lower bound above 0.  Errors: `ModelError` as for `checked`.
         """
         state: list[int] = []
         for declared in self.fields:

@@ -483,7 +483,10 @@ def _make_steps(system: System, k: Quantified, action: Action) -> list[GenericSt
 
 
 def transition(system: System, k: Quantified, given: GenericStep, before: Functions) -> tuple[list[Any], Functions]:
-    """Return a step's guard without clauses that bound axes, and the state after.  Errors: `ModelError` if it is normalised."""
+    """Return a step's guard without clauses that bound axes or are disabled, and the state after it.
+
+    Errors: `ModelError` for a model that normalises its states.
+    """
     if system.model.normalise is not None:
         raise ModelError(f"{system.model.name} has no reading for every size: its states are normalised")
     bounding = {each.clause for each in system.model.unbounded}

@@ -52,7 +52,10 @@ class Terms:
         return value
 
     def variable(self, name: str, slot: Slot) -> Any:
-        """Return a slot's variable: a Bool; an Int without a width; else the few bits that its bounds need, made that wide."""
+        """Return the variable of a slot: a Bool for a flag, an Int where `width` is None, else a bit-vector of that width.
+
+        The bit-vector is an extended one of as few bits as the bounds allow.
+        """
         if slot.field.kind == "flag":
             return z3.Bool(name)
         if self.width is None:

@@ -218,10 +218,7 @@ def make_open_variables(system: System, suffix: str) -> OpenState:
 
 
 def make_open_initial(system: System, state: State) -> OpenState:
-    """Return a concrete initial state without bounds: its arrays say the same at every element.
-
-    Errors: `ModelError` where the elements within the bounds differ.
-    """
+    """Return an initial state without bounds: its arrays say the same at every element.  Errors: `ModelError` if not."""
     values: Symbols = []
     functions: dict[str, list[Function]] = {}
     for number, (slot, value) in enumerate(zip(system.slots, state, strict=True)):
@@ -243,7 +240,10 @@ def _make_constant(value: Any) -> Function:
 
 
 def take_open_step(system: System, step: Step, before: OpenState) -> tuple[list[Any], OpenState]:
-    """Return a step's guard without clauses that bound axes, and the state after.  Errors: `ModelError` if it is normalised."""
+    """Return a step's guard without clauses that bound axes or are disabled, and the state after it.
+
+    Errors: `ModelError` for a model that normalises its states.
+    """
     terms = Terms(None)
     clauses = set(list_open_axes(system).values())
     view = OpenView(system, before)

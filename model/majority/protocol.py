@@ -297,9 +297,6 @@ def broker_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", says="broker {broker} starts again")
 def broker_restart(k: Primitives, s: View, broker: int) -> Clauses:
-    """It starts as a follower that knows no leader; there is no controller with which it would have to register.
-
-    Source: Raft 5.2.
-    """
+    """It starts as a follower that knows no leader; there is no controller to register with.  Source: Raft 5.2."""
     yield "broker is down", k.not_(s.is_running[broker])
     s.is_running[broker] = True

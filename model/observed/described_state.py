@@ -113,7 +113,7 @@ def build_state(system: System, shown: DescribedState) -> State:
 
 
 def handle_fetches(system: System, state: State) -> State:
-    """Return the state after the leader, if it runs, has handled a fetch of every running ISR member whose log agrees."""
+    """Return the state after the leader, if it runs, has handled a fetch of every running ISR member with an agreeing log."""
     view = IntsView(system, state)
     for leader in everyone(view):
         if view.leader == leader and view.is_running[leader]:
@@ -152,7 +152,7 @@ def _high_watermark(shown: DescribedState, broker: int) -> int:
 
 
 def _noted(shown: DescribedState, leader: int, follower: int, high: list[int]) -> int:
-    """Return the fetch offset that the leader has of an ISR member: its high watermark, or more if that is not shown; or 0."""
+    """Return the fetch offset noted of an ISR member: the leader's high watermark, or more if that is not shown; else 0."""
     if leader != shown.leader or follower == leader or follower not in shown.isr:
         return 0
     return max(high[leader], shown.agreed_end(follower) if shown.high_watermarks[leader] is None else 0)

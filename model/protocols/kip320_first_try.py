@@ -112,10 +112,7 @@ def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clause
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} too slow")
 def leader_shrink_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
-    """A follower is removed whose last entry is not the leader's.
-
-    Source: Kip320FirstTry.tla, LeaderShrinkIsrBetterFencing.
-    """
+    """A follower is removed whose last entry is not the leader's.  Source: Kip320FirstTry.tla, LeaderShrinkIsrBetterFencing."""
     yield from true_leader(k, s, leader)
     yield "in the leader's ISR", s.isr[leader][replica]
     yield "not caught up", k.not_(is_caught_up_to_epoch(k, s, leader, replica, s.log_end_offset[leader]))

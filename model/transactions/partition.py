@@ -53,7 +53,10 @@ def is_duplicate(k: Primitives, s: View, attempt: int, partition: int) -> Value:
 
 
 def is_accepted(k: Primitives, s: View, attempt: int, partition: int) -> Value:
-    """Return True if the coordinator accepts: current epoch, none decided and, with version 1, partition in the transaction."""
+    """Return True if the coordinator accepts a request: its epoch is current, and no decided transaction is incomplete.
+
+    With version 1 the partition must be in the open transaction; with 2 it is added.
+    """
     has_it = k.all_of(s.transaction_state == ONGOING, s.in_transaction[partition])
     return k.all_of(s.attempt_epoch[attempt] == s.producer_epoch, k.not_(is_prepared(k, s)), k.any_of(s.bumps_epoch, has_it))
 
@@ -75,7 +78,7 @@ def take(k: Primitives, s: View, attempt: int, partition: int) -> None:
 
 
 def answer(k: Primitives, s: View, attempt: int, partition: int, found: int) -> None:
-    """Effect: a producer that still waits for it has the answer `found`; with version 1 a `FAILED` one needs a new epoch."""
+    """Effect: the producer that still waits for a request has its answer, `found`; if `FAILED`, version 1 needs a new epoch."""
     for each in everyone(s):
         waits = k.all_of(s.attempt[each] == attempt + 1, s.sent[each][partition] == WAITING)
         s.sent[each][partition] = k.ite(waits, found, s.sent[each][partition])

@@ -24,8 +24,7 @@ def raise_high_watermark(k: Primitives, s: View, leader: int) -> None:
     """Effect: the high watermark rises to the smallest log end offset that the leader knows of in its maximal ISR.
 
     It stays while the known ISR is below the minimum (where the high watermark is strict, KAFKA-15583): otherwise a record
-    would be committed that no ELR member needs to have.  Records that it passes are committed and, with acks=all,
-    acknowledged.
+    would be committed that no ELR member needs to have.  Records that it passes are committed, with acks=all acknowledged.
     """
     old = s.high_watermark[leader]
     new = log_end(k, s, leader)

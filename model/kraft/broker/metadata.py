@@ -92,7 +92,6 @@ def leader_replay_own_change(k: Primitives, s: View, broker: int) -> Clauses:
 
     So the change that the leader has asked for since is forgotten, and the high watermark no longer waits for it, although
     the controller may have committed it.  To skip a record with an equal epoch would prevent it.
-
     With that change a reassignment may have completed, and another broker may be elected: the leader reads that later.
 
     Source: Partition.makeLeader (only a smaller partition epoch is refused), updateAssignmentAndIsr.

@@ -53,10 +53,9 @@ class Change:
 
     `isr` is the target ISR, `active` the brokers that may lead (`isAcceptableLeader`), `registers` the broker that registers
     (a record may come before the one that lets it lead), and `unclean_shutdown` the same one after an unclean shutdown
-    (`setUncleanShutdownReplicas`).
-    Where the event does not concern the partition (`has_record` is false) the controller writes no record and nothing
-    changes.  A change `by_leader` is one that the leader writes itself, as before KIP-497, which leaves the leader epoch
-    alone.  An unclean election is held where the topic's configuration allows it, or by what `allows_unclean` says.
+    (`setUncleanShutdownReplicas`).  Where the event does not concern the partition (`has_record` is false) no record is
+    written and nothing changes.  A change `by_leader` is one that the leader writes itself, as before KIP-497, which leaves
+    the leader epoch alone.  An unclean election is held where the topic allows it, or by what `allows_unclean` says.
     `has_elr` is false for a record that is built as if there were no ELR.
     """
 

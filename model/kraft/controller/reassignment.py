@@ -55,7 +55,7 @@ def controller_reassign(k: Primitives, s: View, target: int, outcome: int) -> Cl
 
 @action(outcome="reassignment_outcome", says="an operator cancels the reassignment")
 def controller_cancel_reassignment(k: Primitives, s: View, outcome: int) -> Clauses:
-    """The added replicas go at once, whatever min.insync.replicas is unless that is mended (PartitionReassignmentRevert).
+    """The added replicas go at once; Kafka does not look at min.insync.replicas (PartitionReassignmentRevert).
 
     The copies that an acknowledgement counted on go with them: the known defect `reassignment-below-minimum` (KIP-455).
     """
