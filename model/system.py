@@ -173,7 +173,10 @@ class System:
         )
 
     def _domain(self, declared: Field) -> tuple[int, int]:
-        """Return a field's bounds; if frozen, its least and greatest value here.  Errors: `ModelError` for one beyond them."""
+        """Return a field's bounds; of a frozen field, the least and the greatest value that the configurations give.
+
+        Errors: `ModelError` for a value of theirs that is outside the declared bounds.
+        """
         if not declared.frozen:
             return declared.low, declared.high
         values = [int(self.model.frozen[declared.name](each)) for each in self.configurations]

@@ -50,7 +50,7 @@ def truncate(k: Primitives, s: View, replica: int, end: Value) -> None:
 
 
 def latest_epoch(k: Primitives, s: View, replica: int) -> Value:
-    """Return the epoch of the last record; 0 for an empty log (ask for that first)."""
+    """Return the epoch of the last record; 0, which is an epoch too, for an empty log."""
     last = s.log_epoch[replica][0]
     for offset in range(1, s.sizes.offset):
         last = k.ite(s.log_end_offset[replica] > offset, s.log_epoch[replica][offset], last)

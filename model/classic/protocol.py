@@ -134,7 +134,7 @@ def true_leader(k: Primitives, s: View, leader: int) -> Clauses:
 
 
 def set_isr_member(s: View, leader: int, replica: int, member: bool) -> None:
-    """Effect: the leader writes its ISR, with one member changed, to the quorum and to itself."""
+    """Effect: a replica is in the leader's ISR, or is not, as `member` says; the quorum gets that ISR too."""
     s.isr[leader][replica] = member
     fill(s.quorum_isr, s.isr[leader])
 
@@ -155,7 +155,7 @@ def epoch_left(s: View) -> Value:
 
 
 def follow(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> None:
-    """Effect: the replica adopts the request of an epoch."""
+    """Effect: the replica takes leader, leader epoch and ISR from the LeaderAndIsr request of an epoch."""
     s.leader_epoch[replica] = epoch
     s.leader[replica] = leader
     fill(s.isr[replica], s.request_isr[epoch])

@@ -59,7 +59,7 @@ class Columns:
 
 
 def _narrow(value: Value) -> Value:
-    """Return a Python constant as a byte-wide scalar, so that columns stay byte-wide."""
+    """Return a Python constant as a byte-wide scalar, so that columns stay byte-wide; a column as it is."""
     if isinstance(value, bool):
         return np.bool_(value)
     return np.int8(value) if isinstance(value, int) else value

@@ -145,7 +145,7 @@ class AxisRow:
 
 
 def copy_unless_list(elements: Any) -> Any:
-    """Return the list of some elements; of a row without a length, its values of now."""
+    """Return a copy that later writes do not change: a list or, of a row without a length, a row."""
     return elements.copy() if hasattr(elements, "copy") else list(elements)
 
 
@@ -166,7 +166,7 @@ class Assumed(Quantified):
     scope: list[tuple[str, Any]] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return True if a condition holds of every element."""
+        """Return True if a condition holds of every element.  Errors: `ModelError` for one that `require_positive` forbids."""
         each = make_fresh(axis)
         self.scope.append((axis, each))
         inside = _check_positive(self.lift(body(each)), self.quantified)
@@ -210,7 +210,10 @@ class Concluded(Quantified):
         return _note(self.quantified, found)
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return True if a condition holds of one of the axis's witnesses; on an axis without them, of some element."""
+        """Return True if a condition holds of one of the axis's witnesses; on an axis without them, of some element.
+
+        Errors: `ModelError` on an axis without witnesses for a condition that `require_positive` forbids.
+        """
         number = len(self.chosen)
         self.chosen.append(axis)
         if axis not in self.witnesses:
@@ -349,7 +352,7 @@ class Array:
         return AxisRow(place, self[place], self._axis)
 
     def store(self, at: Any, value: Any) -> None:
-        """Effect: write an element or a row."""
+        """Effect: write `value` as the element, or as the row, at an index."""
         if self._is_last:
             self[at] = value
         else:
@@ -373,7 +376,7 @@ class Array:
         return closed, tuple(_lift(each) for axis, each in pairs if self._view.is_open(axis))
 
     def _write(self, closed: tuple[int, ...], opened: tuple[Any, ...], value: Callable[[tuple[Any, ...]], Any]) -> None:
-        """Effect: a new function, which differs where its first arguments are these."""
+        """Effect: the field's function gives `value` where its first arguments are `opened`; elsewhere what it gave before."""
         old = self._view.functions[self._field.name]
         before = old[closed]
 
@@ -429,10 +432,7 @@ def list_closed_indices(system: System, declared: Field, opened: Mapping[str, An
 
 
 def initial(system: System, opened: Mapping[str, Any]) -> list[Functions]:
-    """Return the initial states, which say the same at every element of an axis whose length is no number.
-
-    Errors: `ModelError` where they do not.
-    """
+    """Return the initial states, each alike at all elements of an axis without a number for its length; else a `ModelError`."""
     return [_make_uniform(system, opened, state) for state in sorted({state for _, state in system.initial_states()})]
 
 

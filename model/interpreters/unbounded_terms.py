@@ -63,7 +63,7 @@ class Assuming(Terms):
     quantified: list[Any] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return a name for "a condition holds of every element"; what the name implies is kept in `schemas`."""
+        """Return a name for "it holds of every element"; `schemas` has what that implies.  Errors: as of `require_positive`."""
         number = len(self.schemas)
         variable = z3.Int(f"{axis}?{number}")
         self.schemas.append(Schema((), None))
@@ -159,7 +159,7 @@ class OpenArray:
     __getitem__ = select
 
     def store(self, index: Any, value: Any) -> None:
-        """Effect: write an element or a row."""
+        """Effect: write `value` as the element, or as the row, at an index."""
         values = value if self._is_row else [value]
         old = self._view.functions[self._name]
         self._view.functions[self._name] = [_update(*each, index) for each in zip(old, values, strict=True)]

@@ -48,7 +48,7 @@ def last_decision(k: Primitives, s: View, controller: int, end: Value) -> Value:
 
 
 def decide(k: Primitives, s: View, controller: int, leader: list[Value], isr: list[Value]) -> None:
-    """Effect: the active controller appends a decision."""
+    """Effect: the controller appends a decision: the copy flagged in `leader` leads, and those flagged in `isr` are the ISR."""
     record = s.next_record + 1
     s.next_record = record
     for each in range(s.sizes.record):

@@ -78,7 +78,7 @@ def take(k: Primitives, s: View, attempt: int, partition: int) -> None:
 
 
 def answer(k: Primitives, s: View, attempt: int, partition: int, found: int) -> None:
-    """Effect: the producer that still waits for a request has its answer, `found`; if `FAILED`, version 1 needs a new epoch."""
+    """Effect: the producer that still waits for a request is answered `found`; after `FAILED`, version 1 needs a new epoch."""
     for each in everyone(s):
         waits = k.all_of(s.attempt[each] == attempt + 1, s.sent[each][partition] == WAITING)
         s.sent[each][partition] = k.ite(waits, found, s.sent[each][partition])

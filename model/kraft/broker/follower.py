@@ -80,7 +80,7 @@ def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Cla
     says="broker {follower} takes the high watermark of {leader} from a diverging response, before it truncates",
 )
 def follower_note_high_watermark(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """Until KAFKA-14704 was fixed a follower took it before it truncated; who reads from it may see what is about to go."""
+    """Until KAFKA-14704 was fixed a high watermark was taken before the truncation: readers may see what is about to go."""
     yield "high watermark comes first", k.not_(s.truncation_before_high_watermark)
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     yield "bound: logs diverge", k.not_(logs_agree(k, s, follower, leader))

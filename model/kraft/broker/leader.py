@@ -20,7 +20,7 @@ def leads(s: View, broker: int) -> Value:
 
 
 def is_answered(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return True if a follower follows a broker that answers it: no diverging response is late and, if unfenced, it leads."""
+    """Return True if a follower follows a broker that answers: no diverging response of it is late; if unfenced, it leads."""
     asks = s.follows[follower] == leader
     if s.sizes.late_responses:
         asks = k.all_of(asks, s.diverging_sender[follower] != leader)
@@ -28,7 +28,7 @@ def is_answered(k: Primitives, s: View, follower: int, leader: int) -> Value:
 
 
 def logs_agree(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return True if a leader takes a follower's log for a beginning of its own; without epochs: any that is no longer."""
+    """Return True if a leader takes a follower's log for a beginning of its own; without comparison, any no longer one."""
     if s.sizes.late_bytes:
         return agreed_end(k, s, follower, leader) == log_end(k, s, follower)
     if s.sizes.compares_logs:
@@ -114,7 +114,7 @@ def adopt_isr(k: Primitives, s: View, leader: int) -> None:
 
 
 def put_in_log(k: Primitives, s: View, leader: int, record: Value) -> None:
-    """Effect: the leader appends a record; with acks 0 or 1 that is all that the producer waits for."""
+    """Effect: the leader appends a record, with acks 0 or 1 acknowledges it, and raises its high watermark where it can."""
     append(k, s, leader, record)
     if s.sizes.epochs:
         for each in range(s.sizes.record):

@@ -123,7 +123,7 @@ def has_finished_publication(k: Primitives, s: View, broker: int) -> Clauses:
 
 
 def begin_publication(k: Primitives, s: View, broker: int) -> None:
-    """Effect: the broker's partitions are as new as the metadata log; the topic's configuration comes with them or next."""
+    """Effect: with the newest partitions the broker learns min.insync.replicas, or that is still to come, in its own step."""
     if s.sizes.config_change:
         known = k.ite(s.configuration_before_isr, s.min_isr_changed, s.min_isr_known[broker])
         s.min_isr_known[broker] = known

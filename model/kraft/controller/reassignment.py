@@ -18,7 +18,7 @@ from neverlost.model.system import View
 
 
 def asked_for(s: View, target: int) -> Flags:
-    """Return the replica set that is asked for."""
+    """Return for each broker whether it is in `target`, a set of brokers as bits."""
     return [each in members(target) for each in everyone(s)]
 
 
