@@ -38,9 +38,8 @@ class Primitives(Protocol):
 class Field:
     """A declared state variable: a scalar, or an array over named axes.
 
-    Units: `low` and `high` are inclusive bounds of each element.  `kind` is `number`, `flag` (a
-    boolean) or `replica` (a replica's index, or `NO_REPLICA`).  A `frozen` field is configuration: it is
-    read like the others and never assigned.
+    Units: `low` and `high` are inclusive bounds of each element.  `kind` is `number`, `flag` (a boolean) or `replica` (a
+    replica's index, or `NO_REPLICA`).  A `frozen` field is configuration: it is read like the others and never assigned.
     """
 
     name: str
@@ -86,11 +85,11 @@ class Sizes(Mapping[str, int]):
         return sum(1 for _ in self)
 
     def paid_by(self, fault: str) -> str:
-        """Return the kind of fault whose limit a step of this kind spends."""
+        """Return the kind of fault whose limit a fault spends: itself, unless a model's sizes say otherwise."""
         return fault
 
     def along(self, axis: str) -> range:
-        """Return the values that a parameter takes on an axis."""
+        """Return the values of a parameter on an axis: from 0 to its length - 1, unless a model's sizes say otherwise."""
         return range(self[axis])
 
 
@@ -272,7 +271,7 @@ def fill(array: Any, values: Any) -> None:
 
 
 def _over(k: Any, axis: str, name: str) -> Any:
-    """Return what an interpreter does with an axis that has no bound for it; None where it goes over the elements."""
+    """Return the interpreter's own function `name` for an axis that it reads without a bound; None for every other axis."""
     return getattr(k, name) if axis in getattr(k, "open_axes", ()) else None
 
 

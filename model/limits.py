@@ -48,24 +48,24 @@ def parsed(text: str) -> int | AnyNumber | None:
 
 
 def encoded(limit: int | AnyNumber) -> int:
-    """Return a limit as a number that grows with what it allows: totals from 0, then `any:N` from 11, then `any`."""
+    """Return a limit as a number that grows with what it allows: a total, 10 + N for `any:N`, 20 for `any` and `any:KIND`."""
     if isinstance(limit, int):
         return limit
     return 2 * MOST + 2 if limit.at_once is None else MOST + 1 + limit.at_once
 
 
 def limit_of(fault: Fault) -> Callable[[Configuration], int]:
-    """Return the function that gives the value of a fault's frozen limit under a configuration."""
+    """Return a function that gives a fault's limit under a configuration, as `encoded` writes it."""
     return lambda configuration: encoded(configuration[fault.key])
 
 
 def is_counted(configuration: Configuration, fault: Fault) -> bool:
-    """Return True if a fault's limit is a total."""
+    """Return True if a fault's limit is a total, or is not given."""
     return isinstance(configuration.get(fault.key, 0), int)
 
 
 def payer(configuration: Mapping[str, Any], fault: Fault) -> Fault:
-    """Return the fault whose limit a step spends: its own, or that of the kind that it counts as or that stands for several."""
+    """Return the fault whose limit a step spends: one that it counts as, or a limited one that stands for it; else its own."""
     limit = configuration.get(fault.key)
     if isinstance(limit, AnyNumber) and limit.counts_as:
         return next(each for each in FAULTS if each.name == limit.counts_as)
@@ -94,9 +94,9 @@ def is_harmless_loss_a_step(configuration: Configuration) -> bool:
 class Limits:
     """What the limits of a configuration put into the state: a part of its sizes.
 
-    `payers` names the fault that pays for another, `counted` those that are counted, `marked` those whose victims are.
-    `beside` is how many may be out while 0, 1, 2, ... have lost data, where that is said.  `harmless_losses`: whether a power
-    loss that takes nothing is a step of its own.
+    `payers`: faults, each with the other one whose limit it spends; `counted`: those with a total; `marked`: those whose
+    victims have a flag; `beside`: how many may be out while 0, 1, 2, ... have lost data (empty: not said).
+    `harmless_losses`: whether a power loss that takes nothing is a step of its own.
     """
 
     payers: tuple[tuple[str, str], ...]
@@ -155,7 +155,7 @@ def _is_limited(configuration: Configuration, fault: Fault, other: str) -> bool:
 
 
 def _uneven(beside: tuple[int, ...], losing: int | AnyNumber | None) -> str | None:
-    """Return what is wrong with limits of what may be out beside so many that lose data, if anything."""
+    """Return what is wrong with `faults.out=any:3,1,0` or with `faults.data_loss` beside it; None if nothing is."""
     if list(beside) != sorted(beside, reverse=True):
         return f"{OUT.key}=any:{','.join(map(str, beside))}: more brokers that lose data cannot allow more others out"
     if beside and losing != AnyNumber(len(beside) - 1):
@@ -178,12 +178,16 @@ def limit_fields(configuration: Configuration, faults: Sequence[Fault]) -> tuple
 
 
 def left(configuration: Configuration, faults: Sequence[Fault]) -> dict[str, int]:
-    """Return the counters, as a search begins."""
+    """Return how many of each fault with a total are left as a search begins, by the name of the counter's field."""
     return {each.left: configuration[each.key] for each in faults if is_counted(configuration, each)}
 
 
 def victims(k: Primitives, s: View, fault: Fault, paid: Fault | None, brokers: Sequence[int]) -> list[Value]:
-    """Return who counts for a kind's limit: struck and impaired since, or in `brokers` if `paid` is it; OUT: lost no data."""
+    """Return for each broker whether a kind's limit counts it.
+
+    It does if the kind has struck the broker, impaired since, or if `paid` is the kind and the broker is one of `brokers`.
+    For `OUT` a broker that has lost data does not count, where that is limited by `any:N`.
+    """
     struck = [True if fault is paid and each in brokers else flag for each, flag in enumerate(getattr(s, fault.struck))]
     if fault is not OUT or DATA_LOSS.name not in s.sizes.limits.marked:
         return struck

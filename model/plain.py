@@ -10,7 +10,7 @@ from neverlost.model.kernel import Configuration
 
 
 def plain(configuration: Configuration) -> dict[str, Any]:
-    """Return a configuration as JSON has it."""
+    """Return a configuration as JSON has it: tuples as lists, a limit without a total as `{"limit": "any:2"}`."""
     return {name: _plain(value) for name, value in configuration.items()}
 
 

@@ -36,7 +36,7 @@ Names = Sequence[str]
 
 
 def numbered(brokers: int, given: Names = ()) -> tuple[str, ...]:
-    """Return the names that were given, else numbers from 1; `new` is a broker that a reassignment brings."""
+    """Return a name for each broker: the given ones, then `new` (several: `new1`, `new2`); numbers from 1 if none is given."""
     if not given:
         return tuple(str(each + 1) for each in range(brokers))
     return (*given, *("new" if brokers == len(given) + 1 else f"new{each + 1}" for each in range(brokers - len(given))))
@@ -48,7 +48,7 @@ def names_of(system: System, given: Names = ()) -> tuple[str, ...]:
 
 
 def describe(system: System, before: State | None, step: Step | None, after: State, given: Names = ()) -> str:
-    """Return a step in a sentence, under the brokers' given names or else numbered from 1."""
+    """Return a step in a sentence, brokers named as by `numbered`; `initial state` if no step or no state before is given."""
     if step is None or before is None:
         return INITIAL
     names, draw = names_of(system, given), system.model.portrait
@@ -60,7 +60,7 @@ def describe(system: System, before: State | None, step: Step | None, after: Sta
 
 
 def sentences(system: System, states: Sequence[State], steps: Iterable[int], given: Names = ()) -> list[str]:
-    """Return the initial state and every step of a behaviour, a sentence each; `steps` are numbers of `System.steps`."""
+    """Return a text for the initial state, `weakness` first, and one for every step; `steps` are numbers of `System.steps`."""
     taken = zip(pairwise(states), steps, strict=True)
     return [
         weakness(system) + INITIAL,
@@ -138,7 +138,7 @@ def is_stale(words: str) -> bool:
 
 
 def _actor(step: Step, brokers: int) -> int | None:
-    """Return the broker that a step is about, else None: its first parameter that names one (of `elected`, the leader)."""
+    """Return the broker that a step is about: its first parameter that names one (`elected`: who is elected); else None."""
     return next((value % brokers for name, value in step.arguments.items() if name in BROKERS), None)
 
 
@@ -182,7 +182,7 @@ def _argument(system: System, step: Step, name: str, value: int, names: Names) -
 
 
 def _lost(whole: str, kept: Mapping[str, int], everything: int) -> str:
-    """Return what a power loss takes, by whose records are kept up to where."""
+    """Return what a power loss takes, from the offset up to which each log is kept; or that nothing of `whole` is lost."""
     lost = [f"{whose} from offset {end} on" for whose, end in kept.items() if end < everything]
     return f" and {', '.join(lost)}" if lost else f"; nothing of {whole} is lost"
 
@@ -239,7 +239,7 @@ class _Change:
         return zip(self.before.lanes, self.after.lanes, strict=True)
 
     def _lacking(self, broker: int) -> str:
-        """Return what a broker that is elected or in sync should have and has not."""
+        """Return words for the acknowledged or committed records that a broker lacks; empty if it lacks none."""
         lacks = self.after.promised - self.after.lanes[broker].records
         return f", though it lacks {self._promised(lacks)}" if lacks else ""
 
@@ -270,7 +270,10 @@ class _Change:
         return found
 
     def election(self) -> list[str]:
-        """Return who is elected, from where, and what it lacks; or that no eligible leader is left."""
+        """Return who is elected, from where, and what it lacks; or that no eligible leader is left.
+
+        Of the same leader: that it leads again, or gets a new leader epoch.  Empty if there is nothing of this kind.
+        """
         before, after = self.before, self.after
         if after.leader is None:
             return [] if before.leader is None else ["no eligible leader is left"]
@@ -286,7 +289,10 @@ class _Change:
         return [f"leadership moves from {self.names[before.leader]} to {new}{origin}"]
 
     def _origin(self, leader: int) -> str:
-        """Return why a replica could be elected; nothing if it was one of several in the ISR."""
+        """Return why a replica could be elected that was alone in the ISR, or that was outside and is alone in it now.
+
+        Empty for every other one, and for one that the leader had asked to add.
+        """
         if self.before.isr == (leader,):
             return " as the last member of the ISR"
         asked = [lane.pending for lane in self.before.lanes if lane.broker == self.before.leader]
@@ -343,7 +349,7 @@ class _Change:
         return [f"{self._name(new)}{what}, which the controller has committed"] if is_committed else []
 
     def watermarks(self) -> list[str]:
-        """Return how high watermarks move, and which fetch offsets a leader notes where its own does not move."""
+        """Return how high watermarks move, else which fetch offsets are noted; and those that a re-elected leader remembers."""
         found = []
         for old, new in self._lanes():
             if old.high_watermark is None or new.high_watermark is None:

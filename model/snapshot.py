@@ -15,7 +15,7 @@ Log = tuple[tuple[int, int | None], ...]
 
 LEADER, STALE_LEADER, FOLLOWER, WAITING, DOWN = "leader", "stale leader", "follower", "without leader", "down"
 REMOVED = "no replica"
-"""Roles.  A stale leader believes it is leader, in a leader epoch that is not the current one."""
+"""Roles.  A stale leader believes it is leader, but not by the newest decision of the controller or quorum."""
 
 STALE, NOT_APPLIED = "has stale metadata", "has not applied its leadership yet"
 """How far behind the controller the current leader is."""

@@ -79,8 +79,7 @@ class Step:
 class View:
     """Attribute access to a state for actions and properties: `s.leader_epoch[replica]`.
 
-    Interpreters supply `_read(slot)` and `_write(slot, value)`.  A read after a write in the same action
-    sees the new value.
+    Interpreters supply `_read(slot)` and `_write(slot, value)`.  A read after a write in the same action sees the new value.
     """
 
     __slots__ = ("_system",)
@@ -163,7 +162,7 @@ class System:
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
-        """The model's fields, each wide enough for every configuration."""
+        """The fields, with bounds that fit every configuration.  Errors: `ModelError` where they differ in more than bounds."""
         found = [tuple(self.model.fields(each)) for each in self.configurations]
         shapes = [[(each.name, each.axes, each.kind, each.frozen) for each in fields] for fields in found]
         if any(each != shapes[0] for each in shapes):
@@ -174,7 +173,10 @@ class System:
         )
 
     def _domain(self, declared: Field) -> tuple[int, int]:
-        """Return the bounds of a field in this system: of a frozen one, the values that the configurations give."""
+        """Return a field's bounds; of a frozen field, the least and the greatest value that the configurations give.
+
+        Errors: `ModelError` for a value of theirs that is outside the declared bounds.
+        """
         if not declared.frozen:
             return declared.low, declared.high
         values = [int(self.model.frozen[declared.name](each)) for each in self.configurations]
@@ -185,7 +187,10 @@ class System:
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
-        """Every element of the state, packed first fit: replica by replica, so that one stays in one word."""
+        """Every element of the state, in the order of the fields, with its place in the packed words.
+
+        Errors: `ModelError` where a value may be beyond what a column holds.
+        """
         shapes = [(each, tuple(self.sizes[axis] for axis in each.axes)) for each in self.fields]
         elements = [(each, index) for each, shape in shapes for index in product(*map(range, shape))]
         order = sorted(range(len(elements)), key=lambda i: _packing_group(*elements[i]))
@@ -239,7 +244,10 @@ class System:
         return step.action.fault and self.sizes.paid_by(step.action.fault)
 
     def configured(self, configuration: Configuration, values: Mapping[str, Any]) -> State:
-        """Return a state from nested field values; frozen fields come from the configuration."""
+        """Return a state from nested field values (one number fills an array); frozen fields come from the configuration.
+
+        A field without a value is `NO_REPLICA`, 0, or a lower bound above 0.  Errors: `ModelError` as for `checked`.
+        """
         state: list[int] = []
         for declared in self.fields:
             shape = tuple(self.sizes[axis] for axis in declared.axes)
@@ -260,10 +268,7 @@ class System:
         ]
 
     def checked(self, state: State) -> State:
-        """Return the same state, after a look at its bounds.
-
-        Errors: `ModelError` for a wrong number of values, or that names the first one that is out of bounds.
-        """
+        """Return the same state.  Errors: `ModelError` for a wrong number of values, or one that is out of its bounds."""
         if len(state) != len(self.slots):
             raise ModelError(f"a state of {self.model.name} has {len(self.slots)} values, not {len(state)}")
         for slot, value in zip(self.slots, state, strict=True):
@@ -272,7 +277,7 @@ class System:
         return state
 
     def pack(self, state: State) -> Words:
-        """Return the state's words."""
+        """Return a state, whose values are within their bounds, packed into 64-bit words."""
         packed = [0] * self.words
         for slot, value in zip(self.slots, state, strict=True):
             packed[slot.word] |= (value - slot.low) << slot.shift
@@ -283,7 +288,7 @@ class System:
         return tuple(slot.low + ((int(words[slot.word]) >> slot.shift) & slot.mask) for slot in self.slots)
 
     def nested(self, state: State) -> dict[str, Any]:
-        """Return the value of each field by its name, arrays as nested lists."""
+        """Return the value of each field by its name: arrays as nested lists, flags as bools."""
         return {each.name: self._nest(state, *self.places[each.name], each.kind == "flag") for each in self.fields}
 
     def _nest(self, state: State, base: int, shape: tuple[int, ...], is_flag: bool) -> Any:
@@ -309,7 +314,7 @@ def _packing_group(declared: Field, index: tuple[int, ...]) -> tuple[int, int]:
 
 
 def bind(model: Model, *configurations: Configuration, disabled: Iterable[tuple[str, str]] = ()) -> System:
-    """Return the system of a model under configurations that share their sizes."""
+    """Return the system of a model under configurations that share their sizes, with the clauses in `disabled` switched off."""
     return System(model, tuple(configurations), frozenset(disabled))
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 
 def read_toml_beside(module: str) -> dict[str, Any]:
-    """Return the TOML file that has a module's name and lies beside it, in the archive of a Spark executor too.
+    """Return what the TOML file with a module's name says that lies beside it, in the archive of a Spark executor too.
 
-    Errors: `OSError` where it cannot be read.
+    Errors: `OSError` where it cannot be read, `TOMLDecodeError` (a `ValueError`) where it is no TOML.
     """
     name = f"{module.rpartition('.')[2]}.toml"
     content = pkgutil.get_data(module, name)

@@ -25,7 +25,7 @@ def log_fields(log_size: int, records: int, max_epoch: int) -> tuple[Field, ...]
 
 
 def append(k: Primitives, s: View, replica: int, record: Value, epoch: Value) -> None:
-    """Effect: put a record at the log end offset."""
+    """Effect: put a record with its epoch at the log end offset, which grows by one."""
     end = s.log_end_offset[replica]
     for offset in range(s.sizes.offset):
         here = end == offset
@@ -50,7 +50,7 @@ def truncate(k: Primitives, s: View, replica: int, end: Value) -> None:
 
 
 def latest_epoch(k: Primitives, s: View, replica: int) -> Value:
-    """Return the epoch of the last record; 0 for an empty log (ask for that first)."""
+    """Return the epoch of the last record; 0, which is an epoch too, for an empty log."""
     last = s.log_epoch[replica][0]
     for offset in range(1, s.sizes.offset):
         last = k.ite(s.log_end_offset[replica] > offset, s.log_epoch[replica][offset], last)
@@ -68,7 +68,7 @@ def same_entry(k: Primitives, s: View, one: int, other: int, offset: int) -> Val
 
 
 def members_have_committed_log(k: Primitives, s: View, is_member: Callable[[int, int], Value]) -> Value:
-    """Return True if the ISR of every presumed leader has its log up to its high watermark.
+    """Return True if, for every presumed leader, all members of its ISR have its records and epochs below its high watermark.
 
     `is_member(leader, replica)` says whether the replica is in the ISR that counts.
     """

@@ -116,7 +116,7 @@ def has_offset(s: View, replica: int, offset: Value) -> Value:
 
 
 def is_caught_up_to(k: Primitives, s: View, leader: int, follower: int, end_offset: Value) -> Value:
-    """Return True if a follower acknowledges the leader and has its records up to an end offset; no epoch is compared."""
+    """Return True if a follower follows the leader and both logs reach an end offset; records and epochs are not compared."""
     return k.all_of(
         is_following(s, follower, leader),
         k.any_of(
@@ -134,7 +134,7 @@ def true_leader(k: Primitives, s: View, leader: int) -> Clauses:
 
 
 def set_isr_member(s: View, leader: int, replica: int, member: bool) -> None:
-    """Effect: the leader writes its ISR, with one member changed, to the quorum and to itself."""
+    """Effect: a replica is in the leader's ISR, or is not, as `member` says; the quorum gets that ISR too."""
     s.isr[leader][replica] = member
     fill(s.quorum_isr, s.isr[leader])
 
@@ -155,14 +155,14 @@ def epoch_left(s: View) -> Value:
 
 
 def follow(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> None:
-    """Effect: the replica adopts the request of an epoch."""
+    """Effect: the replica takes leader, leader epoch and ISR from the LeaderAndIsr request of an epoch."""
     s.leader_epoch[replica] = epoch
     s.leader[replica] = leader
     fill(s.isr[replica], s.request_isr[epoch])
 
 
 def request_to_follow(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
-    """Clauses: a request with a newer epoch names another replica as the leader."""
+    """Clauses: a request that was sent names this leader, in an epoch that is newer than the replica's."""
     yield "request was sent", s.next_leader_epoch > epoch
     yield "request names the leader", s.request_leader[epoch] == leader
     yield "request is newer", s.leader_epoch[replica] < epoch
@@ -234,7 +234,7 @@ def become_leader(k: Primitives, s: View, replica: int, epoch: int) -> Clauses:
 def leader_write(k: Primitives, s: View, replica: int) -> Clauses:
     """Any broker that believes it is leader accepts a record and stamps it with its leader epoch; a stale leader does, too.
 
-    That is no harm in itself: the record is committed only if the ISR has it, and the ISR is changed only by the true leader.
+    That is no harm in itself: the record is committed only if the ISR has it, and only a true leader may change the ISR.
 
     Source: KafkaReplication.tla, LeaderWrite.
     """

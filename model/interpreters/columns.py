@@ -21,7 +21,7 @@ FEW = 4096
 """The most rows for which a step is computed in all of them at once: to look at them again costs more than it spares."""
 
 THIN = 8
-"""A batch is narrowed as soon as fewer than one row in this many survives a clause."""
+"""A batch of more than `FEW` rows is narrowed as soon as fewer than one row in this many survives a clause."""
 
 
 class Columns:
@@ -59,7 +59,7 @@ class Columns:
 
 
 def _narrow(value: Value) -> Value:
-    """Return a Python constant as a byte-wide scalar, so that columns stay byte-wide."""
+    """Return a Python constant as a byte-wide scalar, so that columns stay byte-wide; a column as it is."""
     if isinstance(value, bool):
         return np.bool_(value)
     return np.int8(value) if isinstance(value, int) else value

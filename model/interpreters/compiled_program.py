@@ -76,7 +76,7 @@ def _list_words(system: System, kind: str) -> str:
 
 
 def emit_property(system: System, number: int, predicate: Predicate) -> str:
-    """Return the function of one property: `property_N(words) -> i1`."""
+    """Return the LLVM function of one property: `property_N(words) -> i1`, 1 where it holds."""
     code = Code()
     found = predicate(Native, NativeView(system, code))
     body = "\n".join([*code.lines, f"  ret i1 {native.emit_flag(code, found)}"])
@@ -84,7 +84,7 @@ def emit_property(system: System, number: int, predicate: Predicate) -> str:
 
 
 def emit_system(system: System, predicates: Sequence[Predicate] = ()) -> str:
-    """Return a system and some properties (64 at most) as a program.
+    """Return a system and some properties as an LLVM program.  Errors: `ModelError` for more than 64 properties.
 
     It offers two functions on `count` rows, one packed state each:
 

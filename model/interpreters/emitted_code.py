@@ -53,7 +53,7 @@ class Code:
         return f"i{bits}" if self.lanes == 1 else f"<{self.lanes} x i{bits}>"
 
     def bits(self, low: int, high: int) -> int:
-        """Return the width of a number in this range: as narrow as it may be where many share a register.
+        """Return the width of a number in this range: 32, or the least of `WIDTHS` that holds it where many share a register.
 
         Errors: `ModelError` where no register holds it.
         """
@@ -64,7 +64,7 @@ class Code:
         )
 
     def constant(self, value: int, bits: int) -> str:
-        """Return a number or flag that is the same in every state."""
+        """Return a number or flag that is the same in every state, as an operand of `bits` bits."""
         return str(value) if self.lanes == 1 else f"splat (i{bits} {value})"
 
     def list_needed(self) -> list[str]:
@@ -304,7 +304,7 @@ class NativeView(View):
 
 
 def emit_unpack(code: Code, slot: Slot) -> Value:
-    """Return the value of a slot, from its word."""
+    """Return the value of a slot, from its word; a Python value if it is the same in every state."""
     is_flag = slot.field.kind == "flag"
     if slot.is_constant:
         return bool(slot.low) if is_flag else slot.low

@@ -47,10 +47,7 @@ class IntsView(View):
 
 
 def take(system: System, state: State, step: Step) -> State | None:
-    """Return the successor by one step, or None where a guard clause is false.
-
-    Errors: `ModelError` when the effect leaves the declared bounds.
-    """
+    """Return the successor by one step, or None where a guard clause is false.  Errors: `ModelError` beyond declared bounds."""
     view = IntsView(system, state)
     for clause, condition in step.run(Ints, view):
         if not condition and (step.action.name, clause) not in system.disabled:

@@ -18,10 +18,10 @@ def call_otherwise(
     *,
     is_deep: bool = False,
 ) -> Callable[..., Any]:
-    """Return a function with the same code, in which every function of the project that it calls by name is read so too.
+    """Return a copy of a function that calls others in place of some, as do copies of the project's functions that it calls.
 
-    `instead` gives what stands for a function, and `builtins` what stands for a name of Python's own.  The kernel's words stay
-    as they are.  Where it `is_deep`, what stands for a function is read so itself.
+    `instead` gives the function that is called in place of another, and `builtins` what a name of Python's own stands for.
+    Functions of the kernel are not copied.  If `is_deep`, those that `instead` gives are copied in this way too.
     Errors: `ModelError` for what is no function.
     """
     known, read = ({}, dict(instead)) if is_deep else (dict(instead), {})
@@ -51,7 +51,7 @@ class _Copies:
         return made
 
     def _copy_if_ours(self, value: Any) -> Any:
-        """Return a function of the project as it is read here, and anything else as it is."""
+        """Return a copy of a function of the project, or what stands for it; anything else, the kernel too, as it is."""
         is_ours = isinstance(value, FunctionType) and value.__module__.startswith(PACKAGE) and value.__module__ != KERNEL
         return self.copy(value) if is_ours else value
 

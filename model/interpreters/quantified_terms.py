@@ -42,7 +42,7 @@ class Element(z3.ArithRef):  # type: ignore[misc]
         super().__init__(term.as_ast(), term.ctx)
 
     def __eq__(self, other: object) -> Any:
-        """Return a term; that no element is a negative number is known at once."""
+        """Return a term that Python must not decide; False for a negative Python number, which no element is."""
         return False if _is_negative(other) else Truth(super().__eq__(other).as_ast(), self.ctx)
 
     def __ne__(self, other: object) -> Any:
@@ -145,7 +145,7 @@ class AxisRow:
 
 
 def copy_unless_list(elements: Any) -> Any:
-    """Return the list of some elements; of a row without a length, its values of now."""
+    """Return a copy that later writes do not change: a list or, of a row without a length, a row."""
     return elements.copy() if hasattr(elements, "copy") else list(elements)
 
 
@@ -166,7 +166,7 @@ class Assumed(Quantified):
     scope: list[tuple[str, Any]] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return True if a condition holds of every element."""
+        """Return True if a condition holds of every element.  Errors: `ModelError` for one that `require_positive` forbids."""
         each = make_fresh(axis)
         self.scope.append((axis, each))
         inside = _check_positive(self.lift(body(each)), self.quantified)
@@ -210,7 +210,10 @@ class Concluded(Quantified):
         return _note(self.quantified, found)
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return True if a condition holds of one of the axis's witnesses; on an axis without them, of some element."""
+        """Return True if a condition holds of one of the axis's witnesses; on an axis without them, of some element.
+
+        Errors: `ModelError` on an axis without witnesses for a condition that `require_positive` forbids.
+        """
         number = len(self.chosen)
         self.chosen.append(axis)
         if axis not in self.witnesses:
@@ -349,7 +352,7 @@ class Array:
         return AxisRow(place, self[place], self._axis)
 
     def store(self, at: Any, value: Any) -> None:
-        """Effect: write an element or a row."""
+        """Effect: write `value` as the element, or as the row, at an index."""
         if self._is_last:
             self[at] = value
         else:
@@ -373,7 +376,7 @@ class Array:
         return closed, tuple(_lift(each) for axis, each in pairs if self._view.is_open(axis))
 
     def _write(self, closed: tuple[int, ...], opened: tuple[Any, ...], value: Callable[[tuple[Any, ...]], Any]) -> None:
-        """Effect: a new function, which differs where its first arguments are these."""
+        """Effect: the field's function gives `value` where its first arguments are `opened`; elsewhere what it gave before."""
         old = self._view.functions[self._field.name]
         before = old[closed]
 
@@ -400,7 +403,7 @@ def list_lengths(system: System) -> dict[str, Any]:
 
 
 def variables(system: System, opened: Mapping[str, Any], suffix: str) -> Functions:
-    """Return a symbolic state of every size."""
+    """Return a symbolic state of every size, whose constants and functions are named `field[index]@suffix`."""
     found: Functions = {}
     for declared in system.fields:
         sort = z3.BoolSort() if declared.kind == "flag" else z3.IntSort()
@@ -429,10 +432,7 @@ def list_closed_indices(system: System, declared: Field, opened: Mapping[str, An
 
 
 def initial(system: System, opened: Mapping[str, Any]) -> list[Functions]:
-    """Return the initial states, which say the same at every element of an axis whose length is no number.
-
-    Errors: `ModelError` where they do not.
-    """
+    """Return the initial states, each alike at all elements of an axis without a number for its length; else a `ModelError`."""
     return [_make_uniform(system, opened, state) for state in sorted({state for _, state in system.initial_states()})]
 
 
@@ -483,7 +483,10 @@ def _make_steps(system: System, k: Quantified, action: Action) -> list[GenericSt
 
 
 def transition(system: System, k: Quantified, given: GenericStep, before: Functions) -> tuple[list[Any], Functions]:
-    """Return the guard of a step without the clauses that only bound, and the state after it."""
+    """Return a step's guard without clauses that bound axes or are disabled, and the state after it.
+
+    Errors: `ModelError` for a model that normalises its states.
+    """
     if system.model.normalise is not None:
         raise ModelError(f"{system.model.name} has no reading for every size: its states are normalised")
     bounding = {each.clause for each in system.model.unbounded}

@@ -52,7 +52,10 @@ class Terms:
         return value
 
     def variable(self, name: str, slot: Slot) -> Any:
-        """Return a fresh variable for a slot: as narrow as its bounds allow, and extended to the common width."""
+        """Return the variable of a slot: a Bool for a flag, an Int where `width` is None, else a bit-vector of that width.
+
+        The bit-vector is an extended one of as few bits as the bounds allow.
+        """
         if slot.field.kind == "flag":
             return z3.Bool(name)
         if self.width is None:
@@ -117,7 +120,7 @@ class TermsView(View):
 
 
 def transition(system: System, terms: Terms, step: Step, symbols: Symbols) -> tuple[list[tuple[str, Value]], Symbols]:
-    """Return the guard clauses of a step, by name, and the symbolic state after it."""
+    """Return the guard clauses of a step that are not disabled, by name, and the symbolic state after it."""
     view = TermsView(system, symbols)
     guard = [each for each in step.run(terms, view) if (step.action.name, each[0]) not in system.disabled]
     if system.model.normalise is not None:

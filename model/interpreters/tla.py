@@ -156,7 +156,7 @@ def operator_name(step: Step) -> str:
 
 
 def identifier(name: str) -> str:
-    """Return a name of ours as an identifier of TLA+."""
+    """Return a name with `_` in place of `-` and `.`, as an identifier of TLA+."""
     return name.replace("-", "_").replace(".", "_")
 
 
@@ -182,7 +182,7 @@ def render_module(system: System, properties: Mapping[str, Predicate], head: Seq
 
 
 def variable_fields(system: System) -> list[str]:
-    """Return the fields that can have more than one value, in order: the module's variables."""
+    """Return the names of the fields that are not frozen and can have more than one value, in order: the module's variables."""
     moving = {slot.field.name for slot in system.slots if not slot.is_constant and not slot.field.frozen}
     return [each.name for each in system.fields if each.name in moving]
 
@@ -241,7 +241,7 @@ def _tuple(shape: Sequence[int], values: Iterator[str]) -> str:
 
 
 def _actions(system: System) -> Iterator[str]:
-    """Yield the operators of all steps, action by action, and what chooses among them."""
+    """Yield the operators of all steps, action by action, then `Next`, which chooses among the actions, and `Spec`."""
     possible: list[str] = []
     for action, steps in groupby(system.steps, lambda step: step.action):
         operators = {operator_name(step): text for step in steps if (text := _operator(system, step)) is not None}

@@ -63,7 +63,7 @@ class Assuming(Terms):
     quantified: list[Any] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return a name for "a condition holds of every element"; what the name implies is kept in `schemas`."""
+        """Return a name for "it holds of every element"; `schemas` has what that implies.  Errors: as of `require_positive`."""
         number = len(self.schemas)
         variable = z3.Int(f"{axis}?{number}")
         self.schemas.append(Schema((), None))
@@ -89,7 +89,7 @@ class Assuming(Terms):
         return z3.Function(name, *[z3.IntSort()] * len(self.scope), sort)(*self.scope)
 
     def names(self) -> list[Any]:
-        """Return the names that were given to elements, of those that depend on no other element."""
+        """Return the new elements that `for_some` has made and that depend on no other element."""
         return [each for each in self.made if each.num_args() == 0]
 
 
@@ -159,7 +159,7 @@ class OpenArray:
     __getitem__ = select
 
     def store(self, index: Any, value: Any) -> None:
-        """Effect: write an element or a row."""
+        """Effect: write `value` as the element, or as the row, at an index."""
         values = value if self._is_row else [value]
         old = self._view.functions[self._name]
         self._view.functions[self._name] = [_update(*each, index) for each in zip(old, values, strict=True)]
@@ -198,7 +198,7 @@ def is_open(system: System, slot: int) -> bool:
 
 
 def make_open_variables(system: System, suffix: str) -> OpenState:
-    """Return a symbolic state without bounds."""
+    """Return a symbolic state without bounds, whose variables and functions are named `field[index]@suffix`."""
     values: Symbols = []
     functions: dict[str, list[Function]] = {}
     terms = Terms(None)
@@ -218,10 +218,7 @@ def make_open_variables(system: System, suffix: str) -> OpenState:
 
 
 def make_open_initial(system: System, state: State) -> OpenState:
-    """Return a concrete initial state without bounds: its arrays say the same at every element.
-
-    Errors: `ModelError` where the elements within the bounds differ.
-    """
+    """Return an initial state without bounds: its arrays say the same at every element.  Errors: `ModelError` if not."""
     values: Symbols = []
     functions: dict[str, list[Function]] = {}
     for number, (slot, value) in enumerate(zip(system.slots, state, strict=True)):
@@ -243,7 +240,10 @@ def _make_constant(value: Any) -> Function:
 
 
 def take_open_step(system: System, step: Step, before: OpenState) -> tuple[list[Any], OpenState]:
-    """Return the guard of a step without the clauses that only bound, and the state after it."""
+    """Return a step's guard without clauses that bound axes or are disabled, and the state after it.
+
+    Errors: `ModelError` for a model that normalises its states.
+    """
     terms = Terms(None)
     clauses = set(list_open_axes(system).values())
     view = OpenView(system, before)
@@ -258,7 +258,7 @@ def take_open_step(system: System, step: Step, before: OpenState) -> tuple[list[
 
 
 def make_open_steps(system: System) -> list[tuple[Step, list[Any]]]:
-    """Return the steps, with a variable for each argument over an unbounded axis, and those variables."""
+    """Return the steps, each with its variables: one for an argument over an unbounded axis, in place of all of its values."""
     axes = list_open_axes(system)
     found: dict[tuple[Any, ...], tuple[Step, list[Any]]] = {}
     for step in system.steps:

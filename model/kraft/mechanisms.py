@@ -48,7 +48,7 @@ class Mechanism:
 
     @property
     def flag(self) -> str:
-        """The frozen flag that stands for it."""
+        """The name of the frozen flag that says whether it is on."""
         return self.name.replace("-", "_")
 
 
@@ -72,7 +72,7 @@ def _read_version(entry: Mapping[str, Any], key: str) -> Version | None:
 
 
 MECHANISMS = read_mechanisms(__name__)
-"""Every mechanism, in the order of the versions."""
+"""Every mechanism, in the order of `mechanisms.toml`."""
 
 BY_NAME = {each.name: each for each in MECHANISMS}
 
@@ -90,7 +90,7 @@ DEFAULTS: dict[str, bool] = {each.key: each.is_in(NEWEST) for each in MECHANISMS
 
 
 def parsed(version: str) -> Version | None:
-    """Return `3.9`, `3.9.1` or `0.10.2` as a pair (0, 10); None for a text that is no version from 0.8 to 4.x."""
+    """Return the first two numbers of a version: (0, 10) for `0.10.2`; None for a text that is no version from 0.8 to 4.99."""
     parts = version.split(".")
     if len(parts) < 2 or not all(part.isascii() and part.isdigit() and len(part) < 4 for part in parts[:2]):
         return None
@@ -115,7 +115,7 @@ def mechanisms_of(version: str) -> dict[str, bool]:
 
 
 def model_of(version: str, given: Mapping[str, tuple[Any, str]]) -> str:
-    """Return the modern model that a version means.
+    """Return the modern model that a version means, `kraft-elr` or `kraft` (for a text that is no version, `kraft`).
 
     ELR is on for clusters formatted at 4.1 or later (EligibleLeaderReplicasVersion); the key says otherwise where it is given.
     """

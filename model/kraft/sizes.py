@@ -36,7 +36,7 @@ TO_HIGH_WATERMARK, BY_EPOCH, BY_ITERATED_EPOCHS, ON_FETCH = range(4)
 
 
 def is_impaired(k: Primitives, s: View, broker: int) -> Value:
-    """Return True if a broker has a replica that is down, fenced, out of the ISR, or about to be removed by the current leader.
+    """Return True if a broker has a replica and is down, fenced, outside the ISR or, as its leader asks, about to leave it.
 
     A replica that a reassignment adds does not count before it is in the ISR.
     """
@@ -286,7 +286,7 @@ RECORDS_OF_STALLED_REQUESTS = 2
 
 
 def has_stalled_requests(configuration: Configuration) -> bool:
-    """Return True if a produce request may outlast the leadership of its append, in a question with enough records."""
+    """Return True if a produce request may outlast the leadership of its append, given enough records (not asked here)."""
     waits = configuration["acks"] == "all" and _replicas(configuration) > 1
     return waits and not is_on(configuration, "acknowledged-in-epoch-of-append")
 
@@ -308,7 +308,7 @@ def _fetches_unregistered(configuration: Configuration) -> bool:
 
 
 def has_request_copies(configuration: Configuration) -> bool:
-    """Return True if the controller may commit a copy of a request that it has refused, if the question allows that."""
+    """Return True if the controller may commit a copy of a request that it refused, where `faults.request_copy` allows any."""
     is_refused = is_on(configuration, "alter-partition") and is_on(configuration, "fenced-replicas-kept-out")
     return is_refused and not is_on(configuration, "refusal-outdates-copies") and _replicas(configuration) > 1
 

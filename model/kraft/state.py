@@ -91,7 +91,7 @@ def highest_epoch(configuration: Configuration) -> int:
 
 
 def frozen_fields() -> tuple[Field, ...]:
-    """Return the fields that hold the configuration, which actions read and never write."""
+    """Return the fields that hold the configuration (but for limits of faults), which actions read and never write."""
     return (
         number("min_isr", 1, 9, frozen=True),
         number("acks", 0, 3, frozen=True),
@@ -112,7 +112,7 @@ def _min_isr(configuration: Configuration) -> int:
 
 
 def _configured(key: str) -> Callable[[Configuration], int]:
-    """Return the function that reads a key's value; it is in the state so that configurations that begin otherwise differ."""
+    """Return a function that gives the value of a key under a configuration, as a number."""
     return lambda configuration: int(configuration[key])
 
 
@@ -126,7 +126,7 @@ FROZEN: dict[str, Callable[[Configuration], int]] = {
     "commits_before_processing": lambda c: int(c["consumer.commit"] == "before-processing"),
     **{each.limit: limit_of(each) for each in FAULTS},
     "at_once": lambda c: min(c[AT_ONCE] + c["start.outside_isr"], 2 * limits.MOST) if c[AT_ONCE] else 0,
-    "first_outside_isr": _configured("start.outside_isr"),
+    "first_outside_isr": _configured("start.outside_isr"),  # so that states of other beginnings differ
     **{each.flag: _configured(each.key) for each in mechanisms.FLAGS},
     # a follower that truncates before it fetches has no fetch that diverges: KAFKA-13141 came with truncation on fetch
     "diverging_fetch_ignored": lambda c: int(is_on(c, "diverging-fetch-ignored") or truncation(c) != ON_FETCH),
@@ -214,7 +214,7 @@ def _epoch_fields(highest: int) -> list[Field]:
 
 
 def _config_fields(size: KraftSizes) -> list[Field]:
-    """Return what min.insync.replicas has been changed to, and what each broker knows of that."""
+    """Return the fields of what min.insync.replicas has been changed to and who knows it; none where it is never changed."""
     if not size.config_change:
         return []
     highest = size.first_replicas
@@ -223,12 +223,12 @@ def _config_fields(size: KraftSizes) -> list[Field]:
 
 
 def _late_bytes_fields(size: KraftSizes, highest: int) -> list[Field]:
-    """Return who, deposed, may still send a follower the response to its fetch, and the leader epoch of that fetch."""
+    """Return the fields of who, deposed, may still send a follower a fetch response, and of the leader epoch of that fetch."""
     return [replica_id("late_sender", size.replica, "replica"), number("late_epoch", 0, highest, "replica")]
 
 
 def _stalled_fields(size: KraftSizes) -> list[Field]:
-    """Return the broker on which a produce request stands still, the request's record and where that was appended."""
+    """Return the fields of where a produce request stands still, and of its record and its offset; none where none can."""
     if not size.requests_stall:
         return []
     highest = max(size.offset - 1, 0)
@@ -240,7 +240,7 @@ def _stalled_fields(size: KraftSizes) -> list[Field]:
 
 
 def _reassigned_fields(size: KraftSizes) -> list[Field]:
-    """Return who, deposed, has yet to replay its own change, what leaders know of the replicas, and if an answer is older."""
+    """Return the fields of what a leader has yet to read where there are reassignments, and of how many replicas it knows."""
     if not size.reassignment:
         return []
     known = [number("replicas_known", 0, size.replica, "replica")] if size.effective_min_isr else []
@@ -248,14 +248,14 @@ def _reassigned_fields(size: KraftSizes) -> list[Field]:
 
 
 def _forgotten_fields(size: KraftSizes) -> list[Field]:
-    """Return the replica that the elected leader asked to add by a request that it has forgotten, and that is still valid."""
+    """Return the fields of the replica in a request that its leader forgot and that is still valid; none if there are none."""
     if not size.copies_requests:
         return []
     return [replica_id("forgotten", size.replica), *([flag("forgotten_names_no_epoch")] if size.fetches_unregistered else [])]
 
 
 def _late_response_fields(size: KraftSizes) -> list[Field]:
-    """Return who sent a follower the diverging response that is under way, and the offset to which it truncates the log."""
+    """Return the fields of who sent a follower a diverging response that is late, and of its offset; none if none can be."""
     if not size.late_responses:
         return []
     return [replica_id("diverging_sender", size.replica, "replica"), number("diverging_end", 0, size.offset, "replica")]

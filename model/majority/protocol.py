@@ -65,7 +65,7 @@ def raise_high_watermark(k: Primitives, s: View, leader: int) -> None:
 
 
 def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -> None:
-    """Effect: drop what a leader keeps in memory, and leave its followers without a leader that would answer."""
+    """Effect, if `when` is true: drop what a leader keeps in memory, and leave its followers without a leader."""
     for each in others(s, broker):
         s.fetch_offset[broker][each] = k.ite(when, 0, s.fetch_offset[broker][each])
         s.follows[each] = k.ite(k.all_of(when, s.follows[each] == broker), NO_REPLICA, s.follows[each])
@@ -226,7 +226,7 @@ def is_impaired(k: Primitives, s: View, broker: int) -> Value:
 
 
 def note_loss(s: View, broker: int) -> None:
-    """Effect: remember that the broker has lost data."""
+    """Effect: remember that the broker has lost data, if a limit asks for that."""
     if s.sizes.has_impaired:
         s.ghost_lost_data[broker] = True
 
@@ -297,9 +297,6 @@ def broker_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", says="broker {broker} starts again")
 def broker_restart(k: Primitives, s: View, broker: int) -> Clauses:
-    """It starts as a follower that knows no leader; there is no controller with which it would have to register.
-
-    Source: Raft 5.2.
-    """
+    """It starts as a follower that knows no leader; there is no controller to register with.  Source: Raft 5.2."""
     yield "broker is down", k.not_(s.is_running[broker])
     s.is_running[broker] = True

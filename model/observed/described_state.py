@@ -71,7 +71,7 @@ def _shared_length(*logs: tuple[int, ...]) -> int:
 def build_state(system: System, shown: DescribedState) -> State:
     """Return the state that a description stands for.
 
-    Errors: `ModelError` for leader epochs that the limits of faults leave no room for.
+    Errors: `ModelError` for values without room in the system, such as leader epochs that the limits of faults do not allow.
     """
     (configuration,) = system.configurations
     brokers, leader = range(len(shown.logs)), shown.leader
@@ -113,7 +113,7 @@ def build_state(system: System, shown: DescribedState) -> State:
 
 
 def handle_fetches(system: System, state: State) -> State:
-    """Return the state after the leader, if it runs, has handled a fetch of every running member of its ISR."""
+    """Return the state after the leader, if it runs, has handled a fetch of every running ISR member with an agreeing log."""
     view = IntsView(system, state)
     for leader in everyone(view):
         if view.leader == leader and view.is_running[leader]:
@@ -136,7 +136,7 @@ def lose_while_down(system: System, state: State, broker: int, kept: int) -> Sta
 
 
 def _is_fenced(shown: DescribedState, broker: int) -> bool:
-    """Return True if a broker is down and not just stopped: one that has still leads, or is in the ISR of another leader."""
+    """Return True if a broker is down and has been missed: the partition has no leader, or the ISR lacks the broker."""
     return not shown.runs[broker] and (shown.leader == NO_REPLICA or broker not in shown.isr)
 
 
@@ -152,7 +152,7 @@ def _high_watermark(shown: DescribedState, broker: int) -> int:
 
 
 def _noted(shown: DescribedState, leader: int, follower: int, high: list[int]) -> int:
-    """Return the fetch offset that a leader has noted of an ISR member, no more than a high watermark that is shown; else 0."""
+    """Return the fetch offset noted of an ISR member: the leader's high watermark, or more if that is not shown; else 0."""
     if leader != shown.leader or follower == leader or follower not in shown.isr:
         return 0
     return max(high[leader], shown.agreed_end(follower) if shown.high_watermarks[leader] is None else 0)

@@ -16,7 +16,7 @@ ANY_EPOCH, NEWEST_EPOCH, OLDER_EPOCH = range(3)
 
 @action(change="one", says="the controller shows its metadata")
 def metadata_shows(k: Primitives, s: View, change: int) -> Clauses:
-    """A look; what was seen is for the observer to compare."""
+    """The metadata were looked at: that asks for nothing and changes nothing, and the observer compares what was seen."""
     yield "metadata", True
 
 
@@ -41,7 +41,7 @@ def consumer_reads(k: Primitives, s: View, record: int) -> Clauses:
 
 @action(record="record", says="record {record} is seen at another offset")
 def record_stands_elsewhere(k: Primitives, s: View, record: int) -> Clauses:
-    """Appended once, so never at the tracked offset; where clients may send again, a second copy."""
+    """A record is appended once, so this one is never at the tracked offset; where clients may send again, it may be."""
     repeats = s.sizes.retried > 0
     yield "not at the tracked offset", k.any_of(repeats, k.not_(s.is_written[record]))
     s.is_sent[record] = k.all_of(repeats, s.is_sent[record])

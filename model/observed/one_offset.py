@@ -110,7 +110,7 @@ def follower_take_others(k: Primitives, s: View, follower: int, leader: int) -> 
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} truncates another record of that name")
 def follower_truncate_namesake(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """One name for many appends: where both logs have it, they may still diverge."""
+    """One name stands for many appends: logs that both have it may still diverge, and then the follower truncates."""
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     here, there = s.log_record[follower][0], s.log_record[leader][0]
     is_shared = here != EMPTY if s.sizes.retried else here == unknown_record(s) + 1

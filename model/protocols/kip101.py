@@ -13,7 +13,7 @@ from neverlost.model.system import View
 
 
 def lookup_offset_for_epoch(k: Primitives, s: View, leader: int, follower: int, epoch: Value) -> Value:
-    """Return the leader's answer to one OffsetsForLeaderEpoch request; undefined answers mean the follower's high watermark."""
+    """Return an epoch's end on the leader (one OffsetsForLeaderEpoch); the follower's high watermark if that is not known."""
     log_end, undefined = s.log_end_offset[leader], s.high_watermark[follower]
     answer = undefined
     for offset in range(s.sizes.offset - 1, -1, -1):

@@ -1,8 +1,7 @@
 """KIP-320: fetches, truncation and ISR expansion are fenced by the leader epoch.
 
-Rules added: a follower fetches and truncates only against a leader in its own epoch; only followers in the
-leader's epoch count for the high watermark; a replica joins the ISR only after the high watermark has
-reached the leader's epoch.
+Rules added: a follower fetches and truncates only against a leader in its own epoch; only followers in the leader's epoch count
+for the high watermark; a replica joins the ISR only after the high watermark has reached the leader's epoch.
 
 Source: Kip320.tla; Kafka 2.1.
 """

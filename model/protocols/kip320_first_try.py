@@ -25,12 +25,12 @@ from neverlost.model.system import View
 
 
 def epoch_before(k: Primitives, s: View, replica: int, end_offset: Value) -> Value:
-    """Return the epoch of the record before an end offset."""
+    """Return the epoch of the record before an end offset of 1 or more; 0 beyond the log."""
     return at(k, list(s.log_epoch[replica]), end_offset - 1)
 
 
 def is_caught_up_to_epoch(k: Primitives, s: View, leader: int, follower: int, end_offset: Value) -> Value:
-    """Return True if a follower has the leader's records up to an end offset, by the epoch of the last of them."""
+    """Return True if a follower of this leader has its records up to an end offset, by the epoch of the last of them."""
     matches = k.all_of(
         s.log_end_offset[leader] >= end_offset,
         s.log_end_offset[follower] >= end_offset,
@@ -112,10 +112,7 @@ def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clause
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} too slow")
 def leader_shrink_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
-    """A follower is removed whose last entry is not the leader's.
-
-    Source: Kip320FirstTry.tla, LeaderShrinkIsrBetterFencing.
-    """
+    """A follower is removed whose last entry is not the leader's.  Source: Kip320FirstTry.tla, LeaderShrinkIsrBetterFencing."""
     yield from true_leader(k, s, leader)
     yield "in the leader's ISR", s.isr[leader][replica]
     yield "not caught up", k.not_(is_caught_up_to_epoch(k, s, leader, replica, s.log_end_offset[leader]))

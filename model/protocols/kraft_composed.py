@@ -20,7 +20,7 @@ class ComposedSizes(quorum.QuorumSizes):
 
 
 def _of_quorum(configuration: Configuration) -> dict[str, Any]:
-    """Return what the quorum's own functions are asked with: its members are the voters, its records the decisions."""
+    """Return the configuration for the quorum's own functions: its replicas are the voters, its records the decisions."""
     return dict(configuration) | {"replication.factor": configuration["quorum.voters"]}
 
 

@@ -141,7 +141,7 @@ def contradiction_of(configuration: Configuration) -> str | None:
 
 
 def first_change_of(values: Mapping[str, Any]) -> int:
-    """Return the number with which a log's entry is the first change of voters, in a state's values."""
+    """Return the number that stands in a log for the first change of voters; the next ones stand for later changes."""
     sets = values.get("change_epoch", ())
     contents = len(values["log_record"][0])
     return contents - len(sets) + 1
@@ -156,7 +156,7 @@ def epoch_of_entry(values: Mapping[str, Any], content: int) -> int:
 
 
 def snapshot_drawn(values: Mapping[str, Any], voter: int) -> tuple[str, ...]:
-    """Return where a controller's snapshot ends and its log begins, as a note; empty if it has no snapshot."""
+    """Return where a controller's snapshot ends and its log begins, as a note; empty if both are 0 or not modelled."""
     if "snapshot_end" not in values or not (values["snapshot_end"][voter] or values["log_start"][voter]):
         return ()
     return (f"snapshot to {values['snapshot_end'][voter]}, log from {values['log_start'][voter]}",)

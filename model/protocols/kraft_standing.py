@@ -80,7 +80,7 @@ def contradiction(configuration: Configuration) -> str | None:
 
 
 def initial(configuration: Configuration) -> list[dict[str, Any]]:
-    """Return every state that a description may show."""
+    """Return every state that `start.replicas` may describe; without it, the initial states of `kraft`."""
     every = roles(configuration)
     if not every:
         return state.initial(configuration)

@@ -16,7 +16,7 @@ from neverlost.model.transactions.store import RESULTS, STORE_ACTIONS
 
 
 def is_on(mechanism: Mechanism) -> Callable[[Configuration], int]:
-    """Return the function that gives the value of a mechanism's frozen flag under a configuration."""
+    """Return a function of the configuration: 1 where it switches the mechanism on, else 0."""
     return lambda configuration: int(configuration[mechanism.key])
 
 

@@ -48,7 +48,7 @@ def last_decision(k: Primitives, s: View, controller: int, end: Value) -> Value:
 
 
 def decide(k: Primitives, s: View, controller: int, leader: list[Value], isr: list[Value]) -> None:
-    """Effect: the active controller appends a decision."""
+    """Effect: the controller appends a decision: the copy flagged in `leader` leads, and those flagged in `isr` are the ISR."""
     record = s.next_record + 1
     s.next_record = record
     for each in range(s.sizes.record):
@@ -84,10 +84,7 @@ def controller_shrink(k: Primitives, s: View, candidate: int, copy: int) -> Clau
 
 @action(candidate="replica", copy="copy", says="controller {candidate} elects {copy}, from the ISR")
 def controller_elect(k: Primitives, s: View, candidate: int, copy: int) -> Clauses:
-    """The leader has stopped: another member of the ISR leads, and it leaves the ISR.
-
-    Source: PartitionChangeBuilder.electLeader.
-    """
+    """The leader has stopped: another ISR member leads, and it leaves the ISR.  Source: PartitionChangeBuilder.electLeader."""
     yield from active(k, s, candidate)
     now = last_decision(k, s, candidate, s.sizes.offset)
     yield "is in the ISR", in_isr_by(k, s, now, copy)
@@ -116,10 +113,7 @@ def brokers_learn(k: Primitives, s: View, leader: int) -> Clauses:
 
 @action(copy="copy", says="broker {copy}, which leads, appends m1")
 def leader_append(k: Primitives, s: View, copy: int) -> Clauses:
-    """The producer's record reaches the leader of which brokers have learned.
-
-    Source: Partition.appendRecordsToLeader.
-    """
+    """The producer's record reaches the leader of which brokers have learned.  Source: Partition.appendRecordsToLeader."""
     yield "leads", leader_by(k, s, s.learned, copy)
     yield "bound: not there yet", k.not_(s.has_data[copy])
     yield "bound: sent once", k.not_(s.was_sent)
@@ -129,10 +123,7 @@ def leader_append(k: Primitives, s: View, copy: int) -> Clauses:
 
 @action(copy="copy", says="broker {copy} follows the leader, in what it has and in what it has not")
 def follower_fetch(k: Primitives, s: View, copy: int) -> Clauses:
-    """A follower copies the leader's log, or truncates to it.
-
-    Source: ReplicaFetcherThread.
-    """
+    """A follower copies the leader's log, or truncates to it.  Source: ReplicaFetcherThread."""
     led = k.any_of(False, *[k.all_of(leader_by(k, s, s.learned, each), s.has_data[each]) for each in copies(s)])
     yield "bound: differs", led != s.has_data[copy]
     s.has_data[copy] = led

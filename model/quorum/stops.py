@@ -43,7 +43,7 @@ def stop(k: Primitives, s: View, voter: int) -> None:
 
 
 def note_loss(s: View, voter: int) -> None:
-    """Effect: remember that a controller has lost data."""
+    """Effect: remember that a controller has lost data, if a limit asks for that."""
     if s.sizes.has_impaired:
         s.ghost_lost_data[voter] = True
 

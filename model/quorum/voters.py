@@ -32,7 +32,7 @@ def forget_role(s: View, voter: int) -> None:
 
 
 def enter_epoch(k: Primitives, s: View, voter: int, epoch: Value, when: Value) -> None:
-    """Effect: a voter that learns of a newer epoch has neither a leader nor a vote in it."""
+    """Effect, if `when` is true: a voter enters an epoch as a follower that has neither a leader nor a vote in it."""
     s.epoch[voter] = k.ite(when, epoch, s.epoch[voter])
     s.voted_for[voter] = k.ite(when, NO_REPLICA, s.voted_for[voter])
     s.leader[voter] = k.ite(when, NO_REPLICA, s.leader[voter])
@@ -192,10 +192,7 @@ def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Cla
 
 @action(follower="replica", leader="replica", where=different, says="{follower} appends from a fetch response of {leader}")
 def follower_append(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """The answer brings an entry and the high watermark.
-
-    Source: KafkaRaftClient.handleFetchResponse, appendAsFollower.
-    """
+    """The answer brings an entry and the high watermark.  Source: KafkaRaftClient.handleFetchResponse, appendAsFollower."""
     yield from follows(k, s, follower, leader)
     yield "the log begins before", has_start(k, s, leader, follower)
     yield "bound: the request was handled", s.fetch_offset[leader][follower] == counted_end(k, s, follower, leader)

@@ -155,7 +155,7 @@ def answer_end(k: Primitives, s: View, attempt: int) -> None:
 
 
 def forget_attempt(k: Primitives, s: View, producer: int, when: Value = True) -> None:
-    """Effect: the producer is in no transaction any more."""
+    """Effect, if `when` is true: the producer is in no transaction any more."""
     s.attempt[producer] = k.ite(when, 0, s.attempt[producer])
     s.needs_new_epoch[producer] = k.all_of(s.needs_new_epoch[producer], k.not_(when))
     for each in partitions(s):

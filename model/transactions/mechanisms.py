@@ -8,7 +8,7 @@ from __future__ import annotations
 from neverlost.model.kraft.mechanisms import NEWEST, Version, read_mechanisms
 
 MECHANISMS = read_mechanisms(__name__)
-"""Every mechanism, in the order of the versions."""
+"""Every mechanism, in the order of `mechanisms.toml`."""
 
 VERSION_2: Version = (4, 0)
 """From here on clusters have transaction.version=2 (KIP-890, part 2): every transaction ends with a new producer epoch."""

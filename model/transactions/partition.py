@@ -53,7 +53,10 @@ def is_duplicate(k: Primitives, s: View, attempt: int, partition: int) -> Value:
 
 
 def is_accepted(k: Primitives, s: View, attempt: int, partition: int) -> Value:
-    """Return True if the coordinator says yes: with version 1 the partition must be in the transaction, with 2 it is added."""
+    """Return True if the coordinator accepts a request: its epoch is current, and no decided transaction is incomplete.
+
+    With version 1 the partition must be in the open transaction; with 2 it is added.
+    """
     has_it = k.all_of(s.transaction_state == ONGOING, s.in_transaction[partition])
     return k.all_of(s.attempt_epoch[attempt] == s.producer_epoch, k.not_(is_prepared(k, s)), k.any_of(s.bumps_epoch, has_it))
 
@@ -68,14 +71,14 @@ def may_append(k: Primitives, s: View, attempt: int, partition: int) -> Value:
 
 
 def take(k: Primitives, s: View, attempt: int, partition: int) -> None:
-    """Effect: one copy of a request is dealt with."""
+    """Effect: one copy of a request is no longer on its way: the one that was verified, if any was."""
     is_approved = s.approval[attempt][partition] > 0
     s.request[attempt][partition] = k.ite(is_approved, s.request[attempt][partition], s.request[attempt][partition] - 1)
     s.approval[attempt][partition] = 0
 
 
 def answer(k: Primitives, s: View, attempt: int, partition: int, found: int) -> None:
-    """Effect: the producer that waits for the request, if it still does, has its answer."""
+    """Effect: the producer that still waits for a request is answered `found`; after `FAILED`, version 1 needs a new epoch."""
     for each in everyone(s):
         waits = k.all_of(s.attempt[each] == attempt + 1, s.sent[each][partition] == WAITING)
         s.sent[each][partition] = k.ite(waits, found, s.sent[each][partition])
@@ -84,7 +87,7 @@ def answer(k: Primitives, s: View, attempt: int, partition: int, found: int) -> 
 
 
 def outdate_approvals(k: Primitives, s: View, partition: int, when: Value = True) -> None:
-    """Effect: whatever is written for a producer ends the verification that is under way for it."""
+    """Effect, if `when` is true: approvals of requests to this partition are outdated, since something was written to it."""
     for each in attempts(s):
         s.approval[each][partition] = k.ite(
             k.all_of(when, s.approval[each][partition] == APPROVED), OUTDATED, s.approval[each][partition]
@@ -187,7 +190,7 @@ def takes_marker(k: Primitives, s: View, partition: int, epoch: Value, coordinat
 def decide(
     k: Primitives, s: View, partition: int, commits: Value, epoch: Value, coordinator: Value, when: Value = True
 ) -> None:
-    """Effect: a marker decides every undecided record of the partition."""
+    """Effect, if `when` is true: a marker decides every undecided record of the partition."""
     for each in attempts(s):
         found = s.undecided[each][partition]
         both = smaller(k, s.committed[each][partition] + found, COPIES)

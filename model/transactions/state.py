@@ -28,7 +28,7 @@ EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT =
 """TransactionState."""
 
 APPROVED, OUTDATED = 1, 2
-"""What the coordinator has said about a request: that its partition is in the transaction, and a marker was written since."""
+"""What the coordinator has said of a request: its partition is in the transaction; and that something was written since."""
 
 COPIES = 2
 """How many copies of one request, and of one record, are counted at most."""

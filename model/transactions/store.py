@@ -23,7 +23,7 @@ TRANSACTION, STORE, FENCING_STORE, RESULT_FIRST, OFFSET_FIRST = RESULTS = (
 
 
 def does(s: View, results: str) -> Value:
-    """Return True if the application works this way."""
+    """Return True if the application writes its results in this way, one of `RESULTS`."""
     return s.results == RESULTS.index(results)
 
 

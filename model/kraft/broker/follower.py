@@ -80,7 +80,7 @@ def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Cla
     says="broker {follower} takes the high watermark of {leader} from a diverging response, before it truncates",
 )
 def follower_note_high_watermark(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """Until KAFKA-14704 was fixed it came before the truncation; who reads from followers may see what is about to go."""
+    """Until KAFKA-14704 was fixed a high watermark was taken before the truncation: readers may see what is about to go."""
     yield "high watermark comes first", k.not_(s.truncation_before_high_watermark)
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     yield "bound: logs diverge", k.not_(logs_agree(k, s, follower, leader))
@@ -96,7 +96,7 @@ def follower_note_high_watermark(k: Primitives, s: View, follower: int, leader: 
     says="a response of {leader}, that the logs diverge, is on its way to broker {follower}",
 )
 def leader_send_diverging_response(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """The follower may read it only after it has left off following, or taken it up again: a step where nothing checks that.
+    """The leader's answer is on its way: the follower may read it after it has stopped following, or followed it anew.
 
     Until it is read the fetcher thread asks this leader for nothing else.
     """
@@ -114,7 +114,7 @@ def leader_send_diverging_response(k: Primitives, s: View, follower: int, leader
     says="broker {follower} truncates its log by a response that {leader} sent before",
 )
 def follower_truncate_late(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """The log is truncated by what the response says, under any leader: it may have records by now that are committed.
+    """The log is truncated as the response says, if its sender is followed or nothing checks that: committed records may go.
 
     A leader would truncate its own log (KAFKA-13207); one that follows the same leader again, in a later epoch, drops what it
     has fetched since (KAFKA-18991).
@@ -164,7 +164,7 @@ def follower_take_late_bytes(k: Primitives, s: View, follower: int, leader: int)
 
 
 def forget_response(k: Primitives, s: View, broker: int, when: Value = True) -> None:
-    """Effect: no diverging response is on its way to a broker."""
+    """Effect, if `when` is true: no diverging response is on its way to a broker any more."""
     if s.sizes.late_responses:
         s.diverging_sender[broker] = k.ite(when, NO_REPLICA, s.diverging_sender[broker])
         s.diverging_end[broker] = k.ite(when, 0, s.diverging_end[broker])

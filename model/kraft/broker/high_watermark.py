@@ -21,11 +21,10 @@ def is_waited_for(k: Primitives, s: View, leader: int, follower: int) -> Value:
 
 
 def raise_high_watermark(k: Primitives, s: View, leader: int) -> None:
-    """Effect: the high watermark becomes the smallest log end offset that the leader knows of in its maximal ISR.
+    """Effect: the high watermark rises to the smallest log end offset that the leader knows of in its maximal ISR.
 
     It stays while the known ISR is below the minimum (where the high watermark is strict, KAFKA-15583): otherwise a record
-    would be committed that no ELR member needs to have.  Records that it passes are committed and, with acks=all,
-    acknowledged.
+    would be committed that no ELR member needs to have.  Records that it passes are committed, with acks=all acknowledged.
     """
     old = s.high_watermark[leader]
     new = log_end(k, s, leader)
@@ -53,7 +52,8 @@ def note_committed(k: Primitives, s: View, leader: int) -> None:
 def answer_producers(k: Primitives, s: View, leader: int, is_full: Value) -> None:
     """Effect: with acks=all a record is acknowledged when the high watermark passes it and the maximal ISR is big enough.
 
-    With acks=min.insync.replicas, which is proposed, so many copies in the ISR are enough, below the high watermark or not.
+    With acks=min.insync.replicas, which is proposed, so many copies in the ISR are enough, below the high watermark or not;
+    under `fenced-longest-log`, of that record or a later one of the leader's own epoch.
     """
     counts = [_copies(k, s, leader, offset) >= minimum_isr(k, s, leader) for offset in offsets(s)]
     copied = [k.all_of(s.acks == ACKS["min.insync.replicas"], each) for each in counts]

@@ -20,7 +20,7 @@ def leads(s: View, broker: int) -> Value:
 
 
 def is_answered(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return True if a follower fetches from a leader that answers: no diverging response is late; if unfenced, it leads."""
+    """Return True if a follower follows a broker that answers: no diverging response of it is late; if unfenced, it leads."""
     asks = s.follows[follower] == leader
     if s.sizes.late_responses:
         asks = k.all_of(asks, s.diverging_sender[follower] != leader)
@@ -28,7 +28,7 @@ def is_answered(k: Primitives, s: View, follower: int, leader: int) -> Value:
 
 
 def logs_agree(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return True if a leader takes a follower's log for a beginning of its own; without epochs: any that is no longer."""
+    """Return True if a leader takes a follower's log for a beginning of its own; without comparison, any no longer one."""
     if s.sizes.late_bytes:
         return agreed_end(k, s, follower, leader) == log_end(k, s, follower)
     if s.sizes.compares_logs:
@@ -42,7 +42,7 @@ def is_up_to_date_leader(k: Primitives, s: View, broker: int) -> Value:
 
 
 def note_late_responses(k: Primitives, s: View, leader: int, when: Value) -> None:
-    """Effect: responses of a leader that is deposed may still be sent, to followers that lacked something."""
+    """Effect, if `when` is true: a deposed leader's responses may still be sent, to followers that lacked something."""
     if not s.sizes.late_bytes:
         return
     for each in others(s, leader):
@@ -52,14 +52,14 @@ def note_late_responses(k: Primitives, s: View, leader: int, when: Value) -> Non
 
 
 def forget_late_response(k: Primitives, s: View, follower: int, when: Value = True) -> None:
-    """Effect: no deposed leader sends a broker anything more that it would take."""
+    """Effect, if `when` is true: no deposed leader sends a broker anything more that it would take."""
     if s.sizes.late_bytes:
         s.late_sender[follower] = k.ite(when, NO_REPLICA, s.late_sender[follower])
         s.late_epoch[follower] = k.ite(when, 0, s.late_epoch[follower])
 
 
 def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -> None:
-    """Effect: drop what a leader keeps in memory, and leave its followers without a leader that would answer."""
+    """Effect, if `when` is true: drop what a leader keeps in memory; with fenced fetches its followers then have no leader."""
     s.pending[broker] = k.ite(when, NO_REPLICA, s.pending[broker])
     if s.sizes.reassignment:
         s.late_record[broker] = k.all_of(k.not_(when), s.late_record[broker])
@@ -77,7 +77,7 @@ def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -
 
 
 def leave_request_behind(k: Primitives, s: View, replica: Value, when: Value = True) -> None:
-    """Effect, if `when` is true: the elected leader forgets that it asked to add a replica; the request may be on its way."""
+    """Effect, if `when` is true: the leader forgets its request about a replica; unless outdated, it may be on its way."""
     if not s.sizes.copies_requests:
         return
     is_over = k.any_of(k.not_(when), s.request_outdated)
@@ -114,7 +114,7 @@ def adopt_isr(k: Primitives, s: View, leader: int) -> None:
 
 
 def put_in_log(k: Primitives, s: View, leader: int, record: Value) -> None:
-    """Effect: the leader appends a record; with acks 0 or 1 that is all that the producer waits for."""
+    """Effect: the leader appends a record, with acks 0 or 1 acknowledges it, and raises its high watermark where it can."""
     append(k, s, leader, record)
     if s.sizes.epochs:
         for each in range(s.sizes.record):

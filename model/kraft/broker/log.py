@@ -65,7 +65,7 @@ def copy_next(k: Primitives, s: View, source: int, target: int) -> None:
 
 
 def agreed_end(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return how much of a follower's log a leader finds nothing wrong with, looking only at the epoch of its last record.
+    """Return how long a beginning of a follower's log a leader accepts, looking only at the epoch of its last record.
 
     The leader has records of that epoch, or leads in it, and they reach as far, which is to the last record of no newer epoch:
     late bytes may have put an older one after it (FetchResponse.divergingEpoch, LeaderEpochFileCache.assign, endOffsetFor).
@@ -138,7 +138,7 @@ def is_longer_log(k: Primitives, s: View, one: int, other: int) -> Value:
 
 
 def end_for_last_epoch(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return where a leader's log ends for a follower's last epoch: its end if that is its own, else before newer entries."""
+    """Return where a follower's last epoch ends on a leader: its log end if it leads in it, else where newer epochs begin."""
     epoch = last_epoch(k, s, follower)
     older = [
         k.all_of(s.log_record[leader][offset] != EMPTY, epoch_of(k, s, s.log_record[leader][offset]) <= epoch)

@@ -22,7 +22,7 @@ from neverlost.model.system import View
 
 @action(broker="replica", says="broker {broker} applies its leadership")
 def broker_apply_leadership(k: Primitives, s: View, broker: int) -> Clauses:
-    """A broker that led before, and has not noticed who led in between, goes on with what it knows of its followers.
+    """An elected broker leads; one that led before, and missed who led in between, goes on with what it knows of its followers.
 
     That is remembered from an epoch before: a follower may have truncated since, and is counted all the same
     (reelection-forgets-offsets, which no version has).
@@ -92,7 +92,6 @@ def leader_replay_own_change(k: Primitives, s: View, broker: int) -> Clauses:
 
     So the change that the leader has asked for since is forgotten, and the high watermark no longer waits for it, although
     the controller may have committed it.  To skip a record with an equal epoch would prevent it.
-
     With that change a reassignment may have completed, and another broker may be elected: the leader reads that later.
 
     Source: Partition.makeLeader (only a smaller partition epoch is refused), updateAssignmentAndIsr.
@@ -124,7 +123,7 @@ def has_finished_publication(k: Primitives, s: View, broker: int) -> Clauses:
 
 
 def begin_publication(k: Primitives, s: View, broker: int) -> None:
-    """Effect: the broker's partitions are as new as the metadata log; the topic's configuration comes with them or next."""
+    """Effect: with the newest partitions the broker learns min.insync.replicas, or that is still to come, in its own step."""
     if s.sizes.config_change:
         known = k.ite(s.configuration_before_isr, s.min_isr_changed, s.min_isr_known[broker])
         s.min_isr_known[broker] = known

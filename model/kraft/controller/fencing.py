@@ -91,7 +91,7 @@ def controller_fence_dead(k: Primitives, s: View, broker: int, outcome: int) -> 
 def controller_fence_live(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
     """A long pause or a network cut: the broker lives on, and may go on as a stale leader until it learns of its successor.
 
-    Nothing that a stale leader accepts is acknowledged with acks=all, since it cannot change the ISR without the controller.
+    What a stale leader accepts is acknowledged with acks=all only if its whole ISR has it, which it cannot shrink by itself.
     """
     yield from fault_enabled(k, s, FENCE, broker)
     yield "broker is running", s.is_running[broker]

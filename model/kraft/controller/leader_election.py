@@ -59,7 +59,7 @@ def cleanly_electable(k: Primitives, s: View, of: Electorate) -> Flags:
 
 
 def last_known_leader(k: Primitives, s: View, of: Electorate) -> Flags:
-    """Return the last known leader alone, where ISR and ELR are empty and it is alive: no replica is known to have more."""
+    """Return the last known leader alone, where ISR and ELR are empty, it is alive and may be elected so; else nobody."""
     if not s.sizes.elr:
         return no_brokers(s)
     none_left = k.all_of(k.not_(k.any_of(*of.isr, *of.elr)), s.last_known_leader_election, of.has_elr)

@@ -78,10 +78,9 @@ def controller_elect_uncleanly(k: Primitives, s: View, elected: int) -> Clauses:
     fault="min_isr_change",
 )
 def controller_set_min_isr(k: Primitives, s: View, least: int) -> Clauses:
-    """With ELR that also clears the ELR and the last known leader (ClearElrRecord), whatever the value, the same one too.
+    """An operator sets min.insync.replicas: since 4.0 that also clears the ELR and the last known leader (ClearElrRecord).
 
-    A broker that is amid a publication of the value before is taken to have finished it.
-
+    The same value clears them too.  A broker amid a publication of the value before is taken to have finished it.
     The ELR's promise, that no record was committed without its members, is made with one minimum; the members would not
     have it with another.
 

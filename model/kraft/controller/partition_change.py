@@ -53,10 +53,9 @@ class Change:
 
     `isr` is the target ISR, `active` the brokers that may lead (`isAcceptableLeader`), `registers` the broker that registers
     (a record may come before the one that lets it lead), and `unclean_shutdown` the same one after an unclean shutdown
-    (`setUncleanShutdownReplicas`).
-    Where the event does not concern the partition (`has_record` is false) the controller writes no record and nothing
-    changes.  A change `by_leader` is one that the leader writes itself, as before KIP-497, which leaves the leader epoch
-    alone.  An unclean election is held where the topic's configuration allows it, or by what `allows_unclean` says.
+    (`setUncleanShutdownReplicas`).  Where the event does not concern the partition (`has_record` is false) no record is
+    written and nothing changes.  A change `by_leader` is one that the leader writes itself, as before KIP-497, which leaves
+    the leader epoch alone.  An unclean election is held where the topic allows it, or by what `allows_unclean` says.
     `has_elr` is false for a record that is built as if there were no ELR.
     """
 
@@ -165,7 +164,7 @@ def next_elr(k: Primitives, s: View, change: Change) -> Flags:
     """`maybePopulateTargetElr`: who leaves the ISR while it is below min.insync.replicas is eligible to lead.
 
     The ELR holds the replicas that have every committed record although they are out: no record is committed below
-    min.insync.replicas (strict-high-watermark).  It is cleared when the ISR is full again.  A broker that comes back from
+    min.insync.replicas (strict-high-watermark).  It is cleared once the ISR is not below it.  A broker that comes back from
     an unclean shutdown may have lost records, so it leaves (KIP-966).
     """
     if not s.sizes.elr:

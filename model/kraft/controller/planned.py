@@ -26,7 +26,10 @@ def controller_add_replica(k: Primitives, s: View) -> Clauses:
 
 
 def operated(model: Model, least: int | None, is_growing: bool = False) -> Model:
-    """Return the model in which min.insync.replicas can be set to one value (None: not at all), and a replica be added."""
+    """Return the model in which min.insync.replicas can be set to `least` only and, if it `is_growing`, a replica be added.
+
+    If `least` is None min.insync.replicas cannot be set.
+    """
     chosen: Action = replace(
         controller_set_min_isr, where=lambda **given: least is not None and UNCHANGED < least == given["least"]
     )

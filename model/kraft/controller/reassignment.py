@@ -18,7 +18,7 @@ from neverlost.model.system import View
 
 
 def asked_for(s: View, target: int) -> Flags:
-    """Return the replica set that is asked for."""
+    """Return for each broker whether it is in `target`, a set of brokers as bits."""
     return [each in members(target) for each in everyone(s)]
 
 
@@ -55,7 +55,7 @@ def controller_reassign(k: Primitives, s: View, target: int, outcome: int) -> Cl
 
 @action(outcome="reassignment_outcome", says="an operator cancels the reassignment")
 def controller_cancel_reassignment(k: Primitives, s: View, outcome: int) -> Clauses:
-    """The added replicas go at once, with no look at min.insync.replicas (PartitionReassignmentRevert).
+    """The added replicas go at once; Kafka does not look at min.insync.replicas (PartitionReassignmentRevert).
 
     The copies that an acknowledgement counted on go with them: the known defect `reassignment-below-minimum` (KIP-455).
     """

@@ -45,7 +45,7 @@ def stop(k: Primitives, s: View, broker: int) -> None:
 
 
 def start(k: Primitives, s: View, broker: int) -> None:
-    """Effect: the broker runs, and is a new incarnation to the leader that asked to admit the old one."""
+    """Effect: the broker runs; a request to add it to the ISR is outdated if it names the old broker epoch (KIP-903)."""
     open_logs(s, broker)
     asked = [k.all_of(s.leader == each, s.leader_knows == UP_TO_DATE, s.pending[each] == broker) for each in everyone(s)]
     outdated = k.any_of(s.request_outdated, *asked)

@@ -96,7 +96,6 @@ def leader_ask_to_shrink_isr(k: Primitives, s: View, leader: int, follower: int)
     """`maybeShrinkIsr`: a follower has not caught up for replica.lag.time.max.ms.
 
     The leader waits for it until the controller has confirmed the removal: the controller may elect it until then.
-
     A leader that stopped waiting at once could acknowledge a record without a replica that is elected next (KIP-497).
     """
     yield from fault_enabled(k, s, ISR_SHRINK, follower)
