@@ -83,7 +83,7 @@ class Shares:
 
 
 class Boxes:
-    """A box of every sender for every owner, in which as many states lie as the sender has put there.
+    """A box for each pair of a sender and an owner: the sender puts states into it that belong into the owner's tables.
 
     A chunk has at most `chunk` states; a sender whose fullest box has `capacity` states expands no further.
     """

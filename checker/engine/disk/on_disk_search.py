@@ -190,7 +190,7 @@ class LevelsOnDisk:
         return self.levels[-1].files
 
     def expand(self) -> bool:
-        """Expand the level, or wait a second for the jobs that do; return True if they have not ended."""
+        """Expand the level, or wait a second at most for the jobs that do; return True if they have not ended."""
         if self._running is None:
             self._task = self._plan_task()
             waiting = sum(file.rows for file in self.frontier)
@@ -291,7 +291,7 @@ class LevelsOnDisk:
         return [*kept, *([[file for file in newest if file]] if any(newest) else [])]
 
     def _remove_runs(self, level: Level, written: Iterable[StateFile]) -> None:
-        """Delete runs that neither this level nor the one before it needs: a late task may still read those."""
+        """Delete runs that neither this level nor, for late tasks, the one before it needs; after the last level delete all."""
         kept = (level, *self.levels[-1:]) if level.rows else ()
         needed = {file.name for each in kept for file in each.runs}
         known = [*written, *(file for each in self.levels[-2:] for file in each.runs)]

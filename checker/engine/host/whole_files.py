@@ -62,7 +62,7 @@ def clear_unfinished(folder: Path) -> None:
 
 
 def as_json(document: Mapping[str, Any]) -> str:
-    """Return a document as JSON in the one form of all; characters that a terminal obeys instead of showing are escaped."""
+    """Return a document as JSON text, indented by 1; characters that a terminal obeys instead of showing are escaped."""
     return visible(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"
 
 

@@ -81,7 +81,7 @@ class Turns(Sized):
         return super().ite(condition, then, otherwise)
 
     def is_big(self, elements: AxisRow | Sequence[Value]) -> Value:
-        """Return True if a set is big; one that a loop has listed is what it says of its turn."""
+        """Return the condition that a set is big; a set that a loop has listed is given by what it says of one turn."""
         if isinstance(elements, AxisRow):
             return super().is_big(elements)
         ((each, inside),) = self._find_over(elements)

@@ -219,7 +219,7 @@ def _group_by_effect(terms: Terms, before: Any, choices: list[tuple[Any, Any]]) 
 
 
 def find_interchangeable(system: System) -> list[set[int]]:
-    """Return, for each replica, those that can trade places with it (it included), by the initial states and the protocol."""
+    """Return for each replica which can trade places with it, it included; none at all in a model that is not symmetric."""
     known = {state for _, state in system.initial_states()}
     replicas = range(system.sizes.get("replica", 0))
     symmetric = all(system.model.symmetric(each) for each in system.configurations)

@@ -43,11 +43,11 @@ class Sized(Quantified):
     asked: list[AskedSet] = field(default_factory=list, kw_only=True)
 
     def is_big(self, elements: AxisRow) -> Value:
-        """Return True if a set is big."""
+        """Return the condition that a set is big."""
         return self._ask(elements, True)
 
     def is_small(self, elements: AxisRow) -> Value:
-        """Return True if a set is small."""
+        """Return the condition that a set is small."""
         return self._ask(elements, False)
 
     def _ask(self, elements: AxisRow, asks_big: bool) -> Value:

@@ -98,7 +98,7 @@ class OwnedStates:
         self._next = 0
 
     def keep(self, location: str, depth: int) -> list[StateFile]:
-        """Write the frontier to a store."""
+        """Write the newest level to a file of a store, and return that file in a list."""
         width = self._width
         whole = self._frontier(0, width) if width else np.empty((self.system.words, 0), np.uint64)
         return [Store.attach(location).write_level(depth, whole, PACKED)]

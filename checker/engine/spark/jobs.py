@@ -99,7 +99,7 @@ class SparkJobs:
         return [parse_settled(body) for body in found], counted
 
     def parents(self, task: LevelTask, targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
-        """Return the smallest predecessor of each target in a level, and the lowest step from it."""
+        """Return, for each target that has one, the smallest predecessor in a level, and the lowest step from it."""
         text = describe_task(self.search, task, targets=targets)
         with spark_session.ask_spark(*_WHAT):
             rows = _collect_rows(self._numbers(len(task.slices)).mapInArrow(partial(_search_back, text), _RESULTS))
