@@ -192,7 +192,7 @@ class CompiledSearch:
         give_back()
 
     def restore(self, store: Store, level: Level) -> None:
-        """Insert a level that an earlier search stored."""
+        """Insert a level that an earlier search stored, as the frontier, with what that search counted."""
         self._base = (self._base[0] + level.generated, self._base[1] + Counter(level.fired))
         blocks, room = [store.read_packed(file).T for file in level.files], self.boxes.capacity
         if self._stored is None:
@@ -204,7 +204,7 @@ class CompiledSearch:
         self._start()
 
     def forget(self, decided: NDArray[np.bool_]) -> None:
-        """Stop expanding these configurations."""
+        """From now on expand no state of a configuration that is True in `decided`."""
         self.decided = decided if decided.any() else None
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:

@@ -37,7 +37,7 @@ class Threads:
         return self._stopped.is_set()
 
     def each(self, work: Callable[[int], None], states: int) -> None:
-        """Call `work` with each thread's number, to the end even if an interrupt comes; few `states` in the caller's thread."""
+        """Call `work` with each number below `total`, in threads, or in turn for few `states`; a first interrupt waits."""
         with interrupts.delay_interrupts():
             if self._pool is None or states <= FEW:
                 for number in range(self.total):

@@ -58,7 +58,7 @@ Block = tuple[int, Bytes]
 
 @dataclass(frozen=True)
 class SearchDescription:
-    """What every task of a search needs to know; small, and the same for all of them.  Configurations are plain."""
+    """What every task of a search needs to know; small, and the same for all of them.  Configurations are as JSON."""
 
     location: str
     model: str

@@ -77,7 +77,7 @@ def explore(
     reporter: Reporter | None = None,
     hire: Hire | None = None,
 ) -> Outcome:
-    """Explore reachable states, as far as the options say; see `neverlost.checker.engine.engines.explore.explore`.
+    """Explore reachable states, as far as the options say, on levels stored on disk; return the verdicts and what was counted.
 
     Without `hire` everything is done in this process.
     """
@@ -298,11 +298,11 @@ class LevelsOnDisk:
         self.store.files.remove(file.name for file in known if file.name.startswith(f"{RUNS}/") and file.name not in needed)
 
     def forget(self, decided: NDArray[np.bool_]) -> None:
-        """Stop expanding these configurations."""
+        """From now on expand no state of a configuration that is True in `decided`."""
         self.decided = tuple(int(each) for each in np.flatnonzero(decided))
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
-        """Return, for each target, the smallest predecessor in a level and the lowest step from it.
+        """Return, for each target, the smallest predecessor in level `depth` and the lowest step from it.
 
         Errors: `EngineError` when a target has none.
         """

@@ -60,7 +60,7 @@ class Turns(Sized):
         return self.turn(bounds[0].axis)
 
     def turn(self, axis: str, apart: Any = None) -> Iterator[Any]:
-        """Yield an element of an axis, which is not the given one."""
+        """Yield one symbolic element of an axis, any but `apart` if that is given."""
         each = make_fresh(axis)
         named = [] if apart is None else [each != apart]
         named += [name_elements(axis)(each)] if self.lengths[axis] is None else []
@@ -88,7 +88,7 @@ class Turns(Sized):
         return super().is_big(AxisRow(each, z3.And(inside, *elements)))
 
     def close(self, condition: Value, is_every: bool) -> Value:
-        """Return a condition that speaks of all turns of the loops that have ended, or of one."""
+        """Return a condition on one turn of loops that have ended as one on all their turns (`is_every`), or on some."""
         found = self._find_over([condition])
         if not found:
             return condition
@@ -148,7 +148,7 @@ class LedEncoding(ParametricEncoding):
         return [*super()._read(k), *named]
 
     def _read_lemma(self, lemma: Lemma) -> Callable[[Any, Any], list[Any]]:
-        """Return what reads a lemma, once of each state."""
+        """Return a function that reads a lemma's conjuncts, of the same state only once."""
         known: dict[tuple[int, ...], tuple[Any, list[Any]]] = {}
 
         def read(k: Any, s: Any) -> list[Any]:

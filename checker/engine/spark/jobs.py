@@ -114,12 +114,12 @@ class SparkJobs:
         return self.session.range(0, count, 1, count)
 
     def events(self) -> list[str]:
-        """Return what happened since the last call."""
+        """Return notes on what happened since the last call: where Spark's UI is, which tasks were run again."""
         events, self._events = self._events, []
         return events
 
     def cancel(self) -> None:
-        """Stop what is running."""
+        """Stop every job of the session, if there is one; that Spark does not answer is no error."""
         with suppress(ResourceExhausted), spark_session.ask_spark(*_WHAT):
             if self._session is not None and spark_session.is_connect(self.master):
                 self._session.interruptAll()

@@ -107,7 +107,7 @@ class Level:
 
 
 def describe_search(system: System, properties: Iterable[Property] = (), symmetry: bool = False) -> dict[str, Any]:
-    """Return what a store must agree on with a search that resumes it."""
+    """Return what a store notes of its search, and one that resumes it must be equal in: model, configurations, properties."""
     asked = sorted(properties, key=lambda each: each.name)
     return {
         "format": FORMAT,
@@ -220,7 +220,7 @@ class Store:
     def blocks(self, file: StateFile, by: compact.Join = compact.join, about: Packed | None = None) -> Iterator[Packed]:
         """Yield the states of an ascending file as rows, a block at a time: all, or the blocks that may have a row of `about`.
 
-        Errors: as `read`.
+        Errors: `InputError` names a file that is missing, damaged or was changed.
         """
         try:
             run = self.run(file)
@@ -229,7 +229,7 @@ class Store:
             raise self._report_damage(file, problem) from None
 
     def run(self, file: StateFile) -> compact.Run:
-        """Return the run of states that an ascending file holds.  Errors: as `read`."""
+        """Return the run of states that an ascending file holds.  Errors: `InputError` if it is missing or was changed."""
         if file.name not in self._runs:
             try:
                 found = compact.Run(memoryview(self._verify_content(file))[_HEADER.size :], self.words)
@@ -347,7 +347,7 @@ class Store:
         )
 
     def check(self) -> None:
-        """Read every file of every committed level.
+        """Read every file of every committed level, and compare it with the digest in its manifest.
 
         Errors: `InputError` names the first file that is missing or was changed.
         """
