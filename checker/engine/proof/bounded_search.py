@@ -253,8 +253,8 @@ def _group_configurations(system: System) -> dict[tuple[int, ...], list[int]]:
 
 
 def unroll(send: Send, system: System, properties: Sequence[Property], lemmas: Sequence[Lemma], depth: int, seed: int) -> int:
-    """Ask depth after depth; send a `BoundedCounterexample` for each unsafe configuration, and a `Depth` or `Left` for each depth
-    that is finished.  Return the seed.  Errors: `InterruptedError` where the solver gives up.
+    """Ask depth after depth; send a `BoundedCounterexample` for each unsafe configuration, and a `Depth` or `Left` for each
+    depth that is finished.  Return the seed.  Errors: `InterruptedError` where the solver gives up.
     """
     started = time.monotonic()
     unrolling = Unrolling(system, seed)
