@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 ROOMS = ("model", "specs")
-"""The rooms that hold models and properties, with whatever these reach."""
+"""The packages of `neverlost` that hold models and properties, with whatever these reach."""
 
 MAKERS = ("digest.py", "semantic_digest.py", "source_definitions.py", "kept_digests.py")
 """The modules that make a digest."""

@@ -26,7 +26,7 @@ class Verdict(StrEnum):
 
 
 def worst(verdicts: Iterable[Verdict | str], reason: str | None = None) -> Verdict:
-    """Return the verdict on everything: one violation decides it; with a reason why a search was cut short, the rest is open.
+    """Return `violated` if one is; else `inconclusive` if one is, or with a reason why a search was cut short; else `holds`.
 
     A search that was asked nothing, and was not cut short, holds.
     """
@@ -75,7 +75,7 @@ def _find_leaving(system: System, trace: Behaviour, again: Behaviour) -> str:
 
 
 def follow_steps(system: System, start: State, steps: Iterable[int | None]) -> Behaviour:
-    """Execute the steps from a state on, on the ints interpreter, as far as they are enabled; None stands for no step."""
+    """Return the behaviour of the steps from a state on, by the ints interpreter, up to the first that is disabled or None."""
     states, taken = [start], list[int]()
     for number in steps:
         after = None if number is None else ints.take(system, states[-1], system.steps[number])

@@ -18,7 +18,7 @@ PATIENCE = 600.0
 
 
 def by_induction(model: Model, configurations: Sequence[Configuration], asked: Sequence[Property]) -> list[Finding] | None:
-    """Decide by the lemmas for these configurations: holds or inconclusive; return None if a solver gives up on anything."""
+    """Return a finding, holds or inconclusive, for each configuration and property; None if a solver gives up on anything."""
     system = bind(model, *configurations)
     lemmas = find_lemmas(system)
     nothing = Property("nothing", "", lambda k, s: True, (), "")

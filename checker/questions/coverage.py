@@ -88,16 +88,16 @@ def list_possible_actions(system: System) -> list[str]:
 
 
 def list_single(system: System, asked: Property) -> tuple[str, ...]:
-    """Return, as in `second_record`, of what a property compares two where a system has but one: the property then holds for
-    want of a second, as long as a log has what is below its high watermark."""
+    """Return a name, such as `second_record`, for each kind of thing of which a property compares two and a system has but one:
+    it then holds for want of a second, as long as a log has what is below its high watermark."""
     highest = {each.name: each.high for each in system.fields}
     many = {"record": highest.get("log_record"), "coordinator": highest.get("ghost_coordinators", 0) + 1}
     return tuple(f"second_{each}" for each in asked.compares if (many.get(each) or getattr(system.sizes, each)) < 2)
 
 
 def look_for_strikes(system: System, number: int = 0, harmless_too: System | None = None, most: int = MOST_STATES) -> Coverage:
-    """Look for states in which the faults that one configuration allows may strike, by the fewest steps.  What was not seen
-    among the first `most` states is `open`; among all states there are, it never strikes.  Configurations that share a system
+    """Look for states in which the faults that one configuration allows may strike, by the fewest steps.  Return those that
+    cannot: as `faults` if all states were looked at, as `open` if about the first `most`.  Configurations that share a system
     share `harmless_too`, in which faults without an effect are steps."""
     configuration = system.configurations[number]
     wanted = list_allowed_faults(configuration)

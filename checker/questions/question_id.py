@@ -13,12 +13,12 @@ from neverlost.specs.properties import properties
 
 
 def question_id(model: Model, configuration: Configuration, names: list[str]) -> str:
-    """Return a stable name of what was asked: model and properties with their digest, configuration with its bounds."""
+    """Return `nl-` and 16 digits of a hash of what was asked: model and properties with their digest, and configuration."""
     return question_ids(model, configuration, [names])[0]
 
 
 def question_ids(model: Model, configuration: Configuration, asked: Iterable[list[str]]) -> list[str]:
-    """Return the names of several questions about one configuration."""
+    """Return the identifiers, as `question_id` makes them, of several questions about one configuration."""
     known, config = properties(), {name: shown(value) for name, value in sorted(configuration.items())}
     found = []
     for names in asked:

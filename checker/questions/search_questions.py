@@ -18,7 +18,7 @@ from neverlost.specs.property import Property
 
 @dataclass(frozen=True)
 class ExecutionTarget:
-    """Where questions are decided; see `neverlost.checker.engine.engines.explore.Options`."""
+    """The engine that decides questions, with the master and settings of Spark if it is `spark`."""
 
     engine: str = "memory"
     spark_master: str | None = None

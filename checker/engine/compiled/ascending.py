@@ -119,7 +119,7 @@ class Ascending:
         return bits, different[:count]
 
     def join(self, block: Block) -> Rows:
-        """Return the rows of a block.  Errors: as `Block.raw`."""
+        """Return the rows of a block.  Errors: `ValueError` or `OSError` where it is damaged."""
         bits, different = block.raw()
         rows, first = np.empty((block.count, self.words), np.uint64), np.array(block.first, np.uint64)
         given = different.ctypes.data, rows.ctypes.data, first.ctypes.data

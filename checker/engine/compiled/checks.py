@@ -30,7 +30,7 @@ class CompiledChecks:
         return LevelReport(size, by_configuration=np.zeros(count, np.int64) if count > 1 else None)
 
     def of(self, rows: Rows) -> LevelReport:
-        """Return new states' report: each property's smallest violation by configuration, orbits, states by configuration."""
+        """Return the report of new states: smallest violations, how many per configuration, how many states in their orbits."""
         report, count = self.nothing(len(rows)), self._configurations.count
         if self._programs.symmetry is not None:
             report.orbits = self._programs.identify(rows, len(rows))

@@ -36,7 +36,7 @@ _own: list[Path] = []
 
 @contextlib.contextmanager
 def compile_afresh() -> Iterator[None]:
-    """In this block, compile everything here and use no compiled code that an earlier run left."""
+    """In this block keep compiled code in a new temporary folder, removed after it: what an earlier run left is not used."""
     from neverlost.checker.engine.host import scratch
 
     with scratch.hold_folder("machine-code") as place:
@@ -48,14 +48,14 @@ def compile_afresh() -> Iterator[None]:
 
 
 def folder() -> Path:
-    """Return the folder of the code cache: in the user's cache folder, or that of `compile_afresh`."""
+    """Return the folder of the code cache: that of the innermost open `compile_afresh`, else one in the user's cache folder."""
     shared = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neverlost" / "machine-code"
     return _own[-1] if _own else shared
 
 
 @contextlib.contextmanager
 def open_own_folder(place: Path) -> Iterator[int]:
-    """Open a folder that no other user can write to. Errors: `OSError` for any other folder, and for a link."""
+    """Yield the open descriptor of this user's folder; `OSError` for a link, or if another user owns it or can write to it."""
     handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | PLAIN)
     try:
         require_own(handle)
@@ -109,7 +109,7 @@ def _make_file(place: int) -> Iterator[tuple[BinaryIO, str]]:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Cache compiled code, whole or not at all; a folder that cannot be written, or that others can write, is no error."""
+    """Cache compiled code, whole, or (no error) not at all in a folder not ours; remove the oldest files beyond `KEPT`."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with open_own_folder(path.parent) as place:

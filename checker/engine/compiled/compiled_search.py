@@ -67,7 +67,7 @@ class CompiledSearch:
         self._compared = False
 
     def continue_from(self, local: OwnedStates) -> None:
-        """Insert the states that another worker has found so far, level by level."""
+        """Insert the states that a search by columns has found so far, level by level; the last level becomes the frontier."""
         room = self.boxes.capacity
         for start, end in zip(local.bounds, local.bounds[1:], strict=False):
             self._take_in(local.states.slice(first, min(first + room, end)).T for first in range(start, end, room))
@@ -121,13 +121,13 @@ class CompiledSearch:
         return self._waiting.left > 0
 
     def _compare(self) -> None:
-        """Check new compiled code against columns on a sample of states."""
+        """Load better code if there is some, and raise `EngineError` if new code and columns differ on a sample of states."""
         if self.programs.improve() or not self._compared:
             self._compared = True
             self.programs.agree(self._sample)
 
     def _reserve(self, worker: int) -> None:
-        """Enlarge a worker's tables once for what the level is expected to bring."""
+        """Enlarge those of a worker's tables that what the next level is expected to bring would overfill."""
         for number in range(worker, TABLES, self.threads.total):
             self.tables.reserve(number, *self._growth.expected)
 
@@ -172,7 +172,7 @@ class CompiledSearch:
         return first
 
     def keep(self, location: str, depth: int) -> list[StateFile]:
-        """Write the frontier, of which nothing is expanded yet, to a store."""
+        """Write the frontier, of which nothing is expanded yet, to a file of a store, and return that file in a list."""
         store, waiting = Store.attach(location), self._waiting.blocks
         blocks = [each for each in waiting if isinstance(each, Block)]
         if len(blocks) < len(waiting):
@@ -181,7 +181,7 @@ class CompiledSearch:
         return [store.write_level_content(depth, [each.to_bytes() for each in blocks], self._waiting.left, ASCENDING)]
 
     def offload(self, location: str) -> None:
-        """Empty the tables: every level is in the store, and what this one has found is kept beside.  The frontier stays."""
+        """Empty the tables once the store has every level; what the unfinished one found is kept apart.  The frontier stays."""
         self._stored = self._stored or StoredLevels(Store.attach(location), self._order)
         found = [block for blocks in self._fresh for block in blocks]
         self._fresh, self._pieces = [[] for _ in self._fresh], [Arena(self.system.words) for _ in self._pieces]
@@ -192,7 +192,7 @@ class CompiledSearch:
         give_back()
 
     def restore(self, store: Store, level: Level) -> None:
-        """Insert a level that an earlier search stored."""
+        """Insert a level that an earlier search stored, as the frontier, with what that search counted."""
         self._base = (self._base[0] + level.generated, self._base[1] + Counter(level.fired))
         blocks, room = [store.read_packed(file).T for file in level.files], self.boxes.capacity
         if self._stored is None:
@@ -204,11 +204,11 @@ class CompiledSearch:
         self._start()
 
     def forget(self, decided: NDArray[np.bool_]) -> None:
-        """Stop expanding these configurations."""
+        """From now on expand no state of a configuration that is True in `decided`."""
         self.decided = decided if decided.any() else None
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
-        """Return the smallest predecessor of each state in the level before it, and the lowest such step.
+        """Return for each target its smallest predecessor among the states of level `depth`, and the lowest step from that one.
 
         Errors: `EngineError` for a target without one.
         """

@@ -9,7 +9,7 @@ from neverlost.model.interpreters.llvm import OptimizationLevel, compile_program
 
 
 def main() -> None:
-    """Compile the program at a lower priority than the search has."""
+    """Compile the LLVM text on standard input to machine code on standard output, at a lower priority than the search has."""
     if hasattr(os, "nice"):
         os.nice(5)
     sys.stdout.buffer.write(compile_program(sys.stdin.read(), OptimizationLevel.GOOD))

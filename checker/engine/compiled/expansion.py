@@ -17,7 +17,7 @@ CHUNK = 1 << 10
 class NativeExpansion(Expansion):
     """An expansion that goes on in machine code.
 
-    Errors: `ImportError`, `OSError` or `RuntimeError` where there is no compiler; `EngineError` where it contradicts columns.
+    Errors: `RuntimeError` where machine code cannot be made; `EngineError` where it contradicts columns.
     """
 
     def __init__(self, columns: Expansion, states: Packed) -> None:

@@ -31,7 +31,7 @@ ORBIT_SIGNATURES = {"canonical": (POINTER, COUNT)}
 class BitField:
     """Neighbouring bits that a permutation moves together.
 
-    `whose` has the replicas that they belong to; `named` is the element, where its value is a replica.
+    `whose` has the replicas that they belong to; `named` is the slot, if its value is the number of a replica, else None.
     """
 
     word: int

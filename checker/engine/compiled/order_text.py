@@ -124,7 +124,7 @@ def emit_sort(words: int) -> str:
 
 
 def emit_differ(words: int) -> str:
-    """`differ(rows, count, bits)`: the bits of each word that some row has otherwise than the first one."""
+    """Emit `differ(rows, count, bits)`: it writes, for each word, a mask of the bits in which a row differs from the first."""
     text, done = Text("d"), Text("e")
     first = text.op("mul", "%i", words)
     values = []
@@ -137,7 +137,7 @@ def emit_differ(words: int) -> str:
 
 
 def emit_unique(words: int) -> str:
-    """`unique(rows, count) -> how many`: of ascending rows each once, at the front."""
+    """Emit `unique(rows, count) -> how many`: it moves each distinct one of the ascending rows, once, to the front."""
     text = Text("u")
     mine, last = text.op("mul", "%i", words), text.op("mul", text.op("sub", "%kept", 1), words)
     same, values = text.op("icmp sgt", "%i", 0), []
@@ -155,10 +155,10 @@ def emit_unique(words: int) -> str:
 
 
 def emit_strike(words: int) -> str:
-    """`strike(rows, start, count, kept, known, many) -> where it stopped`: rows without those that are known.
+    """Emit `strike(rows, start, count, kept, known, many) -> where it stopped`: it drops rows that are known.  Both ascend.
 
-    Both ascend.  It goes on from row `start` to the last row that `known` says something about; those that stay are moved
-    to the place that `kept` counts.
+    It goes from row `start` to the first row beyond all of `known`, or to `count`; rows that stay are moved to the front, after
+    the `kept[0]` that are there, which it counts up.
     """
     looking, keeping = Text("l"), Text("k")
     less, same = "false", "true"
@@ -231,13 +231,13 @@ def _emit_byte_address(text: Text, pointer: str, words: int, word: int) -> str:
 
 
 def _emit_advance(text: Text, place: str, bits: str) -> str:
-    """Emit an address moved on by as many bytes as bits are set."""
+    """Emit an offset moved on by as many bytes as bits are set."""
     some = text.let(f"zext i16 {text.let(f'call i16 @llvm.ctpop.i16(i16 {bits})')} to i64")
     return text.op("add", place, some)
 
 
 def emit_split(words: int) -> str:
-    """`split(rows, count, bits, bytes) -> how many bytes`: what differs of rows from the row before each.
+    """Emit `split(rows, count, bits, bytes) -> how many bytes`: it writes in which bytes each row differs from the one before.
 
     A row stands before the first one.  `bits` has one for each byte of a row, `bytes` the differences (xor) that are not zero.
     """
@@ -261,7 +261,7 @@ def emit_split(words: int) -> str:
 
 
 def emit_join(words: int) -> str:
-    """`join(bits, count, bytes, rows, first)`: the rows that differ so from the one before each; see `split`."""
+    """Emit `join(bits, count, bytes, rows, first)`: it writes the rows that `split` was given, `first` the row before them."""
     text, begun, place, values = Text("j"), Text("b"), "%place", []
     goal = text.op("mul", "%i", words)
     for word, many in _list_pairs(words):

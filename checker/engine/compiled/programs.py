@@ -111,7 +111,7 @@ class Programs:
         return self._text is not None
 
     def improve(self) -> bool:
-        """Use better code if it has been compiled by now; return True if so. No call into the code may be running."""
+        """Load better code if it is ready and return True; else start making it if that pays.  None of it may be in use."""
         if self._text is None:
             return False
         if self._compiler is None:

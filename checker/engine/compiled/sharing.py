@@ -37,7 +37,7 @@ class Threads:
         return self._stopped.is_set()
 
     def each(self, work: Callable[[int], None], states: int) -> None:
-        """Call `work` with each thread's number, to the end even if an interrupt comes; few `states` in the caller's thread."""
+        """Call `work` with each number below `total`, in threads, or in turn for few `states`; a first interrupt waits."""
         with interrupts.delay_interrupts():
             if self._pool is None or states <= FEW:
                 for number in range(self.total):
@@ -83,7 +83,7 @@ class Shares:
 
 
 class Boxes:
-    """A box of every sender for every owner, in which as many states lie as the sender has put there.
+    """A box for each pair of a sender and an owner: the sender puts states into it that belong into the owner's tables.
 
     A chunk has at most `chunk` states; a sender whose fullest box has `capacity` states expands no further.
     """

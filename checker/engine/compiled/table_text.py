@@ -119,7 +119,7 @@ class Layout:
 
     @cached_property
     def body_bits(self) -> int:
-        """The width that bodies are computed in: of the widest one, in whole bytes, and a word at least."""
+        """The bits that bodies are computed in: whole bytes, 64 at least.  Errors: `EngineError` if a bucket is too small."""
         bits = max(64, -(-(self.rest_at + self.rest_bits) // 8) * 8)
         if bits > 8 * 8 * (COMPARED - WHOLE) or bits + TAG_BITS > 8 * BUCKET:
             raise EngineError(f"an entry of {bits} bits has no room in a bucket")
@@ -301,12 +301,12 @@ def _emit_recover(text: Text, layout: Layout, table: str, number: str) -> list[s
 
 
 def _format_loop(signature: str, text: Text, start: str, end: str) -> str:
-    """Return a function that runs a body for every `%i` from start to end; the body may go to `%end`."""
+    """Return a function that runs a body for every `%i` from start on and below end; the body may go to `%end`."""
     return format_loop(signature, [*text.lines, *END], [f"  ret i64 {end}"], any_=f"slt i64 {start}, {end}", span=(start, end))
 
 
 def emit_scatter(layout: Layout) -> str:
-    """`scatter(rows, count, owners, places, filled, latest)`: mixes states, and appends each at its table's owner's place.
+    """Emit `scatter(rows, count, owners, places, filled, latest)`: it mixes states, and appends each at its owner's place.
 
     `owners` has a worker for each table, `places` an address for each worker, `filled` how many states are there.  `latest` are
     `LATEST` states that were scattered before; one of these is passed over, and each other one replaces one of them.
@@ -324,7 +324,7 @@ def emit_scatter(layout: Layout) -> str:
 
 
 def emit_sift(layout: Layout) -> str:
-    """`sift(rows, count, left, latest)`: rows without those that are among the latest; `left` counts them, from zero."""
+    """Emit `sift(rows, count, left, latest)`: it moves rows not among the latest to the front; `left`, first 0, counts them."""
     text = Text("o")
     words = _emit_row(text, layout, "%rows", "%i")
     _emit_pass_over(text, layout, words)
@@ -349,7 +349,7 @@ def _emit_pass_over(text: Text, layout: Layout, words: Sequence[str]) -> None:
 
 
 def emit_absorb(layout: Layout) -> str:
-    """`absorb(mixed, start, count, tables, level, fresh, filled) -> where it stopped`: insert mixed states.
+    """Emit `absorb(mixed, start, count, tables, level, fresh, filled) -> where it stopped`: it inserts mixed states.
 
     Those that were not there yet are appended to `fresh`, unmixed.  It stops before a state whose table has to grow.
     """
@@ -494,7 +494,7 @@ def _format_entry_loop(signature: str, layout: Layout, instructions: Text, resul
 
 
 def emit_move(layout: Layout) -> str:
-    """`move(old, new, number) -> 1, or 0 where the new table is too full`: the entries of a table into a larger one."""
+    """Emit `move(old, new, number) -> 1, or 0 if the new table is too full`: it copies a table's entries into a larger one."""
     text = Text("m")
     words = _emit_recover(text, layout, "%old", "%number")
     home, tag, rest = _emit_split(text, layout, "%new", words[0])
@@ -507,7 +507,7 @@ def emit_move(layout: Layout) -> str:
 
 
 def emit_collect(layout: Layout) -> str:
-    """`collect(old, number, level, rows, filled)`: the states of a table that a level brought, as rows."""
+    """Emit `collect(old, number, level, rows, filled)`: it appends the states of a table that a level brought to `rows`."""
     text = Text("c")
     level = _emit_field(text, layout, "%body", 0, layout.level_bits)
     text.branch(text.op("icmp eq", level, "%level"), "matching", "next")

@@ -58,7 +58,7 @@ Block = tuple[int, Bytes]
 
 @dataclass(frozen=True)
 class SearchDescription:
-    """What every task of a search needs to know; small, and the same for all of them.  Configurations are plain."""
+    """What every task of a search needs to know; small, and the same for all of them.  Configurations are as JSON."""
 
     location: str
     model: str
@@ -161,7 +161,7 @@ class LevelWorker:
         self._expanded_here = 0
 
     def candidates(self, task: LevelTask, slices: Iterable[tuple[StateFile, int, int]], counted: Counted) -> Iterator[Keyed]:
-        """Yield sorted distinct successors of parts of the frontier, as many at a time as the task allows."""
+        """Yield the successors of slices, in arrays of about `task.candidates`, each sorted and without repeats; count them."""
         waiting: list[Packed] = []
         self._decide(task)
         for batch in self._batches(slices):
@@ -207,7 +207,7 @@ class LevelWorker:
         return found
 
     def settle(self, task: LevelTask, owner: int, candidates: Sequence[Keyed]) -> Settled:
-        """Write the candidates that no run has, check the properties on them, and merge them with the runs of `merging`."""
+        """Write the candidates that no run has, check them, merge them with the runs of `merging`; return files and report."""
         low, high = compute_key_range(owner, task.parts)
         new = _join_candidates(candidates, self.store.words)
         runs = [file for file in task.runs if file.low < high and low < file.high]

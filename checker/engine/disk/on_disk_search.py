@@ -77,7 +77,7 @@ def explore(
     reporter: Reporter | None = None,
     hire: Hire | None = None,
 ) -> Outcome:
-    """Explore reachable states, as far as the options say; see `neverlost.checker.engine.engines.explore.explore`.
+    """Explore reachable states, as far as the options say, on levels stored on disk; return the verdicts and what was counted.
 
     Without `hire` everything is done in this process.
     """
@@ -190,7 +190,7 @@ class LevelsOnDisk:
         return self.levels[-1].files
 
     def expand(self) -> bool:
-        """Expand the level, or wait a second for the jobs that do; return True if they have not ended."""
+        """Expand the level, or wait a second at most for the jobs that do; return True if they have not ended."""
         if self._running is None:
             self._task = self._plan_task()
             waiting = sum(file.rows for file in self.frontier)
@@ -291,18 +291,18 @@ class LevelsOnDisk:
         return [*kept, *([[file for file in newest if file]] if any(newest) else [])]
 
     def _remove_runs(self, level: Level, written: Iterable[StateFile]) -> None:
-        """Delete runs that neither this level nor the one before it needs: a late task may still read those."""
+        """Delete runs that neither this level nor, for late tasks, the one before it needs; after the last level delete all."""
         kept = (level, *self.levels[-1:]) if level.rows else ()
         needed = {file.name for each in kept for file in each.runs}
         known = [*written, *(file for each in self.levels[-2:] for file in each.runs)]
         self.store.files.remove(file.name for file in known if file.name.startswith(f"{RUNS}/") and file.name not in needed)
 
     def forget(self, decided: NDArray[np.bool_]) -> None:
-        """Stop expanding these configurations."""
+        """From now on expand no state of a configuration that is True in `decided`."""
         self.decided = tuple(int(each) for each in np.flatnonzero(decided))
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
-        """Return, for each target, the smallest predecessor in a level and the lowest step from it.
+        """Return, for each target, the smallest predecessor in level `depth` and the lowest step from it.
 
         Errors: `EngineError` when a target has none.
         """

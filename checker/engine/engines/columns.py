@@ -15,6 +15,6 @@ from neverlost.specs.property import Property
 def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
 ) -> Outcome:
-    """Explore reachable states, as far as the options say; see `neverlost.checker.engine.engines.explore.explore`."""
+    """Explore reachable states, as far as the options say, without compiled code; return the verdicts and what was counted."""
     asked = replace(options or Options(), machine_code=False)
     return replace(memory.explore(system, properties, asked, reporter), engine="columns")

@@ -38,7 +38,8 @@ def explore(
 ) -> Outcome:
     """Explore reachable states level by level, as far as the options say; decide every property of every configuration.
 
-    Errors: `InputError` for a state directory that cannot be used; `EngineError` where engines disagree with ints.
+    Errors: `InputError` for an unusable state directory; `EngineError` where engines disagree with ints; `ModelError` where a
+    step leaves the declared bounds.
     """
     asked = options or Options()
     if asked.orbits and asked.state_dir is None and all(system.model.symmetric(each) for each in system.configurations):

@@ -43,7 +43,7 @@ WORTH_EMPTYING = 1 << 14
 def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
 ) -> Outcome:
-    """Explore reachable states, as far as the options say; see `neverlost.checker.engine.engines.explore.explore`."""
+    """Explore reachable states, as far as the options say, in memory; return the verdicts and what was counted."""
     asked = options or Options()
     with ExitStack() as stack:
         place = asked.state_dir

@@ -17,7 +17,7 @@ from neverlost.specs.property import Property
 def explore(
     system: System, properties: Sequence[Property] = (), options: Options | None = None, reporter: Reporter | None = None
 ) -> Outcome:
-    """Explore reachable states, as far as the options say; see `neverlost.checker.engine.engines.explore.explore`."""
+    """Explore reachable states, as far as the options say, wide levels on Spark; return the verdicts and what was counted."""
     asked = options or Options()
     master, conf = asked.spark_master or f"local[{asked.workers or '*'},4]", dict(asked.spark_conf)
     narrow = on_disk_search.parse_tuning(conf)["neverlost.driver.states"]

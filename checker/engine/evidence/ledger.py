@@ -50,7 +50,7 @@ class LedgerLine:
 
     @property
     def subject(self) -> tuple[str, str, str, str, str]:
-        """What the line is about."""
+        """What the line is about, as a key: model, its digest, configuration as JSON, property, its digest."""
         return self.model, self.model_digest, json.dumps(self.config, sort_keys=True), self.goal, self.goal_digest
 
 
@@ -68,7 +68,7 @@ def describe_bounds(unbounded: Collection[str], config: Mapping[str, Any]) -> st
 
 
 def format_ledger(lines: Iterable[LedgerLine]) -> str:
-    """Return the text of a ledger's file: a line a subject."""
+    """Return the text of a ledger's file: one line for each subject, the last that is given, in the order of subjects."""
     every = {each.subject: each for each in lines}
     listed = ",\n".join(json.dumps(asdict(every[subject])) for subject in sorted(every))
     return f'{{"schema": {json.dumps(SCHEMA)}, "lines": [\n{listed}\n]}}\n'

@@ -33,9 +33,9 @@ _command = _Command()
 
 
 def end_command(number: int, frame: FrameType | None) -> None:
-    """Handle a signal: what searches now ends at once, nothing is searched for after it, and what was decided is still said.
+    """Handle a signal: raise `KeyboardInterrupt` at once in a search, before the first search, and for every later signal.
 
-    What does something else, or does not end, has a moment.  Where nothing was begun, or for a second signal, everything ends.
+    No search begins after it.  Other work, and a search that goes on, gets it after `MOMENT`; what was decided is still said.
     """
     is_second, _command.is_interrupted = _command.is_interrupted, True
     if is_second or not _command.has_searched:
@@ -59,7 +59,7 @@ def have_come() -> bool:
 
 @contextmanager
 def interrupt_at_once() -> Iterator[None]:
-    """In this block a signal is felt at once, as a `KeyboardInterrupt`."""
+    """In this block a signal raises `KeyboardInterrupt` at once, in the main thread; in other threads nothing changes."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -15,7 +15,7 @@ from neverlost.checker.engine.host.visible import visible
 from neverlost.specs.errors import InputError
 
 UNFINISHED = re.compile(r"\..+\.(json|md|html|svg|xml|sarif|toml|txt|csv|log|sh|xz|smt2|parquet|\d\d)\.[a-z0-9_]{8}")
-"""What is left of a file whose writer was killed; see `write_bytes`."""
+"""The names of temporary files that `write_bytes` leaves behind where it is killed."""
 
 
 def write_text(path: PathLike[str] | str, text: str) -> Path:
@@ -62,7 +62,7 @@ def clear_unfinished(folder: Path) -> None:
 
 
 def as_json(document: Mapping[str, Any]) -> str:
-    """Return a document as JSON in the one form of all; characters that a terminal obeys instead of showing are escaped."""
+    """Return a document as JSON text, indented by 1; characters that a terminal obeys instead of showing are escaped."""
     return visible(json.dumps(document, indent=1, ensure_ascii=False)) + "\n"
 
 

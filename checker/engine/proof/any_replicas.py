@@ -60,7 +60,7 @@ class Turns(Sized):
         return self.turn(bounds[0].axis)
 
     def turn(self, axis: str, apart: Any = None) -> Iterator[Any]:
-        """Yield an element of an axis, which is not the given one."""
+        """Yield one symbolic element of an axis, any but `apart` if that is given."""
         each = make_fresh(axis)
         named = [] if apart is None else [each != apart]
         named += [name_elements(axis)(each)] if self.lengths[axis] is None else []
@@ -81,14 +81,14 @@ class Turns(Sized):
         return super().ite(condition, then, otherwise)
 
     def is_big(self, elements: AxisRow | Sequence[Value]) -> Value:
-        """Return True if a set is big; one that a loop has listed is what it says of its turn."""
+        """Return the condition that a set is big; a set that a loop has listed is given by what it says of one turn."""
         if isinstance(elements, AxisRow):
             return super().is_big(elements)
         ((each, inside),) = self._find_over(elements)
         return super().is_big(AxisRow(each, z3.And(inside, *elements)))
 
     def close(self, condition: Value, is_every: bool) -> Value:
-        """Return a condition that speaks of all turns of the loops that have ended, or of one."""
+        """Return a condition on one turn of loops that have ended as one on all their turns (`is_every`), or on some."""
         found = self._find_over([condition])
         if not found:
             return condition
@@ -148,7 +148,7 @@ class LedEncoding(ParametricEncoding):
         return [*super()._read(k), *named]
 
     def _read_lemma(self, lemma: Lemma) -> Callable[[Any, Any], list[Any]]:
-        """Return what reads a lemma, once of each state."""
+        """Return a function that reads a lemma's conjuncts, of the same state only once."""
         known: dict[tuple[int, ...], tuple[Any, list[Any]]] = {}
 
         def read(k: Any, s: Any) -> list[Any]:

@@ -219,7 +219,7 @@ def _group_by_effect(terms: Terms, before: Any, choices: list[tuple[Any, Any]]) 
 
 
 def find_interchangeable(system: System) -> list[set[int]]:
-    """Return, for each replica, those that can trade places with it (it included), by the initial states and the protocol."""
+    """Return for each replica which can trade places with it, it included; none at all in a model that is not symmetric."""
     known = {state for _, state in system.initial_states()}
     replicas = range(system.sizes.get("replica", 0))
     symmetric = all(system.model.symmetric(each) for each in system.configurations)
@@ -253,9 +253,8 @@ def _group_configurations(system: System) -> dict[tuple[int, ...], list[int]]:
 
 
 def unroll(send: Send, system: System, properties: Sequence[Property], lemmas: Sequence[Lemma], depth: int, seed: int) -> int:
-    """Ask depth after depth; send a `BoundedCounterexample` per unsafe cell and a `Depth` or `Left` per finished one.
-
-    Returns the seed.
+    """Ask depth after depth; send a `BoundedCounterexample` for each unsafe configuration, and a `Depth` or `Left` for each
+    depth that is finished.  Return the seed.  Errors: `InterruptedError` where the solver gives up.
     """
     started = time.monotonic()
     unrolling = Unrolling(system, seed)

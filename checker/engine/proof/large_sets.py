@@ -32,7 +32,7 @@ class AskedSet:
 
     @property
     def flag(self) -> Any:
-        """The flag's value."""
+        """The term for the flag at the set's own parameters."""
         return self.is_flagged(*self.parameters)
 
 
@@ -43,11 +43,11 @@ class Sized(Quantified):
     asked: list[AskedSet] = field(default_factory=list, kw_only=True)
 
     def is_big(self, elements: AxisRow) -> Value:
-        """Return True if a set is big."""
+        """Return the condition that a set is big."""
         return self._ask(elements, True)
 
     def is_small(self, elements: AxisRow) -> Value:
-        """Return True if a set is small."""
+        """Return the condition that a set is small."""
         return self._ask(elements, False)
 
     def _ask(self, elements: AxisRow, asks_big: bool) -> Value:
@@ -92,12 +92,12 @@ class Sized(Quantified):
         return found
 
     def _is_left(self, sets: list[AskedSet], condition: Any, one: Any, other: Any) -> Any:
-        """Return that under a condition some element is in one set and not in another."""
+        """Return the assertion that under a condition some element is in one set and not in another."""
         left = z3.Exists([MEMBER], self.all_of(self.within(REPLICA, MEMBER), one, z3.Not(other)))
         return self._close(sets, z3.Implies(condition, left))
 
     def _has_two(self, asked: AskedSet, condition: Any) -> Any:
-        """Return that under a condition a set has two members."""
+        """Return the assertion that under a condition a set has two members."""
         other = z3.substitute(asked.has_member, (MEMBER, OTHER))
         two = z3.And(self.within(REPLICA, MEMBER), self.within(REPLICA, OTHER), MEMBER != OTHER, asked.has_member, other)
         return self._close([asked], z3.Implies(condition, z3.Exists([MEMBER, OTHER], two)))

@@ -225,7 +225,7 @@ def find_symbols(terms: Iterable[Any]) -> dict[str, Any]:
 
 
 def find_inductive(system: System, lemmas: Sequence[Lemma]) -> list[Lemma]:
-    """Return the lemmas that are inductive together: those are dropped that do not hold at first, or that a step can break."""
+    """Return the lemmas that hold at first and that every step keeps if all of them hold before; none if a solver gives up."""
     first = [state for _, state in system.initial_states()]
     live = [each for each in lemmas if all(ints.evaluate(system, state, each.condition) for state in first)]
     reading = BoundedEncoding(system, live, Property("nothing", "", lambda k, s: True, (), ""))

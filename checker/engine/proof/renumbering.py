@@ -124,7 +124,7 @@ class Renumbered(BoundedEncoding):
         return super().goals(task) if apart is None else [Goal(name, self._in_bounds) for name in apart]
 
     def premises(self, task: ProofTask) -> list[Any]:
-        """Return what may be assumed: of a renumbering only that numbers are in bounds; of a step also that they are few."""
+        """Return what may be assumed: of a renumbering only the bounds, else as always; of a step also that numbers are few."""
         if task in self.renumbering:
             return self._bounds
         few = self._are_few(self.before) if self._begin_few and task.step is not None else []

@@ -29,7 +29,7 @@ class Expansion:
         self._successors = Successors(system)
 
     def forget(self, decided: NDArray[np.bool_]) -> None:
-        """Stop expanding states of these configurations."""
+        """From now on expand no state of a configuration that is True in `decided`."""
         self.decided = decided if decided.any() else None
 
     def close(self) -> None:

@@ -32,7 +32,7 @@ class Homes:
 
 
 def find_homes(model: Model, asked: Sequence[Property]) -> Homes | None:
-    """Return where another process finds a model and properties; None where one of them was made while this process runs."""
+    """Return where another process finds a model and properties; None where one is a global of no module but the main one."""
     home, *homes = [_find_home(each) for each in (model, *asked)]
     known = tuple(each for each in homes if each is not None)
     return Homes(home, known) if home is not None and len(known) == len(homes) else None

@@ -20,7 +20,7 @@ Violations = dict[tuple[int, int], Words]
 
 @dataclass
 class LevelReport:
-    """What a finished level contains; `by_configuration` is there only if the system has several."""
+    """A level's `new` states; with symmetry they stand for `orbits` states; `by_configuration` is None if there is only one."""
 
     new: int
     violations: Violations = field(default_factory=dict)

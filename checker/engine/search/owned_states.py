@@ -59,7 +59,7 @@ class OwnedStates:
         self.states.add(states)
 
     def forget(self, decided: NDArray[np.bool_]) -> None:
-        """Stop expanding these configurations."""
+        """From now on expand no state of a configuration that is True in `decided`."""
         self.expansion.forget(decided)
 
     def counts(self) -> tuple[int, int, int, Counter[str]]:
@@ -89,7 +89,7 @@ class OwnedStates:
         return report
 
     def restore(self, store: Store, level: Level) -> None:
-        """Insert a level that an earlier search stored, with what it counted."""
+        """Insert a level that an earlier search stored, as the frontier, with what that search counted."""
         for file in level.files:
             self.absorb(store.read_packed(file))
         self.bounds.append(len(self.states))
@@ -98,7 +98,7 @@ class OwnedStates:
         self._next = 0
 
     def keep(self, location: str, depth: int) -> list[StateFile]:
-        """Write the frontier to a store."""
+        """Write the newest level to a file of a store, and return that file in a list."""
         width = self._width
         whole = self._frontier(0, width) if width else np.empty((self.system.words, 0), np.uint64)
         return [Store.attach(location).write_level(depth, whole, PACKED)]
@@ -136,7 +136,7 @@ class OwnedStates:
         return self._looked
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
-        """Return for each target the smallest state before it, and the lowest step.  Errors: `EngineError` for one without."""
+        """Return by target its smallest predecessor in level `depth`, and the lowest step from it; `EngineError` if none."""
         best: dict[Words, tuple[Words, int]] = {}
         columns = np.array(targets, np.uint64).T
         homes = np.unique(self.configurations.of(columns))

@@ -26,7 +26,7 @@ def open_store(place: Path | str, system: System, properties: Sequence[Property]
 
 
 def describe_report(report: LevelReport, properties: Sequence[Property]) -> dict[str, Any]:
-    """Return what a level's manifest says about its report."""
+    """Return a level's report as its manifest has it: `violations`, and `facts` (states by configuration, states of orbits)."""
     found = sorted(report.violations.items())
     homes = report.by_configuration
     return {

@@ -99,7 +99,7 @@ class SparkJobs:
         return [parse_settled(body) for body in found], counted
 
     def parents(self, task: LevelTask, targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
-        """Return the smallest predecessor of each target in a level, and the lowest step from it."""
+        """Return, for each target that has one, the smallest predecessor in a level, and the lowest step from it."""
         text = describe_task(self.search, task, targets=targets)
         with spark_session.ask_spark(*_WHAT):
             rows = _collect_rows(self._numbers(len(task.slices)).mapInArrow(partial(_search_back, text), _RESULTS))
@@ -114,12 +114,12 @@ class SparkJobs:
         return self.session.range(0, count, 1, count)
 
     def events(self) -> list[str]:
-        """Return what happened since the last call."""
+        """Return notes on what happened since the last call: where Spark's UI is, which tasks were run again."""
         events, self._events = self._events, []
         return events
 
     def cancel(self) -> None:
-        """Stop what is running."""
+        """Stop every job of the session, if there is one; that Spark does not answer is no error."""
         with suppress(ResourceExhausted), spark_session.ask_spark(*_WHAT):
             if self._session is not None and spark_session.is_connect(self.master):
                 self._session.interruptAll()

@@ -85,7 +85,7 @@ LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0
 
 
 def check_requirements(master: str) -> None:
-    """Check that a session can be started at all.  Errors: `InputError` says what to install."""
+    """Check that a session can be started at all.  Errors: `InputError` says what to install, or that no address answers."""
     if importlib.util.find_spec("pyspark") is None:
         raise InputError("the Spark engine needs pyspark, which is not installed; pip install 'neverlost[spark]'")
     if not is_connect(master):
@@ -127,7 +127,7 @@ def is_running() -> bool:
 
 
 def find_ui_address(session: Any) -> str | None:
-    """Return where the session can be watched, if it can."""
+    """Return the address of the session's web page; None if it has none, or speaks to a Spark Connect server."""
     return getattr(getattr(session, "sparkContext", None), "uiWebUrl", None) if not is_remote(session) else None
 
 
@@ -239,7 +239,7 @@ def _was_ended(gateway: Any, said: IO[bytes]) -> bool:
 
 
 def _find_cause(said: IO[bytes], problem: Exception) -> str:
-    """Return what Java said last, or what Python did: the line that names an error."""
+    """Return the first line of what Java said that names an error; without one, `find_reason` of the Python error."""
     texts = [*_list_lines(said), find_reason(problem)]
     return next((text for text in texts if "Exception" in text or "rror" in text), texts[-1])[:300]
 
@@ -273,7 +273,7 @@ def _forget() -> None:
 def ask_spark(work: str, kept: str) -> Iterator[None]:
     """Run a block that asks Spark for a part of `work`; the error of a failure says with `kept` what is not lost.
 
-    Errors: `ResourceExhausted` when it has given up, or its Java is gone.
+    Errors: `ResourceExhausted` for every exception of the block but `InputError`, which stays.
     """
     try:
         yield
@@ -321,7 +321,7 @@ def _start_quietly(master: str) -> Iterator[IO[bytes]]:
 
 
 def _choose_python(master: str) -> dict[str, str]:
-    """Return the variable by which workers on this machine run this process's Python, not the first on the path."""
+    """Return the variable by which local workers run this process's Python; none if it is set, or the master is not local."""
     return {"PYSPARK_PYTHON": sys.executable} if master.startswith("local") and "PYSPARK_PYTHON" not in os.environ else {}
 
 
@@ -335,7 +335,7 @@ def _ship(session: Any) -> None:
 
 
 def pack_source(folder: Path) -> Path:
-    """Return the packages that executors need, as one archive that Python can import from."""
+    """Write the packages that executors need into a zip file in a folder, from which Python can import, and return its path."""
     archive = folder / "neverlost_source.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
         target.writestr("neverlost/__init__.py", "")

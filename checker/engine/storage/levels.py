@@ -107,7 +107,7 @@ class Level:
 
 
 def describe_search(system: System, properties: Iterable[Property] = (), symmetry: bool = False) -> dict[str, Any]:
-    """Return what a store must agree on with a search that resumes it."""
+    """Return what a store notes of its search, and one that resumes it must be equal in: model, configurations, properties."""
     asked = sorted(properties, key=lambda each: each.name)
     return {
         "format": FORMAT,
@@ -157,7 +157,7 @@ class Store:
 
     @classmethod
     def attach(cls, location: str | Path) -> Store:
-        """Return the store at a place, whatever search it is of.  Errors: `InputError` where there is none."""
+        """Return the store at a place, whatever search it is of.  Errors: `InputError` where there is none to be read."""
         place = open_storage(location)
         content = place.read("meta.json")
         if content is None:
@@ -191,7 +191,7 @@ class Store:
     def write_content(
         self, content: Sequence[Bytes], rows: int, folder: str, order: str, low: int = 0, high: int = 1 << 64
     ) -> StateFile:
-        """Write states that are in their stored form already to a new file; see `write`."""
+        """Write states that are in their stored form already to a new file, and return it; it counts once a manifest has it."""
         parts = [_HEADER.pack(_MAGIC, _VERSIONS[order], self.words, rows, self.identity), *content]
         digest = hashlib.sha256()
         for part in parts:
@@ -205,7 +205,7 @@ class Store:
         return self.write(states, _name_level(depth), order, low, high)
 
     def write_level_content(self, depth: int, content: Sequence[Bytes], rows: int, order: str) -> StateFile:
-        """Write states of a depth that are in their stored form already to a new file; see `write`."""
+        """Write states of a depth that are in their stored form already to a new file, and return it."""
         return self.write_content(content, rows, _name_level(depth), order)
 
     def read(self, file: StateFile) -> Packed:
@@ -218,9 +218,9 @@ class Store:
         return np.frombuffer(self._verify_content(file), dtype="<u8", offset=_HEADER.size).reshape(self.words, file.rows)
 
     def blocks(self, file: StateFile, by: compact.Join = compact.join, about: Packed | None = None) -> Iterator[Packed]:
-        """Yield the states of an ascending file as rows, a block at a time; without blocks that have no state of `about`.
+        """Yield the states of an ascending file as rows, a block at a time: all, or the blocks that may have a row of `about`.
 
-        Errors: as `read`.
+        Errors: `InputError` names a file that is missing, damaged or was changed.
         """
         try:
             run = self.run(file)
@@ -229,7 +229,7 @@ class Store:
             raise self._report_damage(file, problem) from None
 
     def run(self, file: StateFile) -> compact.Run:
-        """Return the run of states that an ascending file holds.  Errors: as `read`."""
+        """Return the run of states that an ascending file holds.  Errors: `InputError` if it is missing or was changed."""
         if file.name not in self._runs:
             try:
                 found = compact.Run(memoryview(self._verify_content(file))[_HEADER.size :], self.words)
@@ -289,7 +289,7 @@ class Store:
     def commit(self, level: Level) -> None:
         """Write the manifest of a level, which exists from then on.
 
-        Errors: `InputError` when it exists already: another search is writing here.
+        Errors: `InputError` when it exists already: another search is writing here; `EngineError` without the level before it.
         """
         previous = self._manifest_bytes(level.depth - 1) if level.depth else b""
         if previous is None:
@@ -347,7 +347,7 @@ class Store:
         )
 
     def check(self) -> None:
-        """Read every file of every committed level.
+        """Read every file of every committed level, and compare it with the digest in its manifest.
 
         Errors: `InputError` names the first file that is missing or was changed.
         """

@@ -89,7 +89,7 @@ def number_of(question_id: str) -> int:
 
 
 def size_key(model: Model, sizes: Sizes) -> str:
-    """Return what stands for all questions about a model that have these sizes; another meaning of the model is another key."""
+    """Return 16 hexadecimal digits, the key of all questions about a model at these sizes; another meaning, another key."""
     meaning = question_digest(model, [properties()[name] for name in ANSWERED])
     return _size_key(model.name, meaning, sizes)
 
@@ -115,7 +115,7 @@ def without_answers() -> Iterator[None]:
 
 
 def shipped() -> Atlas | None:
-    """Return the atlas in the package, if there is one and it has the digest that it was written with."""
+    """Return the atlas in the package; None if there is none, its digest is wrong (it warns), or in `without_answers`."""
     return None if _left_out else _read_shipped()
 
 

@@ -53,7 +53,7 @@ def answers(atlas: Atlas, model: Model, configuration: Configuration, asked: Seq
 
 
 def find_known(atlas: Atlas | None) -> Known | None:
-    """Return what looks an answer up in an atlas; None without an atlas."""
+    """Return a function that looks answers up in an atlas; None without an atlas."""
     return None if atlas is None else lambda *one: answers(atlas, *one)
 
 

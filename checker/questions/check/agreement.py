@@ -41,7 +41,7 @@ def ways(outcome: Outcome) -> list[Way]:
 
 
 def _asked(name: str, way: Callable[[Outcome], Way], outcome: Outcome) -> Way:
-    """Return what another engine or solver says, if it finishes before the command is interrupted."""
+    """Return what another engine or solver says; that it was not asked, if the command is interrupted before it ends."""
     try:
         with interrupts.interrupt_at_once():
             found = way(outcome)
@@ -58,7 +58,7 @@ def _verdicts(findings: Sequence[Finding]) -> dict[str, tuple[Verdict, int | Non
 
 
 def _other_reading(outcome: Outcome) -> Way:
-    """Search again by columns, without compiled code; say whether verdicts, lengths and the number of states are the same."""
+    """Search again by columns, without compiled code; return whether verdicts, lengths and number of states are the same."""
     from neverlost.checker.engine.engines.explore import explore
     from neverlost.checker.engine.search.options import Options
 
@@ -71,7 +71,7 @@ def _other_reading(outcome: Outcome) -> Way:
 
 
 def _solver(outcome: Outcome) -> Way:
-    """Search by Z3: to the length of the counterexamples, or past the diameter where there are none."""
+    """Return whether Z3 agrees to the length of the counterexamples, or past the diameter; not asked beyond `DEEPEST` steps."""
     from neverlost.checker.engine.proof import bounded_search
 
     safety = [each for each in outcome.findings if each.property.kind != RECOVERY]
@@ -90,7 +90,7 @@ def _solver(outcome: Outcome) -> Way:
 
 
 def _walker(outcome: Outcome) -> Way:
-    """Walk every state one by one on the ints interpreter, where all holds, without symmetry, and they are few."""
+    """Return whether a walk on the ints interpreter counts as many states; not asked of orbits or many; True if violated."""
     if outcome.verdict is not Verdict.HOLDS or outcome.symmetry:
         is_broken = outcome.verdict is Verdict.VIOLATED
         return Way("the definition", is_broken or None, "counterexamples re-executed" if is_broken else "not asked: orbits")

@@ -68,9 +68,9 @@ def examine(
     budget: Budget,
     progress: NecessityProgress,
 ) -> Examined:
-    """Judge every part of the model that the keys name; a model alone is examined in its published profiles.
-
-    Errors: `InputError` for unknown keys and values, a plan that does not fit its model, and where nothing holds anyway.
+    """Judge every part of the model that the keys name, or those with a text of `only` in the name; a model alone is examined
+    in its published profiles.  Errors: `InputError` for unknown keys and values, a plan that does not fit its model, keys that
+    allow no fault, and where no property holds anyway.
     """
     started = time.monotonic()
     given = configuration.read_given(config, settings)

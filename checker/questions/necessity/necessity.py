@@ -30,7 +30,7 @@ class Need(StrEnum):
     """What switching a part off does.
 
     `NEEDED`: a property breaks.  `STRUCTURAL`: a step leaves the declared bounds, so it makes no sense without the part.
-    `IDLE`: exactly the same states are reachable.  `UNNEEDED`: more or other states, and every property holds.
+    `IDLE`: as many states are reachable as with it.  `UNNEEDED`: more or fewer are, and every property holds.
     `UNDECIDED`: a limit was reached.
     """
 
@@ -171,7 +171,7 @@ def judged(
 def _work(
     send: Send, variant: Variant, distinct: tuple[int, ...], seconds: float | None
 ) -> tuple[Need, int | None, SearchAnswer | None]:
-    """Try profiles in order until a property breaks; otherwise combine what all profiles say."""
+    """Return what the first profile that breaks a property says; else the first structural, undecided, unneeded or idle one."""
     seen: list[tuple[Need, int, SearchAnswer]] = []
     for number, question in variant.questions:
         answer = answered(question, seconds)

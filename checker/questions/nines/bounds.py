@@ -162,7 +162,7 @@ def _refused(subject: RatedConfiguration, rates: Rates, end: str) -> float:
 
 
 def _influences(found: Chain, rates: Rates) -> list[Influence]:
-    """Return what matters most, the largest first: each rate and duration, one percent more; none if there is no exit."""
+    """Return what one percent more of each rate and duration does to the bound, the most first; nothing if there is no exit."""
     before = exact.mean_years(found)
     if before == float("inf"):
         return []

@@ -30,7 +30,7 @@ State = tuple[tuple[Mark | None, ...], ...]
 
 
 def over(name: str) -> str:
-    """Return the end of a mark of an episode, as the cause of a move."""
+    """Return the text that a move has as its cause if it is the end of an episode's mark."""
     return f"{name} is over"
 
 
@@ -57,7 +57,7 @@ class Strike:
 
 
 def alike(strikes: Sequence[Strike]) -> list[Strike]:
-    """Let episodes that last equally long leave one mark: the chain says the same, in far fewer states."""
+    """Return episodes of which those that last equally long leave one mark: their chain says the same in far fewer states."""
     struck = [each for each in strikes if each.rate]
     return [replace(each, mark=OR.join(one.name for one in struck if one.duration == each.duration)) for each in strikes]
 

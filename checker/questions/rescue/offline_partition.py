@@ -102,7 +102,7 @@ class Candidate:
 
     @property
     def loses_nothing(self) -> bool:
-        """True if in every state that fits it has all that was acknowledged."""
+        """True if its files can be believed and its election loses no offset that may have been acknowledged."""
         return self.problem is None and self.at_most is None
 
 
@@ -149,7 +149,7 @@ def advise(seen: OfflinePartition) -> RescueAdvice:
 
 
 def find_least_bad(seen: OfflinePartition, candidates: Sequence[Candidate]) -> int | None:
-    """Return the candidate that loses least, of equal ones that with the newest epoch and the longest log; None without one."""
+    """Return who loses least, of equal ones who has the newest epoch, then the longest log; None if no files are believed."""
 
     def cost(each: Candidate) -> tuple[float, ...]:
         log = seen.files[each.broker]
@@ -210,7 +210,7 @@ def _find_members_range(seen: OfflinePartition, usable: Sequence[ReplicaFiles], 
 
 
 def _find_copies_range(seen: OfflinePartition, usable: Sequence[ReplicaFiles], common: Mapping[int, int]) -> OffsetRange:
-    """Return where acknowledged offsets are that a log may lack, if a copy of each is in one of the logs that are seen."""
+    """Return where acknowledged offsets are that a log may lack: in whole logs; anywhere if `copies` are not seen whole."""
     whole = [each for each in usable if seen.is_intact(each.broker)]
     if len(seen.replicas) - len(whole) >= seen.copies:
         return OffsetRange(0, None)

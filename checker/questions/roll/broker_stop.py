@@ -23,7 +23,7 @@ class Stop:
 
     @property
     def limits(self) -> dict[str, int | AnyNumber]:
-        """The fault limits that it stands for."""
+        """The values of the `faults.*` keys with which the stop is asked about."""
         further = {each.key: AnyNumber(1) for each in FURTHER if each.name == self.further}
         return {CLEAN_STOP.key: self.stopped, **(further or {LEADER_MOVE.key: 1})}
 

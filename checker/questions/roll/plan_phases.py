@@ -53,7 +53,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Phase:
-    """Before the first step, or a step: what it can reach, and what is said of it."""
+    """A `step` (None before the first), the `states` it can reach, the `sources` of its initial ones in the phase before."""
 
     step: PlanStep | None
     outcome: Outcome
@@ -176,7 +176,7 @@ def _anything_but(system: System, state: State) -> Property:
 def carried(before: System, states: Packed, after: System) -> tuple[Packed, NDArray[np.int64]]:
     """Return states of one system as states of another, and for each the number of the one that it comes from.
 
-    What the other has not is dropped.  What is new there is at its least, or for flags of `EITHER` at both values.
+    What the other has not is dropped.  What is new there is at its least; a flag of `EITHER` at both where its other is false.
 
     Errors: `EngineError` for a value that the other has no room for.
     """

@@ -73,7 +73,7 @@ class LookedUpVerdicts:
         return [self.of(each, Stop(1)) for each in every]
 
     def margin(self, chosen: Chosen, stopped: int) -> Margin:
-        """Return with how few further failures writes may stop, and a record be lost, while so many ISR members are stopped."""
+        """Return with how few failures beside `stopped` ISR members writes may stop, or a record be lost; undecided is both."""
         others = chosen.configuration["replication.factor"] - chosen.configuration[OUTSIDE] - stopped
         writes = loss = None
         for failures in range(others + 1):
@@ -110,8 +110,8 @@ def is_reassigned(chosen: Chosen) -> bool:
 
 
 def is_asked(chosen: Chosen, stop: Stop, is_whole: bool) -> bool:
-    """Return True if a cluster asks for a stop: something further is asked about with one broker, as the partitions stand, and
-    a replica outside the ISR where there is one."""
+    """Return True if a cluster asks for a stop.  With all in the ISR (`is_whole`): of some, without a further fault.  As it is:
+    any without one; with one, of one ISR member, or of none where a replica is outside the ISR."""
     if is_whole:
         return stop.stopped > 0 and not stop.further
     return not stop.further or stop.stopped == 1 or (stop.stopped == 0 and any(chosen.out.values()))

@@ -70,7 +70,7 @@ class SingleState:
 
 
 def settings_of_faults(configuration: Configuration, policy: str | None = None) -> Configuration:
-    """Return a configuration in which each single fault may happen, and no other."""
+    """Return a configuration, with this election policy if given, in which the faults of `SINGLE` may happen, and no others."""
     none = {each.key: 0 for each in FAULTS if each.key in configuration}
     allowed = {each.key: AnyNumber() for each in SINGLE}
     return {**configuration, **none, **allowed, **({POLICY: policy} if policy else {})}

@@ -106,18 +106,18 @@ def identity(system: System) -> tuple[Any, ...]:
 
 
 def kind(system: System) -> tuple[Any, ...]:
-    """Return what systems of one search must share."""
+    """Return a key of what systems of one search must share: actions, initial states' function, sizes, fields and axes."""
     actions = tuple(id(each.body) for each in system.model.actions)
     return (actions, id(system.model.initial), system.sizes, tuple((each.name, each.axes) for each in system.fields))
 
 
 def bounds_of(system: System) -> tuple[Any, ...]:
-    """Return the domains of the fields that change."""
+    """Return the lowest and highest value of each field that is not fixed by the configuration."""
     return tuple((each.low, each.high) for each in system.fields if not each.frozen)
 
 
 def budgets(configuration: Configuration, names: Sequence[str]) -> tuple[int, ...]:
-    """Return the values of the keys of which more only adds behaviours."""
+    """Return, as numbers, a configuration's values of `names`, keys of which more only adds behaviours."""
     return tuple(encoded(configuration[name]) for name in names if name in configuration)
 
 
@@ -143,7 +143,7 @@ class Sweeper:
         self.searches: list[Exploration] = []
 
     def run(self) -> Sweep:
-        """Decide every cell, or as many as the limits allow."""
+        """Decide every cell and return the sweep; what the limits leave undecided is inconclusive."""
         started = time.monotonic()
         twins = self._twins()
         for members in self.groups():

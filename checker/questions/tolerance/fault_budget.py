@@ -27,7 +27,7 @@ class FaultBudget:
 
     @property
     def limits(self) -> dict[str, int | AnyNumber]:
-        """The fault limits that it stands for."""
+        """The values of the two `AXES` with which the spot is asked about."""
         return {key: AnyNumber(many) if many else 0 for key, many in zip(AXES, (self.losing, self.out), strict=True)}
 
     def limits_among(self, keys: Collection[str]) -> dict[str, int | AnyNumber]:

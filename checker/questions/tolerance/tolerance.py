@@ -64,7 +64,7 @@ class Tolerance:
         return any(each.is_interrupted for row in self.entries.values() for each in row)
 
     def undecided(self) -> Tolerance:
-        """Return the table if the question leaves something out: that a safety property holds is undecided, all else stays."""
+        """Return the table of a question that leaves something out: safety that holds becomes undecided, all else stays."""
         rows = {
             spot: tuple(
                 replace(each, verdict=Verdict.INCONCLUSIVE, source=LEFT_OUT)

@@ -120,7 +120,7 @@ class Trap:
 
 
 def describe_trap(system: System, state: State) -> Trap:
-    """Return what can still happen after a state if no further fault occurs."""
+    """Return how many states can be reached from this one without a fault, and the sizes of the components that they end in."""
     inside = pack_rows(system, list(walk_without_faults(system, state)))
     quiet = frozenset(number for number, step in enumerate(system.steps) if not step.action.fault)
     graph = build_from_levels(system, [inside], only=quiet)
