@@ -262,13 +262,13 @@ class Cluster:
         return f"{LOOPBACK}:{node.port if listener is None else node.further_ports[listener]}"
 
     def consume(self, topic: str, seconds: float = 30) -> list[Record]:
-        """Return everything that a consumer reads of partition 0, from its beginning on; open transactions end it."""
+        """Return what a consumer reads of partition 0, from its beginning to its end or to the first open transaction."""
         return fetch_all(self.bootstrap, topic, seconds)
 
     def wait(
         self, happens: Callable[[], object], what: str, seconds: float = 60, seen: Callable[[], object] | None = None
     ) -> None:
-        """Wait for a condition.  Errors: `ConditionNotMet` when it takes too long; it names processes that ended meanwhile."""
+        """Wait for a condition.  Errors: `ConditionNotMet` when it takes too long, with what `seen` returns, else with `state`."""
         wait_until(lambda: bool(happens()), what, seconds, seen or self.state)
 
     def state(self) -> str:

@@ -18,7 +18,7 @@ class Known:
     fenced: Mapping[int, bool]
 
     def lists(self, name: str) -> tuple[int, ...]:
-        """Return a list of brokers of the partition, by name."""
+        """Return the broker ids in a list of the partition, such as `isr` or `elr`; empty if the history does not give it."""
         return tuple(self.partition.get(name) or ())
 
 

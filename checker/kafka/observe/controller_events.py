@@ -44,7 +44,7 @@ def _list_calls(setting: HistorySetting, change: ControllerEvent) -> list[Call]:
 
 
 def _list_registrations(setting: HistorySetting, change: ControllerEvent) -> Iterator[Call]:
-    """Yield the actions that an event may be which change a registration; none for one that is fenced and is fenced again."""
+    """Yield the actions on registrations that an event may be; none for a broker without replica or fenced once more."""
     for broker, state in change.brokers:
         at = setting.index(broker)
         is_fenced_again = state not in REGISTERS and change.before.fenced.get(broker, False)

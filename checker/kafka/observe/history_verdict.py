@@ -101,7 +101,7 @@ def _make_refusal(matching: Matching, group: OffsetGroup, explanation: Explanati
 def _find_nearest_allowed(
     matching: Matching, observer: Observer, group: OffsetGroup, explanation: Explanation, seen: tuple[HistoryObservation, ...]
 ) -> tuple[str, ...]:
-    """Return the nearest observations of the same kind that a behaviour would have had there."""
+    """Return, in words, what of the same kind a behaviour could have shown there instead; changes: the nearest few."""
     kind = seen[-1].saw if seen else ""
     if kind in ("partition", "broker"):
         change = next(each for each in matching.setting.changes if each.seen == seen)
