@@ -92,7 +92,7 @@ class Java:
         return [java, HEAP, *FAST_START, *logging, "-cp", str(self.home.folder / "libs" / "*"), main_class, *arguments]
 
     def run(self, main_class: str, *arguments: str, seconds: float = 120) -> str:
-        """Run a tool to its end; return its output.  Errors: `ClusterError` when it fails, `TimeoutExpired` when it is killed."""
+        """Run a tool to its end; return its output.  Errors: `ClusterError` if it fails, `TimeoutExpired` if it is killed."""
         command = self.command(main_class, *arguments)
         process = subprocess.Popen(
             command,

@@ -192,7 +192,7 @@ class Leader:
         return observe_partition(self.broker, self.min_isr)
 
     def script(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[LeaderOutcome]) -> Script | None:
-        """Return calls after which a new Partition shows what was found; None if they do not, or if an answer reads the same."""
+        """Return calls after which a new Partition shows what was found; None if it does not, or an answer reads the same."""
         acked = found.outcome.acked if all(each.acked is not None for each in answers) else None
         expected = sorted_texts(leader_text(each.state, each.acked if acked is not None else None) for each in answers)
         if leader_text(found.outcome.state, acked) in expected:
@@ -332,8 +332,8 @@ def _agrees(found: Observed, answers: set[LeaderOutcome]) -> bool:
 
 
 def compare(setting: ConformSetting, *drawn: int) -> Tally:
-    """Compare every event in every state of a leader that the model reaches under a setting.  With `drawn`, a number and a seed,
-    compare some events in that many random legal states instead."""
+    """Compare every event in every state of a leader that the model reaches under a setting.  With `drawn`, a number and a
+    seed, compare some events in that many random legal states instead."""
     begun = time.monotonic()
     comparison = LeaderComparison(setting)
     size, least = setting.system.sizes, int(setting.configuration["min.insync.replicas"])

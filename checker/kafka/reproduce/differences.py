@@ -77,7 +77,7 @@ def _is_about_reads(attempt: Attempt) -> bool:
 
 
 def take_answers(attempt: Attempt) -> None:
-    """Record what was acknowledged or refused to producers, and, if a committed record is to be lost, what consumers can read."""
+    """Record what producers were answered, and, if the property is committed-never-lost, what a consumer can read."""
     outcome = attempt.outcome
     for record, sending in attempt.sendings.items():
         answer = sending.answer

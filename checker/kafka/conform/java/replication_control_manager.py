@@ -77,7 +77,7 @@ def supported_features() -> Any:
 
 @dataclass(frozen=True)
 class PartitionState:
-    """What the controller holds of the partition, in Kafka's own names and numbers; `install` in `calls` names them in this order."""
+    """What the controller holds of the partition, in Kafka's names and numbers; `install` in `calls` has them in this order."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]

@@ -358,8 +358,7 @@ def compare_step(judge: VotersOracle, values: Values, step: Step, after: Values)
 
 
 def _commit(judge: VotersOracle, values: Values, leader: int, after: Values) -> tuple[VoterOutcome, VoterOutcome]:
-    """Return Kafka's high watermark and the model's; a new leader does not know it before a majority has an entry of its
-    epoch."""
+    """Return Kafka's high watermark (as long as its new leader knows none, the model's of before) and the model's."""
     records, epoch = len(values["record_epoch"]), values["epoch"][leader]
     log = after["log_record"][leader]
     start, before = log.index(records + epoch), values["high_watermark"][leader]
