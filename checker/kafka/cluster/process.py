@@ -38,7 +38,7 @@ rootLogger.appenderRef.stdout.ref = stdout
 
 
 class ClusterError(Exception):
-    """The cluster did not do what it must: a process does not start, or a condition is not met in time."""
+    """The cluster did not do what it must: a request is refused, a tool fails, or a condition is not met in time."""
 
 
 class ConditionNotMet(ClusterError):

@@ -141,7 +141,7 @@ class Leader:
         return self.ends[offset]
 
     def _committed(self, isr: frozenset[int]) -> list[Any]:
-        """Return the fields of a Partition that knows this ISR as committed."""
+        """Return the values that the fields of a Partition have when it leads with this committed ISR."""
         if isr not in self.committed:
             self._lead(isr)
             self.committed[isr] = [each.get(self.broker.partition) for each in self.broker.fields]
@@ -324,7 +324,8 @@ def entry_point(event: LeaderEvent) -> str:
 
 
 def _agrees(found: Observed, answers: set[LeaderOutcome]) -> bool:
-    """Return True if the model has an answer with the state and the acknowledged offsets that Kafka's Partition shows."""
+    """Return True if an answer has the state that Kafka shows, and its acknowledged offsets where the answer names some; False
+    if Kafka asks for several brokers at once, which the model never does."""
     if len(found.asked) > 1:
         return False
     looked = found.outcome

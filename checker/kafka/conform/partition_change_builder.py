@@ -37,7 +37,7 @@ LEADER_EPOCH, PARTITION_EPOCH = 7, 9
 
 @dataclass(frozen=True)
 class BuilderInput:
-    """The inputs of the builder for one change: None leaves its own default."""
+    """The inputs of the builder for one change; where one is None, the builder's own default stays."""
 
     active: frozenset[int]
     target_isr: frozenset[int] | None = None

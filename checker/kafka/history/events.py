@@ -34,7 +34,7 @@ class ControllerEvent:
 
 
 def controller_events(history: History) -> tuple[Known, float, list[ControllerEvent]]:
-    """Return a history's first metadata, their time, and every controller event after it; `InputError` without a partition."""
+    """Return the metadata of the first partition line, its time, and all controller events after it; `InputError` without one."""
     known: Known | None = None
     fenced: dict[int, bool] = {}
     began, changes = 0.0, []

@@ -119,7 +119,7 @@ FIELDS: dict[str, dict[str, tuple[Check, str]]] = {
 
 
 def parse_observation(line: Any, place: str) -> HistoryObservation:
-    """Parse one line of a history.  Errors: `InputError` with the place, the field, its value and what it must be."""
+    """Return the observation of one line of a history.  Errors: `InputError` with the place, the field, its value and what it must be."""
     if not isinstance(line, dict):
         raise InputError(f"{place}: write an object with at, saw and its fields")
     saw = line.get("saw")
@@ -212,5 +212,5 @@ def format_history(history: History) -> str:
 
 
 def write_history(path: Path | str, history: History) -> None:
-    """Write the file, whole or not at all."""
+    """Write a history in the format that `read_history` reads: the whole file, or none."""
     write_text(Path(path), format_history(history))

@@ -140,8 +140,8 @@ class _Span:
 
 
 def find_intervals(judgement: HistoryVerdict) -> list[Interval]:
-    """Return how safe every acknowledged offset was in every interval that was explained.  Errors: `TooLarge` when a limit of
-    the observers is reached."""
+    """Return every interval with how safe acknowledged offsets were at its end, as far as some state explains it.  Errors:
+    `TooLarge` when a limit of the observers is reached."""
     spans = _list_spans(judgement)
     recoveries: dict[Observer, Recovery] = {}
     cases: list[_Case] = []

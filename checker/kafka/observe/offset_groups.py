@@ -52,7 +52,7 @@ class RecordKey(NamedTuple):
 
 
 class Matching:
-    """The groups of a history, with their observers."""
+    """Splits the offsets of a history into groups, and says what each group asks the model and with which observer."""
 
     def __init__(self, setting: HistorySetting) -> None:
         self.setting, self.questions = setting, list_questions(setting)

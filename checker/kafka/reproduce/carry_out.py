@@ -105,7 +105,7 @@ def _replay(attempt: Attempt, stage: ReproductionStep) -> None:
 
 
 def _stop(attempt: Attempt, stage: ReproductionStep) -> None:
-    """Stop a broker, which waits until the others have read that it no longer leads; it need not read so itself."""
+    """Shut a broker down.  Once it leads no more, the blocks of `holds` replace those of `during`; its own stay blocked too."""
 
     def hand_over() -> None:
         attempt.cluster.wait(lambda: attempt.leader != stage.broker, f"leader {stage.broker} to hand over", 60)

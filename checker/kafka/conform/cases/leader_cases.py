@@ -49,7 +49,7 @@ class LeaderState:
 
     @property
     def normal(self) -> LeaderState:
-        """Return the form in which two states are compared."""
+        """Return the state for comparison, with `fetched` and `epoch_start` changed to what the class says of them."""
         waited = self.maximal_isr - {LEADER}
         fetched = tuple(
             max(offset, self.high_watermark) if follower in waited else 0 for follower, offset in enumerate(self.fetched)

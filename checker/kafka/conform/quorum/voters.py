@@ -77,7 +77,7 @@ class Quorum:
         return made.of(voter, made.NO_DIRECTORY_ID)
 
     def filled(self, name: str, known: dict[str, Any]) -> Any:
-        """Construct an object with a known value for each type of its parameters; `int` takes its values in turn."""
+        """Construct an object: each parameter gets the known value of its type (`int`s one after another), else a stand-in."""
         types = jvm.constructor(name)[1]
         numbers = iter(known["int"])
         if METRICS in types:
