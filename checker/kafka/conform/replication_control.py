@@ -273,7 +273,7 @@ class ControllerOracle:
 
 
 def _shown(known: Knowledge) -> str:
-    """Return what a test sees of a controller, which does not look at configurations."""
+    """Return the text in which a test compares what a controller holds: all but min.insync.replicas."""
     return f"{replace(known, min_isr_changed=0)} ({KNOWS[known.epochs]})"
 
 

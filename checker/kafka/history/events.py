@@ -34,7 +34,7 @@ class ControllerEvent:
 
 
 def controller_events(history: History) -> tuple[Known, float, list[ControllerEvent]]:
-    """Return the metadata of the first partition line, its time, and all controller events after it; `InputError` without one."""
+    """Return the metadata of the first partition line, its time, and all controller events after; `InputError` without one."""
     known: Known | None = None
     fenced: dict[int, bool] = {}
     began, changes = 0.0, []

@@ -119,7 +119,7 @@ FIELDS: dict[str, dict[str, tuple[Check, str]]] = {
 
 
 def parse_observation(line: Any, place: str) -> HistoryObservation:
-    """Return the observation of one line of a history.  Errors: `InputError` with the place, the field, its value and what it must be."""
+    """Return one line of a history as an observation.  Errors: `InputError` with the field and what it must be."""
     if not isinstance(line, dict):
         raise InputError(f"{place}: write an object with at, saw and its fields")
     saw = line.get("saw")

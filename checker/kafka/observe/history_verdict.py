@@ -118,7 +118,7 @@ def _find_nearest_allowed(
 def _find_nearest_changes(
     setting: HistorySetting, observer: Observer, explanation: Explanation, change: ControllerEvent
 ) -> tuple[str, ...]:
-    """Return what the controller could have done, the fewest differences from what was seen first."""
+    """Return, in words, at most `MOST_SHOWN` changes that the controller could have made, nearest to what was seen first."""
     calls = find_steps(observer, [(name, {}) for name in METADATA])
     after = observer.after(explanation.last, ObservedStep(("any change",), calls))
     batch = Batch(observer.system, observer.get_packed(after))

@@ -141,7 +141,7 @@ class Controller:
         return found
 
     def _handle_shutdowns(self, made: Any) -> None:
-        """Register the handler by which a registration changes the partitions of an earlier incarnation."""
+        """Register what changes the partitions of a broker's earlier incarnation when it registers, if the version does."""
         controls = PACKAGE + "controller.ClusterControlManager$"
         self.distinguishes_clean_shutdowns = has_method(made, "setBrokerShutdownHandler")
         if self.distinguishes_clean_shutdowns:
