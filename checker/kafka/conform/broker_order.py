@@ -78,7 +78,7 @@ def _delta(image: Any) -> Any:
 
 
 def is_clean(written: Sequence[bool], there: Sequence[int]) -> bool:
-    """Return True if Kafka takes a broker as stopped cleanly.  `written`: whether each directory has the file of a clean stop;
+    """Return True if Kafka counts a broker as stopped cleanly.  `written`: whether each directory has the file of a clean stop;
     `there`: the indices of those still in log.dirs.  Errors: `MissingClass` where this LogManager does not read that."""
     handler = first_class(
         PACKAGE + "storage.internals.checkpoint.CleanShutdownFileHandler", "kafka.log.CleanShutdownFileHandler"

@@ -17,7 +17,7 @@ LIST = "entry_points.toml"
 
 @functools.cache
 def read_list() -> dict[str, Any]:
-    """Return the list: each class with its methods that actions stand for, that none does (and why), or that change nothing."""
+    """Return the list: per class, methods with the actions that stand for them, or why none does, and those that only read."""
     return tomllib.loads(importlib.resources.files(__package__).joinpath(LIST).read_text())
 
 

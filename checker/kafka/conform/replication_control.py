@@ -84,8 +84,8 @@ class ControllerOracle:
         self.calls = 0
 
     def answers(self, case: ConformCase) -> frozenset[Knowledge]:
-        """Return what Kafka does in a case, for every first replica in the order of assignment; an election without effect, and
-        an event that this version does not have, give nothing."""
+        """Return what Kafka does in a case, for every first replica in the order of assignment; an election without effect is
+        left out, and the set is empty for an event that this version does not have."""
         if case.event == "controller_assign_directory" and not self.has_directories:
             return frozenset()
         found = {self._after(case, order) for order in self._orders()}

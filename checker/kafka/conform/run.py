@@ -72,7 +72,7 @@ PARTS: dict[str, Callable[..., Tally]] = {
 
 
 def plan_jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = None) -> list[Job]:
-    """Return the jobs of a comparison, the longest first; if keys are `given`, for them alone, and no walks or quorum."""
+    """Return the jobs of a comparison, the longest first; if keys are `given`, for that setting, and no walks or quorum."""
     found = []
     if "transactions" in parts:
         chosen = transactions.settings(kafka, short) if given is None else [transactions.setting(given)]

@@ -156,7 +156,7 @@ def _parse_time(value: Any, name: str, place: str) -> float:
 
 
 def read_history(path: Path | str) -> History:
-    """Read a history file.  Errors: `InputError`, for a bad line with its number, if it cannot be read or is no history."""
+    """Read a history file.  Errors: `InputError` (with the line, if one is bad) if it is unreadable, too long or no history."""
     lines = read_text(path).splitlines()
     if len(lines) > MOST_LINES:
         raise InputError(f"{str(path)!r} has {len(lines)} lines; cut it into histories of at most {MOST_LINES}")

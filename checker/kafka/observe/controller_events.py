@@ -44,7 +44,7 @@ def _list_calls(setting: HistorySetting, change: ControllerEvent) -> list[Call]:
 
 
 def _list_registrations(setting: HistorySetting, change: ControllerEvent) -> Iterator[Call]:
-    """Yield the actions on registrations that an event may be; none for a broker without replica or fenced once more."""
+    """Yield the actions on registrations that an event may be; none for a broker that is no replica or is fenced again."""
     for broker, state in change.brokers:
         at = setting.index(broker)
         is_fenced_again = state not in REGISTERS and change.before.fenced.get(broker, False)
