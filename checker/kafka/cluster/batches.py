@@ -42,7 +42,7 @@ class RecordBatch:
 
 def parse_batches(segment: bytes) -> Iterator[RecordBatch]:
     """Yield the whole batches of a segment; an incomplete batch, or the zeros of preallocation, end it.  Errors: `ValueError`
-    for a batch of an old format or a compressed one, which nothing here writes."""
+    for a batch of an old format, a compressed one, and one whose records do not fit into it."""
     position = 0
     while position + HEAD.size <= len(segment):
         base, length, epoch, magic, _, attributes, delta, _, _, *producer, _, count = HEAD.unpack_from(segment, position)

@@ -262,13 +262,13 @@ class Cluster:
         return f"{LOOPBACK}:{node.port if listener is None else node.further_ports[listener]}"
 
     def consume(self, topic: str, seconds: float = 30) -> list[Record]:
-        """Return everything that a consumer reads of partition 0, from its beginning on; open transactions end it."""
+        """Return what a consumer reads of partition 0, from its beginning to its end or to the first open transaction."""
         return fetch_all(self.bootstrap, topic, seconds)
 
     def wait(
         self, happens: Callable[[], object], what: str, seconds: float = 60, seen: Callable[[], object] | None = None
     ) -> None:
-        """Wait for a condition.  Errors: `ConditionNotMet` when it takes too long; it names processes that ended meanwhile."""
+        """Wait for a condition.  Errors: `ConditionNotMet` when it takes too long, with what `seen`, or `state`, returns."""
         wait_until(lambda: bool(happens()), what, seconds, seen or self.state)
 
     def state(self) -> str:
@@ -281,7 +281,7 @@ class Cluster:
 
 
 def find_last_words(node: KafkaNode) -> str:
-    """Return the last error line that a node printed; its last line if there is no error."""
+    """Return the last error line that a node printed, or else its last line, cut to 300 characters."""
     lines = node.process.read_log().splitlines()
     errors = [line for line in lines if " ERROR " in line or " FATAL " in line or "Exception" in line]
     return (errors or lines or ["nothing printed"])[-1][:300]

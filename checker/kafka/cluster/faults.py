@@ -70,7 +70,7 @@ def put_in_directories(cluster: Cluster, broker: int) -> None:
 
 
 def stop(cluster: Cluster, broker: int, meanwhile: Callable[[], None] = lambda: None) -> None:
-    """Send SIGTERM: a controlled shutdown, which moves leadership away first; `meanwhile` is called once it has begun."""
+    """Shut a broker down (SIGTERM), which moves leadership away, and wait for its end; `meanwhile` is called once it begins."""
     cluster.brokers[broker].process.stop(meanwhile)
 
 

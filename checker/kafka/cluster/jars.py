@@ -118,8 +118,8 @@ def parse_version(version: str) -> tuple[int, ...]:
 
 
 def fetch_home(version: str, java: Path, environment: Mapping[str, str] = os.environ, tools: bool = True) -> Path:
-    """Return the home of a version in the cache, downloaded with Maven if it is not there; X.Y is its newest patch.  Without
-    `tools` it holds only what runs in a broker, every jar with a known checksum.  Errors: `InputError` if it cannot be had."""
+    """Return the home of a version in the cache (of X.Y its newest patch there), downloaded with Maven if none is.  Without
+    `tools` it holds only what runs in a broker.  No checksum is verified.  Errors: `InputError` if it cannot be had."""
     numbers = parse_version(version)
     cache, prefix = find_cache_folder(environment), WITH_TOOLS if tools else WITHOUT_TOOLS
     there = find_cached(cache, numbers, prefix)

@@ -175,7 +175,7 @@ KINDS: dict[int, tuple[str, Callable[[RecordReader, int], dict[str, Any]]]] = {
 
 
 def parse_record(value: bytes) -> tuple[str, dict[str, Any]] | None:
-    """Decode a metadata record (frame version 1, then key and version); None for a kind that is skipped."""
+    """Return the name of a metadata record's kind, and its fields; None for a kind or frame version that is skipped."""
     frame, at = decode_unsigned_varint(value, 0)
     kind, at = decode_unsigned_varint(value, at)
     version, at = decode_unsigned_varint(value, at)

@@ -38,7 +38,7 @@ rootLogger.appenderRef.stdout.ref = stdout
 
 
 class ClusterError(Exception):
-    """The cluster did not do what it must: a process does not start, or a condition is not met in time."""
+    """The cluster did not do what it must: a request is refused, a tool fails, or a condition is not met in time."""
 
 
 class ConditionNotMet(ClusterError):
@@ -92,7 +92,7 @@ class Java:
         return [java, HEAP, *FAST_START, *logging, "-cp", str(self.home.folder / "libs" / "*"), main_class, *arguments]
 
     def run(self, main_class: str, *arguments: str, seconds: float = 120) -> str:
-        """Run a tool to its end and return its output.  Errors: `ClusterError` with its first lines when it fails."""
+        """Run a tool to its end; return its output.  Errors: `ClusterError` if it fails, `TimeoutExpired` if it is killed."""
         command = self.command(main_class, *arguments)
         process = subprocess.Popen(
             command,

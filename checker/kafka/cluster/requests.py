@@ -52,7 +52,7 @@ def encode_header(api: int, version: int) -> bytes:
 
 
 def send_request(address: str, frame: bytes, asked: str, seconds: float) -> bytes:
-    """Send a request; return the answer, empty if the broker closes the connection.  Errors: `ClusterError` without one."""
+    """Send a request; return the answer, empty if the broker hangs up.  Errors: `ClusterError` without an answer in time."""
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host, int(port)), timeout=seconds) as client:
@@ -73,7 +73,7 @@ def encode_request(topic: str, replicas: Sequence[int] | None, milliseconds: int
 
 
 def find_refusal(answer: bytes) -> str | None:
-    """Return the first error in an answer, by number and message; None without an error."""
+    """Return, in words, the first error in an answer to AlterPartitionReassignments, or that it is empty; else None."""
     if not answer:
         return "the connection was closed"
     reader = RecordReader(answer)

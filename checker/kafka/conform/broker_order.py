@@ -37,8 +37,8 @@ APART = "partitions and configuration each by a way of its own"
 
 
 def order_of_publication() -> tuple[str, ...]:
-    """Return the order in which the publisher of metadata updates the partitions and the configuration, by the order in which
-    both fail: it is given neither.  Errors: `MissingClass` where they do not both fail."""
+    """Return `TOPICS` and `CONFIGURATION` in the order in which the publisher of metadata updates them.  It is made without
+    what either needs, so that both fail, in that order.  Errors: `MissingClass` where they do not both fail."""
     failures: list[str] = []
 
     def failed(message: Any, thrown: Any = None) -> Any:
@@ -78,8 +78,8 @@ def _delta(image: Any) -> Any:
 
 
 def is_clean(written: Sequence[bool], there: Sequence[int]) -> bool:
-    """Return True if a broker counts as stopped cleanly, by which directories have the file of a clean stop and which exist.
-    Errors: `MissingClass` where this Kafka's LogManager does not read that."""
+    """Return True if Kafka counts a broker as stopped cleanly.  `written`: whether each directory has the file of a clean stop;
+    `there`: the indices of those still in log.dirs.  Errors: `MissingClass` where this LogManager does not read that."""
     handler = first_class(
         PACKAGE + "storage.internals.checkpoint.CleanShutdownFileHandler", "kafka.log.CleanShutdownFileHandler"
     )
@@ -104,7 +104,7 @@ STOPS = (((True, True), (0, 1)), ((True, False), (0, 1)), ((False, False), (0, 1
 
 
 def compare(setting: ConformSetting) -> Tally:
-    """Compare the mechanisms of a setting's version with the classes, for both rules."""
+    """Compare the model of a setting with Kafka's classes: in the order of publication, and in what counts as a clean stop."""
     begun, tally = time.monotonic(), Tally("broker")
     configuration = setting.configuration
     comes_first = configuration["mechanism.configuration-before-isr"]

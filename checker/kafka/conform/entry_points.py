@@ -17,7 +17,7 @@ LIST = "entry_points.toml"
 
 @functools.cache
 def read_list() -> dict[str, Any]:
-    """Read the list: the name of each class, and its methods by action, by reason, or as reads."""
+    """Return the list: per class, methods with the actions that stand for them, or why none does, and those that only read."""
     return tomllib.loads(importlib.resources.files(__package__).joinpath(LIST).read_text())
 
 
@@ -43,7 +43,7 @@ def _writes(method: Any, record: str) -> bool:
 
 
 def compare() -> Tally:
-    """Compare every entry point of this version with the list."""
+    """Compare this version's entry points with the list: one that it lacks is a difference, one that only it has a gap."""
     tally = Tally("entry-points")
     known_actions = {each.name for model in ("kraft", "kraft-elr") for each in models()[model].actions}
     for listed in read_list().values():

@@ -141,7 +141,7 @@ class Leader:
         return self.ends[offset]
 
     def _committed(self, isr: frozenset[int]) -> list[Any]:
-        """Return the fields of a Partition that knows this ISR as committed."""
+        """Return the values that the fields of a Partition have when it leads with this committed ISR."""
         if isr not in self.committed:
             self._lead(isr)
             self.committed[isr] = [each.get(self.broker.partition) for each in self.broker.fields]
@@ -192,7 +192,7 @@ class Leader:
         return observe_partition(self.broker, self.min_isr)
 
     def script(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[LeaderOutcome]) -> Script | None:
-        """Return calls of entry points after which a new Partition shows what this one did; None if the calls tried do not."""
+        """Return calls after which a new Partition shows what was found; None if it does not, or an answer reads the same."""
         acked = found.outcome.acked if all(each.acked is not None for each in answers) else None
         expected = sorted_texts(leader_text(each.state, each.acked if acked is not None else None) for each in answers)
         if leader_text(found.outcome.state, acked) in expected:
@@ -324,7 +324,8 @@ def entry_point(event: LeaderEvent) -> str:
 
 
 def _agrees(found: Observed, answers: set[LeaderOutcome]) -> bool:
-    """Return True if the model has an answer with the state and the acknowledged offsets that Kafka's Partition shows."""
+    """Return True if an answer has the state that Kafka shows, and its acknowledged offsets where the answer names some; False
+    if Kafka asks for several brokers at once, which the model never does."""
     if len(found.asked) > 1:
         return False
     looked = found.outcome
@@ -332,8 +333,8 @@ def _agrees(found: Observed, answers: set[LeaderOutcome]) -> bool:
 
 
 def compare(setting: ConformSetting, *drawn: int) -> Tally:
-    """Compare every event in every state of a leader that the model reaches under a setting; or some events in random legal
-    states, where it is `drawn` how many, and with which seed."""
+    """Compare every event in every state of a leader that the model reaches under a setting.  With `drawn`, a number and a
+    seed, compare some events in that many random legal states instead."""
     begun = time.monotonic()
     comparison = LeaderComparison(setting)
     size, least = setting.system.sizes, int(setting.configuration["min.insync.replicas"])

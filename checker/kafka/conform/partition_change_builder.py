@@ -37,7 +37,7 @@ LEADER_EPOCH, PARTITION_EPOCH = 7, 9
 
 @dataclass(frozen=True)
 class BuilderInput:
-    """The inputs of the builder for one change: None leaves its own default."""
+    """The inputs of the builder for one change; where one is None, the builder's own default stays."""
 
     active: frozenset[int]
     target_isr: frozenset[int] | None = None
@@ -130,7 +130,7 @@ class ChangeBuilderOracle:
         self.answer = functools.lru_cache(200_000)(self._answer)
 
     def answers(self, case: ConformCase, configuration: Configuration, min_isr: int) -> frozenset[Knowledge]:
-        """Return what Kafka does in a case, for every order of the assignment that the configuration allows."""
+        """Return what Kafka does in a case, in every allowed order of assignment; an election without effect is left out."""
         brokers = frozenset(range(len(self.directories)))
         is_ordered = configuration["election.policy"] == "preferred"
         orders = [tuple(sorted(brokers))] if is_ordered else list(permutations(sorted(brokers)))

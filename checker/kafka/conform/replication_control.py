@@ -84,8 +84,8 @@ class ControllerOracle:
         self.calls = 0
 
     def answers(self, case: ConformCase) -> frozenset[Knowledge]:
-        """Return what Kafka does in a case, for every first replica in the order of assignment; an empty set if it
-        has no such event."""
+        """Return what Kafka does in a case, for every first replica in the order of assignment; an election without effect is
+        left out, and the set is empty for an event that this version does not have."""
         if case.event == "controller_assign_directory" and not self.has_directories:
             return frozenset()
         found = {self._after(case, order) for order in self._orders()}
@@ -273,7 +273,7 @@ class ControllerOracle:
 
 
 def _shown(known: Knowledge) -> str:
-    """Return what a test sees of a controller, which does not look at configurations."""
+    """Return the text in which a test compares what a controller holds: all but min.insync.replicas."""
     return f"{replace(known, min_isr_changed=0)} ({KNOWS[known.epochs]})"
 
 

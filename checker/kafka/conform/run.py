@@ -72,7 +72,7 @@ PARTS: dict[str, Callable[..., Tally]] = {
 
 
 def plan_jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = None) -> list[Job]:
-    """Return the jobs of a comparison, the longest first; if keys are `given`, only for that setting."""
+    """Return the jobs of a comparison, the longest first; if keys are `given`, for that setting, and no walks or quorum."""
     found = []
     if "transactions" in parts:
         chosen = transactions.settings(kafka, short) if given is None else [transactions.setting(given)]
@@ -107,7 +107,7 @@ def plan_walks(kafka: Kafka, count: int, seed: int, state_dir: str | None = None
 
 
 def run_walks(kafka: Kafka, count: int, seed: int, state_dir: str | None, limits: Limits, progress: Progress) -> ConformReport:
-    """Do random walks; batches that the state directory has are not done again."""
+    """Return the report of random walks; batches that the state directory has are read from there, not done again."""
     with locks.hold_lock(state_dir):
         todo = plan_walks(kafka, count, seed, state_dir)
         done = {each.name: walks.read_batch(state_dir, *each.arguments[:-1]) for each in todo}

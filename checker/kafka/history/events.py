@@ -18,7 +18,7 @@ class Known:
     fenced: Mapping[int, bool]
 
     def lists(self, name: str) -> tuple[int, ...]:
-        """Return a list of brokers of the partition, by name."""
+        """Return the broker ids in a list of the partition, such as `isr` or `elr`; empty if the history does not give it."""
         return tuple(self.partition.get(name) or ())
 
 
@@ -34,7 +34,7 @@ class ControllerEvent:
 
 
 def controller_events(history: History) -> tuple[Known, float, list[ControllerEvent]]:
-    """Return a history's first metadata, their time, and every controller event after it; `InputError` without a partition."""
+    """Return the metadata of the first partition line, its time, and all controller events after; `InputError` without one."""
     known: Known | None = None
     fenced: dict[int, bool] = {}
     began, changes = 0.0, []

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 
 def gather_history(metadata: list[str], clients: list[str], topic: str, partition: int) -> History:
-    """Return the history of a partition.  What the metadata log has, it has all of; clients' files say themselves what they
-    have all of. Errors: `InputError` for files that say nothing about the partition, or that are malformed."""
+    """Return the history of a partition from files of the metadata log and of clients.  It is complete in changes of the
+    partition and brokers, and in what all clients' files call complete. Errors: `InputError` without a metadata log, for a
+    malformed file, and if the log does not have the partition."""
     if not metadata:
         raise InputError("--clients alone does not say who led: add --metadata-log FILE")
     from neverlost.checker.kafka.history.metadata_log import make_observations

@@ -41,7 +41,7 @@ MOST_LINES = 2_000_000
 
 @dataclass(frozen=True)
 class HistoryObservation:
-    """One observation.  Units: seconds.  `place` is its place in a file, for messages."""
+    """What was seen (`saw`, its fields in `says`), between which times (seconds), by whom, and in which line of a file."""
 
     saw: str
     at: float
@@ -119,7 +119,7 @@ FIELDS: dict[str, dict[str, tuple[Check, str]]] = {
 
 
 def parse_observation(line: Any, place: str) -> HistoryObservation:
-    """Parse one line of a history.  Errors: `InputError` with the place, the field, its value and what it must be."""
+    """Return one line of a history as an observation.  Errors: `InputError` with the field and what it must be."""
     if not isinstance(line, dict):
         raise InputError(f"{place}: write an object with at, saw and its fields")
     saw = line.get("saw")
@@ -156,7 +156,7 @@ def _parse_time(value: Any, name: str, place: str) -> float:
 
 
 def read_history(path: Path | str) -> History:
-    """Read a history file.  Errors: `InputError` with file and line for anything that is not a history."""
+    """Read a history file.  Errors: `InputError` (with the line, if one is bad) if it is unreadable, too long or no history."""
     lines = read_text(path).splitlines()
     if len(lines) > MOST_LINES:
         raise InputError(f"{str(path)!r} has {len(lines)} lines; cut it into histories of at most {MOST_LINES}")
@@ -169,8 +169,7 @@ def read_history(path: Path | str) -> History:
 
 
 def make_history(header: Mapping[str, Any], seen: Iterable[HistoryObservation], place: str) -> History:
-    """Return a history from its header and its observations, sorted by time.  Errors: `InputError` for a
-    header that is none."""
+    """Return a history from its header and its observations, which it sorts by time; `InputError` for a bad header."""
     topic, partition = header.get("topic"), header.get("partition", 0)
     config, complete = header.get("config", {}), header.get("complete", [])
     if not _is_text(topic) or not _is_number(partition):
@@ -213,5 +212,5 @@ def format_history(history: History) -> str:
 
 
 def write_history(path: Path | str, history: History) -> None:
-    """Write the file, whole or not at all."""
+    """Write a history in the format that `read_history` reads: the whole file, or none."""
     write_text(Path(path), format_history(history))

@@ -25,7 +25,7 @@ LISTS = ("replicas", "isr", "removing", "adding", "elr", "last_known_elr")
 
 @dataclass(frozen=True)
 class MetadataRecord:
-    """One metadata record.  Units: seconds.  `batch` is the base offset of its batch: one controller event."""
+    """One metadata record, the time of its batch in seconds (`at`), and the base offset of that batch (`batch`)."""
 
     at: float
     batch: int
@@ -34,8 +34,8 @@ class MetadataRecord:
 
 
 def read_entries(path: Path | str) -> list[MetadataRecord]:
-    """Return the records of a segment or a snapshot.  Errors: `InputError` for any other file, and for a damaged one, with
-    its place."""
+    """Return the records of a segment or a snapshot that are about brokers, topics, partitions, configurations or features.
+    Errors: `InputError` for any other file, for one without such records, and for a damaged one, with its place."""
     body = read_bytes(path, largest=LARGEST_LOG)
     found = list(_parse_binary(body, str(path))) if b"\x00" in body[:64] else []
     if not found:

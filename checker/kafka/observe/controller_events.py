@@ -44,7 +44,7 @@ def _list_calls(setting: HistorySetting, change: ControllerEvent) -> list[Call]:
 
 
 def _list_registrations(setting: HistorySetting, change: ControllerEvent) -> Iterator[Call]:
-    """Yield the actions that an event may be which change a registration; none for one that is fenced and is fenced again."""
+    """Yield the actions on registrations that an event may be; none for a broker that is no replica or is fenced again."""
     for broker, state in change.brokers:
         at = setting.index(broker)
         is_fenced_again = state not in REGISTERS and change.before.fenced.get(broker, False)
@@ -53,7 +53,7 @@ def _list_registrations(setting: HistorySetting, change: ControllerEvent) -> Ite
 
 
 def _make_relation(setting: HistorySetting, change: ControllerEvent) -> Relation:
-    """Return a relation: a step leads to the metadata that were seen, and in a whole history moves the epochs as they moved."""
+    """Return what a step must satisfy: it leads to the metadata seen, and moves the epochs alike if all changes are known."""
     before, after = change.before, change.after
     moved = after.partition["partition_epoch"] - before.partition["partition_epoch"]
     led = after.partition["leader_epoch"] - before.partition["leader_epoch"]

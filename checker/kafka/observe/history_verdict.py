@@ -101,7 +101,7 @@ def _make_refusal(matching: Matching, group: OffsetGroup, explanation: Explanati
 def _find_nearest_allowed(
     matching: Matching, observer: Observer, group: OffsetGroup, explanation: Explanation, seen: tuple[HistoryObservation, ...]
 ) -> tuple[str, ...]:
-    """Return the nearest observations of the same kind that a behaviour would have had there."""
+    """Return, in words, what of the same kind a behaviour could have shown there instead; changes: the nearest few."""
     kind = seen[-1].saw if seen else ""
     if kind in ("partition", "broker"):
         change = next(each for each in matching.setting.changes if each.seen == seen)
@@ -118,7 +118,7 @@ def _find_nearest_allowed(
 def _find_nearest_changes(
     setting: HistorySetting, observer: Observer, explanation: Explanation, change: ControllerEvent
 ) -> tuple[str, ...]:
-    """Return what the controller could have done, the fewest differences from what was seen first."""
+    """Return, in words, at most `MOST_SHOWN` changes that the controller could have made, nearest to what was seen first."""
     calls = find_steps(observer, [(name, {}) for name in METADATA])
     after = observer.after(explanation.last, ObservedStep(("any change",), calls))
     batch = Batch(observer.system, observer.get_packed(after))

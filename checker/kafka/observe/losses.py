@@ -43,7 +43,8 @@ NOT_RECOVERY = (
 class Exposure:
     """Offsets that were equally safe in an interval.
 
-    `lost_by` are single faults; `may_be_lost`: no further fault is needed; `repeats`: their records were sent more than once.
+    `fewest`, `most`: eligible copies. `lost_by`: single faults that would lose them, none given if they `may_be_lost` without
+    a further one. `repeats`: the records may have been sent more than once.
     """
 
     offsets: tuple[int, ...]
@@ -91,7 +92,7 @@ class Recovery:
         return self.recoverer.after(states, ObservedStep(("fault", fault), (fault,)))
 
     def losing(self, record: int) -> States:
-        """Return the states from which a leader without the record may follow; called when all cases are known."""
+        """Return the states numbered so far from which a leader without the record may follow; computed once per record."""
         if record not in self._losing:
             everything = self.recoverer.close_silently(frozenset(range(len(self.recoverer))))
             lost = self.recoverer.where(everything, lambda k, s: is_missing(k, s, record))
@@ -139,8 +140,8 @@ class _Span:
 
 
 def find_intervals(judgement: HistoryVerdict) -> list[Interval]:
-    """Return how safe every acknowledged offset was in every interval that was explained.  Errors: `TooLarge` when a limit of
-    the observers is reached."""
+    """Return every interval with how safe acknowledged offsets were at its end, as far as some state explains it.  Errors:
+    `TooLarge` when a limit of the observers is reached."""
     spans = _list_spans(judgement)
     recoveries: dict[Observer, Recovery] = {}
     cases: list[_Case] = []

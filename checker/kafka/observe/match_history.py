@@ -70,7 +70,7 @@ class Observer:
         limit: int = 1_000_000,
         until: float = float("inf"),
     ) -> None:
-        """`quiet` names steps that are silent only if a relation holds; `until` is a time of the monotonic clock."""
+        """`quiet` names steps that are silent only if a relation holds; `limit` counts states; `until` is monotonic time."""
         self.system, self.silent, self.limit, self.until = system, tuple(silent), limit, until
         self._quiet = dict(quiet or {})
         self._successors = Successors(system)
@@ -93,8 +93,7 @@ class Observer:
         return found
 
     def close_silently(self, states: States) -> States:
-        """Return the states that silent steps lead to, including the given ones.  Errors: `TooLarge` when a
-        limit is reached."""
+        """Return the given states and all that silent steps lead to from them; `TooLarge` when a limit is reached."""
         found = self._closed.get(states)
         if found is None:
             found = self._closed[states] = self._reach(states)
@@ -102,7 +101,7 @@ class Observer:
         return found
 
     def after(self, states: States, observation: ObservedStep) -> States:
-        """Return the states right after an observation, out of a closed set."""
+        """Return the states to which one step that fits the observation leads from the given ones; empty if none does."""
         place = (states, observation.key)
         found = self._seen.get(place)
         if found is None:
@@ -156,7 +155,7 @@ class Observer:
         return [int(each) for each in np.broadcast_to(np.asarray(found), len(states))] if states else []
 
     def able_to_reach(self, targets: States) -> States:
-        """Return the states, among those closed so far, from which silent steps lead to a target."""
+        """Return the targets, and each state whose silent steps were computed already and from which some lead to a target."""
         sources: dict[int, list[int]] = {}
         for state, following in self._next.items():
             for each in following:
@@ -169,7 +168,7 @@ class Observer:
         return frozenset(found)
 
     def number_packed(self, words: Packed) -> list[int]:
-        """Return the numbers of packed states; new states get the next numbers."""
+        """Return the numbers of packed states; new states get the next numbers, `TooLarge` beyond the limit."""
         rows, numbers = np.ascontiguousarray(words.T), self._numbers
         found = []
         for row in rows:
@@ -204,8 +203,8 @@ class _Cut:
 
 
 def explain(observer: Observer, starts: States, observations: Sequence[ObservedStep]) -> Explanation:
-    """Follow the observations in every order that their times allow.  Errors: `TooLarge` when a limit of the observer is
-    reached."""
+    """Return whether some behaviour from these starts has all observations, in any order that their times allow, or which one
+    none has.  Errors: `TooLarge` when a limit of the observer is reached."""
     ordered = sorted(observations, key=lambda each: each.earliest)
     known: dict[int, States] = {}
     level = {_Cut(0): observer.close_silently(starts)}
@@ -228,7 +227,7 @@ def explain(observer: Observer, starts: States, observations: Sequence[ObservedS
 
 
 def _list_possible(ordered: Sequence[ObservedStep], cut: _Cut) -> Iterable[int]:
-    """Yield the observations that may come next."""
+    """Yield the indices in `ordered` of the observations that may come next after those of the cut."""
     sources: set[str] = set()
     over = float("inf")
     for number in range(cut.low, len(ordered)):

@@ -48,7 +48,7 @@ class RecordKey(NamedTuple):
 
 
 class Matching:
-    """The groups of a history, with their observers."""
+    """Splits the offsets of a history into groups, and says what each group asks the model and with which observer."""
 
     def __init__(self, setting: HistorySetting) -> None:
         self.setting, self.questions = setting, list_questions(setting)
@@ -57,7 +57,7 @@ class Matching:
         self._labels: dict[int, int] = {}
 
     def get_seen(self, label: int) -> tuple[HistoryObservation, ...]:
-        """Return the observation that a label stands for: questions first, then single records; nothing for -1."""
+        """Return the observations of a question, by its index; after all questions, of one record; () for -1."""
         if label < 0:
             return ()
         later = label - len(self.questions)
@@ -85,7 +85,7 @@ class Matching:
 
     @cached_property
     def about(self) -> dict[int, list[HistoryObservation]]:
-        """Reads, and acknowledgements that name an offset without acks=0, by offset."""
+        """Reads and acknowledgements, by offset; those without an offset, and those to a producer with acks=0, are left out."""
         found: dict[int, list[HistoryObservation]] = {}
         for each in self.setting.history.of("acked", "read"):
             if each["offset"] >= 0 and (each.saw == "read" or each["acks"] != "0"):
@@ -120,8 +120,8 @@ class Matching:
         return min((at for record, at in self._sent.items() if record not in self._places), default=math.inf)
 
     def groups(self) -> list[OffsetGroup]:
-        """Return all groups: first that of an offset never written; in a history from the topic's start, those seen. Offsets of
-        which the same was seen are in one."""
+        """Return all groups: first that of an offset never written, then, if the history begins with the topic, those of the
+        offsets at which a record was seen. Offsets of which the same was seen are in one."""
         records: dict[int, set[str]] = {}
         for record, offsets in self._places.items():
             for offset in offsets:

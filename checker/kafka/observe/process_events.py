@@ -26,8 +26,8 @@ class _Stop:
 
 
 def ask_about_processes(setting: HistorySetting) -> Iterator[HistoryQuestion]:
-    """Yield a question for each end, and for each start after one; the end of a process that has not registered since its last
-    end is no stop of a broker."""
+    """Yield a question for each end of a replica's process since the history's first metadata, and for each start after one.
+    An end with no registration since the one before is asked about as that of a broker that stayed down."""
     registered = _list_registrations(setting.history)
     stops: dict[int, _Stop] = {}
     for each in setting.history.of("process"):

@@ -44,7 +44,7 @@ def choose_lists(sizes: Mapping[str, int]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class HistorySetting:
-    """A history with everything that questions to the model need."""
+    """A history, the configuration and replicas of its model, its first metadata, and the controller events after that."""
 
     history: History
     configuration: Mapping[str, Any]
@@ -90,7 +90,7 @@ class HistorySetting:
         return {**self.configuration, "bounds.records": names, "faults.producer_retry": int(repeats)}
 
     def observer(self, names: int, repeats: bool) -> Observer:
-        """Return the observer for `names` record names; made once."""
+        """Return the observer for `names` record names, which may be sent again if `repeats`; made once."""
         if (names, repeats) not in self.observers:
             system = observed_system(self.configure(names, repeats))
             metadata = METADATA if system.sizes["asks_controller"] else METADATA | {"leader_ask_to_expand_isr"}
@@ -180,7 +180,7 @@ def is_changed(k: Any, before: Any, after: Any) -> Any:
 def make_setting(history: History, given: Given, until: float = float("inf")) -> HistorySetting:
     """Return the setting of a history; `given` are keys of the command line, which win over those of the header; `until` is
     the time of the monotonic clock at which matching is given up.  Errors: `InputError` for a history without a partition, and
-    for one that the model cannot be asked about."""
+    for a history or keys that the model cannot be asked about."""
     start, start_at, changes = controller_events(history)
     replicas = find_replicas(start, changes)
     configuration = _make_configuration(history, given, start, replicas, changes)

@@ -16,8 +16,8 @@ FILLER = b"m0"
 
 
 def carry_out(attempt: Attempt, stage: ReproductionStep) -> None:
-    """Do the operation that a stage begins with; a stage without one lets blocked traffic flow.  Errors: `ClusterError` where
-    the cluster does not let it be done."""
+    """Do the operation that a stage begins with; one that only blocks traffic or lets it flow is noted here, not done.  Errors:
+    `ClusterError` where the cluster does not let it be done."""
     cluster, topic, broker, note = attempt.cluster, attempt.topic, stage.broker, attempt.note
     match stage.operation:
         case "produce":
@@ -105,7 +105,7 @@ def _replay(attempt: Attempt, stage: ReproductionStep) -> None:
 
 
 def _stop(attempt: Attempt, stage: ReproductionStep) -> None:
-    """Stop a broker, which waits until the others have read that it no longer leads; it need not read so itself."""
+    """Shut a broker down.  Once it leads no more, the blocks of `holds` replace those of `during`; its own stay blocked too."""
 
     def hand_over() -> None:
         attempt.cluster.wait(lambda: attempt.leader != stage.broker, f"leader {stage.broker} to hand over", 60)
@@ -116,7 +116,7 @@ def _stop(attempt: Attempt, stage: ReproductionStep) -> None:
 
 
 def _assign_directory(attempt: Attempt, stage: ReproductionStep) -> None:
-    """Move the leader's replica to its other log directory; the broker reports that once the copy there has caught up."""
+    """Ask the leader to move its replica to its other log directory; it reports that once the copy there has caught up."""
     broker = attempt.leader or stage.target.running[0]
     here = attempt.cluster.log_folder(broker, attempt.topic).parent
     there = next(each for each in attempt.cluster.brokers[broker].directories if each != here)
@@ -125,8 +125,8 @@ def _assign_directory(attempt: Attempt, stage: ReproductionStep) -> None:
 
 
 def elect_by_hand(attempt: Attempt, target: Target) -> None:
-    """Request an unclean election if the model held one: before 3.9 a KRaft controller ignores a topic's
-    unclean.leader.election.enable (KAFKA-12670)."""
+    """On Kafka before 3.9, wait until there is no leader and request an unclean election, if the model held one: the KRaft
+    controller ignores a topic's unclean.leader.election.enable there (KAFKA-12670). Later Kafkas are left alone."""
     is_unclean = target.leader is not None and target.leader not in attempt.partition.isr
     if not (is_unclean and attempt.plan.is_unclean_allowed and attempt.cluster.home.minor < (3, 9)):
         return

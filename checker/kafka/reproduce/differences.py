@@ -11,7 +11,8 @@ from neverlost.checker.kafka.reproduce.target import Target
 
 
 def find_differences(attempt: Attempt, target: Target) -> list[str]:
-    """Return how the cluster differs from the target, a sentence each; what brokers know only where the metadata do not."""
+    """Record new answers; return how the cluster differs from the target, a sentence each.  What the leader knows is compared
+    only if the metadata are equal."""
     take_answers(attempt)
     found = [*_compare_metadata(attempt, target), *_compare_fencing(attempt, target)]
     found += [] if found else _compare_knowledge(attempt, target)
@@ -76,7 +77,7 @@ def _is_about_reads(attempt: Attempt) -> bool:
 
 
 def take_answers(attempt: Attempt) -> None:
-    """Record what was acknowledged to producers, and what consumers can read."""
+    """Record what producers were answered, and, if the property is committed-never-lost, what a consumer can read."""
     outcome = attempt.outcome
     for record, sending in attempt.sendings.items():
         answer = sending.answer

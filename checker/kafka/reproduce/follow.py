@@ -27,8 +27,8 @@ STILL = 20
 
 
 def follow(cluster: Cluster, plan: ReproductionPlan, topic: str, notify: Notify) -> AttemptOutcome:
-    """Try a plan on a topic of its own; every fault is undone before the partition is read.  Errors: `ClusterError` if the
-    cluster does not reach the plan's initial state, or does not recover."""
+    """Try a plan on a topic of its own, up to a stage that diverges; then undo every fault, read the partition, and return the
+    outcome.  Errors: `ClusterError` if the cluster does not reach the plan's initial state, or does not recover."""
     attempt = Attempt(cluster, plan, topic, notify)
     _begin(attempt)
     for stage in plan.stages:
@@ -86,7 +86,7 @@ def reach(attempt: Attempt, target: Target, slowly: bool = False) -> None:
 
 
 def _recover(attempt: Attempt) -> None:
-    """Unblock everything, start what is down, and read the partition once it has a leader."""
+    """Unblock everything, start what is down, wait for replicas to be in sync, and read the partition if it has a leader."""
     cluster, outcome = attempt.cluster, attempt.outcome
     attempt.note("unblock the network and start every broker")
     cluster.network.lift()

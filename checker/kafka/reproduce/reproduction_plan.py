@@ -106,8 +106,8 @@ class ReproductionPlan:
 
 
 def plan_stages(system: System, broken: Property, trace: Behaviour) -> ReproductionPlan:
-    """Return the plan of a counterexample of a modern model.  Errors: `InputError` for a configuration that no Kafka has, and
-    for a step that cannot be brought about, with its number."""
+    """Return the plan of a counterexample of kraft or kraft-elr.  Errors: `InputError` for another model, for what no Kafka has
+    or starts with, a step that cannot be brought about, and a trace that does not begin with an operation."""
     _require_cluster(system)
     trace = move_appends_before_publications(system, trace)
     states = [system.nested(state) for state in trace.states]

@@ -67,7 +67,7 @@ class Knowledge:
     min_isr_changed: int = 0
 
     def __str__(self) -> str:
-        """Return it in Kafka's words, brokers counted from 1; what is empty is left out."""
+        """Return it in Kafka's words, brokers counted from 1; `epochs` and empty lists, save the ISR, are left out."""
         shown = [f"leader={self.leader + 1 if self.leader >= 0 else -1}"]
         for each in fields(self):
             value = getattr(self, each.name)

@@ -12,9 +12,8 @@ from neverlost.checker.kafka.conform.cases.entry_calls import ControllerScript, 
 
 @dataclass(frozen=True)
 class Difference:
-    """One case in which Kafka's class and the model differ.  `known` names the entry of the list of known differences that
-    explains it, or nothing.  `test` is the case as calls of entry points, and `records` as metadata records, if there are any.
-    """
+    """One case in which Kafka's class and the model differ.  `known` says why that was expected; None if it was not.  `test` is
+    the case as calls of entry points, `records` as metadata records, if there are any."""
 
     part: str
     method: str

@@ -30,7 +30,7 @@ RETRIED_ERRORS = ("REQUEST_TIMED_OUT",)
 class LeaderState:
     """What a leader holds.  Units: offsets, exclusive ends; `isr` and `pending` are brokers, counted from 0.
 
-    `fetched[f]` is how far the leader knows follower `f` to be: at least the high watermark for whom it waits for, 0 for
+    `fetched[f]` is how far the leader knows follower `f` to be: at least the high watermark for one that it waits for, 0 for
     others.  `epoch_start` is 0 once the high watermark covers it, and where the broker leads no more (`isr` is empty).
     """
 
@@ -49,7 +49,7 @@ class LeaderState:
 
     @property
     def normal(self) -> LeaderState:
-        """Return the form in which two states are compared."""
+        """Return the state for comparison, with `fetched` and `epoch_start` changed to what the class says of them."""
         waited = self.maximal_isr - {LEADER}
         fetched = tuple(
             max(offset, self.high_watermark) if follower in waited else 0 for follower, offset in enumerate(self.fetched)
@@ -215,7 +215,7 @@ class LeaderModel:
         }
 
     def answers(self, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
-        """Return everything that the model can do when an event comes; several outcomes if it has a choice."""
+        """Return what the model can do when an event comes: several outcomes if it has a choice, none if it cannot come."""
         first = event.name.partition(",")[0]  # what comes late has no effect
         return {replace(each, state=each.state.normal) for each in self._handle(first, state, event)}
 

@@ -35,7 +35,7 @@ SHORT = (CONTROLLER[4], "replication.factor=2 min.insync.replicas=2 faults.crash
 
 @dataclass(frozen=True)
 class ConformSetting:
-    """One configuration of a modern model, and the text that names it."""
+    """One configuration, with the model under it (`system`), and the text that names it."""
 
     text: str
     system: System
@@ -48,7 +48,7 @@ class ConformSetting:
 
 def parse_setting(kafka: Kafka, text: str) -> ConformSetting:
     """Parse `KEY=VALUE KEY=VALUE` as a setting for a version.  Errors: `InputError` for invalid keys and values, and for a
-    model that is not of a modern Kafka."""
+    model other than kraft and kraft-elr."""
     given = read_settings(text.split())
     if "model" not in given:
         given.setdefault("kafka.version", (kafka.minor, "--kafka-version"))

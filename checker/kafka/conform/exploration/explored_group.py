@@ -178,7 +178,7 @@ class ExploredGroup:
         return tuple(self.alters.number(_alter_key(each), replace(each)) for each in by_leader)
 
     def whole_key(self, state: GroupState) -> Key:
-        """Return what a state is, without numbers: the same for every group."""
+        """Return what a state's numbers stand for in place of them, so that states of two groups can be compared."""
         numbered = (self.images, state.images), (self.fetches, state.fetches), (self.alters, state.alters)
         found = [tuple(table.keys[each] for each in numbers) for table, numbers in numbered]
         return (tuple(self.processes[each].key for each in state.processes), *found, *state[2:4], *state[6:])
@@ -352,7 +352,7 @@ class ExploredGroup:
         )
 
     def _restored_fetch(self, saved: FetchMessage, needs: Needs) -> FetchMessage:
-        """Return a message; its slice is one of the leader's file as it is open now."""
+        """Return a copy of a message; if its response is a slice of the leader's segment, that reads the file open now."""
         records = None if saved.response is None else saved.response.records()
         if records is not None and saved.leader in needs.brokers and _slice_bounds(records) is not None:
             file = segment_of(self.group.broker(saved.leader).log).log()
@@ -362,7 +362,7 @@ class ExploredGroup:
         return replace(saved)
 
     def _restored_alter(self, saved: AlterMessage, needs: Needs) -> AlterMessage:
-        """Return a message; its answer completes the future for which the leader waits now."""
+        """Return a copy of a message; if the event runs on its leader, with the request that the leader waits for, if any."""
         is_awaited = saved.leader in needs.brokers and not saved.is_abandoned
         waiting = self.group.broker(saved.leader).sent if is_awaited else None
         return replace(saved, request=waiting or saved.request)

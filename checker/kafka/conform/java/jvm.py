@@ -225,7 +225,7 @@ def constructor(name: str, count: int | None = None) -> tuple[Any, list[str]]:
 
 
 def new(name: str, *arguments: Any) -> Any:
-    """Call a constructor whatever its visibility; what it throws is raised."""
+    """Call a constructor whatever its visibility; what it throws is raised.  Errors: `MissingClass` if none takes so many."""
     made, types = constructor(name, len(arguments))
     try:
         return made.newInstance(_boxed([BOXES.get(each) for each in types], arguments))

@@ -67,7 +67,7 @@ def kafka_of_version(version: str, trust: bool = False, environment: Mapping[str
 
 def kafka_of_folder(folder: str, environment: Mapping[str, str] = os.environ) -> Kafka:
     """Return the Kafka whose jars are in a folder, its `libs`, or a checkout that Gradle has built, unchecked: a committer's
-    build.  Errors: `InputError` for a folder without Kafka's core jar."""
+    build.  Errors: `InputError` for a folder without Kafka's core jar, no Java, no JPype."""
     place = Path(folder).expanduser()
     jars = tuple(sorted([*place.glob("*.jar"), *place.glob("libs/*.jar")])) or built_jars(place)
     if not any(CORE.search(str(each)) for each in jars):

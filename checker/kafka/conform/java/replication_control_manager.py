@@ -77,7 +77,7 @@ def supported_features() -> Any:
 
 @dataclass(frozen=True)
 class PartitionState:
-    """What the controller holds of the partition, in Kafka's own names and numbers; to install it is to name these in order."""
+    """What the controller holds of the partition, in Kafka's names and numbers; `install` in `calls` has them in this order."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -141,7 +141,7 @@ class Controller:
         return found
 
     def _handle_shutdowns(self, made: Any) -> None:
-        """Register the handler by which a registration changes the partitions of an earlier incarnation."""
+        """Register what changes the partitions of a broker's earlier incarnation when it registers, if the version does."""
         controls = PACKAGE + "controller.ClusterControlManager$"
         self.distinguishes_clean_shutdowns = has_method(made, "setBrokerShutdownHandler")
         if self.distinguishes_clean_shutdowns:
@@ -244,7 +244,7 @@ class Controller:
             call(call(self.cluster, "heartbeatManager"), "touch", broker, fenced, self.offset)
 
     def expire(self, *lost: int) -> None:
-        """Let the sessions of the `lost` brokers expire, and no others."""
+        """Let the sessions of the `lost` brokers expire, and no others; then the controller fences them."""
         self.calls.append(("expire", *lost))
         self.clock.now += SESSION_MS - 1_000
         for each in self.epochs:

@@ -77,7 +77,7 @@ class Quorum:
         return made.of(voter, made.NO_DIRECTORY_ID)
 
     def filled(self, name: str, known: dict[str, Any]) -> Any:
-        """Construct an object with a known value for each type of its parameters; `int` takes its values in turn."""
+        """Construct an object: each parameter gets the known value of its type (`int`s one after another), else a stand-in."""
         types = jvm.constructor(name)[1]
         numbers = iter(known["int"])
         if METRICS in types:
@@ -358,8 +358,7 @@ def compare_step(judge: VotersOracle, values: Values, step: Step, after: Values)
 
 
 def _commit(judge: VotersOracle, values: Values, leader: int, after: Values) -> tuple[VoterOutcome, VoterOutcome]:
-    """Return Kafka's high watermark and the model's; a new leader does not know it before a majority has an entry of its
-    epoch."""
+    """Return Kafka's high watermark (as long as its new leader knows none, the model's of before) and the model's."""
     records, epoch = len(values["record_epoch"]), values["epoch"][leader]
     log = after["log_record"][leader]
     start, before = log.index(records + epoch), values["high_watermark"][leader]

@@ -101,9 +101,9 @@ class BrokerSight:
     """What can be seen of a broker.
 
     `state` is `leads`, `follows`, `unregistered` or `down`; `follows` the leader of the same leader epoch, if it has one; `isr`
-    and `asked` what a leader knows and whom it asks to add or drop.  `asked` is None where the answer is on its way, or will be
-    that the request is refused.  `asks_early`: it asks to add a replica that has not reached its high watermark.
-    `is_half_truncated`: its last response said that its log diverges, and it still does.
+    and `asked` what a leader knows and whom it asks to add or drop.  `asked` is None where the answer is on its way or will be
+    a refusal, and where the controller has another leader or epoch.  `asks_early`: it asks to add a replica that has not
+    reached its high watermark.  `is_half_truncated`: its last response said that its log diverges, and it still does.
     """
 
     state: str

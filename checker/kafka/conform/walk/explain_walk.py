@@ -372,7 +372,7 @@ class WalkExplainer:
 
 
 def share_machine_code(explainers: Iterable[WalkExplainer]) -> list[CompiledSteps]:
-    """Compile the steps of some explainers, together where their models have the same sizes."""
+    """Compile the explainers' steps, together where their models have the same sizes, for their use; return what to close."""
     alike: dict[tuple[int, ...], list[WalkExplainer]] = {}
     for each in explainers:
         alike.setdefault(tuple(each.system.sizes.values()), []).append(each)

@@ -176,7 +176,7 @@ class RandomWalk:
         return WEIGHTS[name] * self.style.get(name, 1) * (SLOWNESS if is_slow else 1)
 
     def possible(self) -> Iterator[Drawn]:
-        """Yield what can come next."""
+        """Yield the events that can come next within the walk's limits; how many bytes a fetch asks for is drawn."""
         group = self.group
 
         stalled = [each.broker for each in group.produced if each.is_stalled]

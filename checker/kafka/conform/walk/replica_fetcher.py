@@ -148,7 +148,7 @@ class ReplicaFetcher:
     # what doWork does
 
     def request(self, topic_partition: Any, size: int = MANY) -> Any:
-        """Return the PartitionData of the next fetch; None if there is none to send."""
+        """Truncate where the thread has to, and return the PartitionData of its next fetch; None if there is none to send."""
         call(self.thread, "maybeTruncate")
         found = call(self.thread, "fetchState", topic_partition)
         if found.isEmpty() or not bool(found.get().isReadyForFetch()):

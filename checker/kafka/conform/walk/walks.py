@@ -98,7 +98,7 @@ def explain(explainer: WalkExplainer, steps: Steps, kept: int = MOST) -> Unexpla
 
 
 def lost_record(view: GroupSight) -> int | None:
-    """Return an acknowledged record that is not in the log of the elected leader; None without one, or without a leader."""
+    """Return an acknowledged record that the elected leader lacks; None without one, and until a leader has taken over."""
     if ELECTED in view.leader_knows:
         return None
     log = {record for record, _ in view.brokers[view.leader - 1].log}
