@@ -115,7 +115,7 @@ def broker_names(brokers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
 def read_toml(path: PathLike[str] | str) -> Given:
     """Return the keys of a configuration file.
 
-    Errors: `InputError` for malformed TOML, unknown tables, and keys in the wrong table.
+    Errors: `InputError` for a file that cannot be read, malformed TOML, unknown tables, and keys in the wrong table.
     """
     text = read_text(path)
     document, lines = parse_toml(text, str(path)), find_lines(text)
@@ -168,7 +168,7 @@ def read_settings(settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
 
 
 def _without_table(name: str) -> str:
-    """Return the key that TOML files write with its table, as `topic.replication.factor`."""
+    """Return a key without the table that it has in TOML files, as in `topic.replication.factor`; any other name as it is."""
     table, _, key = name.partition(".")
     return key if key in keys.KEYS and keys.KEYS[key].table == table else name
 
@@ -184,9 +184,9 @@ def choose(
     """Return the model that the keys name, with everything else defaulted.
 
     `offered` are a cluster's own settings: the given keys win over them, and those that the model does not read are left out.
-    Without a model or a version the newest version is assumed.
+    Without a model or a version, given or offered, the newest version is assumed.
 
-    Errors: `InputError` for an unknown model, key or value.
+    Errors: `InputError` for an unknown model, key or value, and for a model and a version together.
     """
     given, offered = dict(given), dict(offered or {})
     name, where = given.pop("model", (model_name, "the command line"))

@@ -106,7 +106,7 @@ GROWING = tuple(each.key for each in FAULTS if not each.is_structural)
 def key_of(name: str, where: str, available: tuple[str, ...] | None = None) -> Key:
     """Return the key of a name.
 
-    Errors: `InputError` for a name that does not exist, or that the model does not read.
+    Errors: `InputError` for a name that does not exist, or is not `available`; without that any `mechanism.` name passes.
     """
     if name.startswith(MECHANISM) and (available is None or name in available):
         return Key(name, "mechanism", "flag", True, "one mechanism of the modern model")
