@@ -26,7 +26,7 @@ EXPLAINED = ("key", "property", "fault", "model")
 
 
 def unknown(what: str, given: str, available: Iterable[str], where: str = "") -> InputError:
-    """Return an error for a name that does not exist: it suggests a similar one, if any, and lists the names as `listed` does."""
+    """Return an error for a name that does not exist: it suggests a similar one, if any, and lists names as `listed` does."""
     names = sorted(available)
     near = nearest(given, names)
     hint = f"; did you mean {near!r}?" if near else ";"

@@ -68,7 +68,7 @@ class ClusterConfiguration:
 
     @property
     def warnings(self) -> tuple[Notice, ...]:
-        """What a reader of the verdict has to know."""
+        """The warnings and the assumptions, which a reader of the verdict has to know."""
         return of_kind(self.notices, NoticeKind.WARNING, NoticeKind.ASSUMED)
 
 
@@ -92,7 +92,7 @@ class _Found:
 
 
 def _topic_value(topic: Topic, described: Described, key: str) -> Setting | None:
-    """Return what the describe output or the configs output shows for a topic.
+    """Return what the describe output or the configs output shows for a topic; None where neither shows the key.
 
     Errors: `InputError` where they contradict each other.
     """

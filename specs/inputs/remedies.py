@@ -223,7 +223,7 @@ def is_possible(chosen: Chosen, changes: Changes) -> bool:
 
 
 def commands(chosen: Chosen, changes: Changes) -> list[Command]:
-    """Return what to type, or to write where, for each change; the topic's own first."""
+    """Return what to type, or to write where, for each change; first what sees to the ISR, then the topic's own."""
     found: list[Command] = []
     if OUTSIDE in changes:
         tool = "reassign-partitions.sh" if moved_in(chosen.configuration) else "topics.sh"
