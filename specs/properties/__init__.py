@@ -42,7 +42,7 @@ def choose_properties(model: Model, names: Iterable[str] | None) -> list[Propert
 
 
 def list_defined(system: System, names: Iterable[str]) -> list[str]:
-    """Return those of the named properties that speak of nothing that the system does not have."""
+    """Return those of the named properties whose fields the system has."""
     return [name for name in names if set(properties()[name].needs) <= set(system.places)]
 
 

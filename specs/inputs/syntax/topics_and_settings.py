@@ -229,10 +229,7 @@ def _numbers(ids: tuple[str, ...]) -> tuple[int, ...] | None:
 
 
 def whole_number(text: str, label: str, where: str) -> int:
-    """Return a partition's number, or another such text, as a number.
-
-    Errors: `InputError` for anything else.
-    """
+    """Return a partition's number, or another such text, as a number.  Errors: `InputError` for anything else."""
     if not (0 < len(text) < 11 and text.isascii() and text.isdigit()):
         raise InputError(f"bad value {quote(text)} for {label} in {where}: use a partition number")
     return int(text)
