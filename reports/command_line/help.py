@@ -75,7 +75,7 @@ class GroupedProgram(TyperGroup):
         return list(super().parse_args(ctx, args))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command by its name; its options that are text are not converted."""
+        """Return a command by its name, None for another; its options that are text are not converted."""
         found = super().get_command(ctx, cmd_name)
         if found is not None:
             _spare_conversions(found.get_params(ctx))

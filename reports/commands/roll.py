@@ -80,7 +80,7 @@ def roll(
 
 
 def _plan(file: str, settings: list[str] | None, output: Output, **search: Any) -> int:
-    """Decide a maintenance plan instead, and print the counterexample of its first loss."""
+    """Decide a maintenance plan instead, print it with the counterexample of its first loss, and return the exit status."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.questions.roll import plan_api
     from neverlost.reports.questions.roll.plan_document import lines

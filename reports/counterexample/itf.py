@@ -84,7 +84,7 @@ def read_itf(path: Path | str) -> tuple[System, Property, Behaviour, Brokers]:
     """Read a saved counterexample and re-execute it on the ints interpreter; return it with the user's brokers.  A
     configuration key that the model has gained since the trace was written has its default.  Errors: `InputError` with the
     state and the problem: another value than the step leads to, a step that is not enabled, a first state that is not initial,
-    a last state that does not break the property."""
+    a last state that does not break the property, a document that is no trace, or was changed since."""
     document = read_json(path)
     try:
         about = document["#meta"]["neverlost"]
