@@ -87,7 +87,7 @@ def _answer(cell: Cell) -> str:
 
 
 def shortest(cell: Cell) -> tuple[int, Mapping[str, Any] | None]:
-    """Return the violated property with the fewest steps, after that number of steps; 0 and None if none is violated."""
+    """Return how many steps the shortest violation of a cell has, and the entry of its property; 0 and None without one."""
     broken = [each for each in cell["properties"] if each["verdict"] == "violated"]
     found = min(broken, key=lambda each: each["steps"], default=None)
     return (0, None) if found is None else (found["steps"], found)
