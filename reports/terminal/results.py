@@ -136,7 +136,7 @@ def show_trap(out: Console, system: System, trace: Behaviour) -> None:
 
 
 def summary(configuration: Configuration, release: str | None = None) -> str:
-    """Return a configuration in a line, without empty values and faults of 0; of mechanisms what is off, or the release."""
+    """Return a configuration in a line, without empty values and faults of 0; without a release, mechanisms that are off."""
     settings = {name: value for name, value in configuration.items() if not name.startswith(MECHANISM)}
     parts = [
         f"{name}={str(value).lower() if isinstance(value, bool) else shown(value)}"

@@ -13,7 +13,7 @@ Values = tuple[Any, ...]
 
 
 def value_text(value: Any) -> str:
-    """Return a value as TOML and the command line write it."""
+    """Return a value as TOML and the command line write it; `-` for None."""
     if value is None:
         return "-"
     return str(value).lower() if isinstance(value, bool) else str(shown(value))
@@ -41,7 +41,7 @@ def faults_text(faults: Mapping[str, int]) -> str:
 
 
 def settings_text(row: Row) -> str:
-    """Return keys with values in one line."""
+    """Return keys with values in one line, without those whose value is None."""
     return " ".join(f"{key}={value_text(value)}" for key, value in row.items() if value is not None)
 
 
