@@ -89,7 +89,7 @@ class Output:
         lines: Callable[[Any], Iterable[str]] = verdict_lines,
         render: Callable[[Any], str] | None = None,
     ) -> None:
-        """Write the document to the `--json` target, into `out` unless `is_saved`, and in the format; with `--quiet` print `lines`."""
+        """Write the document to the `--json` target, and into `out` unless `is_saved`; print the format or, if quiet, `lines`."""
         if self.json == "-" or self.format == "json":
             sys.stdout.write(as_json(document))
         elif render is not None:

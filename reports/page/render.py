@@ -206,8 +206,8 @@ def _cell(cell: Mapping[str, Any], entries: list[dict[str, Any]]) -> dict[str, A
 
 
 def scope(cell: Mapping[str, Any]) -> str:
-    """Return a configuration with its bounds in a few words, without empty values, faults and `start.` keys of zero, and mechanisms
-    that are usual: at their defaults or, where a Kafka version is named, all of them."""
+    """Return a configuration with its bounds in a few words, without empty values, faults and `start.` keys of zero, and usual
+    mechanisms: those at their defaults or, where a Kafka version is named, all of them."""
     parts = []
     defaults = models()[cell["model"]].defaults
     release = cell.get("kafka.version") or cell.get("cell", {}).get("kafka.version")
