@@ -96,7 +96,7 @@ def keep_below(k: Primitives, s: View, replica: int, end: Value) -> None:
 
 
 def commit_all_below(k: Primitives, s: View, leader: int) -> None:
-    """Effect: what is below the high watermark is committed, the first record at an offset; stands for `note_committed`."""
+    """Effect: offsets below the high watermark that have no committed record yet get theirs; stands for `note_committed`."""
     reached, committed, records = s.high_watermark[leader], s.ghost_committed, s.log_record[leader]
 
     def after(offset: int) -> Value:

@@ -138,7 +138,7 @@ def raise_to_what_all_have(k: Primitives, s: View, leader: int) -> None:
 
 
 def raise_to(k: Primitives, s: View, leader: int, new: Value) -> None:
-    """Effect: the high watermark rises to `new`, if the ISR is big enough (it never falls); what it passes is committed."""
+    """Effect: the high watermark rises to `new` (if strict, only with a full ISR), never falls, and commits what it passes."""
     old, known, isr = s.high_watermark[leader], s.fetch_offset[leader], row(k, s, lambda each: s.leader_isr[leader][each])
     enough = k.any_of(k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, isr, leader))
     new = k.ite(k.all_of(enough, new > old), new, old)
@@ -281,7 +281,7 @@ def no_broker(s: View) -> Row:
 
 
 def every_broker(s: View) -> Assignment:
-    """Return that every broker has a replica, and that none is added or removed; stands for `assignment_of`."""
+    """Return that every broker has a replica, none of which is being added or removed; stands for `assignment_of`."""
     everyone: Row = Everywhere((True,))
     return Assignment(everyone, no_broker(s), no_broker(s))
 
@@ -470,7 +470,7 @@ def last_leader_alone(k: Primitives, s: View, of: Electorate) -> Row:
 
 
 def electorate_without_eligible(k: Primitives, s: View, of: Electorate, change: Change) -> Electorate:
-    """Return it without a broker that leaves ISR or ELR if another can lead; stands for `electorate_at_registration`."""
+    """Return the electorate, without who leaves ISR or ELR if another can lead; stands for `electorate_at_registration`."""
     without = row(k, s, lambda each: k.all_of(of.active[each], each != change.registers))
     settled = k.all_of(is_remembered(k, s, change), k.any_of(*electable(k, s, replace(of, active=without))))
     return replace(of, active=row(k, s, lambda each: k.ite(settled, without[each], of.active[each])))
@@ -497,7 +497,7 @@ def sets_after_clean_election(k: Primitives, s: View, of: Electorate, elected: i
 
 
 def remember_last_leader(k: Primitives, s: View, isr: Row, leader: Value) -> None:
-    """Effect: note a leader that is lost, or its ISR emptied; a leader ends that; stands for `update_last_known_leader`."""
+    """Effect: note a leader when it, or its ISR, is lost; forget it at the next; stands for `update_last_known_leader`."""
     emptied = k.all_of(some(k, s, lambda each: s.isr[each]), k.not_(k.any_of(*isr)))
     lost_leader = k.all_of(s.leader != NO_REPLICA, leader == NO_REPLICA)
     remembers = k.ite(s.last_known_leader_when_leaderless, lost_leader, emptied)
@@ -587,7 +587,7 @@ def open_replicas(system: System, instead: Instead | None = None) -> System:
 
 
 def _require_covered(system: System) -> KraftSizes:
-    """Return the sizes.  Errors: `ModelError` for a configuration of which the functions here say nothing."""
+    """Return a system's sizes.  Errors: `ModelError` for settings that the functions here do not cover."""
     sizes = system.sizes
     assert isinstance(sizes, KraftSizes)
     refused = [] if system.model.name in ("kraft", "kraft-elr") else [system.model.name]

@@ -77,7 +77,7 @@ def _read() -> Iterator[Defect]:
 
 
 DEFECTS = tuple(_read())
-"""Every known defect, by the version that first has it."""
+"""Every known defect, in the order of the file."""
 
 FIXES: tuple[str, ...] = tuple(each.mechanism.key for each in DEFECTS)
 """The keys that `defects=fixed` switches on."""

@@ -22,7 +22,7 @@ LONGEST_NAME = 60
 """How much of a user's own name an error repeats."""
 
 EXPLAINED = ("key", "property", "fault", "model")
-"""The names that `neverlost explain` lists."""
+"""The kinds of names that `neverlost explain` lists."""
 
 
 def unknown(what: str, given: str, available: Iterable[str], where: str = "") -> InputError:

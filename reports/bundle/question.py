@@ -216,7 +216,7 @@ def _quote_for_shell(word: str) -> str:
 
 
 def digest(content: bytes) -> str:
-    """Return the SHA-256 of bytes, in hexadecimal."""
+    """Return the SHA-256 of bytes: `sha256:` and hexadecimal digits."""
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 

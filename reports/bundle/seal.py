@@ -68,7 +68,7 @@ def describe_environment() -> dict[str, Any]:
 
 
 def digest(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 of a file: `sha256:` and hexadecimal digits."""
     with path.open("rb") as stream:
         return "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()
 

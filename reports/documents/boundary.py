@@ -77,7 +77,7 @@ class Boundary:
         return found
 
     def edge(self, verdict: Verdict, direction: int, opposite: Verdict) -> list[int]:
-        """Return the cells with a verdict whose neighbours by a setting in a direction, one at least, all have the opposite."""
+        """Return the cells with a verdict that have neighbours by settings in a direction, all of the opposite verdict."""
         found = []
         for number, each in enumerate(self.verdicts):
             if each is verdict:

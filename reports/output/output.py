@@ -53,7 +53,8 @@ def _subject(cell: Mapping[str, Any]) -> str:
 @dataclass(frozen=True)
 class Output:
     """The output options of a command: `json` is a file, or `-` for a document on stdout and nothing else there; `out` a
-    directory for files.  Errors: `InputError`, before anything is searched, for a place that cannot be written."""
+    directory for files.  Errors: `InputError`, before anything is searched, for a place that cannot be written, another format,
+    or `--show` with `--quiet`."""
 
     json: str | None = None
     out: str | None = None
@@ -89,7 +90,7 @@ class Output:
         lines: Callable[[Any], Iterable[str]] = verdict_lines,
         render: Callable[[Any], str] | None = None,
     ) -> None:
-        """Write the document to the `--json` target, and into `out` unless `is_saved`; print the format or, if quiet, `lines`."""
+        """Write the document to the `--json` target and, unless `is_saved`, `out`; print it in the format or, if quiet, `lines`."""
         if self.json == "-" or self.format == "json":
             sys.stdout.write(as_json(document))
         elif render is not None:

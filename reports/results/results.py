@@ -118,7 +118,7 @@ class Answer:
 
     @property
     def trace(self) -> Trace | None:
-        """The shortest counterexample, if there is one."""
+        """None; a kind of result that has counterexamples gives the shortest."""
         return None
 
     def rows(self) -> Sequence[Mapping[str, Any]]:

@@ -58,7 +58,7 @@ def find_default(model: Model, key: str) -> Any:
 
 
 def list_departures(model: Model, configuration: Configuration) -> dict[str, Any]:
-    """Return the keys whose values differ from their defaults."""
+    """Return the keys whose values differ from their defaults, with these values."""
     return {key: value for key, value in configuration.items() if value != find_default(model, key)}
 
 

@@ -64,7 +64,7 @@ def _with_version(given: Given, version: str | None) -> Given:
 
 
 def _stand(cluster: ClusterConfiguration, chosen: Chosen) -> Chosen | None:
-    """Return the configuration that begins where its partitions stand; None where none is moved or at stake, or none can."""
+    """Return the configuration that begins as the partitions stand now; None where nothing special is there, or none can."""
     if not (_moved(cluster) or _hanging(cluster, chosen.configuration)):
         return None
     partition = next(iter(cluster.partitions.values()))[0]

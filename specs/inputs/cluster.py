@@ -63,7 +63,7 @@ class ClusterConfiguration:
 
     @property
     def keys(self) -> dict[str, tuple[str, str]]:
-        """Raw values with their places, as a configuration is chosen from."""
+        """By key the raw value and its place, as `choose` takes them."""
         return {key: (each.value, each.where) for key, each in self.settings.items()}
 
     @property
@@ -107,7 +107,7 @@ def _topic_value(topic: Topic, described: Described, key: str) -> Setting | None
 
 
 def _racks(partition: DescribedPartition, described: Described) -> Setting | None:
-    """Return the racks of all replicas, sorted, as one setting; None unless every replica's broker is described with one."""
+    """Return the racks of all replicas, sorted, as one setting; None unless each broker is described with one (no comma)."""
     if not described.brokers:
         return None
     brokers = [described.brokers.get(str(each), {}).get("broker.rack") for each in partition.settled]

@@ -97,8 +97,8 @@ class SharedValue:
 
 @dataclass(frozen=True)
 class Sources:
-    """Everything that was read.  `stated` is the version as a file states it, or as it is assumed.  `unknown` are the values
-    that what no file shows may have together.  `given` are keys that are set elsewhere, about which nothing needs to be
+    """Everything that was read.  `stated` is the version as a file states it, or as it is assumed.  `unknown` are the values,
+    in every combination, of what no file shows.  `given` are keys that are set elsewhere, about which nothing needs to be
     assumed.  `applications` say who writes which topic, and `producer` who writes any other."""
 
     described: Described

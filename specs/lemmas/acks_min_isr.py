@@ -33,7 +33,7 @@ NOT_COVERED = ("reassign", "min_isr_change", "unclean_election", "producer_retry
 
 
 def covers(configuration: Configuration) -> bool:
-    """Return True if replicas are asked, no fault takes a record from a log or changes how many answer, and all rules are on.
+    """Return True if elections ask for logs, no fault takes a record or changes how many must answer, and mechanisms are on.
 
     Leader epochs are ranks, as they are where some fault may happen any number of times: counted, they leave their bounds.
     """

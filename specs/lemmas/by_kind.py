@@ -26,7 +26,8 @@ from neverlost.specs.lemmas.unimpaired import knows_all
 
 
 def covers(configuration: Configuration) -> bool:
-    """Return True if each kind that impairs has `any:N`, these N leave a replica, all begin in the ISR, none is reassigned."""
+    """Return True if every kind that impairs has `any:N`, these N leave a replica out, and the mechanisms are there; and all
+    replicas begin in the ISR, and none is reassigned."""
     if not all(is_on(configuration, each) for each in unimpaired.NEEDED) or configuration["faults.reassign"]:
         return False
     kinds = {payer(configuration, each).key for each in FAULTS if each.impairs != NOTHING and can_happen(configuration, each)}

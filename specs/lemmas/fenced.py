@@ -218,7 +218,7 @@ def current_epoch_watermark(k: Any, s: Any) -> list[Value]:
 
 
 def _survives_since(k: Any, s: Any, replica: Any, offset: Any, since: Value) -> Value:
-    """Return True if all in the quorum's ISR, or a request's after `since`, have a replica's entry and have reached `since`."""
+    """Return True if a replica and all in the quorum's or a later request's ISR have reached `since`, and these its entry."""
 
     def safe(isr: Any) -> Value:
         def member(m: Any) -> Value:

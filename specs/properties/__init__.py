@@ -27,10 +27,7 @@ def guarantees(model: Model) -> list[Property]:
 
 
 def choose_properties(model: Model, names: Iterable[str] | None) -> list[Property]:
-    """Return the properties to check; all of the model's guarantees by default.
-
-    Errors: `InputError` for an unknown property.
-    """
+    """Return the properties to check; all of the model's guarantees by default.  Errors: `InputError` for an unknown one."""
     if not names:
         return guarantees(model)
     names, found = [names] if isinstance(names, str) else names, []
