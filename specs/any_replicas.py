@@ -477,7 +477,10 @@ def electorate_without_eligible(k: Primitives, s: View, of: Electorate, change: 
 
 
 def elr_after(k: Primitives, s: View, change: Change) -> Row:
-    """Return the ELR that goes with a change; it grows only while the ISR is below the minimum; stands for `next_elr`."""
+    """Return the ELR after a change: while the ISR is below the minimum, who was in it or in the ELR and is not in the new ISR.
+
+    Who registers after an unclean shutdown leaves; without a record nothing changes.  Stands for `next_elr`.
+    """
     below = k.all_of(change.has_elr, k.not_(is_isr_big_enough(k, s, change.isr)))
 
     def is_eligible(each: int) -> Value:

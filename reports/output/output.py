@@ -90,7 +90,10 @@ class Output:
         lines: Callable[[Any], Iterable[str]] = verdict_lines,
         render: Callable[[Any], str] | None = None,
     ) -> None:
-        """Write the document to the `--json` target and, unless `is_saved`, `out`; print it in the format or, if quiet, `lines`."""
+        """Write the document to the `--json` target and, unless it `is_saved` there, into `out`.
+
+        Print it in the format; of text, which the caller prints, only `lines` and what is assumed, with `--quiet`.
+        """
         if self.json == "-" or self.format == "json":
             sys.stdout.write(as_json(document))
         elif render is not None:

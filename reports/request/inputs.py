@@ -24,8 +24,8 @@ class KafkaFilesWarning(UserWarning):
 
 
 def read_configurations(given: Given, kafka_version: str | None = None, **files: Path | Sequence[Path] | None) -> list[Chosen]:
-    """Return the configurations that are asked about; what Kafka's files leave open becomes a warning.  Errors: `InputError`
-    for unknown keys, bad values and malformed files."""
+    """Return the configurations that are asked about; each notice that a user must see becomes a `KafkaFilesWarning`.  Errors:
+    `InputError` for unknown keys, bad values and malformed files."""
     found, open_questions = chosen_configurations(given, files, kafka_version)
     for each in open_questions:
         warnings.warn(each, KafkaFilesWarning, stacklevel=5)

@@ -234,10 +234,7 @@ def sources() -> dict[str, Source]:
 
 
 def choose_claims(ids: list[str]) -> list[Claim]:
-    """Return the claims of the named documents, the named claims, or all.
-
-    Errors: `InputError` for a name that does not exist.
-    """
+    """Return the claims of the named documents, the named claims, or all.  Errors: `InputError` for an unknown name."""
     every = {claim.id: claim for source in sources().values() for claim in source.claims}
     if not ids:
         return list(every.values())
