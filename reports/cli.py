@@ -107,7 +107,7 @@ def _ignore_broken_pipes() -> None:
 
 
 def _run_command() -> int:
-    """Run the command; print an error as one line, and return the exit status."""
+    """Run the command; print an error as one line (with NEVERLOST_DEBUG raise an internal one), and return the exit status."""
     from neverlost.checker.engine.host import interrupts
     from neverlost.reports import program
     from neverlost.reports.output import exit_status

@@ -69,7 +69,7 @@ def conform(
     quiet: options.Quiet = False,
     **search: Unpack[EffortKeywords],
 ) -> int:
-    """Run `neverlost conform` in one of its three ways, and return the exit status."""
+    """Run `neverlost conform` in one of its three ways, and return the exit status.  Errors: `InputError` for a mix of them."""
     from neverlost.checker.kafka.conform.java.kafka import kafka_of_folder, kafka_of_version
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.conform import document

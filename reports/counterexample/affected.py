@@ -28,7 +28,7 @@ NOTHING_SAID = Affected()
 def find_affected(
     system: System, trace: Behaviour, scenes: Sequence[ClusterSnapshot], lost: frozenset[int], names: Names
 ) -> Affected:
-    """Return which acknowledged records can be lost as these were; nothing where the steps do not say it of all alike."""
+    """Return which acknowledged records can be lost as `lost` were; `NOTHING_SAID` where the steps do not show it for all."""
     leaders = [each.broker for each in scenes[-1].lanes if each.is_leader and not lost & each.records]
     if len(leaders) != 1 or not lost or not lost <= scenes[-1].acked:
         return NOTHING_SAID

@@ -165,7 +165,7 @@ def remedy_lines(remedy: Mapping[str, Any]) -> list[str]:
 
 
 def list_topics(topics: Sequence[str], most: int = 3) -> str:
-    """Return the first topics by name, and how many more there are; of one that is there in parts it counts once."""
+    """Return the first `most` topics and how many more there are, or all with one more at most; parts of a topic count once."""
     left = {topic_of(each) for each in topics[most:]} - {topic_of(each) for each in topics[:most]}
     if len(topics) <= most + 1 or not left:
         return ", ".join(topics)

@@ -36,7 +36,7 @@ def verdict_line(verdict: str | None, name: str) -> str:
 
 
 def _vacuous(cell: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
-    """Return what a verdict says nothing about, to append to its line."""
+    """Return a note on allowed faults that never struck, to append to a verdict's line; empty without any."""
     from neverlost.reports.documents.answers import list_unstruck
     from neverlost.reports.wording.sentences import say_never
 

@@ -96,7 +96,7 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen
 
 
 def show_coverage(out: Console, found: Coverage, system: System) -> None:
-    """Print which allowed faults never struck, and how many actions never happened."""
+    """Print which allowed faults never struck or were not seen yet, and how many actions never happened."""
     if found.faults:
         out.print(Text(f"VACUOUS: {say_never(found.faults)}", "bold yellow"))
     parts = [f"not seen yet: {', '.join(found.open)}"] if found.open else []

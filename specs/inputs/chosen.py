@@ -26,7 +26,7 @@ OF_PRODUCERS = ("acks", "enable.idempotence")
 def chosen_configurations(given: Given, files: KafkaFiles, version: str | None = None) -> tuple[list[Chosen], list[str]]:
     """Return the configurations, each with its notices, and a sentence for each notice that a user must see.
 
-    Given keys win over files.  Errors: `InputError` for a wrong key, value or file.
+    Given keys win over files; without files there are no sentences.  Errors: `InputError` for a wrong key, value or file.
     """
     given = _with_version(given, version)
     named = {option: path for option, path in files.items() if path is not None}

@@ -45,8 +45,8 @@ def covers(configuration: Configuration) -> bool:
 
 
 def losing(configuration: Configuration) -> tuple[set[str], int]:
-    """Return the keys of the limits of what may lose data, and how many members the controller remembers: 0 where it is open
-    (unclean elections, reassignments, changes of the minimum ISR, only counted faults, or a mechanism that is missing).
+    """Return the keys of the limits of what may lose data, and how many members the controller remembers: 0 where the argument
+    fails (unclean elections, reassignments, changes of the minimum ISR, only counted faults, or a mechanism that is missing).
 
     A kill counts as a loss of data where there are eligible leader replicas: the broker that returns leaves the ELR.
     """

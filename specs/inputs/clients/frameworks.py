@@ -24,7 +24,7 @@ Named = dict[str, Settings]
 
 @dataclass(frozen=True)
 class Dialect:
-    """How one framework writes settings: when a file is its, what it reads there, and what it sets itself."""
+    """How one framework writes settings: by what it recognises a file, what it reads there, and what it sets itself."""
 
     name: str
     recognises: Callable[[Settings], bool]
