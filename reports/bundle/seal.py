@@ -168,8 +168,8 @@ def render(
 
 
 def render_again(directory: str, target: str | None, tables: Mapping[str, TableReport]) -> list[Path]:
-    """Write the reports of a directory with a result again, into it or elsewhere, and update a bundle's manifest.  Errors:
-    `InputError` for a directory without a result that can be read, and for a result that has no report."""
+    """Write the reports of a directory with a result again, into it or elsewhere; update a bundle's manifest, and return them.
+    Errors: `InputError` for a directory without a result that can be read, and for a result that has no report."""
     folder = Path(directory)
     if not (folder / RESULT).exists():
         raise InputError(f"{directory!r} has no {RESULT}; name the --out directory of check or sweep")

@@ -94,7 +94,7 @@ def shortest(cell: Cell) -> tuple[int, Mapping[str, Any] | None]:
 
 
 def cause(cell: Cell) -> str:
-    """Return the shortest violation of a cell, why it is undecided, or what never happened though it holds."""
+    """Return the shortest violation of a cell, why it is undecided, or what never happened though it holds; else nothing."""
     _, broken = shortest(cell)
     if broken is not None:
         within = say_limits(broken["faults"], cell.get("config", {}))

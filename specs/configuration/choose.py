@@ -186,7 +186,7 @@ def choose(
     `offered` are a cluster's own settings: the given keys win over them, and those that the model does not read are left out.
     Without a model or a version, given or offered, the newest version is assumed.
 
-    Errors: `InputError` for an unknown model, key or value, and for a model and a version together.
+    Errors: `InputError` for an unknown model, key or value, and for a model with a version, also of the metadata.
     """
     given, offered = dict(given), dict(offered or {})
     name, where = given.pop("model", (model_name, "the command line"))
@@ -454,7 +454,7 @@ def _is_stated(key: str, given: Given, offered: Mapping[str, Setting]) -> bool:
 
 
 def _choose_level(version: Version, given: tuple[Any, str] | None, offered: Setting | None) -> Setting | None:
-    """Return a cluster's metadata version: given, its own, or the newest of its Kafka version; none before KRaft."""
+    """Return a cluster's metadata version: given, its own, or the newest of its Kafka version; None before 3.3."""
     if given is not None:
         return _make_setting(str(given[0]), given, None)
     if offered is not None or version < FIRST_OF_CLUSTERS:

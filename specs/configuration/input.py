@@ -33,7 +33,7 @@ _known: ContextVar[Contents | None] = ContextVar("known", default=None)
 
 @contextmanager
 def keeping() -> Iterator[dict[str, bytes]]:
-    """Collect every file that is read in this block: the user's part of a question."""
+    """Yield a dictionary that gets the content of every file that is read in this block: the user's part of a question."""
     found: dict[str, bytes] = {}
     before = _kept.set(found)
     try:

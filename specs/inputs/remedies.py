@@ -108,7 +108,7 @@ def candidates(chosen: Chosen, names: Iterable[str] = ()) -> list[Changes]:
 
 
 def cost(changes: Changes, factor: int) -> int:
-    """Return how much of a change it is; `factor` is the present number of replicas."""
+    """Return how much of a change it is, as `COST` counts; `factor` is the present number of replicas."""
     return sum(COST[key] for key in changes) + (COST_OF_STOPPING if _stops_writes(changes, factor) else 0)
 
 
