@@ -70,7 +70,7 @@ class GroupedProgram(TyperGroup):
     """A program whose help has the commands that an operator needs first."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the options before a command's name."""
+        """Parse the options before a command's name and return the words after that name."""
         _spare_conversions(self.get_params(ctx))
         return list(super().parse_args(ctx, args))
 

@@ -108,7 +108,7 @@ class LiveProgress(_Bar):
         self._bar.update(self._task, description=text)
 
     def left(self, progress: SearchProgress) -> float | None:
-        """Estimate the seconds until the end at the rate so far; None while the frontier grows."""
+        """Estimate the seconds until the end at the rate so far; None where `estimate_states_left` gives none."""
         if progress.level < self._level:
             self._levels.clear()  # of another search
         if not self._levels or progress.level > self._level:

@@ -174,7 +174,7 @@ def _offer_factor(found: _Found, sources: Sources, topic: Topic | None, partitio
 
 
 def _warn_beyond(found: _Found, version: Version | None) -> None:
-    """Effect: add a warning of a min.insync.replicas above a known replication factor, which Kafka accepts; 3.7 on lower it."""
+    """Effect: warn of a min.insync.replicas above a known replication factor: Kafka accepts it and, from 3.7 on, lowers it."""
     factor, least = found.settings["replication.factor"], found.settings["min.insync.replicas"]
     if int(least.value) > int(factor.value) and factor.how != Origin.ASSUMED:
         effect = "no acks=all write succeeds" if version and version < (3, 7) else "Kafka 3.7 and later lower it to that"

@@ -72,7 +72,7 @@ def read_replica(broker: int, directory: str, topic: str, partition: int) -> Rep
 
 
 def _read_dump(file: Path) -> tuple[list[tuple[int, int, int]], int]:
-    """Return the base offset, last offset and epoch of valid batches, and the log's end.  Errors: `InputError` for other text."""
+    """Return base offset, last offset and epoch of valid batches, and the log's end.  Errors: `InputError` for other text."""
     batches, end = list[tuple[int, int, int]](), None
     for at, line in enumerate(lines_of(read_text(str(file), "--replica")), 1):
         if (start := START.match(line)) is not None:
