@@ -70,7 +70,7 @@ def _values(chosen: Chosen) -> dict[str, str]:
 
 
 def _difference(mine: dict[str, str], others: Sequence[dict[str, str]]) -> str:
-    """Return, in brackets, the settings that differ from others of its version, and its version if one has another; or empty."""
+    """Return, in brackets, the settings that differ from others of its version, and its version if some have another; or ''."""
     alike = [each for each in others if each.get(VERSION) == mine.get(VERSION)]
     among = others if len(alike) == len(others) else alike
     version = [f"{VERSION}={mine[VERSION]}"] if VERSION in mine and among is not others else []
