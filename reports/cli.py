@@ -107,7 +107,7 @@ def _ignore_broken_pipes() -> None:
 
 
 def _run_command() -> int:
-    """Run the command; print an error as one line, and return the exit status."""
+    """Run the command; print an error as one line (with NEVERLOST_DEBUG raise an internal one), and return the exit status."""
     from neverlost.checker.engine.host import interrupts
     from neverlost.reports import program
     from neverlost.reports.output import exit_status
@@ -144,7 +144,7 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 
 
 def _ignore_unraisable(ignored: object) -> None:
-    """Silence unraisable exceptions (for example in `__del__` after Ctrl-C), which a user can do nothing about."""
+    """Silence unraisable exceptions (as in `__del__` after Ctrl-C), unless NEVERLOST_DEBUG is set: a user can do nothing."""
     if os.environ.get("NEVERLOST_DEBUG"):
         sys.__unraisablehook__(ignored)  # type: ignore[arg-type]
 

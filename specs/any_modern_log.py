@@ -46,57 +46,57 @@ UNBOUNDED = (
 
 
 def make_log_end(slots: int) -> Field:
-    """Return the field that exploration has no need of."""
+    """Return the field of log end offsets, from 0 to `slots`; exploration has none, since it counts the records."""
     return number("log_end_offset", 0, slots, "replica")
 
 
 def end_of_log(k: Primitives, s: View, replica: int) -> Value:
-    """Stands for `log_end`."""
+    """Return a replica's log end offset, which is a field here; stands for `log_end`."""
     return s.log_end_offset[replica]
 
 
 def is_beginning(k: Primitives, s: View, replica: int, other: int) -> Value:
-    """Stands for `is_prefix`."""
+    """Return True if a replica's whole log is the beginning of another's; stands for `is_prefix`."""
     here, there = s.log_record[replica], s.log_record[other]
     same = for_every(k, s, OFFSET, lambda offset: k.any_of(here[offset] == EMPTY, here[offset] == there[offset]))
     return k.all_of(log_end(k, s, replica) <= log_end(k, s, other), same)
 
 
 def is_longer(k: Primitives, s: View, replica: int, other: int) -> Value:
-    """Stands for `has_beyond`."""
+    """Return True if a replica's log is longer than another's; stands for `has_beyond`."""
     return log_end(k, s, replica) > log_end(k, s, other)
 
 
 def append_at_end(k: Primitives, s: View, replica: int, content: Value) -> None:
-    """Stands for `append`."""
+    """Effect: put a record's number at the log end offset, which moves on by one; stands for `append`."""
     end = s.log_end_offset[replica]
     put(k, s.log_record[replica], end, content)
     s.log_end_offset[replica] = end + 1
 
 
 def copy_at_end(k: Primitives, s: View, source: int, target: int) -> None:
-    """Stands for `copy_next`."""
+    """Effect: append what `source` has at the target's log end offset, if it has anything there; stands for `copy_next`."""
     end = s.log_end_offset[target]
     put(k, s.log_record[target], end, at(k, s.log_record[source], end))
     s.log_end_offset[target] = k.ite(s.log_end_offset[source] > end, end + 1, end)
 
 
 def keep_common(k: Any, s: View, replica: int, other: int) -> None:
-    """Stands for `truncate_to_common`."""
+    """Effect: drop a replica's records from where its log first differs from another's; stands for `truncate_to_common`."""
     here, there = s.log_record[replica], s.log_record[other]
     end = k.first_of(OFFSET, s.log_end_offset[replica], lambda offset: here[offset] != there[offset])
     truncate_to(k, s, replica, end)
 
 
 def keep_below(k: Primitives, s: View, replica: int, end: Value) -> None:
-    """Stands for `truncate_to`."""
+    """Effect: drop a replica's records at `end` and after; stands for `truncate_to`."""
     records = s.log_record[replica]
     fill(records, kernel.row(k, s, OFFSET, lambda offset: k.ite(end > offset, records[offset], EMPTY)))
     s.log_end_offset[replica] = smaller(k, s.log_end_offset[replica], end)
 
 
 def commit_all_below(k: Primitives, s: View, leader: int) -> None:
-    """Stands for `note_committed`."""
+    """Effect: offsets below the high watermark that have no committed record yet get theirs; stands for `note_committed`."""
     reached, committed, records = s.high_watermark[leader], s.ghost_committed, s.log_record[leader]
 
     def after(offset: int) -> Value:
@@ -106,7 +106,7 @@ def commit_all_below(k: Primitives, s: View, leader: int) -> None:
 
 
 def answer_all_producers(k: Primitives, s: View, leader: int, is_full: Value) -> None:
-    """Stands for `answer_producers`, without acks=min.insync.replicas."""
+    """Effect: with acks=all, if `is_full`, what is below the high watermark is acknowledged; stands for `answer_producers`."""
     reached, acked, records = s.high_watermark[leader], s.ghost_acked, s.log_record[leader]
 
     def is_passed(record: int) -> Value:
@@ -117,13 +117,13 @@ def answer_all_producers(k: Primitives, s: View, leader: int, is_full: Value) ->
 
 
 def acknowledge_one(k: Primitives, s: View, record: Value, when: Value) -> None:
-    """Stands for `acknowledge`."""
+    """Effect: a record (0: none) is acknowledged to the producer, if `when` is true; stands for `acknowledge`."""
     acked = s.ghost_acked
     fill(acked, kernel.row(k, s, RECORD, lambda each: k.any_of(acked[each], k.all_of(when, record == each + 1))))
 
 
 def lose_unflushed(k: Primitives, s: View, broker: int, kept: int | None) -> Clauses:
-    """Stands for `crash_unflushed`; nothing is lost where `kept` is None."""
+    """A running broker loses its log from offset `kept` on, or nothing if that is None; stands for `crash_unflushed`."""
     yield from fault_enabled(k, s, LOSSY_CRASH, broker)
     yield "broker is running", s.is_running[broker]
     if kept is None:

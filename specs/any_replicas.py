@@ -80,18 +80,18 @@ Row = Any
 """A value for each replica."""
 
 Instead = Mapping[Callable[..., Any], Callable[..., Any]]
-"""What stands for functions."""
+"""Functions of the model, each with the one that is read in its place."""
 
 
 class Everywhere(tuple[Value]):
-    """The same value for each of one replica or more."""
+    """One value for all replicas, of which there are one or more: every index gives it."""
 
     def __getitem__(self, replica: Any) -> Any:
         return next(iter(self))
 
 
 def row(k: Primitives, s: View, body: Callable[[Any], Value]) -> Row:
-    """Return a value for each replica."""
+    """Return a value for each replica, what `body` gives for it."""
     return kernel.row(k, s, REPLICA, body)
 
 
@@ -101,7 +101,7 @@ def some(k: Primitives, s: View, body: Callable[[Any], Value]) -> Value:
 
 
 def write(k: Primitives, s: View, array: Any, body: Callable[[Any], Value]) -> None:
-    """Effect: a value for each replica."""
+    """Effect: each element of `array` becomes what `body` gives for its replica."""
     kernel.fill(array, row(k, s, body))
 
 
@@ -109,13 +109,13 @@ def write(k: Primitives, s: View, array: Any, body: Callable[[Any], Value]) -> N
 
 
 def is_impaired(k: Primitives, s: View, broker: int) -> Value:
-    """Return True if a broker counts for `faults.at_once` (`sizes.is_impaired`)."""
+    """Return True if a broker is down, fenced, out of the controller's ISR, or one that its leader asks to remove."""
     removed = some(k, s, lambda each: k.all_of(s.leader == each, s.pending[each] == broker, s.leader_isr[each][broker]))
     return k.any_of(k.not_(s.is_running[broker]), s.is_fenced[broker], k.not_(s.isr[broker]), removed)
 
 
 def one_stays_unimpaired(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:
-    """Stands for `fault_enabled` where at most all replicas but one may be impaired."""
+    """Clauses: of a counted kind one is left, and a replica outside `brokers` is unimpaired; stands for `fault_enabled`."""
     paid = BY_NAME[s.sizes.paid_by(fault.name)]
     if paid.name in s.sizes.limits.counted:
         yield f"bound: one more {paid.one}", getattr(s, paid.left) > 0
@@ -128,7 +128,7 @@ def one_stays_unimpaired(k: Primitives, s: View, fault: Fault, *brokers: int) ->
 
 
 def raise_to_what_all_have(k: Primitives, s: View, leader: int) -> None:
-    """Stands for `raise_high_watermark`: of the log's offsets, those count that every follower has that is waited for."""
+    """Effect: the high watermark rises to what every follower has that it waits for; stands for `raise_high_watermark`."""
     end = log_end(k, s, leader)
 
     def has_all(offset: int) -> Value:
@@ -138,7 +138,7 @@ def raise_to_what_all_have(k: Primitives, s: View, leader: int) -> None:
 
 
 def raise_to(k: Primitives, s: View, leader: int, new: Value) -> None:
-    """Effect: the high watermark rises to an offset, if the ISR is big enough; what it passes is committed and answered."""
+    """Effect: the high watermark rises to `new` (if strict, only with a full ISR), never falls, and commits what it passes."""
     old, known, isr = s.high_watermark[leader], s.fetch_offset[leader], row(k, s, lambda each: s.leader_isr[leader][each])
     enough = k.any_of(k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, isr, leader))
     new = k.ite(k.all_of(enough, new > old), new, old)
@@ -150,7 +150,7 @@ def raise_to(k: Primitives, s: View, leader: int, new: Value) -> None:
 
 
 def waits(k: Primitives, s: View, leader: int, follower: int) -> Value:
-    """Return True if the high watermark waits for a follower."""
+    """Return True if the high watermark of a leader waits for a follower; False for the leader itself."""
     return k.all_of(follower != leader, is_waited_for(k, s, leader, follower))
 
 
@@ -160,17 +160,17 @@ def lacks(k: Primitives, s: View, leader: int, follower: int, offset: int) -> Va
 
 
 def is_perhaps_big_enough(k: Any, s: View, isr: Row, broker: int | None = None) -> Value:
-    """Stands for `is_isr_big_enough`: nothing is known of it."""
+    """Return a truth value of which nothing is known: an ISR may be big enough or not; stands for `is_isr_big_enough`."""
     return k.any_truth()
 
 
 def one_copy(k: Primitives, s: View, leader: int, offset: int) -> Value:
-    """Stands for `_copies`, which nothing but acks=min.insync.replicas counts."""
+    """Return 1: copies count only with acks=min.insync.replicas, which is not covered; stands for `_copies`."""
     return 1
 
 
 def forget_all_leadership(k: Primitives, s: View, broker: int, when: Value = True) -> None:
-    """Stands for `forget_leadership`."""
+    """Effect, if `when`: drop what a leader has in memory; its followers follow nobody; stands for `forget_leadership`."""
     isr, known, follows = s.leader_isr[broker], s.fetch_offset[broker], s.follows
     s.pending[broker] = k.ite(when, NO_REPLICA, s.pending[broker])
     write(k, s, isr, lambda each: k.all_of(k.not_(when), isr[each]))
@@ -179,7 +179,7 @@ def forget_all_leadership(k: Primitives, s: View, broker: int, when: Value = Tru
 
 
 def drop_what_is_pending(k: Primitives, s: View, leader: int) -> None:
-    """Stands for `drop_pending`."""
+    """Effect: the leader gives up the ISR change that it asked for, and waits for it no more; stands for `drop_pending`."""
     known, isr, pending = s.fetch_offset[leader], s.leader_isr[leader], s.pending[leader]
     write(k, s, known, lambda each: k.ite(k.all_of(pending == each, k.not_(isr[each])), 0, known[each]))
     s.pending[leader] = NO_REPLICA
@@ -188,7 +188,7 @@ def drop_what_is_pending(k: Primitives, s: View, leader: int) -> None:
 
 
 def adopt_whole_isr(k: Primitives, s: View, leader: int) -> None:
-    """Stands for `adopt_isr`."""
+    """Effect: the leader takes the controller's ISR, which settles a change that it asked for; stands for `adopt_isr`."""
     known = s.fetch_offset[leader]
     s.pending[leader] = NO_REPLICA
     s.request_outdated = False
@@ -200,7 +200,7 @@ def adopt_whole_isr(k: Primitives, s: View, leader: int) -> None:
 
 
 def apply_leadership(k: Primitives, s: View, broker: int) -> Clauses:
-    """Stands for `broker_apply_leadership`."""
+    """The elected broker, which runs, begins to lead with the controller's ISR; stands for `broker_apply_leadership`."""
     yield "elected", s.leader == broker
     yield "leadership not applied yet", s.leader_knows == ELECTED
     yield "broker is running", s.is_running[broker]
@@ -214,7 +214,7 @@ def apply_leadership(k: Primitives, s: View, broker: int) -> Clauses:
 
 
 def is_whole_answer(k: Primitives, s: View, leader: int) -> Value:
-    """Stands for `is_answer`."""
+    """Return True if the controller's ISR is the one that the leader has asked for; stands for `is_answer`."""
     isr, asked = s.leader_isr[leader], s.pending[leader]
     changed = for_every(k, s, REPLICA, lambda each: (isr[each] != s.isr[each]) == (asked == each))
     return k.all_of(asked != NO_REPLICA, changed)
@@ -224,13 +224,13 @@ def is_whole_answer(k: Primitives, s: View, leader: int) -> Value:
 
 
 def isr_with_one_changed(k: Primitives, s: View, leader: int, replica: int) -> Row:
-    """Stands for `proposed_isr`."""
+    """Return the leader's ISR with one replica added, or removed if it is a member; stands for `proposed_isr`."""
     isr = s.leader_isr[leader]
     return row(k, s, lambda each: k.ite(each == replica, k.not_(isr[each]), isr[each]))
 
 
 def alter_isr(k: Primitives, s: View, leader: int, replica: int, outcome: int) -> Clauses:
-    """Stands for `controller_alter_isr`."""
+    """The controller adds `replica` to the ISR, or removes it, as the leader has asked; stands for `controller_alter_isr`."""
     yield "requested", s.pending[leader] == replica
     yield "current leader", k.all_of(s.leader == leader, s.leader_knows != ELECTED)
     yield "current partition epoch", k.any_of(s.leader_knows == UP_TO_DATE, k.not_(s.partition_epoch_check))
@@ -245,7 +245,7 @@ def alter_isr(k: Primitives, s: View, leader: int, replica: int, outcome: int) -
 
 
 def start_anew(k: Primitives, s: View, broker: int) -> None:
-    """Stands for `start`."""
+    """Effect: the broker runs; since KIP-903 a request about it that is in flight is outdated; stands for `start`."""
     stops.open_logs(s, broker)
     asked = some(k, s, lambda each: k.all_of(s.leader == each, s.leader_knows == UP_TO_DATE, s.pending[each] == broker))
     s.request_outdated = k.all_of(s.broker_epoch_in_isr, k.any_of(s.request_outdated, asked))
@@ -255,13 +255,13 @@ def start_anew(k: Primitives, s: View, broker: int) -> None:
 
 
 def isr_without_one(k: Primitives, s: View, broker: int) -> Row:
-    """Stands for `isr_without`."""
+    """Return the ISR without a broker, which stays only if it is the last member; stands for `isr_without`."""
     stays = k.not_(some(k, s, lambda each: k.all_of(each != broker, s.isr[each])))
     return row(k, s, lambda each: k.all_of(s.isr[each], k.any_of(each != broker, stays)))
 
 
 def fence_one(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """Stands for `fence`."""
+    """The controller fences a broker: it leaves the ISR, and leadership moves on if it led; stands for `fence`."""
     active = row(k, s, lambda each: k.all_of(k.not_(s.is_fenced[each]), each != broker))
     change = Change(isr_without_one(k, s, broker), active, every_broker(s), has_record=s.isr[broker])
     yield from change_partition(k, s, change, outcome)
@@ -269,41 +269,41 @@ def fence_one(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
 
 
 def admit_one(k: Primitives, s: View, broker: int, outcome: int, change: Change) -> Clauses:
-    """Stands for `admit`."""
+    """A broker is unfenced, and may be elected if the partition has no leader; stands for `admit`."""
     active = row(k, s, lambda each: k.any_of(k.not_(s.is_fenced[each]), each == broker))
     yield from change_partition(k, s, replace(change, active=active, has_record=s.leader == NO_REPLICA), outcome)
     s.is_fenced[broker] = False
 
 
 def no_broker(s: View) -> Row:
-    """Stands for `no_brokers`."""
+    """Return False for every broker: a set without members; stands for `no_brokers`."""
     return Everywhere((False,))
 
 
 def every_broker(s: View) -> Assignment:
-    """Stands for `assignment_of`."""
+    """Return that every broker has a replica, none of which is being added or removed; stands for `assignment_of`."""
     everyone: Row = Everywhere((True,))
     return Assignment(everyone, no_broker(s), no_broker(s))
 
 
 def all_unfenced(k: Primitives, s: View) -> Row:
-    """Stands for `unfenced`."""
+    """Return for each broker whether it is not fenced; stands for `unfenced`."""
     return row(k, s, lambda each: k.not_(s.is_fenced[each]))
 
 
 def one_keeps_leading(k: Primitives, s: View, of: Electorate) -> Value:
-    """Stands for `keeps_leader`."""
+    """Return True if the leader stays: it is in the ISR, alive and still a replica; stands for `keeps_leader`."""
     return some(k, s, lambda each: k.all_of(s.leader == each, of.isr[each], of.active[each], of.replicas[each]))
 
 
 def all_cleanly_electable(k: Primitives, s: View, of: Electorate) -> Row:
-    """Stands for `cleanly_electable`."""
+    """Return who is alive and in the ISR or, while that is empty, in the ELR; stands for `cleanly_electable`."""
     rest = row(k, s, lambda each: k.all_of(k.not_(k.any_of(*of.isr)), of.elr[each]))
     return row(k, s, lambda each: k.all_of(of.active[each], of.replicas[each], k.any_of(of.isr[each], rest[each])))
 
 
 def all_electable(k: Primitives, s: View, of: Electorate) -> Row:
-    """Stands for `electable`."""
+    """Return who may be elected; uncleanly only where no other election is possible; stands for `electable`."""
     clean, last = cleanly_electable(k, s, of), last_known_leader(k, s, of)
     unclean = k.all_of(of.allows_unclean, k.not_(k.any_of(*clean, *last)))
     rest = row(k, s, lambda each: k.all_of(unclean, of.active[each], of.replicas[each]))
@@ -311,43 +311,43 @@ def all_electable(k: Primitives, s: View, of: Electorate) -> Row:
 
 
 def elected_alone(s: View, outcome: int) -> tuple[int, list[int]]:
-    """Stands for `answers`."""
+    """Return the outcome, which is the elected replica, and no replica that was asked for its log; stands for `answers`."""
     return outcome, []
 
 
 def none_is_preferred(k: Primitives, s: View, elected: int, candidates: Row) -> Value:
-    """Stands for `fits_policy`."""
+    """Return True unless the policy is `preferred` and a candidate comes before the elected one; stands for `fits_policy`."""
     earlier = some(k, s, lambda each: k.all_of(each < elected, candidates[each]))
     return k.any_of(s.election_policy != POLICIES["preferred"], k.not_(earlier))
 
 
 def electorate_without(k: Primitives, s: View, of: Electorate, change: Change) -> Electorate:
-    """Stands for `electorate_at_registration`."""
+    """Return the electorate, without a registering ISR member if another can lead; stands for `electorate_at_registration`."""
     without = row(k, s, lambda each: k.all_of(of.active[each], each != change.registers))
     settled = k.all_of(s.isr[change.registers], k.any_of(*electable(k, s, replace(of, active=without))))
     return replace(of, active=row(k, s, lambda each: k.ite(settled, without[each], of.active[each])))
 
 
 def sets_after_election(k: Primitives, s: View, of: Electorate, elected: int) -> tuple[Row, Row]:
-    """Stands for `elected_sets`; without ELR the second is empty."""
+    """Return the ISR, where a leader from outside it is alone, and the ELR, which is empty; stands for `elected_sets`."""
     return row(k, s, lambda each: k.ite(of.isr[elected], of.isr[each], each == elected)), of.elr
 
 
 def bumps_for_isr_shrink(k: Primitives, s: View, change: Change, leader: Value) -> Value:
-    """Stands for `needs_bump_for_isr_shrink`."""
+    """Return True if a removal from the ISR moves the leader epoch (until 3.6); stands for `needs_bump_for_isr_shrink`."""
     shrunk = some(k, s, lambda each: k.all_of(s.isr[each], k.not_(change.isr[each])))
     return k.all_of(shrunk, leader != NO_REPLICA, k.not_(s.shrink_keeps_leader_epoch), not change.by_leader)
 
 
 def write_isr(k: Primitives, s: View, isr: Row, elr: Row) -> None:
-    """Stands for `move_partition_epoch`."""
+    """Effect: write the ISR; if it changes, a leader that was up to date is behind; stands for `move_partition_epoch`."""
     changed = some(k, s, lambda each: isr[each] != s.isr[each])
     write(k, s, s.isr, lambda each: isr[each])
     outdate_leader(k, s, changed)
 
 
 def move_leader(k: Primitives, s: View, elected: int) -> Clauses:
-    """Stands for `controller_move_leader`."""
+    """The controller makes another unfenced ISR member leader, in a new leader epoch; stands for `controller_move_leader`."""
     yield from fault_enabled(k, s, LEADER_MOVE)
     yield "partition has a leader", s.leader != NO_REPLICA
     yield "another broker", s.leader != elected
@@ -394,7 +394,7 @@ EXACT: dict[Callable[..., Any], Callable[..., Any]] = {
 
 
 def raise_to_what_none_lacks(k: Any, s: View, leader: int) -> None:
-    """Stands for `raise_high_watermark`: it ends at the first offset that some follower lacks that is waited for."""
+    """Effect: as `raise_to_what_all_have`, in logs of any length: up to the first offset that such a follower lacks."""
 
     def some_lacks(offset: int) -> Value:
         return some(k, s, lambda each: lacks(k, s, leader, each, offset))
@@ -410,13 +410,13 @@ EXACT_IN_ANY_LOG: Instead = {**EXACT, **any_modern_log.INSTEAD, raise_high_water
 
 
 def struck_and(k: Primitives, s: View, fault: Fault, paid: Fault | None, brokers: Sequence[int]) -> Row:
-    """Stands for `victims`, where one kind alone has a limit of its own."""
+    """Return who counts for a kind's limit: those that it has struck, and `brokers`, struck now; stands for `victims`."""
     struck = getattr(s, fault.struck)
     return row(k, s, lambda each: k.any_of(struck[each], *[each == broker for broker in brokers]))
 
 
 def few_lose_data(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:
-    """Stands for `fault_enabled` where only those that lose data at once are limited."""
+    """Clauses: of a counted kind one is left, and few enough lose data at once, with `brokers`; stands for `fault_enabled`."""
     paid = BY_NAME[s.sizes.paid_by(fault.name)]
     if paid.name in s.sizes.limits.counted:
         yield f"bound: one more {paid.one}", getattr(s, paid.left) > 0
@@ -425,7 +425,7 @@ def few_lose_data(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clause
 
 
 def then_settled(body: Callable[..., Clauses]) -> Callable[..., Clauses]:
-    """Return an action that ends as `limits.settle` does: who is unimpaired is no victim any more."""
+    """Return an action's body that ends with one more effect: a broker that is unimpaired no longer counts as struck."""
 
     def settled(k: Primitives, s: View, **arguments: int) -> Clauses:
         yield from body(k, s, **arguments)
@@ -436,12 +436,12 @@ def then_settled(body: Callable[..., Clauses]) -> Callable[..., Clauses]:
 
 
 def isr_without_any(k: Primitives, s: View, broker: int) -> Row:
-    """Stands for `isr_without`: the last member may leave too."""
+    """Return the ISR without a broker, empty if it was the last member; stands for `isr_without`."""
     return row(k, s, lambda each: k.all_of(s.isr[each], each != broker))
 
 
 def register_one(k: Primitives, s: View, broker: int, outcome: int, is_unclean: bool) -> Clauses:
-    """Stands for `register`."""
+    """A broker registers and is unfenced; after an unclean shutdown it leaves ISR and ELR first; stands for `register`."""
     leaves = k.all_of(is_unclean, s.unclean_shutdown_leaves_elr)
     isr = row(k, s, lambda each: k.all_of(s.isr[each], k.any_of(each != broker, k.not_(leaves))))
     change = Change(isr, no_broker(s), every_broker(s), broker, broker if is_unclean else None)
@@ -455,7 +455,7 @@ def is_remembered(k: Primitives, s: View, change: Change) -> Value:
 
 
 def admit_eligible(k: Primitives, s: View, broker: int, outcome: int, change: Change) -> Clauses:
-    """Stands for `admit`."""
+    """A broker is unfenced; it may be elected if there is no leader, or as it leaves ISR or ELR; stands for `admit`."""
     active = row(k, s, lambda each: k.any_of(k.not_(s.is_fenced[each]), each == broker))
     leaves = False if change.unclean_shutdown is None else is_remembered(k, s, change)
     has_record = k.any_of(s.leader == NO_REPLICA, leaves)
@@ -464,20 +464,23 @@ def admit_eligible(k: Primitives, s: View, broker: int, outcome: int, change: Ch
 
 
 def last_leader_alone(k: Primitives, s: View, of: Electorate) -> Row:
-    """Stands for `last_known_leader`."""
+    """Return the last known leader alone, where ISR and ELR are empty and it is alive; stands for `last_known_leader`."""
     none_left = k.all_of(k.not_(k.any_of(*of.isr, *of.elr)), s.last_known_leader_election, of.has_elr)
     return row(k, s, lambda each: k.all_of(none_left, s.last_known_leader == each, of.active[each]))
 
 
 def electorate_without_eligible(k: Primitives, s: View, of: Electorate, change: Change) -> Electorate:
-    """Stands for `electorate_at_registration`."""
+    """Return the electorate, without who leaves ISR or ELR if another can lead; stands for `electorate_at_registration`."""
     without = row(k, s, lambda each: k.all_of(of.active[each], each != change.registers))
     settled = k.all_of(is_remembered(k, s, change), k.any_of(*electable(k, s, replace(of, active=without))))
     return replace(of, active=row(k, s, lambda each: k.ite(settled, without[each], of.active[each])))
 
 
 def elr_after(k: Primitives, s: View, change: Change) -> Row:
-    """Stands for `next_elr`."""
+    """Return the ELR after a change: while the ISR is below the minimum, who was in it or in the ELR and is not in the new ISR.
+
+    Who registers after an unclean shutdown leaves; without a record nothing changes.  Stands for `next_elr`.
+    """
     below = k.all_of(change.has_elr, k.not_(is_isr_big_enough(k, s, change.isr)))
 
     def is_eligible(each: int) -> Value:
@@ -490,14 +493,14 @@ def elr_after(k: Primitives, s: View, change: Change) -> Row:
 
 
 def sets_after_clean_election(k: Primitives, s: View, of: Electorate, elected: int) -> tuple[Row, Row]:
-    """Stands for `elected_sets`."""
+    """Return ISR and ELR: a leader from outside is alone in the ISR, an unclean one empties the ELR; for `elected_sets`."""
     is_clean = k.any_of(*cleanly_electable(k, s, of))
     elr = row(k, s, lambda each: k.all_of(of.elr[each], is_clean, each != elected))
     return row(k, s, lambda each: k.ite(of.isr[elected], of.isr[each], each == elected)), elr
 
 
 def remember_last_leader(k: Primitives, s: View, isr: Row, leader: Value) -> None:
-    """Stands for `update_last_known_leader`."""
+    """Effect: note a leader when it, or its ISR, is lost; forget it at the next; stands for `update_last_known_leader`."""
     emptied = k.all_of(some(k, s, lambda each: s.isr[each]), k.not_(k.any_of(*isr)))
     lost_leader = k.all_of(s.leader != NO_REPLICA, leader == NO_REPLICA)
     remembers = k.ite(s.last_known_leader_when_leaderless, lost_leader, emptied)
@@ -505,7 +508,7 @@ def remember_last_leader(k: Primitives, s: View, isr: Row, leader: Value) -> Non
 
 
 def write_isr_and_elr(k: Primitives, s: View, isr: Row, elr: Row) -> None:
-    """Stands for `move_partition_epoch`."""
+    """Effect: write ISR and ELR; if they change, a leader that was up to date is behind; stands for `move_partition_epoch`."""
     changed = some(k, s, lambda each: k.any_of(isr[each] != s.isr[each], elr[each] != s.elr[each]))
     write(k, s, s.isr, lambda each: isr[each])
     write(k, s, s.elr, lambda each: elr[each])
@@ -513,7 +516,7 @@ def write_isr_and_elr(k: Primitives, s: View, isr: Row, elr: Row) -> None:
 
 
 def assign_directory(k: Primitives, s: View, outcome: int) -> Clauses:
-    """Stands for `controller_assign_directory`."""
+    """A broker reports a replica's log directory, and that changes the ELR; stands for `controller_assign_directory`."""
     yield "a broker reports", some(k, s, lambda each: s.is_running[each])
     isr, keeps = row(k, s, lambda each: s.isr[each]), s.directory_assignment_keeps_elr
     change = Change(isr, all_unfenced(k, s), every_broker(s), allows_unclean=False, has_elr=keeps)
@@ -540,22 +543,22 @@ EXACT_WITH_ELR: Instead = EXACT | {
 
 
 def is_big_set(k: Any, s: View, isr: Row, broker: int | None = None) -> Value:
-    """Stands for `is_isr_big_enough`: so many that they are more than may lose data at once."""
+    """Return True if an ISR has more members than may lose data at once; stands for `is_isr_big_enough`."""
     return k.is_big(isr)
 
 
 def is_small_set(k: Any, s: View, struck: Row, kind: Fault) -> Value:
-    """Stands for `are_few`: no more than may lose data at once."""
+    """Return True if no more brokers are struck than may lose data at once; stands for `are_few`."""
     return k.is_small(struck)
 
 
 def never_alone(k: Any, s: View) -> Value:
-    """Stands for `is_enough_alone`: one may lose data at once, and so min.insync.replicas is more."""
+    """Return False: a broker may lose data, so min.insync.replicas is more than one; stands for `is_enough_alone`."""
     return False
 
 
 SETS: Instead = {is_isr_big_enough: is_big_set, is_enough_alone: never_alone, are_few: is_small_set, victims: struck_and}
-"""What stands for counts, in lemmas too."""
+"""What is read in place of functions that count brokers, in lemmas too."""
 
 INSTEAD: Instead = {**EXACT_IN_ANY_LOG, is_isr_big_enough: is_perhaps_big_enough}
 """What is read without ELR: the same in logs of any length, and what is said more loosely."""
@@ -565,13 +568,13 @@ INSTEAD_WITH_ELR: Instead = {**EXACT_WITH_ELR, **SETS}
 
 
 COMPARED = range(1, 9)
-"""The numbers of replicas, and of records, at which axes are compared: whether they are all, or do not depend on them."""
+"""The numbers of replicas, and of records, at which it is seen whether an axis grows with them."""
 
 
 def open_replicas(system: System, instead: Instead | None = None) -> System:
     """Return a system of a modern model that is read for any number of replicas and, without ELR, logs of any length.
 
-    Errors: `ModelError` for a configuration in which what is read instead is something else.
+    Errors: `ModelError` for settings that the functions here do not cover: `NOT_COVERED`, some limits of faults and acks.
     """
     own, model = _require_covered(system), system.model
     chosen = instead or (INSTEAD_WITH_ELR if own.elr else INSTEAD)
@@ -587,7 +590,7 @@ def open_replicas(system: System, instead: Instead | None = None) -> System:
 
 
 def _require_covered(system: System) -> KraftSizes:
-    """Return the sizes.  Errors: `ModelError` for a configuration of which the functions here say nothing."""
+    """Return a system's sizes.  Errors: `ModelError` for settings that the functions here do not cover."""
     sizes = system.sizes
     assert isinstance(sizes, KraftSizes)
     refused = [] if system.model.name in ("kraft", "kraft-elr") else [system.model.name]
@@ -616,7 +619,7 @@ def _require_few_lose(configuration: Configuration) -> None:
 
 
 def _open_action(given: Action, system: System, instead: Instead) -> Iterator[Action]:
-    """Yield an action whose arguments may be any replica (without ELR, offset); one more for each argument that may be none."""
+    """Yield an action for any replica (without ELR, any offset), and one for each other value of an argument (no replica)."""
     body = call_otherwise(given.body, instead, {"list": copy_unless_list}, is_deep=True)
     opened, rest = dict(given.parameters), dict[str, tuple[int | None, ...]]()
     for name, axis in given.parameters.items():

@@ -56,7 +56,7 @@ class Defect:
 
     @property
     def mended(self) -> str:
-        """The first release without it, or that there is none."""
+        """Where it is mended: "in " and the first release without it, also of later lines; or "in no release"."""
         fixed = self.mechanism.since
         return "in no release" if fixed is None or fixed <= self.first else f"in {name_first(self.mechanism)}"
 
@@ -77,7 +77,7 @@ def _read() -> Iterator[Defect]:
 
 
 DEFECTS = tuple(_read())
-"""Every known defect, by the version that first has it."""
+"""Every known defect, in the order of the file."""
 
 FIXES: tuple[str, ...] = tuple(each.mechanism.key for each in DEFECTS)
 """The keys that `defects=fixed` switches on."""

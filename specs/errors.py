@@ -22,11 +22,11 @@ LONGEST_NAME = 60
 """How much of a user's own name an error repeats."""
 
 EXPLAINED = ("key", "property", "fault", "model")
-"""The names that `neverlost explain` lists."""
+"""The kinds of names that `neverlost explain` lists."""
 
 
 def unknown(what: str, given: str, available: Iterable[str], where: str = "") -> InputError:
-    """Return an error for a name that does not exist, with the nearest one that does; of many names, where they are listed."""
+    """Return an error for a name that does not exist: it suggests a similar one, if any, and lists names as `listed` does."""
     names = sorted(available)
     near = nearest(given, names)
     hint = f"; did you mean {near!r}?" if near else ";"
@@ -41,7 +41,7 @@ def nearest(given: str, names: Iterable[str]) -> str | None:
 
 
 def listed(names: Iterable[str], are_explained: bool = True, before: str = "available: ") -> str:
-    """Return the names; of many the first, or that `neverlost explain` lists them."""
+    """Return the names after `before`; of more than 20 the first 20, or if `are_explained` that `neverlost explain` has all."""
     every = list(names)
     more = len(every) - MOST_NAMES
     if more <= 0:
@@ -50,5 +50,5 @@ def listed(names: Iterable[str], are_explained: bool = True, before: str = "avai
 
 
 def quote(text: str, limit: int = 60) -> str:
-    """Return a text from a file as one short, printable word for messages."""
+    """Return a text from a file in quotes, with escapes for what is not printable; one longer than `limit` is cut there."""
     return repr(text if len(text) <= limit else text[: limit - 3] + "...")

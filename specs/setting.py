@@ -50,13 +50,13 @@ class Setting:
         return {"value": self.value, "where": self.where + more, "how": str(self.how)}
 
     def cited_for(self, found: Iterable[tuple[tuple[str, ...], Setting | None]]) -> Setting:
-        """Return it for other topics too, where files say it: of topics and their settings, those with the same value."""
+        """Return it with all topics in `found` whose files give the same value, and their places; none if no file gives it."""
         same = ((topics, each) for topics, each in found if each and (each.value, each.how) == (self.value, Origin.FILE))
         cited = (one for topics, each in same for one in each.cited or [(topic, each.where) for topic in topics])
         return replace(self, cited=tuple(dict.fromkeys(cited)) if self.how is Origin.FILE else ())
 
     def of_topics(self, topics: Collection[str]) -> Setting:
-        """Return it for some of its topics: it stands where the first of them has it."""
+        """Return it for some of its topics: it stands where the first of them has it; as it is if it is cited for none."""
         cited = tuple(each for each in self.cited if each[0] in topics)
         return replace(self, where=cited[0][1], cited=cited) if cited else self
 
@@ -70,7 +70,7 @@ def sources(settings: Mapping[str, Setting]) -> Sources:
 
 
 def shared_sources(every: Iterable[Mapping[str, Setting]]) -> tuple[Sources, list[Sources]]:
-    """Return what all configurations have alike, wherever it comes from, and what each has besides."""
+    """Return the settings that all configurations have with one value and source, and what each has besides."""
     found = [sources(each) for each in every]
     shared = {key: one for key, one in found[0].items() if all(each.get(key) == one for each in found)}
     return shared, [{key: one for key, one in each.items() if key not in shared} for each in found]

@@ -24,7 +24,7 @@ def obligation_files(proofs: Sequence[Proof]) -> dict[str, bytes]:
 
 
 def possible_obligation_files(proofs: Sequence[Proof]) -> set[str]:
-    """Return all names that SMT-LIB files of unfinished proofs may have: one for each task and kind of obligation."""
+    """Return all names that SMT-LIB files of unfinished proofs may have: of each task and kind of obligation, and manifests."""
     found = {f"{proof.goal.name}/{smtlib.MANIFEST}" for proof in proofs}
     for proof in proofs:
         tasks = range(len({each.task for each in proof.answers}))

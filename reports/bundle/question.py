@@ -73,7 +73,7 @@ EFFORT = ("engine", "symmetry", "workers", "time_limit", "memory_limit")
 
 @cache
 def commit_of_checkout() -> str | None:
-    """Return the git commit of the checkout that this program runs from; None if it is not a checkout."""
+    """Return the git commit of this program's checkout, with `-dirty` where files have changed; None if git says none."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None
@@ -189,8 +189,8 @@ def read_question(
     names: Callable[[Found], Iterable[str]],
     redact: bool = False,
 ) -> tuple[BundleQuestion, Found]:
-    """Return the question with its files, and what `read` makes of them.  With `redact` names are replaced first, those of
-    `names` included, and the answer is about the redacted files."""
+    """Return the question with its files, and what `read` makes of them; values of secret settings are masked, with a warning.
+    With `redact` names are masked too, those of `names` included, and nothing is warned of."""
     plain = BundleQuestion(command, {}).with_arguments(**arguments).arguments
     with keeping() as contents:
         found = read(**plain)
@@ -216,7 +216,7 @@ def _quote_for_shell(word: str) -> str:
 
 
 def digest(content: bytes) -> str:
-    """Return the SHA-256 of bytes, in hexadecimal."""
+    """Return the SHA-256 of bytes: `sha256:` and hexadecimal digits."""
     return "sha256:" + hashlib.sha256(content).hexdigest()
 
 

@@ -30,8 +30,8 @@ TOPIC_ID = re.compile(r"(?<=TopicId:)(\s*)[\w-]{22}")
 
 
 def redact_names(arguments: Mapping[str, Any], contents: Contents, names: Iterable[str]) -> tuple[dict[str, Any], Contents]:
-    """Return arguments and contents with `topic-1` for the first name, `file-1` for the first file, and so on.  Errors:
-    `InputError` for a file that is not text, in which no name can be replaced."""
+    """Return arguments and contents with `topic-1` for the first name, `file-1` for the first file, and so on; and contents
+    without addresses, topic ids and private settings.  Errors: `InputError` for a file that is not text."""
     files = {name: f"file-{number}{_ending(name)}" for number, name in enumerate(contents, 1) if name != STANDARD_INPUT}
     topics = {name: f"topic-{number}" for number, name in enumerate(sorted(set(names)), 1)}
     hidden = {files.get(name, name): _without(name, content, topics).encode() for name, content in contents.items()}

@@ -68,7 +68,7 @@ def describe_environment() -> dict[str, Any]:
 
 
 def digest(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 of a file: `sha256:` and hexadecimal digits."""
     with path.open("rb") as stream:
         return "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -87,7 +87,7 @@ def write_bundle(
     also: Mapping[str, bytes] | None = None,
     tables: Mapping[str, TableReport] | None = None,
 ) -> None:
-    """Write a bundle: the question first, then result, counterexamples, ledger, configuration, environment, command and
+    """Write a bundle: the question first, then counterexamples, result, ledger, configuration, environment, command and
     reports, and at last the manifest with all digests.  `also` are further files that the answer rests on.  An earlier bundle
     in the directory is removed."""
     folder = Path(directory)
@@ -148,8 +148,8 @@ def render(
     tables: Mapping[str, TableReport] | None = None,
 ) -> list[Path]:
     """Write everything that follows from a result and its traces: reports, pictures, and the gate files.  Returns the
-    reports.  Traces are read from the folder unless they are in `known`; `tables` says by schema how
-    a document becomes tables."""
+    reports.  Traces are read from the folder unless they are in `known`.  Of a document without properties or cells only
+    the tables are written that `tables` has for its schema, if any."""
     from neverlost.reports.output.gate import write_gate
     from neverlost.reports.page.render import write_reports
     from neverlost.reports.page.tables import write_tables
@@ -168,8 +168,8 @@ def render(
 
 
 def render_again(directory: str, target: str | None, tables: Mapping[str, TableReport]) -> list[Path]:
-    """Write the reports of a directory with a result again, into it or elsewhere, and update a bundle's manifest.  Errors:
-    `InputError` for a directory without a result that can be read, and for a result that has no report."""
+    """Write the reports of a directory with a result again, into it or elsewhere; update a bundle's manifest, and return them.
+    Errors: `InputError` for a directory without a result that can be read, and for a result that has no report."""
     folder = Path(directory)
     if not (folder / RESULT).exists():
         raise InputError(f"{directory!r} has no {RESULT}; name the --out directory of check or sweep")

@@ -28,8 +28,8 @@ def keep_levels(request: RunOptions) -> Iterator[RunOptions]:
 
 @contextmanager
 def export_levels(request: RunOptions, target: str | PathLike[str] | None) -> Iterator[Kept]:
-    """Yield a request that keeps its levels, and what writes their states to `target` as Parquet.  Errors: `InputError`, before
-    anything is searched, for a target that cannot be written."""
+    """Yield a request that keeps its levels, and what writes their states to `target` as Parquet; without a target the request
+    as it is, and what writes nothing.  Errors: `InputError`, before anything is searched, for a target that is not writable."""
     if target is None:
         yield request, lambda outcome: None
         return

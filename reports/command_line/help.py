@@ -70,12 +70,12 @@ class GroupedProgram(TyperGroup):
     """A program whose help has the commands that an operator needs first."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the options before a command's name."""
+        """Parse the options before a command's name and return the words after that name."""
         _spare_conversions(self.get_params(ctx))
         return list(super().parse_args(ctx, args))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command by its name; its options that are text are not converted."""
+        """Return a command by its name, None for another; its options that are text are not converted."""
         found = super().get_command(ctx, cmd_name)
         if found is not None:
             _spare_conversions(found.get_params(ctx))

@@ -98,7 +98,7 @@ def require_one_version(stated: list[str] | None) -> str | None:
 
 def take_cluster_files(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the files that describe a cluster (a running cluster is queried and becomes one of them), and the remaining
-    keywords.  Errors: `InputError` for a cluster that cannot be reached."""
+    keywords.  Errors: `InputError` for a cluster that cannot be reached, and for a login without a cluster."""
     import neverlost
     from neverlost.specs.errors import InputError
 

@@ -77,7 +77,7 @@ def _is_expected(claim: Claim, judged: dict[str, CaseResult]) -> bool:
 
 
 def _misplayed(claim: Claim, judged: dict[str, CaseResult]) -> list[str]:
-    """Return what is wrong with decided cases: another verdict than their role needs, or one where nothing happened."""
+    """Return what is wrong with the cases, once all are decided: another verdict than the role needs, or nothing happened."""
     found = {name: str(judged[name].answer.verdict) for name in claim.cases}
     if not all(judged[name].is_decided for name in claim.cases):
         return []

@@ -69,7 +69,7 @@ def conform(
     quiet: options.Quiet = False,
     **search: Unpack[EffortKeywords],
 ) -> int:
-    """Run `neverlost conform` in one of its three ways, and return the exit status."""
+    """Run `neverlost conform` in one of its three ways, and return the exit status.  Errors: `InputError` for a mix of them."""
     from neverlost.checker.kafka.conform.java.kafka import kafka_of_folder, kafka_of_version
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.conform import document
@@ -119,7 +119,7 @@ def _choose_parts(named: list[str] | None) -> list[str]:
 def _compare_with_model(
     kafka: Kafka, parts: list[str], cases: CaseOptions, walking: WalkOptions, request: RunOptions, output: Output
 ) -> int:
-    """Compare the model with the classes of one Kafka, and write the result."""
+    """Compare the model with Kafka's classes, write the result, return the exit status.  Errors: `InputError` if none can."""
     from neverlost.checker.engine.host import processes
     from neverlost.checker.kafka.conform.run import ConformReport, plan_jobs, run_jobs, run_walks
     from neverlost.checker.kafka.conform.walk.walks import SEED
@@ -155,7 +155,7 @@ def _compare_with_model(
 def _explore_classes(
     kafka: Kafka, bounds: Bounds, given: ExplorationOptions, state_dir: str | None, request: RunOptions, output: Output
 ) -> int:
-    """Explore Kafka's classes without the model; a loss is a violation (12), not a difference."""
+    """Explore Kafka's classes without the model, write what is found and return the exit status: 12 for a loss."""
     from neverlost.checker.engine.host import locks
     from neverlost.checker.kafka.conform.exploration.explore_classes import ExplorationLimits, explore_classes
     from neverlost.reports.questions.conform import document

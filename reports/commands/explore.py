@@ -28,7 +28,7 @@ def explore(
     ] = None,
     **search: Unpack[Resumable],
 ) -> int:
-    """Run `neverlost explore` and return the exit status."""
+    """Run `neverlost explore` and return the exit status.  Errors: `InputError` for options that do not go together."""
     from neverlost.checker.engine.host.whole_files import writable_directory
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output

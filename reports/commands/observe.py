@@ -29,7 +29,7 @@ def observe(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Run `neverlost observe` and return the exit status."""
+    """Run `neverlost observe` and return the exit status.  Errors: `InputError` unless one kind of input is named."""
     import neverlost
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output

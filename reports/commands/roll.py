@@ -35,7 +35,7 @@ def roll(
     quiet: options.Quiet = False,
     **given: Unpack[SearchingCluster],
 ) -> int:
-    """Run `neverlost roll` and return the exit status: 12 if a stop alone can lose a record, 13 if one stops writes."""
+    """Run `neverlost roll` and return the exit status: 12 if a stop alone loses a record, 13 if it stops writes, 20 if open."""
     from neverlost.checker.questions.tolerance.cell_words import ACCEPTED
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
@@ -80,7 +80,7 @@ def roll(
 
 
 def _plan(file: str, settings: list[str] | None, output: Output, **search: Any) -> int:
-    """Decide a maintenance plan instead, and print the counterexample of its first loss."""
+    """Decide a maintenance plan instead, print it with the counterexample of its first loss, and return the exit status."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.questions.roll import plan_api
     from neverlost.reports.questions.roll.plan_document import lines

@@ -20,7 +20,8 @@ def state(
     quiet: options.Quiet = False,
     **search: Unpack[Limited],
 ) -> int:
-    """Run `neverlost state` and return the exit status: 12 if one fault loses an acknowledged record, or what was set does.
+    """Run `neverlost state` and return the exit status: 12 if one fault loses an acknowledged record, or what was set does, and
+    20 if that is not decided.
 
     With limits of faults (`--set faults.kill=2`) a search begins in the state; the properties are those of the model.
     """

@@ -44,7 +44,7 @@ def tolerance(
     ] = None,
     **given: Unpack[SearchingCluster],
 ) -> int:
-    """Run `neverlost tolerance` and return the exit status."""
+    """Run `neverlost tolerance` and return the exit status.  Errors: `InputError` for options that do not go together."""
     from neverlost.reports.output.output import PROMETHEUS, Output
     from neverlost.reports.questions.tolerance import screen
     from neverlost.specs.errors import InputError

@@ -17,7 +17,7 @@ def verify(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Run `neverlost verify`; return 0 if everything was confirmed, 20 if something was not checked."""
+    """Run `neverlost verify`; return 0 if all was confirmed, 20 if some was not checked.  Errors: `InputError` if refused."""
     from rich.text import Text
 
     from neverlost.reports.output import exit_status

@@ -28,7 +28,7 @@ NOTHING_SAID = Affected()
 def find_affected(
     system: System, trace: Behaviour, scenes: Sequence[ClusterSnapshot], lost: frozenset[int], names: Names
 ) -> Affected:
-    """Return which acknowledged records can be lost as these were; nothing where the steps do not say it of all alike."""
+    """Return which acknowledged records can be lost as `lost` were; `NOTHING_SAID` where the steps do not show it for all."""
     leaders = [each.broker for each in scenes[-1].lanes if each.is_leader and not lost & each.records]
     if len(leaders) != 1 or not lost or not lost <= scenes[-1].acked:
         return NOTHING_SAID
@@ -62,8 +62,8 @@ def _find_rule(
 def _find_cause(
     faults: Sequence[str | None], scenes: Sequence[ClusterSnapshot], record: int, broker: int
 ) -> tuple[int, bool] | None:
-    """Follow who is without a record back to who was first: it never fetched it (True), or a fault took it.  None where a log
-    was cut otherwise."""
+    """Follow a broker without a record back to the first one without it: return that, and True if it never fetched it or False
+    if a fault took it.  None where a log was cut otherwise."""
     last = len(scenes) - 1
     while True:
         held = [number for number in range(last + 1) if record in scenes[number].lanes[broker].records]

@@ -56,7 +56,7 @@ class Comparison:
 
 
 def follow(system: System, trace: Behaviour, other: System) -> Comparison:
-    """Take the steps of a trace in another system, from the initial state that gets furthest."""
+    """Return how far the steps of a trace go in another system, from the initial state that gets furthest, and what differs."""
     steps = find_same_steps(system, trace, other)
     behaviours = [follow_steps(other, start, steps) for _, start in other.initial_states()]
     taken = max(behaviours, key=lambda each: len(each.steps))

@@ -84,7 +84,7 @@ def read_itf(path: Path | str) -> tuple[System, Property, Behaviour, Brokers]:
     """Read a saved counterexample and re-execute it on the ints interpreter; return it with the user's brokers.  A
     configuration key that the model has gained since the trace was written has its default.  Errors: `InputError` with the
     state and the problem: another value than the step leads to, a step that is not enabled, a first state that is not initial,
-    a last state that does not break the property."""
+    a last state that does not break the property, a document that is no trace, or was changed since."""
     document = read_json(path)
     try:
         about = document["#meta"]["neverlost"]
@@ -108,7 +108,7 @@ def read_itf(path: Path | str) -> tuple[System, Property, Behaviour, Brokers]:
 
 
 def _brokers(system: System, listed: Any, where: str) -> Brokers:
-    """Parse the user's brokers by partition; a reassignment may bring a replica that has none yet."""
+    """Parse the user's brokers by partition.  Errors: `InputError` for what are no broker ids, or more than replicas."""
     most = system.sizes["replica"]
     is_map = isinstance(listed, dict) and all(isinstance(each, list) and len(each) <= most for each in listed.values())
     if not is_map or not all(isinstance(each, str) and each.isdigit() for ids in listed.values() for each in ids):

@@ -68,6 +68,6 @@ def message_of(label: str) -> Message | None:
 
 
 def broker_of(label: str) -> int | None:
-    """Return the broker at which a step without a message happens; None for the controller."""
+    """Return the broker at which a step without a message happens; None for the controller, and where the label has none."""
     found = re.search(r"\((?:broker|replica|leader|candidate)=(\d+)", label)
     return None if found is None or label.startswith("controller_") else int(found[1])

@@ -129,7 +129,7 @@ class Timeline:
         return leader_of(frame.scene, self.names)
 
     def metadata(self, frame: Frame) -> list[str]:
-        """Return the controller's metadata in words."""
+        """Return the controller's metadata in words, and which records are acknowledged or committed."""
         return metadata_of(frame.scene, self.names)
 
     def lost_at(self, lane: BrokerView, frame: Frame) -> list[int]:
@@ -189,8 +189,8 @@ OF_LEADERS = ("exactly-once", "no-duplicates")
 
 
 def _lost(scenes: list[ClusterSnapshot], of_leaders: bool) -> frozenset[int]:
-    """Return records that were promised in some frame and that the leader lacks in the last one; where it has all, and not
-    only leaders are asked about, those that a member of the ISR lacks."""
+    """Return records that were acknowledged or committed in some frame and that the leader lacks in the last one; where it has
+    all, and not only leaders are asked about, those that a member of the ISR lacks."""
     promised: set[int] = set().union(*(scene.promised for scene in scenes))
     last = scenes[-1]
     members = [] if of_leaders else [lane for lane in last.lanes if lane.broker in last.isr]

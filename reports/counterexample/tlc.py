@@ -73,7 +73,7 @@ def _values(block: str, where: str) -> dict[str, Any]:
 
 
 def _value(text: str, where: str) -> Any:
-    """Parse a value: a flag, a number, or a function from 0, 1, ... as a list."""
+    """Parse a value: a flag, a number, or a function from 0, 1, ... as a list.  Errors: `InputError` for anything else."""
     tokens, end = [], 0
     while found := TOKEN.match(text, end):
         tokens.append(found[1])

@@ -87,14 +87,14 @@ def _answer(cell: Cell) -> str:
 
 
 def shortest(cell: Cell) -> tuple[int, Mapping[str, Any] | None]:
-    """Return the violated property with the fewest steps, after that number of steps; 0 and None if none is violated."""
+    """Return how many steps the shortest violation of a cell has, and the entry of its property; 0 and None without one."""
     broken = [each for each in cell["properties"] if each["verdict"] == "violated"]
     found = min(broken, key=lambda each: each["steps"], default=None)
     return (0, None) if found is None else (found["steps"], found)
 
 
 def cause(cell: Cell) -> str:
-    """Return the shortest violation of a cell, why it is undecided, or what never happened though it holds."""
+    """Return the shortest violation of a cell, why it is undecided, or what never happened though it holds; else nothing."""
     _, broken = shortest(cell)
     if broken is not None:
         within = say_limits(broken["faults"], cell.get("config", {}))
@@ -165,7 +165,7 @@ def remedy_lines(remedy: Mapping[str, Any]) -> list[str]:
 
 
 def list_topics(topics: Sequence[str], most: int = 3) -> str:
-    """Return the first topics by name, and how many more there are; of one that is there in parts it counts once."""
+    """Return the first `most` topics and how many more there are, or all with one more at most; parts of a topic count once."""
     left = {topic_of(each) for each in topics[most:]} - {topic_of(each) for each in topics[:most]}
     if len(topics) <= most + 1 or not left:
         return ", ".join(topics)

@@ -62,7 +62,7 @@ class Boundary:
         return sorted(values, key=lambda value: rank(key, value))
 
     def neighbours(self, number: int, direction: int) -> dict[str, int]:
-        """Return the cell one step safer (+1) or riskier (-1) in each key."""
+        """Return by key the next cell that is safer (+1) or riskier (-1) in that key alone; a key without one is left out."""
         found = {}
         for key, order in self.orders.items():
             if self.rows[number][key] not in order:
@@ -77,7 +77,7 @@ class Boundary:
         return found
 
     def edge(self, verdict: Verdict, direction: int, opposite: Verdict) -> list[int]:
-        """Return the cells with a verdict whose neighbours by a setting in a direction, one at least, all have the opposite."""
+        """Return the cells with a verdict that have neighbours by settings in a direction, all of the opposite verdict."""
         found = []
         for number, each in enumerate(self.verdicts):
             if each is verdict:

@@ -75,7 +75,7 @@ def _shown(limits: Budget) -> dict[str, Any]:
 
 
 def _edge(found: Iterable[Budget], largest: bool) -> list[Budget]:
-    """Return the largest, or the smallest, of the budgets that can be compared."""
+    """Return the budgets that are within no other one; if not `largest`, those that no other one is within."""
     distinct = list(dict.fromkeys(found))
 
     def within(one: Budget, other: Budget) -> bool:

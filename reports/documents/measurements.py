@@ -39,7 +39,7 @@ SAYS = "times, memory, rates, what a cluster did and the machine are as measured
 _TEXT = re.compile(r"[ -~]{0,4000}")
 _MASTER = re.compile(r"[a-z0-9]{1,20}(\[[0-9*,]{1,20}\])?(://[A-Za-z0-9.:,_-]{1,200})?")
 MOST = {"cores": 1 << 16, "seed": 1 << 32}
-"""The largest that a number of a name can be."""
+"""The largest that a number can be, by the name of its field."""
 
 Patterns = list[tuple[list[str], str]]
 """Places below one place, each with what it is."""

@@ -81,7 +81,7 @@ def document(outcome: Outcome) -> dict[str, Any]:
 
 
 def list_weaknesses(system: System) -> dict[str, list[str]]:
-    """Return the fields that name the guard clauses which are switched off."""
+    """Return as a field `without` the guard clauses that are switched off; no field if none is."""
     return {"without": sorted(f"{action}: {clause}" for action, clause in system.disabled)} if system.disabled else {}
 
 

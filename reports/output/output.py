@@ -36,7 +36,7 @@ def verdict_line(verdict: str | None, name: str) -> str:
 
 
 def _vacuous(cell: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
-    """Return what a verdict says nothing about, to append to its line."""
+    """Return a note on allowed faults that never struck, to append to a verdict's line; empty without any."""
     from neverlost.reports.documents.answers import list_unstruck
     from neverlost.reports.wording.sentences import say_never
 
@@ -53,7 +53,8 @@ def _subject(cell: Mapping[str, Any]) -> str:
 @dataclass(frozen=True)
 class Output:
     """The output options of a command: `json` is a file, or `-` for a document on stdout and nothing else there; `out` a
-    directory for files.  Errors: `InputError`, before anything is searched, for a place that cannot be written."""
+    directory for files.  Errors: `InputError`, before anything is searched, for a place that cannot be written, another format,
+    or `--show` with `--quiet`."""
 
     json: str | None = None
     out: str | None = None
@@ -89,7 +90,10 @@ class Output:
         lines: Callable[[Any], Iterable[str]] = verdict_lines,
         render: Callable[[Any], str] | None = None,
     ) -> None:
-        """Write the document to the `--json` target and into `out`, or print it in the format; with `--quiet` print `lines`."""
+        """Write the document to the `--json` target and, unless it `is_saved` there, into `out`.
+
+        Print it in the format; of text, which the caller prints, only `lines` and what is assumed, with `--quiet`.
+        """
         if self.json == "-" or self.format == "json":
             sys.stdout.write(as_json(document))
         elif render is not None:

@@ -206,8 +206,8 @@ def _cell(cell: Mapping[str, Any], entries: list[dict[str, Any]]) -> dict[str, A
 
 
 def scope(cell: Mapping[str, Any]) -> str:
-    """Return a configuration with its bounds in a few words; defaults, empty and zero values, and what a Kafka version implies
-    are left out."""
+    """Return a configuration with its bounds in a few words, without empty values, faults and `start.` keys of zero, and usual
+    mechanisms: those at their defaults or, where a Kafka version is named, all of them."""
     parts = []
     defaults = models()[cell["model"]].defaults
     release = cell.get("kafka.version") or cell.get("cell", {}).get("kafka.version")
@@ -257,7 +257,7 @@ def cite(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mapping[st
 
 
 def _agreed(cell: Mapping[str, Any]) -> str:
-    """Return which independent methods agreed on a verdict, for a citation."""
+    """Return which independent methods agreed on a verdict, or which DISAGREED, to append to a citation; empty without any."""
     asked = [each for each in cell.get("agreement", ()) if each["agrees"] is not None]
     against = [each["way"] for each in asked if not each["agrees"]]
     if against:
@@ -268,7 +268,7 @@ def _agreed(cell: Mapping[str, Any]) -> str:
 def _ledger(
     document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], shown: Sequence[dict[str, Any]]
 ) -> list[dict[str, str]]:
-    """Return the lines of the ledger in the order of the cells."""
+    """Return the lines of the ledger in the order of the cells, and note each beside its verdict in `shown`."""
     known = {(each.model, json.dumps(each.config, sort_keys=True), each.goal): each for each in lines_of(document)}
     found = []
     for cell, seen in zip(cells, shown, strict=True):

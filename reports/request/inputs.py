@@ -24,8 +24,8 @@ class KafkaFilesWarning(UserWarning):
 
 
 def read_configurations(given: Given, kafka_version: str | None = None, **files: Path | Sequence[Path] | None) -> list[Chosen]:
-    """Return the configurations that are asked about; what Kafka's files leave open becomes a warning.  Errors: `InputError`
-    for unknown keys, bad values and malformed files."""
+    """Return the configurations that are asked about; each notice that a user must see becomes a `KafkaFilesWarning`.  Errors:
+    `InputError` for unknown keys, bad values and malformed files."""
     found, open_questions = chosen_configurations(given, files, kafka_version)
     for each in open_questions:
         warnings.warn(each, KafkaFilesWarning, stacklevel=5)
@@ -70,7 +70,7 @@ def _values(chosen: Chosen) -> dict[str, str]:
 
 
 def _difference(mine: dict[str, str], others: Sequence[dict[str, str]]) -> str:
-    """Return the settings in which a configuration differs from others of its version, and its version if some have another."""
+    """Return, in brackets, the settings that differ from others of its version, and its version if some have another; or ''."""
     alike = [each for each in others if each.get(VERSION) == mine.get(VERSION)]
     among = others if len(alike) == len(others) else alike
     version = [f"{VERSION}={mine[VERSION]}"] if VERSION in mine and among is not others else []

@@ -118,7 +118,7 @@ class Answer:
 
     @property
     def trace(self) -> Trace | None:
-        """The shortest counterexample, if there is one."""
+        """None; a kind of result that has counterexamples gives the shortest."""
         return None
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
@@ -205,7 +205,7 @@ class Result(Answer):
 
     @property
     def trace(self) -> Trace | None:
-        """The shortest counterexample, if something is violated."""
+        """The shortest counterexample; None without one."""
         found = [each.trace for one in (self, *self.cells) for each in one.properties if each.trace is not None]
         return min(found, key=lambda each: len(each.steps), default=None)
 

@@ -65,7 +65,7 @@ WITHIN = 2
 def estimate_states_left(levels: Sequence[tuple[int, int]]) -> float | None:
     """Estimate how many states are left, from the width of each level and its number of states.  They are taken to mirror the
     growth: as many as there were when a level was first as wide as the last one; or fewer, if levels that go on shrinking as
-    the last three did have fewer.  None while levels grow."""
+    the last three did have fewer.  None for fewer than six levels, or a last one of 70 % of the widest or more."""
     width = levels[-1][0]
     if len(levels) <= 5 or width >= SHRUNK * max(each for each, _ in levels):
         return None
@@ -108,7 +108,7 @@ class LiveProgress(_Bar):
         self._bar.update(self._task, description=text)
 
     def left(self, progress: SearchProgress) -> float | None:
-        """Estimate the seconds until the end at the rate so far; None while the frontier grows."""
+        """Estimate the seconds until the end at the rate so far; None where `estimate_states_left` gives none."""
         if progress.level < self._level:
             self._levels.clear()  # of another search
         if not self._levels or progress.level > self._level:

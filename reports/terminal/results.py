@@ -96,7 +96,7 @@ def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen
 
 
 def show_coverage(out: Console, found: Coverage, system: System) -> None:
-    """Print which allowed faults never struck, and how many actions never happened."""
+    """Print which allowed faults never struck or were not seen yet, and how many actions never happened."""
     if found.faults:
         out.print(Text(f"VACUOUS: {say_never(found.faults)}", "bold yellow"))
     parts = [f"not seen yet: {', '.join(found.open)}"] if found.open else []
@@ -136,7 +136,7 @@ def show_trap(out: Console, system: System, trace: Behaviour) -> None:
 
 
 def summary(configuration: Configuration, release: str | None = None) -> str:
-    """Return a configuration in a line, without empty values and faults of 0; of mechanisms what is off, or the release."""
+    """Return a configuration in a line, without empty values and faults of 0; without a release, mechanisms that are off."""
     settings = {name: value for name, value in configuration.items() if not name.startswith(MECHANISM)}
     parts = [
         f"{name}={str(value).lower() if isinstance(value, bool) else shown(value)}"

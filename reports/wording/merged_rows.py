@@ -13,7 +13,7 @@ Values = tuple[Any, ...]
 
 
 def value_text(value: Any) -> str:
-    """Return a value as TOML and the command line write it."""
+    """Return a value as TOML and the command line write it; `-` for None."""
     if value is None:
         return "-"
     return str(value).lower() if isinstance(value, bool) else str(shown(value))
@@ -41,18 +41,18 @@ def faults_text(faults: Mapping[str, int]) -> str:
 
 
 def settings_text(row: Row) -> str:
-    """Return keys with values in one line."""
+    """Return keys with values in one line, without those whose value is None."""
     return " ".join(f"{key}={value_text(value)}" for key, value in row.items() if value is not None)
 
 
 def values_of(rows: Iterable[Row]) -> dict[str, Values]:
-    """Return every value of every key."""
+    """Return by key its values in these rows, each once; None where a row lacks the key."""
     rows = list(rows)
     return {key: _distinct(row.get(key) for row in rows) for key in dict.fromkeys(key for row in rows for key in row)}
 
 
 def merge_rows(rows: Sequence[tuple[Row, Hashable]], every: Mapping[str, Values]) -> list[tuple[str, Any]]:
-    """Merge rows that say the same and differ in one key, until none are left; leave out a key that has all of `every`."""
+    """Return rows as texts; those that say the same and differ in one key are merged, and a key with all of `every` goes."""
     keys = list(dict.fromkeys(key for row, _ in rows for key in row))
     known = [(tuple((row.get(key),) for key in keys), said) for row, said in rows]
     count = len(known) + 1

@@ -24,7 +24,7 @@ class Case:
 
     `keys` are keys of the contract as given (`model` and `kafka.version` among them).  `steps` is the length of the
     shortest counterexample, `because` why the verdict is expected, `interleaving` the known steps to it.  `slow` cases take
-    more than about 20 seconds.
+    more than about 20 seconds.  `disabled` are the pairs (action, clause) whose guard clause is left out.
     """
 
     name: str

@@ -94,7 +94,7 @@ class Claim:
         return [name for role, names in self.roles.items() for name in names if found[name] != self.wanted(role)]
 
     def verdict(self, found: Mapping[str, str]) -> str:
-        """Return whether the claim holds, only if limits are kept, is violated or is outside, by its cases' verdicts."""
+        """Return `holds`, `only-if` (not beyond its limits), `violated` or `outside`, by the verdicts `found` of its cases."""
         if self.outside:
             return OUTSIDE
         within = self.roles.get(SHOWS, ()) + self.roles.get(BREAKS, ())
@@ -172,7 +172,7 @@ def _parse_claim(table: TableReader, source: str, known: Mapping[str, Case]) -> 
 
 
 def _require_roles(claim: Claim, known: Mapping[str, Case], where: str) -> None:
-    """Errors: `InputError` for roles that the kind has not, a case in two roles, and pairs that are none."""
+    """Errors: `InputError` for a role that its kind does not have, a case in two roles, and two cases that are no pair."""
     fit = (WITH, WITHOUT, LIMITS) if claim.kind in PAIRED else (SHOWS, BREAKS, LIMITS)
     for role in claim.roles:
         if role not in fit:
@@ -234,10 +234,7 @@ def sources() -> dict[str, Source]:
 
 
 def choose_claims(ids: list[str]) -> list[Claim]:
-    """Return the claims of the named documents, the named claims, or all.
-
-    Errors: `InputError` for a name that does not exist.
-    """
+    """Return the claims of the named documents, the named claims, or all.  Errors: `InputError` for an unknown name."""
     every = {claim.id: claim for source in sources().values() for claim in source.claims}
     if not ids:
         return list(every.values())

@@ -79,10 +79,7 @@ def scenarios() -> dict[str, Scenario]:
 
 
 def choose_scenarios(ids: list[str]) -> list[Scenario]:
-    """Return the named scenarios, or all.
-
-    Errors: `InputError` for an id that does not exist.
-    """
+    """Return the named scenarios, or all.  Errors: `InputError` for an id that does not exist."""
     known = scenarios()
     for each in ids:
         if each not in known:

@@ -58,7 +58,7 @@ def find_default(model: Model, key: str) -> Any:
 
 
 def list_departures(model: Model, configuration: Configuration) -> dict[str, Any]:
-    """Return the keys whose values differ from their defaults."""
+    """Return the keys whose values differ from their defaults, with these values."""
     return {key: value for key, value in configuration.items() if value != find_default(model, key)}
 
 
@@ -87,7 +87,7 @@ def _note_keys(function: Callable[[Configuration], Any], configuration: Configur
 
 
 def canonical(model: Model, configuration: Configuration, read: frozenset[str]) -> dict[str, Any]:
-    """Return the configuration with every key at its default that can be there without a difference to the fields in `read`."""
+    """Return the configuration, with keys at their defaults that change no field in `read`, no size and no initial state."""
     made_of = [value for name, value in model.frozen.items() if name in read] + [model.sizes]
     made = [(each, *_note_keys(each, configuration)) for each in made_of]
     (moving, of_moving), (wrong, of_wrong) = (

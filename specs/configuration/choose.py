@@ -115,7 +115,7 @@ def broker_names(brokers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
 def read_toml(path: PathLike[str] | str) -> Given:
     """Return the keys of a configuration file.
 
-    Errors: `InputError` for malformed TOML, unknown tables, and keys in the wrong table.
+    Errors: `InputError` for a file that cannot be read, malformed TOML, unknown tables, and keys in the wrong table.
     """
     text = read_text(path)
     document, lines = parse_toml(text, str(path)), find_lines(text)
@@ -168,7 +168,7 @@ def read_settings(settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
 
 
 def _without_table(name: str) -> str:
-    """Return the key that TOML files write with its table, as `topic.replication.factor`."""
+    """Return a key without the table that it has in TOML files, as in `topic.replication.factor`; any other name as it is."""
     table, _, key = name.partition(".")
     return key if key in keys.KEYS and keys.KEYS[key].table == table else name
 
@@ -184,9 +184,9 @@ def choose(
     """Return the model that the keys name, with everything else defaulted.
 
     `offered` are a cluster's own settings: the given keys win over them, and those that the model does not read are left out.
-    Without a model or a version the newest version is assumed.
+    Without a model or a version, given or offered, the newest version is assumed.
 
-    Errors: `InputError` for an unknown model, key or value.
+    Errors: `InputError` for an unknown model, key or value, and for a model with a version, also of the metadata.
     """
     given, offered = dict(given), dict(offered or {})
     name, where = given.pop("model", (model_name, "the command line"))
@@ -277,7 +277,7 @@ def choose_one(given: Given) -> Chosen:
 
 
 def elr_is_open_in(given: Mapping[str, tuple[Any, str]]) -> Version | None:
-    """Return the Kafka version that keys name if its clusters may have eligible leader replicas on or off, and no key says."""
+    """Return the Kafka version of the keys if its clusters may have ELR on or off and no key says which; else None."""
     if "model" in given or ELR in given:
         return None
     text, where = given.get(VERSION, (ASSUMED_VERSION.value, ""))
@@ -455,7 +455,7 @@ def _is_stated(key: str, given: Given, offered: Mapping[str, Setting]) -> bool:
 
 
 def _choose_level(version: Version, given: tuple[Any, str] | None, offered: Setting | None) -> Setting | None:
-    """Return a cluster's metadata version: given, its own, or the newest of its Kafka version; none before KRaft."""
+    """Return a cluster's metadata version: given, its own, or the newest of its Kafka version; None before 3.3."""
     if given is not None:
         return _make_setting(str(given[0]), given, None)
     if offered is not None or version < FIRST_OF_CLUSTERS:

@@ -33,7 +33,7 @@ _known: ContextVar[Contents | None] = ContextVar("known", default=None)
 
 @contextmanager
 def keeping() -> Iterator[dict[str, bytes]]:
-    """Collect every file that is read in this block: the user's part of a question."""
+    """Yield a dictionary that gets the content of every file that is read in this block: the user's part of a question."""
     found: dict[str, bytes] = {}
     before = _kept.set(found)
     try:
@@ -44,7 +44,7 @@ def keeping() -> Iterator[dict[str, bytes]]:
 
 @contextmanager
 def known(contents: Contents) -> Iterator[None]:
-    """In this block, read files from these contents and nowhere else."""
+    """In this block, read the files of a question (`keeping`) from these contents and nowhere else."""
     before = _known.set(contents)
     try:
         yield
@@ -61,7 +61,7 @@ def provide(name: str, content: bytes) -> None:
 
 
 def is_there(path: PathLike[str] | str) -> bool:
-    """Return True if a file can be read: from the `known` contents if there are any, else from disk."""
+    """Return True if a file, or a folder, is there: in the `known` contents if there are any, else on disk."""
     contents = _known.get()
     return Path(path).exists() if contents is None else str(path) in contents
 
@@ -69,7 +69,7 @@ def is_there(path: PathLike[str] | str) -> bool:
 def read_bytes(path: PathLike[str] | str, option: str = "", largest: int = LARGEST_FILE) -> bytes:
     """Return the bytes of a user's file, at most `largest`, or of standard input for `-`; `option` is what named it.
 
-    Errors: `InputError` for a file that is missing, unreadable, a directory or too large.
+    Errors: `InputError` for a file that is missing, unreadable, a directory, too large, or not in the `known` contents.
     """
     files, contents = _kept.get(), _known.get()
     if files is None:
@@ -192,7 +192,7 @@ class TableReader:
         return key in self._left
 
     def text(self, key: str, default: str | None = None) -> str:
-        """Return a text with its blanks made single; it must be given if it has no default, and not empty if that is not it."""
+        """Return a text with single blanks.  Errors: `InputError` if it is missing without a default, or empty and not that."""
         found = self._take(key, str, default)
         if not found.strip() and found != default:
             raise InputError(f"empty {key} in {self.where}: write a text")

@@ -84,7 +84,7 @@ class Key:
 
 
 def _read_keys() -> Iterator[Key]:
-    """Yield the keys of `keys.toml`, and the limits of faults before the first entry that speaks of what they belong to."""
+    """Yield the keys of `keys.toml`; the limits of faults come before `faults.at_once`, or before `bounds.producers`."""
     for name, each in read_toml_beside(__name__).items():
         if name == AT_ONCE:
             yield from (Key(fault.key, "faults", "limit", 0, f"how many times {fault.says}", 0, MOST) for fault in FAULTS)
@@ -106,7 +106,7 @@ GROWING = tuple(each.key for each in FAULTS if not each.is_structural)
 def key_of(name: str, where: str, available: tuple[str, ...] | None = None) -> Key:
     """Return the key of a name.
 
-    Errors: `InputError` for a name that does not exist, or that the model does not read.
+    Errors: `InputError` for a name that does not exist, or is not `available`; without that any `mechanism.` name passes.
     """
     if name.startswith(MECHANISM) and (available is None or name in available):
         return Key(name, "mechanism", "flag", True, "one mechanism of the modern model")

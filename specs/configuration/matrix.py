@@ -73,7 +73,7 @@ def read_matrix(target: str, given: Given | None = None) -> Matrix:
 
 
 def as_toml(matrix: Mapping[str, Any]) -> str:
-    """Return a matrix that is a dictionary as the text of a file.  Errors: `InputError` for a value that is none of a key."""
+    """Return a matrix that is a dictionary as the text of a file.  Errors: `InputError` for another value than TOML has."""
     tables = {name: list(matrix.get(name) or ()) for name in ("pair", "exclude")}
     rest = {key: value for key, value in matrix.items() if key not in tables}
     lines = _assignments(rest)

@@ -112,7 +112,7 @@ class _Reading:
         return figure
 
     def _logs(self) -> list[tuple[str, ...]]:
-        """Return the records of each broker; those of logs that are shown by their ends are named by their offsets."""
+        """Return each broker's records, named by offsets where only its log's end is shown.  Errors: `InputError` for a mix."""
         found = []
         for broker, end, log in zip(self.brokers, self.ends, self.lists, strict=True):
             if end is not None and log:

@@ -51,7 +51,7 @@ _OF_SCALA = re.compile(r"^(kafka_)?2\.1[0-3]-")
 
 
 def without_scala(text: str) -> str:
-    """Return the version of Kafka in the name of its archive, such as 3.9.0 of `2.13-3.9.0`."""
+    """Return the version of Kafka in the name of its archive, such as 3.9.0 of `2.13-3.9.0`; any other text as it is."""
     return _OF_SCALA.sub("", text.strip())
 
 
@@ -148,7 +148,7 @@ OF_TOPICS_AND_PRODUCERS = (
 
 
 def list_defaults(version: Version | None) -> Settings:
-    """Return Kafka's defaults of a version; without one, `WITHOUT_VERSION`, which are assumed where versions differ."""
+    """Return Kafka's defaults of a version; without one those of `WITHOUT_VERSION`, as assumed where versions differ."""
     known = version or WITHOUT_VERSION
     found = {
         "replication.factor": "1",

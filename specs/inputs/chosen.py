@@ -26,7 +26,7 @@ OF_PRODUCERS = ("acks", "enable.idempotence")
 def chosen_configurations(given: Given, files: KafkaFiles, version: str | None = None) -> tuple[list[Chosen], list[str]]:
     """Return the configurations, each with its notices, and a sentence for each notice that a user must see.
 
-    Given keys win over files.  Errors: `InputError` for a wrong key, value or file.
+    Given keys win over files; without files there are no sentences.  Errors: `InputError` for a wrong key, value or file.
     """
     given = _with_version(given, version)
     named = {option: path for option, path in files.items() if path is not None}
@@ -64,7 +64,7 @@ def _with_version(given: Given, version: str | None) -> Given:
 
 
 def _stand(cluster: ClusterConfiguration, chosen: Chosen) -> Chosen | None:
-    """Return the configuration that begins where its partitions stand; None where `kraft` does too, or no model can."""
+    """Return the configuration that begins as the partitions stand now; None where nothing special is there, or none can."""
     if not (_moved(cluster) or _hanging(cluster, chosen.configuration)):
         return None
     partition = next(iter(cluster.partitions.values()))[0]

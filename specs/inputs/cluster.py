@@ -63,12 +63,12 @@ class ClusterConfiguration:
 
     @property
     def keys(self) -> dict[str, tuple[str, str]]:
-        """Raw values with their places, as a configuration is chosen from."""
+        """By key the raw value and its place, as `choose` takes them."""
         return {key: (each.value, each.where) for key, each in self.settings.items()}
 
     @property
     def warnings(self) -> tuple[Notice, ...]:
-        """What a reader of the verdict has to know."""
+        """The warnings and the assumptions, which a reader of the verdict has to know."""
         return of_kind(self.notices, NoticeKind.WARNING, NoticeKind.ASSUMED)
 
 
@@ -92,7 +92,7 @@ class _Found:
 
 
 def _topic_value(topic: Topic, described: Described, key: str) -> Setting | None:
-    """Return what the describe output or the configs output shows for a topic.
+    """Return what the describe output or the configs output shows for a topic; None where neither shows the key.
 
     Errors: `InputError` where they contradict each other.
     """
@@ -107,7 +107,7 @@ def _topic_value(topic: Topic, described: Described, key: str) -> Setting | None
 
 
 def _racks(partition: DescribedPartition, described: Described) -> Setting | None:
-    """Return the racks of all replicas, sorted, as one setting; None unless every replica's broker is described with one."""
+    """Return the racks of all replicas, sorted, as one setting; None unless each broker is described with one (no comma)."""
     if not described.brokers:
         return None
     brokers = [described.brokers.get(str(each), {}).get("broker.rack") for each in partition.settled]
@@ -174,7 +174,7 @@ def _offer_factor(found: _Found, sources: Sources, topic: Topic | None, partitio
 
 
 def _warn_beyond(found: _Found, version: Version | None) -> None:
-    """Effect: add a warning of a min.insync.replicas above a known replication factor, which Kafka accepts; 3.7 on lower it."""
+    """Effect: warn of a min.insync.replicas above a known replication factor: Kafka accepts it and, from 3.7 on, lowers it."""
     factor, least = found.settings["replication.factor"], found.settings["min.insync.replicas"]
     if int(least.value) > int(factor.value) and factor.how != Origin.ASSUMED:
         effect = "no acks=all write succeeds" if version and version < (3, 7) else "Kafka 3.7 and later lower it to that"

@@ -108,7 +108,7 @@ def candidates(chosen: Chosen, names: Iterable[str] = ()) -> list[Changes]:
 
 
 def cost(changes: Changes, factor: int) -> int:
-    """Return how much of a change it is; `factor` is the present number of replicas."""
+    """Return how much of a change it is, as `COST` counts; `factor` is the present number of replicas."""
     return sum(COST[key] for key in changes) + (COST_OF_STOPPING if _stops_writes(changes, factor) else 0)
 
 
@@ -223,7 +223,7 @@ def is_possible(chosen: Chosen, changes: Changes) -> bool:
 
 
 def commands(chosen: Chosen, changes: Changes) -> list[Command]:
-    """Return what to type, or to write where, for each change; the topic's own first."""
+    """Return what to type, or to write where, for each change; first what sees to the ISR, then the topic's own."""
     found: list[Command] = []
     if OUTSIDE in changes:
         tool = "reassign-partitions.sh" if moved_in(chosen.configuration) else "topics.sh"

@@ -72,7 +72,7 @@ def read_replica(broker: int, directory: str, topic: str, partition: int) -> Rep
 
 
 def _read_dump(file: Path) -> tuple[list[tuple[int, int, int]], int]:
-    """Return the base offset, the last offset and the leader epoch of each valid batch, and where the log ends."""
+    """Return base offset, last offset and epoch of valid batches, and the log's end.  Errors: `InputError` for other text."""
     batches, end = list[tuple[int, int, int]](), None
     for at, line in enumerate(lines_of(read_text(str(file), "--replica")), 1):
         if (start := START.match(line)) is not None:
@@ -105,7 +105,8 @@ def _other_broker(file: Path, broker: int) -> str | None:
 
 
 def _missing_directory(file: Path, broker: int, name: str) -> str | None:
-    """Return what kafka-log-dirs.sh says against a replica: no directory of the broker has it, and which failed; else None."""
+    """Return what kafka-log-dirs.sh says against a replica: no directory of the broker has it, and which failed; else None.
+    Errors: `InputError` for what the tool does not print."""
     if not is_there(file):
         return None
     lines, shown = lines_of(read_text(str(file), "--replica")), repr(str(file))
@@ -146,7 +147,8 @@ def _contradiction(file: str, epochs: tuple[tuple[int, int], ...], end: int) -> 
 
 
 def _entries(file: Path, fields: int) -> list[tuple[list[str], str]]:
-    """Return the fields of each entry, with its place; none of an empty file, as Kafka creates it (`CheckpointFile`)."""
+    """Return the fields of each entry, with its place; none of an empty file, as Kafka creates it (`CheckpointFile`).
+    Errors: `InputError` for a file that is cut or malformed."""
     name = str(file)
     lines = [line.strip() for line in lines_of(read_text(name, "--replica"))]
     found = [(line.split(), f"{name} line {at}") for at, line in enumerate(lines, 1) if line]

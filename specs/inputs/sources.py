@@ -97,8 +97,8 @@ class SharedValue:
 
 @dataclass(frozen=True)
 class Sources:
-    """Everything that was read.  `stated` is the version as a file states it, or as it is assumed.  `unknown` are the values
-    that what no file shows may have together.  `given` are keys that are set elsewhere, about which nothing needs to be
+    """Everything that was read.  `stated` is the version as a file states it, or as it is assumed.  `unknown` are the values,
+    in every combination, of what no file shows.  `given` are keys that are set elsewhere, about which nothing needs to be
     assumed.  `applications` say who writes which topic, and `producer` who writes any other."""
 
     described: Described
@@ -288,7 +288,7 @@ def _static(server: Settings, controller: Settings | None, default: Settings, ke
 
 
 def _stated(version: Version | None, described: Described) -> Setting | None:
-    """Return the version with the file that states it; by the metadata version, which no older one has, it is assumed."""
+    """Return the version as a file states it, or as assumed from the metadata version; None where no file has either."""
     if version is not None and described.versions:
         return Setting(shown(version), described.versions[0].where)
     if version is not None and described.metadata:
@@ -352,8 +352,8 @@ def _open_metadata(version: Version) -> tuple[Setting, Setting]:
 def _known_elr(described: Described, version: Version | None, default: Settings, given: Collection[str]) -> tuple[Setting, ...]:
     """Return whether eligible leader replicas are on: one value, or both where a version has them and no file shows which.
 
-    A partition that lists some is proof that they are on, unless a file says that they are off: that file may be of another
-    time, or the feature was switched off, which leaves in a partition what it has (`PartitionChangeBuilder`).
+    A partition that lists some is proof that they are on.  Errors: `InputError` where a file says that they are off, and no key
+    which is so (it may be of another time, or the feature was switched off since), and where the version does not have them.
     """
     listed = (each.where for topic in described.topics.values() for each in topic.partitions.values() if each.elr)
     where = next(listed, None)

@@ -33,7 +33,7 @@ NOT_COVERED = ("reassign", "min_isr_change", "unclean_election", "producer_retry
 
 
 def covers(configuration: Configuration) -> bool:
-    """Replicas are asked, no fault takes a record from a log or changes how many have to answer, and the mechanisms are there.
+    """Return True if elections ask for logs, no fault takes a record or changes how many must answer, and mechanisms are on.
 
     Leader epochs are ranks, as they are where some fault may happen any number of times: counted, they leave their bounds.
     """
@@ -46,12 +46,12 @@ def covers(configuration: Configuration) -> bool:
 
 
 def is_elected(k: Any, s: Any, broker: int) -> Value:
-    """Elected, and it has not applied its leadership."""
+    """Return True if a broker is elected and has not applied its leadership."""
     return k.all_of(s.leader == broker, s.leader_knows == ELECTED)
 
 
 def is_later(k: Any, s: Any, broker: int, epoch: Value) -> Value:
-    """Leads, or is elected to lead, in a later leader epoch."""
+    """Return True if a broker leads, or is elected to lead, in a later leader epoch than `epoch`."""
     elected = k.all_of(is_elected(k, s, broker), s.leader_epoch > epoch)
     return k.any_of(elected, k.all_of(leads(s, broker), s.led_epoch[broker] > epoch))
 
@@ -62,12 +62,12 @@ def entry_epoch(k: Any, s: Any, replica: int, offset: int) -> Value:
 
 
 def is_own(k: Any, s: Any, leader: int, offset: int) -> Value:
-    """A broker that believes it leads has appended the entry in its own epoch."""
+    """Return True if a broker believes it leads and has appended the entry in its own epoch."""
     return k.all_of(leads(s, leader), entry_epoch(k, s, leader, offset) == s.led_epoch[leader])
 
 
 def within_reach(k: Any, s: Any, leader: int, offset: int) -> Value:
-    """A leader may yet acknowledge its own entry at an offset, or one that it appends there: enough have it or follow it."""
+    """Return True if a leader may yet acknowledge its own entry at an offset, or one to come: enough have it or follow it."""
     may_be_own = k.any_of(is_own(k, s, leader, offset), s.log_record[leader][offset] == EMPTY)
     members = [
         k.all_of(s.leader_isr[leader][m], k.any_of(s.fetch_offset[leader][m] > offset, s.follows[m] == leader))

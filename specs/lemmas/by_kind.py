@@ -26,7 +26,8 @@ from neverlost.specs.lemmas.unimpaired import knows_all
 
 
 def covers(configuration: Configuration) -> bool:
-    """Return True if every kind that impairs has `any:N`, these N leave a replica out, and the mechanisms are there."""
+    """Return True if every kind that impairs has `any:N`, these N leave a replica out, and the mechanisms are there; and all
+    replicas begin in the ISR, and none is reassigned."""
     if not all(is_on(configuration, each) for each in unimpaired.NEEDED) or configuration["faults.reassign"]:
         return False
     kinds = {payer(configuration, each).key for each in FAULTS if each.impairs != NOTHING and can_happen(configuration, each)}
@@ -45,7 +46,7 @@ def at_once(configuration: Configuration, kinds: Collection[str]) -> int | None:
 
 
 def is_out(k: Any, s: Any, broker: int) -> Value:
-    """Down, fenced, outside the ISR, or about to be removed by a request that the controller would commit."""
+    """Return True if a broker is down, fenced, outside the ISR, or the controller would commit a request to remove it."""
     removed = [k.all_of(knows_all(k, s, each), s.pending[each] == broker, s.leader_isr[each][broker]) for each in everyone(s)]
     return k.any_of(k.not_(s.is_running[broker]), s.is_fenced[broker], k.not_(s.isr[broker]), *removed)
 

@@ -18,24 +18,24 @@ from neverlost.specs.lemma import Theory, as_lemma, each_of
 
 
 def each_offset(k: Any, s: Any, body: Callable[[Any], list[Value]]) -> list[Value]:
-    """Return what is said of every offset."""
+    """Return the conjuncts that `body` gives for each offset, or one about all where logs have no bound."""
     return each_of(k, s, "offset", body)
 
 
 def each_below(k: Any, s: Any, offset: Any, body: Callable[[Any], list[Value]]) -> list[Value]:
-    """Return what is said of every offset below one."""
+    """Return the conjuncts that `body` gives for each offset below `offset`."""
     if isinstance(offset, int):
         return [conjunct for each in range(offset) for conjunct in body(each)]
     return each_offset(k, s, lambda each: [implies(k, each < offset, conjunct) for conjunct in body(each)])
 
 
 def each_replica(k: Any, s: Any, body: Callable[[Any], list[Value]]) -> list[Value]:
-    """Return what is said of every replica."""
+    """Return the conjuncts that `body` gives for each replica, or one about all where their number has no bound."""
     return each_of(k, s, "replica", body)
 
 
 def each_pair(k: Any, s: Any, body: Callable[[Any, Any], list[Value]]) -> list[Value]:
-    """Return what is said of every two replicas."""
+    """Return the conjuncts that `body` gives for each two different replicas, in either order."""
 
     def second(one: Any, other: Any) -> list[Value]:
         return [implies(k, one != other, each) for each in body(one, other)]
@@ -44,17 +44,17 @@ def each_pair(k: Any, s: Any, body: Callable[[Any, Any], list[Value]]) -> list[V
 
 
 def all_replicas(k: Any, s: Any, body: Callable[[Any], Value]) -> Value:
-    """Return True if every replica is so."""
+    """Return True if a condition holds for every replica."""
     return for_every(k, s, "replica", body)
 
 
 def leads(s: Any, replica: int) -> Value:
-    """Return the replica believes itself to be the leader."""
+    """Return True if a replica believes that it is the leader."""
     return s.leader[replica] == replica
 
 
 def is_sent(s: Any, epoch: Value) -> Value:
-    """Return a request of this epoch exists."""
+    """Return True if the controller has sent a request with this leader epoch."""
     return epoch < s.next_leader_epoch
 
 
@@ -137,7 +137,7 @@ def newest_leader_owns_isr(k: Any, s: Any) -> list[Value]:
 
 
 def _contains_later(k: Any, s: Any, isr: Any, epoch: Value) -> Value:
-    """Return whether an ISR contains the quorum's and, of the requests', each that is newer than an epoch."""
+    """Return True if an ISR contains the quorum's, and that of every request of a newer epoch."""
 
     def contains(other: Any) -> Value:
         return all_replicas(k, s, lambda m: implies(k, other[m], isr[m]))
@@ -150,7 +150,7 @@ def _contains_later(k: Any, s: Any, isr: Any, epoch: Value) -> Value:
 
 
 def _some_beyond(k: Any, s: Any, isr: Any, epoch: Value) -> Value:
-    """Return a member of an ISR has left an epoch for a newer one."""
+    """Return True if some member of an ISR is in a newer epoch than `epoch`."""
     return for_some(k, s, "replica", lambda m: k.all_of(isr[m], s.leader_epoch[m] > epoch))
 
 
@@ -218,7 +218,7 @@ def current_epoch_watermark(k: Any, s: Any) -> list[Value]:
 
 
 def _survives_since(k: Any, s: Any, replica: Any, offset: Any, since: Value) -> Value:
-    """Everyone in the quorum's ISR or a request's after an epoch has a replica's entry and has reached the epoch."""
+    """Return True if a replica and all in the quorum's or a later request's ISR have reached `since`, and these its entry."""
 
     def safe(isr: Any) -> Value:
         def member(m: Any) -> Value:

@@ -41,7 +41,8 @@ NEEDED = (
 
 
 def covers(configuration: Configuration) -> bool:
-    """Fewer stops than min.insync.replicas, no fault that makes a living leader old, and all the mechanisms needed."""
+    """Return True if faults are counted, stops are fewer than min.insync.replicas, no fault makes a living leader old, and the
+    mechanisms are there."""
     if not all(is_on(configuration, each) for each in NEEDED) or not all(is_counted(configuration, each) for each in FAULTS):
         return False
     minimum = min(configuration["min.insync.replicas"], configuration["replication.factor"])
@@ -55,22 +56,22 @@ def stops(s: Any) -> Value:
 
 
 def is_active(k: Any, s: Any, replica: int) -> Value:
-    """Return the elected leader, after it has applied its leadership."""
+    """Return True if a replica is the elected leader and has applied its leadership."""
     return k.all_of(s.leader == replica, s.leader_knows != ELECTED)
 
 
 def in_quorum(k: Any, s: Any, replica: int) -> Value:
-    """In the ISR or in the ELR."""
+    """Return True if a replica is in the ISR or in the ELR."""
     return k.any_of(s.isr[replica], s.elr[replica])
 
 
 def has_its_log(k: Any, s: Any, replica: int) -> Value:
-    """Running, or stopped cleanly: its log is whole."""
+    """Return True if a replica runs, or stopped cleanly: its log is whole."""
     return k.any_of(s.is_running[replica], s.stopped_cleanly[replica])
 
 
 def is_committed(s: Any, offset: int) -> Value:
-    """Return a record at this offset was committed."""
+    """Return True if a record was committed at an offset."""
     return s.ghost_committed[offset] != EMPTY
 
 
@@ -213,12 +214,12 @@ def leader_knows_how_far(k: Any, s: Any) -> list[Value]:
 
 
 def is_asked(k: Any, s: Any, leader: int, member: int) -> Value:
-    """The controller may still commit the leader's request about a member."""
+    """Return True if the controller may still commit the leader's request about a member."""
     return k.all_of(s.leader == leader, s.leader_knows == UP_TO_DATE, s.pending[leader] == member, k.not_(s.request_outdated))
 
 
 def is_trusted(k: Any, s: Any, leader: int, member: int) -> Value:
-    """Return what a leader knows of a member's log is still true, if the member runs: it has not come back with less."""
+    """Return True if what a leader knows of a member's log is still true: the member has not come back with less."""
     return k.all_of(has_its_log(k, s, member), k.any_of(in_quorum(k, s, member), is_asked(k, s, leader, member)))
 
 

@@ -26,7 +26,7 @@ LOSES = ("disk_loss", "data_loss")
 
 
 def covers(configuration: Configuration) -> bool:
-    """Nothing that was counted for a majority is forgotten: no disk is lost, and what a crash could lose is flushed."""
+    """Return True if a voter forgets nothing that it was counted for: it loses no disk, and flushes what a crash could take."""
     is_flushed = configuration["flush.messages"] == "1" or not configuration["faults.lossy_crash"]
     return bool(is_flushed and not any(configuration[f"faults.{each}"] for each in LOSES))
 
@@ -37,18 +37,18 @@ def term_at(k: Any, s: Any, replica: int, offset: int) -> Value:
 
 
 def is_complete(k: Any, s: Any, replica: int) -> Value:
-    """The log has every committed record."""
+    """Return True if a replica's log has every committed record."""
     return k.all_of(*[implies(k, is_committed(s, o), s.log_record[replica][o] == s.ghost_committed[o]) for o in offsets(s)])
 
 
 def is_last_committed(k: Any, s: Any, offset: int) -> Value:
-    """Return the committed log ends with this offset."""
+    """Return True if the committed log ends with this offset."""
     is_last = True if offset + 1 == s.sizes.offset else k.not_(is_committed(s, offset + 1))
     return k.all_of(is_committed(s, offset), is_last)
 
 
 def within_reach(k: Any, s: Any, leader: int, offset: int) -> Value:
-    """A leader may commit this offset, by its own term: a majority has fetched it or follows, the leader itself included."""
+    """Return True if a leader may commit an offset in its term: a majority, itself included, has fetched it or follows."""
     with_it = [k.any_of(s.fetch_offset[leader][m] > offset, s.follows[m] == leader) for m in others(s, leader)]
     own = k.any_of(s.log_record[leader][offset] == EMPTY, term_at(k, s, leader, offset) == s.term[leader])
     return k.all_of(leads(s, leader), own, count(k, [True, *with_it]) >= majority(s))

@@ -54,7 +54,7 @@ Of = Callable[..., Value]
 
 
 def covers(configuration: Configuration) -> bool:
-    """At most all replicas but one are impaired at once, nothing is reassigned, and the mechanisms are there."""
+    """Return True if all replicas but one at most are impaired at once, nothing is reassigned, and mechanisms are there."""
     most = configuration[AT_ONCE] + configuration["start.outside_isr"]
     is_limited = configuration[AT_ONCE] != NO_LIMIT and most < configuration["replication.factor"]
     has_all = all(is_on(configuration, each) for each in NEEDED)
@@ -62,22 +62,22 @@ def covers(configuration: Configuration) -> bool:
 
 
 def is_sound(k: Any, s: Any, replica: int) -> Value:
-    """In the ISR and running: it has lost nothing since it joined."""
+    """Return True if a replica is in the ISR and runs: it has lost nothing since it joined."""
     return k.all_of(s.isr[replica], s.is_running[replica])
 
 
 def is_stale(k: Any, s: Any, broker: int) -> Value:
-    """Believes it is leader, in an epoch before the elected leader's."""
+    """Return True if a broker believes that it leads, in an epoch before the newest."""
     return k.all_of(leads(s, broker), k.not_(is_active(k, s, broker)))
 
 
 def knows_all(k: Any, s: Any, leader: int) -> Value:
-    """Return the elected leader, and it knows the newest ISR."""
+    """Return True if a broker is the elected leader and knows the newest ISR."""
     return k.all_of(s.leader == leader, s.leader_knows == UP_TO_DATE)
 
 
 def within_reach(k: Any, s: Any, leader: int, offset: int) -> Value:
-    """A stale leader may yet commit this offset: all that it waits for have fetched it, or still follow."""
+    """Return True if a leader may yet commit an offset: all that it waits for have fetched it, or follow it still."""
     return k.all_of(
         *[
             implies(k, is_waited_for(k, s, leader, m), k.any_of(s.fetch_offset[leader][m] > offset, s.follows[m] == leader))
@@ -87,7 +87,7 @@ def within_reach(k: Any, s: Any, leader: int, offset: int) -> Value:
 
 
 def is_reached(k: Any, s: Any, leader: int, offset: int) -> Value:
-    """A stale leader may yet commit this offset."""
+    """Return True if a broker is a stale leader and may yet commit an offset."""
     return k.all_of(is_stale(k, s, leader), within_reach(k, s, leader, offset))
 
 
@@ -109,7 +109,7 @@ def registration(k: Any, s: Any) -> list[Value]:
     "a fault strikes only while at most RF-1 are impaired afterwards, and nothing else takes a broker out of the ISR",
 )
 def one_member_stays(k: Any, s: Any) -> list[Value]:
-    """Return a removal counts only while the controller would commit it: a leader that is elected again forgets its request."""
+    """Return one conjunct.  A removal counts only while the controller would commit it: a leader elected again forgets it."""
     found = []
     for r in everyone(s):
         removed = [k.all_of(knows_all(k, s, each), s.pending[each] == r, s.leader_isr[each][r]) for each in everyone(s)]
@@ -158,7 +158,7 @@ def leader_waits_for_isr(k: Any, s: Any) -> list[Value]:
 
 
 def is_joining(k: Any, s: Any, leader: int, member: int) -> Value:
-    """The controller may still commit the leader's request to admit a replica, which runs."""
+    """Return True if the controller may still commit the leader's request to admit a replica, which runs."""
     asked = k.all_of(knows_all(k, s, leader), s.pending[leader] == member, k.not_(s.leader_isr[leader][member]))
     return k.all_of(asked, s.is_running[member], k.not_(s.request_outdated))
 

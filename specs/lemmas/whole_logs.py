@@ -38,15 +38,15 @@ knows_how_far, follow_complete_logs = (
 
 
 def covers(configuration: Configuration) -> bool:
-    """Fewer brokers lose data at once than the controller remembers for, no unclean election, and the mechanisms are there."""
+    """Return True if fewer brokers may lose data at once than the controller remembers, as `losing` counts both."""
     kinds, remembered = losing(configuration)
     most = at_once(configuration, kinds)
     return most is not None and most < remembered
 
 
 def losing(configuration: Configuration) -> tuple[set[str], int]:
-    """Return the limits of what may lose data, and how many members the controller remembers: none where there are unclean
-    elections, or a mechanism is missing.
+    """Return the keys of the limits of what may lose data, and how many members the controller remembers: 0 where the argument
+    fails (unclean elections, reassignments, changes of the minimum ISR, only counted faults, or a mechanism that is missing).
 
     A kill counts as a loss of data where there are eligible leader replicas: the broker that returns leaves the ELR.
     """
@@ -63,41 +63,41 @@ def losing(configuration: Configuration) -> tuple[set[str], int]:
 
 
 def in_quorum(k: Any, s: Any, replica: int) -> Value:
-    """In the ISR, or in the ELR."""
+    """Return True if a replica is in the ISR or, where there is one, in the ELR."""
     return kraft_elr.in_quorum(k, s, replica) if s.sizes.elr else s.isr[replica]
 
 
 def is_whole(k: Any, s: Any, replica: int) -> Value:
-    """Its log has what it ever had, but for what it truncated as a follower."""
+    """Return True if a log has what it ever had, but for what its replica truncated as a follower."""
     if s.sizes.elr:
         return kraft_elr.has_its_log(k, s, replica)
     return k.any_of(s.is_running[replica], k.not_(has_lost_data(k, s, replica)))
 
 
 def is_sound(k: Any, s: Any, replica: int) -> Value:
-    """Return a member of the quorum with a whole log."""
+    """Return True if a replica is in the ISR or ELR and its log is whole."""
     return k.all_of(in_quorum(k, s, replica), is_whole(k, s, replica))
 
 
 def has_lost_data(k: Any, s: Any, replica: int) -> Value:
-    """Marked by a kind that may leave a log that is not whole."""
+    """Return True if a kind of fault that may leave a log that is not whole has struck a replica, which is still impaired."""
     paid, ends = dict(s.sizes.limits.payers), (KILLED, LOST) if s.sizes.elr else (LOST,)
     kinds = {paid.get(each.name, each.name) for each in FAULTS if each.ends in ends} & {*s.sizes.limits.marked}
     return k.any_of(False, *[getattr(s, BY_NAME[each].struck)[replica] for each in sorted(kinds)])
 
 
 def may_commit(k: Any, s: Any, leader: int) -> Value:
-    """Return the ISR that a leader knows is full; without eligible leader replicas it need not be."""
+    """Return True if the ISR that a leader knows has min.insync.replicas members; without ELR in any case."""
     return is_isr_big_enough(k, s, list(s.leader_isr[leader]), leader) if s.sizes.elr else True
 
 
 def is_reached(k: Any, s: Any, leader: int, offset: int) -> Value:
-    """A stale leader may yet commit this offset."""
+    """Return True if a broker is a stale leader and may yet commit an offset."""
     return k.all_of(is_stale(k, s, leader), may_commit(k, s, leader), within_reach(k, s, leader, offset))
 
 
 def is_joining(k: Any, s: Any, leader: int, member: int) -> Value:
-    """The controller may still commit the leader's request to admit a replica, whose log is whole."""
+    """Return True if the controller may still commit the leader's request to admit a replica, whose log is whole."""
     asked = k.all_of(knows_all(k, s, leader), s.pending[leader] == member, k.not_(s.leader_isr[leader][member]))
     return k.all_of(asked, is_whole(k, s, member), k.not_(s.request_outdated))
 

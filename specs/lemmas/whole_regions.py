@@ -18,7 +18,7 @@ from neverlost.specs.lemmas import by_kind, whole_logs
 
 
 def covers(configuration: Configuration) -> bool:
-    """Return True if what may be out is limited by how many have lost data, as the argument needs it."""
+    """Return True if `faults.out` leaves one broker unimpaired wherever as many may lose data as are remembered, or more."""
     out, (kinds, remembered) = configuration[OUT.key], whole_logs.losing(configuration)
     beside = list(enumerate(out.beside if isinstance(out, AnyNumber) else ()))[remembered:]
     is_left = all(lost + many < configuration["replication.factor"] for lost, many in beside)

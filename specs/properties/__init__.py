@@ -27,10 +27,7 @@ def guarantees(model: Model) -> list[Property]:
 
 
 def choose_properties(model: Model, names: Iterable[str] | None) -> list[Property]:
-    """Return the properties to check; all of the model's guarantees by default.
-
-    Errors: `InputError` for an unknown property.
-    """
+    """Return the properties to check; all of the model's guarantees by default.  Errors: `InputError` for an unknown one."""
     if not names:
         return guarantees(model)
     names, found = [names] if isinstance(names, str) else names, []
@@ -42,7 +39,7 @@ def choose_properties(model: Model, names: Iterable[str] | None) -> list[Propert
 
 
 def list_defined(system: System, names: Iterable[str]) -> list[str]:
-    """Return those of the named properties that speak of nothing that the system does not have."""
+    """Return those of the named properties whose fields the system has."""
     return [name for name in names if set(properties()[name].needs) <= set(system.places)]
 
 

@@ -19,7 +19,7 @@ from neverlost.specs.property import as_property
     compares=("replica",),
 )
 def isr_superset(k: Any, s: Any) -> Value:
-    """The current leader waits for the controller's whole ISR; else it could commit what an electable replica does not have."""
+    """Once it has applied its leadership the current leader waits for the controller's whole ISR: any of it may be elected."""
     return k.all_of(
         *[
             implies(

@@ -51,7 +51,7 @@ class GateVerdict:
 
     @property
     def advice(self) -> str:
-        """Return what to change, as a sentence to append."""
+        """What to change, as a sentence to append; empty where no change is known that helps."""
         remedy = self.cell.get("remedy") or {}
         return f" {remedy_lines(remedy)[0]}" if remedy.get("changes") else ""
 
@@ -150,6 +150,6 @@ def line_of(where: str) -> SourceLine | None:
 
 
 def _line(lines: Mapping[str, int], cell: Mapping[str, Any], varying: Sequence[str]) -> int:
-    """Return the line of the key that differs from the nearest safe cell, or of the first key that varies."""
+    """Return the line of the key that differs from the nearest safe cell, or of the first key that varies; 1 without one."""
     changed = [key for each in cell["properties"] for key in (each.get("sibling") or {}).get("changed", ())]
     return next((lines[key] for key in (*changed, *varying) if key in lines), 1)

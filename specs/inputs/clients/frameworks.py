@@ -24,7 +24,7 @@ Named = dict[str, Settings]
 
 @dataclass(frozen=True)
 class Dialect:
-    """How one framework writes settings: when a file is its, what it reads there, and what it sets itself."""
+    """How one framework writes settings: by what it recognises a file, what it reads there, and what it sets itself."""
 
     name: str
     recognises: Callable[[Settings], bool]
@@ -65,7 +65,7 @@ def _spring(settings: Settings, role: str) -> Named:
 
 
 def _spring_cloud(settings: Settings, role: str) -> Named:
-    """Return the binder's settings, and for each binding its own on top."""
+    """Return for each binding its settings on top of the binder's; without bindings the binder's alone, under no name."""
     binder = _after(settings, "spring.cloud.stream.kafka.binder.")
     required = next((binder[key] for key in ("requiredAcks", "required-acks", "requiredacks") if key in binder), None)
     base: Settings = {"acks": required} if required and role == "producer" else {}
@@ -81,7 +81,7 @@ def _spring_cloud(settings: Settings, role: str) -> Named:
 
 
 def _quarkus(settings: Settings, role: str) -> Named:
-    """Return the settings of the channels that speak Kafka, as production runs; other profiles are left out."""
+    """Return each Kafka channel's settings in production, on top of the common ones; without channels these, under no name."""
     settings = {key: each for key, each in settings.items() if not key.startswith("%")} | _after(settings, "%prod.")
     base = _after(settings, "kafka.") | _after(settings, "mp.messaging.connector.smallrye-kafka.")
     channels: Named = {}
@@ -198,5 +198,5 @@ JAVA = Dialect("Java", lambda settings: True, lambda settings, role: {"": settin
 
 
 def dialect_of(settings: Settings) -> Dialect:
-    """Return the first dialect that recognises the settings; plain Java names otherwise."""
+    """Return the first dialect that recognises the settings; else Java's.  Errors: `InputError` for two libraries' names."""
     return next((each for each in DIALECTS if each.recognises(settings)), JAVA)

@@ -63,8 +63,8 @@ def producer(given: Settings, version: Version | None, default: Mapping[str, Set
     """Return the producer that results from settings under the Java client's names.
 
     Idempotence (asked for, or by `transactional.id`) turns an acks that is not set into `all`.  Where it conflicts
-    with another setting Kafka refuses to start the producer if it was asked for, and drops it if it was a default;
-    librdkafka (`refuses`) has no such default.
+    with another setting, a notice says that Kafka refuses to start the producer, if it was asked for (since 4.0 by default
+    too, for max.in.flight…; librdkafka, `refuses`, always), or else that it is dropped, as a default is.
 
     Errors: `InputError` for a malformed setting.
     """

@@ -49,7 +49,7 @@ def _first(node: DocumentNode, keys: tuple[str, ...]) -> DocumentNode | None:
 def read(document: Document) -> Described:
     """Return the topics with their partitions.
 
-    Errors: `InputError` for a topic or a partition twice, and for what is no broker id.
+    Errors: `InputError` for a topic or a partition twice, one without number or replicas, and what is no broker id.
     """
     found = Described()
     for each in _topics(document.trees[0]):

@@ -24,7 +24,7 @@ def read(document: Document) -> Described:
 
     A cluster that lists `metadata.version` lists every feature that it knows: without a line, eligible leader replicas are off.
 
-    Errors: `InputError` for a line of another kind, or a level that is no number.
+    Errors: `InputError` for a line of another kind, a feature twice, or a level of theirs that is no number.
     """
     levels: dict[str, Setting] = {}
     for where, line in content(document):

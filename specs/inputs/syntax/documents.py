@@ -196,7 +196,7 @@ class _Builder:
         return found
 
     def content(self, event: Any, where: str, depth: int) -> str | list[DocumentNode] | dict[str, DocumentNode] | None:
-        """Return what a node that is no alias holds.
+        """Return what a node that is no alias holds; None for an empty one.
 
         Errors: `InputError` for a tag that would construct something.
         """

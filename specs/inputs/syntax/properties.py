@@ -42,7 +42,7 @@ def _key_end(line: str) -> int:
 
 
 def _unescaped(text: str, where: str) -> str:
-    """Return the text with its backslash escapes replaced."""
+    """Return the text with its backslash escapes replaced.  Errors: `InputError` for `u` without four hexadecimal digits."""
     if "\\" not in text:
         return text
     found: list[str] = []

@@ -57,7 +57,7 @@ class DescribedPartition:
 
     @cached_property
     def is_in_sync(self) -> bool:
-        """True if it has a leader, and every replica is in the ISR, listed in one order; most partitions are so."""
+        """True if it has a leader, the ISR lists every replica, in their order, and no reassignment is in progress."""
         return self.has_leader and self.isr == self.replicas and not self.is_reassigned
 
     @property
@@ -229,10 +229,7 @@ def _numbers(ids: tuple[str, ...]) -> tuple[int, ...] | None:
 
 
 def whole_number(text: str, label: str, where: str) -> int:
-    """Return the number that a text such as a partition's is.
-
-    Errors: `InputError` for anything else.
-    """
+    """Return a partition's number, or another such text, as a number.  Errors: `InputError` for anything else."""
     if not (0 < len(text) < 11 and text.isascii() and text.isdigit()):
         raise InputError(f"bad value {quote(text)} for {label} in {where}: use a partition number")
     return int(text)
