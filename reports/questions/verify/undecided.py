@@ -20,7 +20,7 @@ FOLLOWING = {
     "plan": ("verdict",),
     "nines": ("verdict",),
 }
-"""The other parts of it that searches decide."""
+"""The other parts of each command's document that searches decide."""
 
 DECIDED = {
     "tolerance": ("verdict", "steps", "source"),
@@ -78,7 +78,7 @@ def _merge_part(command: str, derived: Any, stated: Any, place: str, places: lis
 
 
 def _is_open(command: str, derived: Mapping[str, Any]) -> bool:
-    """Return True if an element of the derived document has a verdict that is undecided; of nines also one of a part."""
+    """Return True if more searching could change an element here: it is undecided, or its region in `nines` may grow."""
     if command == "roll":
         return any(UNDECIDED in each for each in _stop_answers(derived))
     if command == "plan":
