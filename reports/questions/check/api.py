@@ -34,7 +34,7 @@ from neverlost.specs.property import Property
 from neverlost.specs.setting import assumed, sources
 
 LARGE = 4
-"""Replicas from which one configuration of several is searched by symmetry."""
+"""From so many replicas on, each of several configurations is searched by orbits, where its replicas are alike."""
 
 Path = str | PathLike[str]
 Decided = Callable[[Chosen, Outcome], None]

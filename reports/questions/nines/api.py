@@ -123,8 +123,8 @@ def _rates(given: Path | Iterable[Path] | None) -> dict[str, Rates]:
 
 
 def _in_sync(every: Iterable[Chosen]) -> list[Chosen]:
-    """Return the configurations with every replica back in the ISR, or as it stands where a described partition is the start;
-    as shipped where both variants are given. Errors: `InputError` for a model that has no broker that is out."""
+    """Return the configurations with every replica back in the ISR (but for those that begin as a described partition stands),
+    equal ones merged; if some are as shipped, these alone. Errors: `InputError` for a model in which no broker can be out."""
     every = list(every)
     for each in every:
         if not all(key in each.model.keys for key in AXES):
@@ -135,7 +135,7 @@ def _in_sync(every: Iterable[Chosen]) -> list[Chosen]:
 
 def _cells(matrix: Path, settings: Settings) -> Iterator[Chosen]:
     """Yield the configurations of a matrix, each labelled by its coordinates.  Errors: `InputError` for limits of faults, and
-    for models that have none."""
+    for models without the two keys of faults that a table varies."""
     found = read_matrix(fspath(matrix), {RECORDS: (1, CHANGE), **read_settings(settings)})
     for cell in found.cells:
         limited = [name for name, value in cell.configuration.items() if name.startswith("faults.") and value]

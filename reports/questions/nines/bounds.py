@@ -155,7 +155,7 @@ MOST_REPLICAS = 3
 
 
 def _ways_to_count_kills(chosen: Chosen) -> list[str]:
-    """Return what a kill may count as in a region: each is a bound, so the lower one is taken.
+    """Return what a kill may count as in a region: each gives a bound, and the lower is taken; of many replicas only the usual.
 
     With eligible leader replicas a kill leaves them, as a loss of data does; but where the smaller region of those that are
     only out holds too, what kills do there is not counted against the setting.

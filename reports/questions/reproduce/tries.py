@@ -132,8 +132,8 @@ def _topic(number: int) -> str:
 
 
 def features(planned: ReproductionPlan, home: KafkaHome) -> dict[str, int]:
-    """Return the features to format a cluster with: eligible leader replicas exist from 4.0 on, and are on by default from 4.1
-    on.  Errors: `InputError` for a Kafka that has none, if the plan needs them."""
+    """Return the features to format a cluster with: from Kafka 4.0 on whether there are eligible leader replicas (1 or 0; from
+    4.1 on they are the default), before that none.  Errors: `InputError` for a Kafka that has none, if the plan needs them."""
     if home.minor >= (4, 0):
         return {f"{ELR}.version": int(planned.has_elr)}
     if planned.has_elr:

@@ -35,7 +35,7 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
 
 
 def order(document: Mapping[str, Any]) -> Iterable[str]:
-    """Yield the order in which brokers restart, what has to be done before the first, and that this is about brokers."""
+    """Yield the order in which brokers restart, what has to be done before the first, and that controllers are left out."""
     now, later = (", then ".join(" and ".join(each) for each in document.get(key, ())) for key in ("order", "order_then"))
     restart = f"estart {document['at_a_time']} at a time: "
     if now:

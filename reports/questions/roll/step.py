@@ -25,7 +25,7 @@ QUORUM = "the controller quorum"
 
 class WaitDocument(TypedDict):
     """What to wait for: that `brokers` are in the ISR of `partitions` (isr), that a reassignment is complete, that there is a
-    leader, or that `brokers` follow as controllers."""
+    leader, or that `brokers` follow as controllers (if there are none: that a controller leads)."""
 
     event: str
     brokers: list[str]

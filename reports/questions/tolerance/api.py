@@ -184,7 +184,7 @@ DIVERGING = BY_NAME["diverging-fetch-ignored"].key
 
 
 def warn_if_one_record_hides_losses(chosen: Chosen) -> Chosen:
-    """Add a warning if a table for one record may miss a loss in this configuration."""
+    """Return the configuration, with a warning if a table for one record may miss a loss in it."""
     if chosen.configuration[RECORDS] > 1 or chosen.configuration.get(DIVERGING, True):
         return chosen
     says = "one record cannot show what logs that diverge lose, as before 3.0 as shipped: a table without a loss may have one"
@@ -218,7 +218,7 @@ def merge_equal(every: Sequence[Chosen]) -> list[Chosen]:
 
 def _parse_other_limits(chosen: Chosen, also: Settings) -> dict[str, Any]:
     """Parse the limits of other faults that are allowed everywhere.  Errors: `InputError` for a key that is no limit of a
-    fault, or that the table varies."""
+    fault, or that the table varies, and for limits that contradict the configuration."""
     more: dict[str, Any] = {}
     for name, (raw, where) in read_settings(also).items():
         key = name if name.startswith("faults.") else f"faults.{name}"
@@ -252,7 +252,7 @@ class Tables:
     is_beside_designed: bool = False
     many: int = 1
     standing: int = 0
-    """How many tables there are, and how many of them are about partitions that do not stand as they should."""
+    """How many of the `many` tables begin as a described partition stands: moved, without a leader, or on its last replicas."""
 
     def __post_init__(self) -> None:
         self._made: dict[str, Tolerance] = {}

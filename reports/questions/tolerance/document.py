@@ -46,7 +46,7 @@ OF_TABLES = (*RECORDS, *WRITES)
 
 OFFLINE, REFUSES, LAST, BEHIND = ("offline", "refuses writes", "hangs by its last replica", "has a replica outside the ISR")
 ABOVE = "has a min ISR above its replicas"
-"""How a described partition stands that is not as it should be, the worst first."""
+"""`OFFLINE` to `BEHIND` (the worst first), and `ABOVE`: how a described partition stands that is not as it should be."""
 
 
 def list_aspects(found: Tolerance) -> list[Tolerance]:

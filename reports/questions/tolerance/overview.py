@@ -124,7 +124,7 @@ class Answers:
 
     @cached_property
     def risk(self) -> str:
-        """What the headline counts a topic with this table as, if its partitions stand as they should."""
+        """The key of `RISKS` under which the headline counts a topic with this table, if it stands as it should."""
         for name, spot in LOSSES.items():
             if self.says.get(spot) == LOST:
                 return name

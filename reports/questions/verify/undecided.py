@@ -39,7 +39,7 @@ SAYS = re.compile(rf"{OK}|{STOPS}|{UNDECIDED}|{LOST}(, \d+ steps?)?")
 
 def complete_tables(command: str, derived: Mapping[str, Any], stated: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the derived document with the bundle's statements where it is undecided, and the places of those.  Whatever was
-    decided here, and whatever follows from it, must be the same in the bundle."""
+    decided here, and whatever follows from it, stays as derived."""
     places: list[str] = []
     main = MAIN[command]
     found = dict(derived) | {main: _merge_part(command, derived[main], stated[main], main, places)}
@@ -94,7 +94,7 @@ def _stop_answers(broker: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _is_possible(command: str, derived: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
-    """Return True if a stated value is well formed, and for a broker agrees with what was decided here."""
+    """Return True if a stated value is well formed (of a plan: always), and for a broker agrees with what was decided here."""
     if command != "roll":
         return command == "plan" or (found["verdict"] in list(Verdict) and found.get("source") != ATLAS)
     if derived["then"].keys() != found["then"].keys() or found["may_be_stopped"] != (found["now"].keys() <= {OK, ACCEPTED}):
