@@ -31,10 +31,10 @@ from neverlost.specs.properties import list_defined, properties
 from neverlost.specs.property import Property
 
 MOST_TRIED = 24
-"""How many changes are decided for one configuration."""
+"""The most candidate changes that are tried to mend one configuration."""
 
 MOST_STATES = 3_000_000
-"""States (or orbits) that one change may have; one with more is not advised, and `verify` finds the same."""
+"""States (or orbits) after which the search of one change is given up; such a change is not advised, on any machine."""
 
 Key = tuple[str, tuple[tuple[str, Any], ...]]
 FindTable = Callable[[Chosen], Tolerance | None]
@@ -46,8 +46,8 @@ DecideCell = Callable[[Chosen, Sequence[Property]], Sequence[CellVerdict]]
 class Remedy:
     """A change that mends a violated configuration: `changes` by key, the changed configuration, its outcome, and the
     `commands` that make the change. `only_as_designed` says that it mends Kafka as designed, not as released. Without changes
-    nothing that was `tried` helps; `undecided` are the changes whose search took too long to say. With `holds_as_designed` it
-    is known defects of the version that lose; `defects` are those that the counterexample takes."""
+    none of the `tried` ones (a number) helps; `undecided` is how many of these were not searched to the end. With
+    `holds_as_designed` known defects of the version lose records; `defects` are those that the counterexample takes."""
 
     tried: int
     changes: Changes = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Remedy:
     gains: str = ""
 
     def document(self) -> dict[str, Any]:
-        """Return the remedy for a result document: the changes, and the changed configuration that was decided."""
+        """Return the remedy for a result document; of a changed configuration also the id, and its states or its source."""
         found: dict[str, Any] = {
             "says": self.says,
             "changes": dict(self.changes),
@@ -99,8 +99,8 @@ class Remedy:
 
 
 class Advisor:
-    """Finds remedies with `decide`, which decides what was asked of a configuration, once for each, and with `decide_cell`,
-    which decides a configuration as a cell of a table."""
+    """Finds remedies: `decide` decides what was asked of a configuration, once for each; `decide_cell` decides one as a cell
+    of a tolerance table; `table` returns the whole tolerance table of one, or None where it is not known."""
 
     def __init__(self, decide: Decide, decide_cell: DecideCell, table: FindTable) -> None:
         self._decide, self._decide_cell, self._table = decide, decide_cell, table
@@ -109,9 +109,9 @@ class Advisor:
         self._broken: list[tuple[System, Property, Behaviour]] = []
 
     def remedy(self, chosen: Chosen, asked: Sequence[Property], found: Outcome, is_one: bool = True) -> Remedy:
-        """Find the smallest change that mends a configuration, of which `found` is known, and whether a known defect is what
-        loses records.  Where all settings at their safest together do not help, only upgrades are tried further; where none
-        does, what helps as designed.  Unless it `is_one` topic, none that flushes every record."""
+        """Return the smallest change that mends a configuration whose outcome is `found` (`changes` is empty if none does), and
+        if known defects lose records.  Where all settings at their safest together do not help, only upgrades or ELR are tried;
+        if those fail, what helps as designed.  Changes that flush every record are tried only if it `is_one` topic."""
         self._tried.clear()
         self._note_broken(found)
         names = [each.name for each in asked]
@@ -138,15 +138,15 @@ class Advisor:
 
     def _mends(self, chosen: Chosen, changes: Changes, asked: Sequence[Property]) -> tuple[Chosen, Outcome] | None:
         """Return the changed configuration with its outcome if everything holds in it, every fault allowed in it struck, and
-        its table of lost records has no loss beside the asked faults."""
+        its table of lost records has no loss beside the asked faults; else None."""
         held = self._holds(chosen, changes, asked)
         if held is None or cover(held[1]).faults or not self._is_safe_beside(held[0]):
             return None
         return held
 
     def _is_safe_beside(self, chosen: Chosen) -> bool:
-        """Return True if, as Kafka is designed, no record is lost within as many brokers as the asked faults strike, whatever
-        the number of faults, nor with one broker out.  What is not decided is not safe."""
+        """Return True if, as Kafka is designed, no record is lost while as many brokers at once lose data, or are out, as the
+        asked faults strike, any number of times, nor with one broker out; True for a model without such limits."""
         now, keys = chosen.configuration, chosen.model.keys
         if not set(AXES) <= set(keys):
             return True
@@ -175,7 +175,7 @@ class Advisor:
             return False
 
     def _weigh(self, chosen: Chosen, changes: Changes) -> tuple[str, tuple[str, ...]]:
-        """Return what a change gains and costs: by the tables of before and after where both are known, else its drawbacks."""
+        """Return what a change gains and costs, by the tables of before and after; if one is unknown, "" and usual costs."""
         factor = int(chosen.configuration[remedies.FACTOR])
         usual = tuple(remedies.drawbacks(changes, factor))
         tables = [self._table(each) for each in (chosen, change_settings(chosen, changes))]
@@ -185,8 +185,8 @@ class Advisor:
         return said.gains, said.costs
 
     def _as_designed(self, chosen: Chosen, asked: Sequence[Property], found: Outcome) -> tuple[bool, tuple[Defect, ...]]:
-        """Return True if all holds with every known defect mended, and the defects that the shortest counterexample takes:
-        with one of these mended it cannot be run again."""
+        """Return True if known defects are what breaks it, for all holds with them mended, and those that the shortest
+        counterexample takes: with one of these mended it cannot be run again.  Else, or without one at hand, (False, ())."""
         known = [(each.trace, each.property) for each in found.findings if each.trace is not None]
         if not known or not remedies.defects_in(chosen) or self._holds(chosen, {remedies.FIXED: "fixed"}, asked) is None:
             return False, ()

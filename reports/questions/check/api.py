@@ -34,7 +34,7 @@ from neverlost.specs.property import Property
 from neverlost.specs.setting import assumed, sources
 
 LARGE = 4
-"""Replicas from which one configuration of several is searched by symmetry."""
+"""From so many replicas on, each of several configurations is searched by orbits, where its replicas are alike."""
 
 Path = str | PathLike[str]
 Decided = Callable[[Chosen, Outcome], None]
@@ -70,10 +70,10 @@ def check(
     were read; `redact` replaces names in them first.  `topics` are those of the
     described topics to ask about (default: all).  `advise` looks for the smallest change with which a violated configuration
     holds (default: where topics are described).  `progress` is called while the search runs, `decided` with each of
-    several configurations as soon as it is.  `reports/request/keywords.py` says how to search.  `agree` asks every other way to
-    the verdict that is at hand.
+    several configurations as soon as it is.  `reports/request/keywords.py` says how to search.  `agree` also asks other
+    engines and solvers, and the result says whether they agree with the search.
 
-    Errors: `InputError` for bad input, before anything is searched.
+    Errors: `InputError` for bad input.
     """
     request = RunOptions(**search)
     if redact and applications:
@@ -115,7 +115,7 @@ def check(
 
 
 def _agreement(outcome: Outcome) -> dict[str, Any]:
-    """Return which independent methods confirm a verdict, for its document; nothing for a search that was cut short."""
+    """Return what other ways to a verdict say (that they agree, or not, or were not asked); {} if the search was cut short."""
     from neverlost.checker.questions.check.agreement import ways
 
     return {} if outcome.reason is not None else {"agreement": [each.document() for each in ways(outcome)]}
@@ -142,7 +142,7 @@ def _decide_all(
     decided: Decided | None,
     agree: bool,
 ) -> list[Outcome]:
-    """Decide every configuration: first those that hold by the atlas, then the others by search, fewer replicas first."""
+    """Return every outcome in the given order; those that hold by the atlas come first, then others, few replicas first."""
     asked = [choose_properties(each.model, properties) for each in every]
     known = {} if agree else _look_up_holding(every, asked, request)
     found: dict[int, Outcome] = {}
@@ -176,7 +176,7 @@ def _find_remedies(
     request: RunOptions,
     progress: Reporter | None,
 ) -> dict[int, Remedy]:
-    """Find the remedies of the violated configurations, by number."""
+    """Return the remedies of the violated configurations, by number; none for one that leaves something out of the question."""
     short = replace(request, states_each=MOST_STATES, state_dir=None, resume=False, orbits=True)
 
     def decide(chosen: Chosen, asked: Sequence[Property]) -> Outcome:
@@ -262,8 +262,8 @@ def _result(
     advice: Mapping[int, Remedy] | None = None,
     agreements: Sequence[Mapping[str, Any]] | None = None,
 ) -> Result:
-    """Build the result; of several configurations each is a cell with the topics that it stands for. In a bundle the document
-    names the question that it answers, and the files of its counterexamples."""
+    """Build the result; of several configurations, and of described topics, each is a cell with the topics that it stands for.
+    In a bundle the document names the question that it answers, and the files of its counterexamples."""
     answered = {} if asked is None else asked.answered
     cells = [
         _cell(

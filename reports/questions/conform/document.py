@@ -109,7 +109,7 @@ def show_comparison(out: Console, stated: dict[str, Any]) -> None:
 
 
 def _summaries(stated: dict[str, Any]) -> Iterable[str]:
-    """Yield the first new differences of each method, then how many are known, and what was not compared."""
+    """Yield the first new differences of each method, what the walks did, how many are known, and what was not compared."""
     shown: dict[str, int] = {}
     for each in stated["differences"]:
         if each["new"]:
@@ -127,7 +127,7 @@ def _summaries(stated: dict[str, Any]) -> Iterable[str]:
 
 
 def _walk_lines(part: Mapping[str, Any]) -> Iterable[str]:
-    """Yield how many walks had each event and each fate of a message, what is rare, and what was lost by which defect."""
+    """Yield what share of the walks had each event and each fate of a message, what is rare, and what which defect lost."""
     counts, cases = part["by_event"], part["cases"]
     shares = [f"{name} {count * 100 / cases:.0f}%" for name, count in counts.items() if not name.startswith(walks.LOST)]
     yield f"of {cases:,} walks: {', '.join(shares)}"
@@ -165,7 +165,7 @@ def _difference_lines(each: Mapping[str, Any]) -> Iterable[str]:
 
 
 def write_comparison(directory: str, stated: dict[str, Any]) -> None:
-    """Write the Markdown page, and Java tests of the new differences."""
+    """Write the Markdown page and, of the new differences, the metadata records and (from Kafka 4.3 on) Java tests."""
     write_text(Path(directory) / f"conform-{stated['kafka']}.md", markdown(stated))
     java_test_writer.write_java_tests(directory, stated["kafka"], [each for each in stated["differences"] if each["new"]])
 
@@ -244,7 +244,7 @@ def _described(found: ExplorationResult) -> list[str]:
 
 
 def write_exploration(directory: str, found: ExplorationResult) -> None:
-    """Write the counterexample as ITF, what is seen of Kafka's controller and brokers after each event, and as a JUnit test."""
+    """Write the counterexample as ITF, with what is seen of Kafka after each event, and as a JUnit test where one can be."""
     asked = {"schema": EXPLORATION_SCHEMA, "kafka": found.kafka, "bounds": asdict(found.bounds), "property": found.broken}
     document = {
         "#meta": {

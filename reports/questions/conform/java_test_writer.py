@@ -22,10 +22,10 @@ from neverlost.model.kraft.state import BEHIND, ELECTED, UP_TO_DATE
 LEADER, CONTROLLER = "PartitionDiffersTest.java", "ReplicationControlManagerDiffersTest.java"
 PATH = "BrokersKeepRecordsTest.java"
 DECIDED = ("move leader", "alter", "alter again", "fence", "heartbeat")
-"""Events of the controller: a path's test has what came of them."""
+"""What the controller decides: the test of a path makes no call for these events, since the metadata has what came of them."""
 
 OLDEST = (4, 3)
-"""The first version whose signatures the tests are written for."""
+"""The first version whose signatures the tests of a comparison are written for."""
 
 MOVED = (4, 4)
 """The first version in which LogManager and AlterPartitionManager are Java, and LogContext has moved."""
@@ -106,7 +106,7 @@ def _leader_body(test: Found) -> Iterator[str]:
 
 
 def _controller_body(test: Found) -> Iterator[str]:
-    """Yield the Java that makes a controller's calls in every order of assignment and asserts the set of its answers."""
+    """Yield the Java that makes each run of calls on a new controller, and asserts what set of answers they give."""
     made = ", ".join(_literal(test[each]) for each in ("brokers", "min_isr", "elr", "unclean"))
     yield "Set<String> found = new TreeSet<>();"
     for number, calls in enumerate(test["runs"]):
@@ -133,7 +133,7 @@ def _path_body(test: Found) -> Iterator[str]:
 
 
 def _path_call(event: WalkEvent, view: GroupSight) -> tuple[Any, ...]:
-    """Return the call that an event of a path is in Java."""
+    """Return the name of the Java method that stands for an event of a path, then the arguments to call it with."""
     name, me = event.name, event.arguments[0]
     if name.startswith("produce"):
         return "produce", me, 1 if name.endswith("acks=1") else -1, name.endswith("stall")
@@ -153,7 +153,7 @@ def _call(name: str, *arguments: Any) -> str:
 
 
 def _literal(value: Any) -> str:
-    """Return a value as Java source: numbers, booleans, strings and null are written as in JSON."""
+    """Return a value as Java source: a list as `List.of(...)`; numbers, booleans, strings and null as in JSON."""
     if isinstance(value, list | tuple):
         return f"List.of({', '.join(map(_literal, value))})"
     return json.dumps(value)

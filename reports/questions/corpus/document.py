@@ -16,7 +16,7 @@ from neverlost.specs.configuration.keys import shown
 
 
 def found_text(one: CaseResult) -> str:
-    """Return the verdict that was found, with the length of the counterexample and its faults."""
+    """Return the verdict that was found, with the length of a counterexample and its faults; or why a case is undecided."""
     if not one.is_decided:
         return f"undecided: {one.answer.problem}"
     if one.answer.trace is None:

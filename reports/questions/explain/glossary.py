@@ -138,7 +138,7 @@ def _try_key(key: str, value: str) -> str:
 
 
 def _value(key: Key) -> str:
-    """Return the value that commands take, or the lowest that may be given."""
+    """Return a key's default as text; of a number the lowest that may be given, where the default is below that."""
     return _shown(max(key.default, key.low) if key.kind == "number" else key.default)
 
 
@@ -148,7 +148,7 @@ def _shown(value: object) -> str:
 
 
 def _default(name: str, ours: object) -> str:
-    """Return Kafka's default of a setting, by version where it changed."""
+    """Return Kafka's default of a setting, by version where it changed; `ours` where no version has one."""
     changes: list[str] = []
     for version in sorted(RELEASES):
         value = list_defaults(version).get(name)
@@ -211,12 +211,12 @@ _QUESTIONS = (
     "--set kafka.version=4.0 --set eligible.leader.replicas=true --set faults.lossy_crash=2",
     *(f"--set model={each}" for each in models()),
 )
-"""Settings of `check`; of the first that have what a property reads."""
+"""Options of `check`: a property is tried with the first of these whose states have all that it reads."""
 
 
 @cache
 def _fields(asked: str) -> frozenset[str]:
-    """Return the fields of the states of a question."""
+    """Return the fields that the states of every configuration have which these options of `check` ask about."""
     every = [bind(each.model, each.configuration) for each in choose_each(read_settings(asked.split()[1::2]))]
     return frozenset.intersection(*(frozenset(each.places) for each in every))
 

@@ -36,8 +36,8 @@ def export_tla(
 ) -> Export:
     """Write the model as `MODULE.tla` with `MODULE.cfg`, and the question that they stand for, into a directory.
 
-    `properties` become invariants; by default the model's guarantees.  Errors: `InputError` for an unknown model or property, a
-    property that the model has not the fields for, and a directory that cannot be written.
+    `properties` (default: the model's guarantees) become invariants, all but recovery properties.  Errors: `InputError` for an
+    unknown model, property or setting, a property that the model has not the fields for, a directory that cannot be written.
     """
     chosen = _chosen(model, settings)
     system = chosen.system
@@ -63,7 +63,7 @@ def export_tla(
 
 
 def _chosen(model: str, settings: Settings) -> Chosen:
-    """Return the model with its configuration; a Kafka version may choose it too, if it is the same."""
+    """Return the model with its configuration.  Errors: `InputError` where `kafka.version` is given and has another model."""
     given = read_settings(settings)
     if "kafka.version" not in given:
         return choose(given, model)
@@ -76,7 +76,7 @@ def _chosen(model: str, settings: Settings) -> Chosen:
 
 
 def _head(chosen: Chosen, name: str) -> list[str]:
-    """Return what a reader of the module has to know first."""
+    """Return the comment that the module begins with, a text for each line: its model, configuration and how to read names."""
     system, defaults = chosen.system, chosen.model.defaults
     given = (f"{key}={shown(value)}" for key, value in chosen.configuration.items() if not key.startswith("mechanism."))
     switched = (

@@ -19,7 +19,7 @@ SCHEMA = "neverlost.necessity/1"
 
 
 def detail(found: Examined, judgement: VariantVerdict) -> str:
-    """Return the counterexample in words, why a part is structural or undecided, or else the written reason for keeping it."""
+    """Return the counterexample in words, why a part is structural or undecided, or the written reason to keep it, if any."""
     answer, question = judgement.answer, judgement.question
     if answer is not None and answer.trace is not None and question is not None:
         faults = faults_text(answer.trace.faults(question.system))

@@ -66,8 +66,8 @@ def nines(
     `matrix`. `settings`, `config`, `kafka_version`, `topics`, `files` and `again` are those of `tolerance`; `rates_files` are
     TOML files with rates in place of the shipped ones: with several of them there is a bound for each. `compare` are other
     settings, each beside the configuration: how many times as high their bound is at equal rates. The answer is about
-    Kafka as designed, and says what the known defects of the version as shipped add. Errors: `InputError` for bad input,
-    before anything is searched."""
+    Kafka as designed, and says what the known defects of the version as shipped add. Errors: `InputError` for bad input;
+    for that in `compare` only after the searches."""
     given = _rates(rates_files)
     if "defects" in read_given(config, settings):
         raise InputError("defects is set: nines is about Kafka as designed and says what the defects add; leave it out")
@@ -114,7 +114,7 @@ def _option(given: str | Settings) -> dict[str, str]:
 
 
 def _rates(given: Path | Iterable[Path] | None) -> dict[str, Rates]:
-    """Read rates files, by their names without folder and ending.  Errors: `InputError` also for two files of one name."""
+    """Return rates by the name of their file, or the shipped ones.  Errors: `InputError` for a bad file, or two of one name."""
     every = [given] if isinstance(given, str | PathLike) else list(given or ())
     names = [File(fspath(each)).stem for each in every]
     if len(set(names)) < len(names):
@@ -123,8 +123,8 @@ def _rates(given: Path | Iterable[Path] | None) -> dict[str, Rates]:
 
 
 def _in_sync(every: Iterable[Chosen]) -> list[Chosen]:
-    """Return the configurations with every replica back in the ISR; as shipped where both variants are given. Errors:
-    `InputError` for a model that has no broker that is out."""
+    """Return the configurations with every replica back in the ISR (but for those that begin as a described partition stands),
+    equal ones merged; if some are as shipped, these alone. Errors: `InputError` for a model in which no broker can be out."""
     every = list(every)
     for each in every:
         if not all(key in each.model.keys for key in AXES):
@@ -135,7 +135,7 @@ def _in_sync(every: Iterable[Chosen]) -> list[Chosen]:
 
 def _cells(matrix: Path, settings: Settings) -> Iterator[Chosen]:
     """Yield the configurations of a matrix, each labelled by its coordinates.  Errors: `InputError` for limits of faults, and
-    for models that have none."""
+    for models without the two keys of faults that a table varies."""
     found = read_matrix(fspath(matrix), {RECORDS: (1, CHANGE), **read_settings(settings)})
     for cell in found.cells:
         limited = [name for name, value in cell.configuration.items() if name.startswith("faults.") and value]

@@ -52,7 +52,7 @@ class NinesBounds:
         self._tables = Tables(None, self.request, self.progress, self.atlas)
 
     def of(self, chosen: Chosen) -> ConfigurationNines:
-        """Bound the loss of a configuration as designed, and what the known defects of its version add."""
+        """Bound the loss of a configuration as designed, and what the known defects add; `NoBound` where no region holds."""
         is_designed = chosen.configuration["defects"] == "fixed"
         ideal = chosen if is_designed else change_settings(chosen, {"defects": "fixed"})
         survived = self._tables.of(ideal, {})
@@ -65,8 +65,8 @@ class NinesBounds:
         return ConfigurationNines(ideal, survived, found, self._shipped(chosen, survived, found))
 
     def _subject(self, chosen: Chosen, survived: Tolerance) -> RatedConfiguration | NoBound:
-        """Find the largest region of faults in which nothing is lost, to which rates are applied.  The region is decided by
-        itself, so an undecided cell of the table may be in it."""
+        """Return the region of faults in which nothing is lost to which rates are applied: the one with the lowest bound; or
+        `NoBound`.  A region is decided by itself, so an undecided cell of the table may be in it."""
         says = {spot: cell_answer(survived, spot)[0] for spot in survived.entries}
         safe = [(spot.losing, spot.out) for spot, one in says.items() if one != LOST]
         writable = regions.region_of((spot.losing, spot.out) for spot, one in says.items() if one == OK)
@@ -83,8 +83,8 @@ class NinesBounds:
         return min(subjects, key=lambda each: bounds.probability(each, rates, "high"))
 
     def _proved(self, chosen: Chosen, safe: Sequence[regions.Corner]) -> list[Decided]:
-        """Prove by induction, where there are more replicas than a search may have, that nothing is lost in the whole region
-        that holds spot by spot, and while one replica is unimpaired; what the lemmas do not say is not in the list."""
+        """Return which of two regions hold by the atlas or by induction: the one that the atlas asks about, and the one with a
+        replica that is always unimpaired.  Empty up to `MOST_REPLICAS` replicas, and for too large chains."""
         replicas, kills = chosen.configuration["replication.factor"], kills_count_as(chosen.configuration)
         if replicas <= MOST_REPLICAS or most_states(racks_of(chosen)) > MOST_STATES_OF_A_CHAIN:
             return []
@@ -116,7 +116,7 @@ class NinesBounds:
         return Shipped(names, verdict, steps, with_bugs, free)
 
     def _verdict(self, chosen: Chosen, limits: Mapping[str, Any], by_lemmas: bool = False) -> tuple[Verdict, int | None]:
-        """Decide if acknowledged records can be lost under these fault limits; with the steps of the shortest loss if known."""
+        """Return the verdict on `acked-never-lost` under these fault limits, and the steps of the shortest loss or None."""
         known = self._look_up(chosen, limits)
         if known is not None:
             return known
@@ -148,14 +148,14 @@ class NinesBounds:
 
 
 MOST_STATES_OF_A_CHAIN = 8_000
-"""States of a chain up to which its numbers take seconds."""
+"""The most states of a Markov chain of replicas whose probabilities are computed within seconds."""
 
 MOST_REPLICAS = 3
-"""Replicas up to which a second region is decided while one waits."""
+"""The most replicas of which regions are searched without the limit `REGION_SECONDS`, and a second region is searched."""
 
 
 def _ways_to_count_kills(chosen: Chosen) -> list[str]:
-    """Return what a kill may count as in a region: each is a bound, so the lower one is taken.
+    """Return what a kill may count as in a region: each gives a bound, and the lower is taken; of many replicas only the usual.
 
     With eligible leader replicas a kill leaves them, as a loss of data does; but where the smaller region of those that are
     only out holds too, what kills do there is not counted against the setting.

@@ -171,7 +171,7 @@ def describe_change(changed: Mapping[str, str], before: Chosen, after: Chosen, f
 
 
 def ratio(before: Bound | NoBound, after: Bound | NoBound, rates: Rates) -> dict[str, float] | None:
-    """Return how many times as high a bound is as another at equal rates; None where one of them is none."""
+    """Return how many times as high `after` is as `before` at equal rates; None where one of them is no bound, or is 0."""
     if isinstance(before, NoBound) or isinstance(after, NoBound):
         return None
     found = bounds.ratio(before.subject, after.subject, rates)
@@ -225,7 +225,7 @@ def rates(given: Rates) -> dict[str, Any]:
 
 
 def amount(affected: Affected, tail: Mapping[str, Any]) -> str:
-    """Say how many records one such loss takes at most, by the tail of the rates; nothing where it takes no tail of a log."""
+    """Say how many records such a loss takes at most, by the table [tail] of the rates; empty if it takes no end of a log."""
     times = {"unflushed": affected.is_unflushed, "behind": affected.is_unfetched}
     seconds = min((tail[key]["high"] for key, applies in times.items() if applies), default=None)
     if seconds is None:
@@ -399,14 +399,14 @@ def sort_key(found: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def cell(found: Mapping[str, Any], rates_name: str) -> str:
-    """Return a configuration's nines at some rates in a few words."""
+    """Return a configuration's nines at some rates in a few words, or that there is no bound, or that it is not decided."""
     if found["nines"] is None:
         return "not decided" if found["verdict"] == str(Verdict.INCONCLUSIVE) else "no bound"
     return nines_text(found["by_rates"][rates_name]["nines"])
 
 
 def shipped_words(found: Mapping[str, Any]) -> str:
-    """Return in a few words what known defects change about a bound."""
+    """Return a bound with known defects in a few words, or that it is the same, or that there is none; empty if not bounded."""
     shipped = found.get("as_shipped")
     if shipped is None:
         return ""
@@ -418,7 +418,7 @@ def shipped_words(found: Mapping[str, Any]) -> str:
 
 
 def refused_text(found: Mapping[str, Any]) -> str:
-    """Return for how long writes are refused in a year, as text."""
+    """Return for how long writes are refused in a year, as text; a dash without a bound."""
     return _between(found["writes_refused_seconds_a_year"], _time) if found["nines"] else "-"
 
 

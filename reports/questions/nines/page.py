@@ -53,7 +53,7 @@ def plot(document: Mapping[str, Any]) -> Element:
 
 
 def _range(root: Element, y: float, found: Mapping[str, float | None], most: int, kind: str) -> None:
-    """Draw a range, open to the right if loss has probability 0 at best."""
+    """Draw a range of nines; it ends at the right edge if loss has probability 0 at best."""
     low, high = (most if each is None else each for each in (found["low"], found["high"]))
     line = SubElement(root, "path", {"class": f"curve {kind}"})
     ends = "".join(f"M{_x(each, most):.1f} {y - 4:g}v8" for each in (low, high))

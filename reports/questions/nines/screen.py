@@ -22,7 +22,7 @@ MOST_IN_FULL = 2
 
 
 def show(out: Console, result: NinesResult, with_loss: bool = False) -> None:
-    """Print each configuration with its sentences, or a table of many; the assumptions once."""
+    """Print each configuration with its sentences, or a table of many; `with_loss` how each loses too; then what is assumed."""
     if len(result.nines) > MOST_IN_FULL:
         _show_table(out, result.document)
     for found, judged in zip(result.nines.values(), result.judged, strict=True):

@@ -72,7 +72,7 @@ class ProofResult(Result):
 
 
 SECONDS_WITHOUT_FAULTS = 30.0
-"""How long a proof of all properties goes on, unless a limit is given, where nothing may fail."""
+"""How long a proof or bounded search of all properties goes on, unless a limit is given, where nothing may fail."""
 
 
 SHORTEST = 1.0
@@ -177,8 +177,8 @@ def _result(
 
 
 def require_sense(method: str, depth: int, unbounded: bool, every_rf: bool, is_kept: bool) -> None:
-    """Errors: `InputError` for a wrong method or depth, for options that contradict each other, and where a proof for every
-    replication factor cannot be had as it is asked for."""
+    """Errors: `InputError` for a wrong method or depth, for options that contradict each other, and for a proof for every
+    replication factor that has to be kept in a bundle, or without the solver cvc5."""
     if method not in METHODS:
         raise unknown("method", method, METHODS, "--method")
     if not 0 <= depth <= 1000:
@@ -225,7 +225,7 @@ def prove_each(
     with_texts: bool,
     progress: Reporter | None,
 ) -> list[Proof]:
-    """Prove each property by induction; after an interrupt the others are not begun."""
+    """Prove each property by induction and return a proof for each; after an interrupt the others are undecided."""
     found: list[Proof] = []
     is_calm, began = request.time_limit is None and is_without_faults(system.configurations[0]), time.monotonic()
     limits = by_induction.ProofBudget(

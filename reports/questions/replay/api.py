@@ -34,8 +34,8 @@ class Replay(Answer):
 def replay(trace: str | PathLike[str], *, tla: str | PathLike[str] | None = None) -> Replay:
     """Re-execute a saved counterexample (`.itf.json`), or one that TLC printed of an exported module.
 
-    `tla` is the directory of the module; by default that of the file.  Errors: `InputError` where a step is not enabled or
-    leads elsewhere, and where the last state breaks nothing.
+    `tla` is the directory of the module; by default that of the file.  Errors: `InputError` for a file that is none or was
+    changed, where a step is not enabled or leads elsewhere, and where the last state does not break the property.
     """
     path = Path(trace)
     is_of_tlc = tla is not None or (path.is_file() and is_tlc_output(path))

@@ -36,7 +36,7 @@ class ReproductionReport:
 
     @property
     def is_reproduced(self) -> bool:
-        """True if the cluster did what the model does, and the same records are lost."""
+        """True if every step was seen, and all records that the model loses are lost (none need be, if it is about copies)."""
         return self.outcome.is_reproduced(frozenset() if self.is_about_copies else self.expected.lost)
 
     @property
@@ -74,7 +74,7 @@ class ReproductionReport:
         return found
 
     def _stands(self, record: int, offset: int | None) -> str:
-        """Say what the partition holds at the end at the offset of a record."""
+        """Say whether a record is still there at the end, or what stands at its offset; offline, on whose disk it is."""
         if self.outcome.read is None:
             disks = [str(each) for each, log in self.outcome.logs.items() if record in map(parse_number, log)]
             return f"the partition is offline, the record is on the disk of broker {','.join(disks) or 'none'}"

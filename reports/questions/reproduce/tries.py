@@ -44,7 +44,7 @@ class ReproductionRequest:
 
 @dataclass(frozen=True)
 class KafkaTarget:
-    """Which Kafka to try a counterexample on: a folder or a version."""
+    """Which Kafka to try a counterexample on: a folder or a version (with `trust` also jars without a known checksum)."""
 
     home: str | None
     version: str | None
@@ -71,8 +71,8 @@ def plan_reproduction(trace: str, settings: Sequence[str]) -> ReproductionReques
 
 
 def try_on_cluster(question: ReproductionRequest, where: KafkaTarget, times: int, output: Output, say: Notify) -> int:
-    """Try a counterexample `times` times on one cluster, each time with a new topic; return the exit status of the worst try.
-    Errors: `InputError` where there is no Kafka to be had."""
+    """Try a counterexample `times` times on one cluster, each time with a new topic.  Return 0 if all tries reproduce it, 21 if
+    one does not, 20 if the cluster cannot be run.  Errors: `InputError` where there is no Kafka to be had."""
     require_one(where.home, where.version)
     import_client()
     home, planned = find_kafka(where.home, where.version, trust=where.trust), question.plan
@@ -107,16 +107,16 @@ def print_step(line: str) -> None:
 
 
 def _folder(out: str | None, number: int, times: int) -> Path | None:
-    """Return the folder for a try's evidence: `out` itself, or a numbered folder in it if there are several tries."""
+    """Return the folder for a try's evidence: `out` itself, or a numbered folder in it for several tries; None without it."""
     if out is None:
         return None
     return Path(out) if times == 1 else Path(out, str(number))
 
 
 def _try_once(question: ReproductionRequest, kafka: Cluster, number: int, folder: Path | None) -> ReproductionReport:
-    """Make one try.  The topic of the try before is deleted first: a broker that leads a partition does not shut down until
-    all others have read that it no longer leads (BrokerHeartbeatManager.calculateNextBrokerState), and a try may keep them
-    from reading."""
+    """Make one try, save its evidence and return the report.  The last try's topic is deleted first: a broker that leads a
+    partition does not shut down until all others have read that it no longer leads
+    (BrokerHeartbeatManager.calculateNextBrokerState), and a try may keep them from reading."""
     if number > 1:
         kafka.admin.delete_topic(_topic(number - 1))
     topic = _topic(number)
@@ -132,8 +132,8 @@ def _topic(number: int) -> str:
 
 
 def features(planned: ReproductionPlan, home: KafkaHome) -> dict[str, int]:
-    """Return the features to format a cluster with: eligible leader replicas exist from 4.0 on, and are on by default from 4.1
-    on.  Errors: `InputError` for a Kafka that has none, if the plan needs them."""
+    """Return the features to format a cluster with: from Kafka 4.0 on whether there are eligible leader replicas (1 or 0; from
+    4.1 on they are the default), before that none.  Errors: `InputError` for a Kafka that has none, if the plan needs them."""
     if home.minor >= (4, 0):
         return {f"{ELR}.version": int(planned.has_elr)}
     if planned.has_elr:

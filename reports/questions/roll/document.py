@@ -36,7 +36,7 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
 
 
 def order(document: Mapping[str, Any]) -> Iterable[str]:
-    """Yield the order in which brokers restart, what has to be done before the first, and that this is about brokers."""
+    """Yield the order in which brokers restart, what has to be done before the first, and that controllers are left out."""
     now, later = (_restart(document.get(key, ()), document["at_a_time"]) for key in ("order", "order_then"))
     if now:
         yield f"Restart {now}; {WAIT}."
@@ -89,8 +89,8 @@ MEANWHILE = {LOST: "may lose records", UNDECIDED: "is not decided", STOPS: "stop
 
 
 def describe_stop(says: dict[str, list[str]], by_bugs: Collection[str] = ()) -> str:
-    """Return what a stop does to which partitions, the worst first; an empty text if nothing happens.  What bugs of the release
-    alone do `by_bugs` is marked as that."""
+    """Return what a stop does to which partitions, the worst first; an empty text if nothing happens.  A loss on a
+    partition of `by_bugs`, which bugs of the release alone cause, is marked as that."""
     found: dict[str, list[str]] = {}
     for word, name in ((word, name) for word, names in reversed(says.items()) for name in names if word not in (OK, ACCEPTED)):
         kind = word.partition(",")[0]
@@ -102,7 +102,7 @@ WORDS = {LOST: "an acknowledged record can be lost, by the stop or a preferred l
 
 
 def verdict(document: Mapping[str, Any]) -> str:
-    """Return go or no go, with how many brokers may be stopped now."""
+    """Return "Go" (perhaps only while no other broker fails), "Unknown" or "No go", and how many brokers may be stopped now."""
     may = [each["may_be_stopped"] for each in document["brokers"].values()]
     unknown = [broker for broker, each in document["brokers"].items() if UNDECIDED in each["now"]]
     then = [word for each in document["brokers"].values() for says in each["then"].values() for word in says]

@@ -15,7 +15,7 @@ BROKERS = "The brokers one at a time: what a stop does now."
 
 
 def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
-    """Yield the one section of the page: a row for each broker, those that may be stopped first."""
+    """Yield a section with a row for each broker, those that may be stopped first; then those of settings that differ."""
     head = ["broker", "stopped now"]
     bugs = document["by_bugs"]
     rows = [[TableCell(broker), _stop(each["now"], bugs)] for broker, each in document["brokers"].items()]

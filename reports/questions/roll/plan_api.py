@@ -44,8 +44,8 @@ class PlanResult(Answer):
         return self.phases
 
     def first_loss(self) -> Timeline | None:
-        """Return the counterexample of the first loss, through all phases up to it, each with a first frame that is named after
-        it; that of a controllers' step if no other loses; None without a loss."""
+        """Return the counterexample of the first loss, through all phases up to it, of which each after the first begins with a
+        frame that names it; that of a controllers' step if no other loses; None without a loss."""
         said = (each for phase in self.found for each in phase.said)
         loss = next((each for each in said if each.asked.kind == SAFETY and each.parts), None)
         if loss is None:

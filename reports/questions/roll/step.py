@@ -25,7 +25,7 @@ QUORUM = "the controller quorum"
 
 class WaitDocument(TypedDict):
     """What to wait for: that `brokers` are in the ISR of `partitions` (isr), that a reassignment is complete, that there is a
-    leader, or that `brokers` follow as controllers."""
+    leader, or that `brokers` follow as controllers (if there are none: that a controller leads)."""
 
     event: str
     brokers: list[str]
@@ -71,7 +71,7 @@ class StepReason:
 
 @dataclass(frozen=True)
 class Controllers:
-    """The quorum as it is described, and whether the properties of a node say that it is a controller too."""
+    """The quorum as it is described, and whether properties of brokers say that they are controllers too; None: not known."""
 
     quorum: ControllerQuorum | None
     is_combined: bool | None
@@ -110,7 +110,7 @@ def read_controllers(files: Mapping[str, Any]) -> Controllers:
 def make_step(
     node: str, reasons: Sequence[StepReason], margins: Sequence[Margin], controllers: Controllers, brokers: Collection[str]
 ) -> StepDocument:
-    """Return the answer: deny before wait-for, and that before allow."""
+    """Return the answer about a broker: deny if one reason cannot be waited for, else wait-for if there are any, else allow."""
     quorum, not_known = controllers.quorum, []
     found, every = list(reasons), list(margins)
     if quorum is None:

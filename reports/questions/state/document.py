@@ -27,7 +27,7 @@ STRUCK = {KILL.name: "is killed", LOSSY_CRASH.name: "loses power", DISK_LOSS.nam
 
 
 def answer_document(figure: Figure, chosen: Chosen, found: SingleState, explored: Outcome | None) -> dict[str, Any]:
-    """Return the answers under one configuration."""
+    """Return what is said of a state under one configuration: records, elections, single faults, and what was explored."""
     said = summary(chosen.configuration, chosen.release)
     effects = [_effect(figure, each) for each in found.effects]
     verdicts = [each["verdict"] for each in effects] + [Verdict.VIOLATED for _ in found.broken]

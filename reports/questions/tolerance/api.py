@@ -42,7 +42,7 @@ from neverlost.specs.setting import Notice, NoticeKind, assumed, sources
 Path = str | PathLike[str]
 
 RECORDS = "bounds.records"
-"""A table is about one record unless more are asked for."""
+"""The key that says how many records a table is about: one, unless more are asked for."""
 
 LOOKED_UP = ("kill", "leader_move")
 """Other faults of which the atlas says what they change."""
@@ -107,8 +107,8 @@ def tolerance(
     What the atlas knows is looked up, unless it is to be decided `again`. Unless `defects` says which, there are two tables
     for each configuration: Kafka as designed, and as shipped with its known defects. `decided` is called with the tables about
     the same topics as soon as they are there, and how many such groups there are: what is looked up first, the worst of it
-    first. With `out` an evidence bundle is written into that directory. Errors: `InputError` for bad input, before anything is
-    searched."""
+    first. With `out` an evidence bundle is written into that directory. Errors: `InputError` for bad input; for that in
+    `beside` only after a first table."""
     request = RunOptions(**search)
     every = list(read_subjects(settings, config, kafka_version, files or {}, topics or ()))
     more = [_parse_other_limits(each, also) for each in every]
@@ -148,7 +148,7 @@ def read_subjects(
     settings: Settings, config: Path | None, version: str | None, files: Mapping[str, Any], topics: Sequence[str] = ()
 ) -> Iterator[Chosen]:
     """Yield each distinct configuration as designed and as shipped (or only as `defects` says).  Errors: `InputError` for
-    limits of faults, and for models that have none."""
+    limits of faults that are set, and for models that have not the keys which a table varies."""
     given = read_given(config, settings)
     named = models().get(str(given["model"][0])) if "model" in given else None
     has_default = RECORDS in given or (named is not None and RECORDS not in named.keys)
@@ -175,9 +175,9 @@ def is_as_designed(chosen: Chosen) -> bool:
 
 
 STATES_AS_SHIPPED, STATES_OF_STANDING, STATES_OF_DANGER = 1_000_000, 60_000, 4_000_000
-"""The most states of all searches about Kafka as shipped beside the same as designed (of many tables these are looked up only),
-of those about partitions that are offline, moved or hang by their last replicas; and of the latter, without those that are
-moved, as designed.  What is not decided ends such a table."""
+"""The most states of all searches together: about Kafka as shipped beside the same as designed; about partitions that begin as
+they stand (offline, moved, or on their last replicas) and are moved or as shipped; about the others of these.  A table of a
+partition that begins as it stands is searched no further once a cell of it is not decided."""
 
 FEW = 4
 """Of more tables than these, those as shipped beside the same as designed are looked up only."""
@@ -187,7 +187,7 @@ DIVERGING = BY_NAME["diverging-fetch-ignored"].key
 
 
 def warn_if_one_record_hides_losses(chosen: Chosen) -> Chosen:
-    """Add a warning if a table for one record may miss a loss in this configuration."""
+    """Return the configuration, with a warning if a table for one record may miss a loss in it."""
     if chosen.configuration[RECORDS] > 1 or chosen.configuration.get(DIVERGING, True):
         return chosen
     says = "one record cannot show what logs that diverge lose, as before 3.0 as shipped: a table without a loss may have one"
@@ -221,7 +221,7 @@ def merge_equal(every: Sequence[Chosen]) -> list[Chosen]:
 
 def _parse_other_limits(chosen: Chosen, also: Settings) -> dict[str, Any]:
     """Parse the limits of other faults that are allowed everywhere.  Errors: `InputError` for a key that is no limit of a
-    fault, or that the table varies."""
+    fault, or that the table varies, and for limits that contradict the configuration."""
     more: dict[str, Any] = {}
     for name, (raw, where) in read_settings(also).items():
         key = name if name.startswith("faults.") else f"faults.{name}"
@@ -255,7 +255,7 @@ class Tables:
     is_beside_designed: bool = False
     many: int = 1
     standing: int = 0
-    """How many tables there are, and how many of them are about partitions that do not stand as they should."""
+    """How many of the `many` tables begin as a described partition stands: moved, without a leader, or on its last replicas."""
 
     def __post_init__(self) -> None:
         self._made: dict[str, Tolerance] = {}
@@ -369,8 +369,9 @@ def _subject(
 
 
 def _find_advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[remedies.Changes, Tolerance] | None:
-    """Find the cheapest change that ends what the headline warns of, as a gate does; else one with which a loss takes
-    more brokers; else one with which fewer cells lose a record.  Only changes whose table the atlas knows are tried."""
+    """Return the cheapest change that ends every loss with at most one broker that loses data and one that is out, if there is
+    such a loss; else one with which a loss takes more brokers; else one with which fewer cells lose a record; else None.  Only
+    changes are tried that flush nothing more, stop no writes earlier, and whose table the atlas knows."""
     lost, danger = describe.count_losses(table), describe.danger(table.entries)
     near, found = [each for each in table.entries if each.is_within(FaultBudget(1, 1))], dict[int, Any]()
     is_at_risk = not all(describe.is_safe(table, each) for each in near)
@@ -396,7 +397,7 @@ def _find_advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[reme
 
 
 def counterexample(table: Tolerance, spot: FaultBudget) -> tuple[System, Property, Behaviour] | None:
-    """Return the shortest counterexample of a cell, a lost record first; search for it if the verdict was looked up."""
+    """Return the shortest counterexample of a cell or None, a lost record first; search for it if the verdict was looked up."""
     violated = [each for each in table.entries.get(spot, ()) if each.verdict is Verdict.VIOLATED]
     if not violated:
         return None

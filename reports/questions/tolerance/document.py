@@ -47,7 +47,7 @@ OF_TABLES = (*RECORDS, *WRITES)
 
 OFFLINE, REFUSES, LAST, BEHIND = ("offline", "refuses writes", "hangs by its last replica", "has a replica outside the ISR")
 ABOVE = "has a min ISR above its replicas"
-"""How a described partition stands that is not as it should be, the worst first."""
+"""`OFFLINE` to `BEHIND` (the worst first), and `ABOVE`: how a described partition stands that is not as it should be."""
 
 
 def list_aspects(found: Tolerance) -> list[Tolerance]:
@@ -75,7 +75,7 @@ def names_of(found: Tolerance) -> set[str]:
 
 
 def title(found: Tolerance) -> str:
-    """Return what a table is about, where that is not lost records and writes: the property and what it says."""
+    """Return a table's property and what it says; an empty text for the table of lost records and writes."""
     (first, *_) = next(iter(found.entries.values()))
     return "" if first.property.name in OF_TABLES else f"{first.property.name}: {first.property.says}"
 
@@ -195,7 +195,7 @@ def _words(names: Collection[str]) -> dict[str, str]:
 
 
 def _beside(found: Tolerance) -> str:
-    """Return which other faults every cell of a table allows, in words."""
+    """Return which other faults every cell of a table allows, in words; empty if none."""
     counts = sorted_faults({name: limit for name, limit in found.more.items() if limit})
     words = [("any " if isinstance(limit, AnyNumber) else "at most ") + fault_words(((name, limit),)) for name, limit in counts]
     return f", beside {' and '.join(words)}" if words else ""
@@ -335,7 +335,7 @@ def changes(name: str, found: Tolerance, other: Tolerance) -> str:
 
 
 def _name_table(found: Tolerance) -> str:
-    """Return the property of a table that is not about lost records and writes, to begin a line with."""
+    """Return the property of a table, to begin a line with; empty for the table of lost records and writes."""
     return f"{title(found).partition(':')[0]}: " if title(found) else ""
 
 
@@ -446,8 +446,8 @@ POWER = {
 
 
 def power(found: Tolerance) -> str | None:
-    """Return what happens when a whole power domain fails, as a sentence; None if every record is flushed, or the table has no
-    such cell."""
+    """Return what happens when a whole power domain fails, as a sentence; None if every record is flushed, lost records were
+    not asked about, or the table has no such cell."""
     configuration, main = found.configuration, get_main(found)
     if configuration.get("flush.messages") == "1" or main is None or not names_of(main) & {*RECORDS}:
         return None

@@ -43,10 +43,10 @@ RISKS = {
 """What the headline counts, the worst first; what loses records with fewer brokers does so with more, and counts there too."""
 
 LOSSES = {"lost": FaultBudget(0, 0), "out": FaultBudget(0, 1), "disk": FaultBudget(1, 0), "pair": ONE_AND_ONE}
-"""With which brokers records are lost at a risk, or with fewer."""
+"""For each risk of a loss the brokers that it takes: so many that lose data and so many out, or fewer."""
 
 OF_ONE = {"lose": "loses", "have": "has", "are": "is"}
-"""The verbs of these words, of one topic."""
+"""The verbs that the texts of `RISKS` begin with, in the singular: for one topic."""
 
 
 def _counted(count: int, risk: str) -> str:
@@ -124,7 +124,7 @@ class Answers:
 
     @cached_property
     def risk(self) -> str:
-        """What the headline counts a topic with this table as, if its partitions stand as they should."""
+        """The key of `RISKS` under which the headline counts a topic with this table, if it stands as it should."""
         for name, spot in LOSSES.items():
             if self.says.get(spot) == LOST:
                 return name
@@ -166,7 +166,7 @@ def entries_of(
 
 
 def overview(document: Document) -> Overview:
-    """Return the answer that a document of described topics has."""
+    """Return the one-screen answer of a document about described topics: headline, groups by danger, bugs and notices."""
     parts = _parts(document)
     shipped = {label: names for label, names in document["bugs"].items() if names}
     names = dict.fromkeys(name for each in shipped.values() for name in each)

@@ -47,7 +47,7 @@ class Derived:
         return parse_json(self.files[name].decode(), name)
 
     def rendered(self, documents: Mapping[str, bytes], name: str) -> Contents:
-        """Render the reports, pictures and gate files that follow from these documents; `name` is the file of the result."""
+        """Return, by name, the reports, pictures and gate files that follow from these documents; `name` is the result."""
         for each, content in documents.items():
             (self.folder / each).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / each).write_bytes(content)
@@ -59,9 +59,9 @@ class Derived:
 
 
 def derive(question: BundleQuestion, seconds: float | None = None) -> Derived:
-    """Ask the question again with the function that answered it; searches end after `seconds`.  Where and how to search is the
-    reader's choice: nothing of the bundle decides it.  Errors: `InputError` for a question that another version asked, or that
-    is none."""
+    """Ask the question again with the function that answered it; searches end after `seconds`.  Of how to search, the bundle
+    decides only the engine (but never Spark) and symmetry of `check` and `sweep`.  Errors: `InputError` for a question of
+    another version, for bad arguments, and for one that has other arguments or files than are read."""
     require_this_version(question)
     module = "roll.plan_api" if question.command == "plan" else f"{question.command}.api"
     answer = getattr(import_module(f"neverlost.reports.questions.{module}"), question.command)

@@ -20,7 +20,7 @@ FOLLOWING = {
     "plan": ("verdict",),
     "nines": ("verdict",),
 }
-"""The other parts of it that searches decide."""
+"""The other parts of each command's document that searches decide."""
 
 DECIDED = {
     "tolerance": ("verdict", "steps", "source"),
@@ -39,7 +39,7 @@ SAYS = re.compile(rf"{OK}|{STOPS}|{UNDECIDED}|{LOST}(, \d+ steps?)?")
 
 def complete_tables(command: str, derived: Mapping[str, Any], stated: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the derived document with the bundle's statements where it is undecided, and the places of those.  Whatever was
-    decided here, and whatever follows from it, must be the same in the bundle."""
+    decided here, and whatever follows from it, stays as derived."""
     places: list[str] = []
     main = MAIN[command]
     found = dict(derived) | {main: _merge_part(command, derived[main], stated[main], main, places)}
@@ -78,7 +78,7 @@ def _merge_part(command: str, derived: Any, stated: Any, place: str, places: lis
 
 
 def _is_open(command: str, derived: Mapping[str, Any]) -> bool:
-    """Return True if an element of the derived document has a verdict that is undecided; of nines also one of a part."""
+    """Return True if more searching could change an element here: it is undecided, or its region in `nines` may grow."""
     if command == "roll":
         return any(UNDECIDED in each for each in _stop_answers(derived))
     if command == "plan":
@@ -94,7 +94,7 @@ def _stop_answers(broker: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _is_possible(command: str, derived: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
-    """Return True if a stated value is well formed, and for a broker agrees with what was decided here."""
+    """Return True if a stated value is well formed (of a plan: always), and for a broker agrees with what was decided here."""
     if command != "roll":
         return command == "plan" or (found["verdict"] in list(Verdict) and found.get("source") != ATLAS)
     if derived["then"].keys() != found["then"].keys() or found["may_be_stopped"] != (found["now"].keys() <= {OK, ACCEPTED}):

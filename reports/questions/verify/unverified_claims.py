@@ -316,7 +316,7 @@ def _sample_cells(sweep: Sweep, open_cells: Sequence[int], symmetry: bool, seed:
 
 def _is_confirmed(sweep: Sweep, number: int, symmetry: bool, seconds: float) -> bool:
     """Search a cell by itself; return True if it has the stated verdicts and states, False if the time did not suffice.
-    Errors: `InputError` for anything else."""
+    Errors: `InputError` for another verdict, number of steps or number of states."""
     decisions, system = sweep.decisions[number], sweep.systems[number]
     options = Options(limits=SearchLimits(seconds), symmetry=symmetry, every_configuration=True)
     outcome = explore(system, [each.property for each in decisions], options)

@@ -87,9 +87,8 @@ class BundleCheck:
 
 
 def verify_bundle(directory: str, full: bool = False, seed: int | None = None, seconds: float = SECONDS) -> BundleCheck:
-    """Check a bundle; `full` searches everything again, however large; otherwise `seed` draws which cells of a sweep are
-    searched.  Errors: `InputError` naming every file that was altered, removed or added, and whatever the bundle says wrongly.
-    """
+    """Check a bundle; `full` searches all again, else searches end after `seconds` and `seed` draws cells of a sweep.  Errors:
+    `InputError` naming every file that was altered, removed or added, or the first thing that the bundle says wrongly."""
     files = open_bundle(directory)
     with compile_afresh():
         own = derive(question_of(files), None if full else seconds)
@@ -194,14 +193,14 @@ def _short(value: Any) -> str:
 
 
 def _hint(files: Contents) -> str:
-    """Return a hint about the commit, if another commit wrote the bundle."""
+    """Return a hint about the commit, if another commit wrote the bundle; else an empty text."""
     wrote = _parsed(FILE, files).get("commit")
     return f" (commit {wrote} wrote it; this is {commit_of_checkout()})" if wrote != commit_of_checkout() else ""
 
 
 def _check_traces(files: Contents, own: Derived, result: Document) -> dict[str, bytes]:
     """Return the counterexamples that the result names: equal to derived ones, or re-executed if a solver chose them or they
-    were not derived."""
+    were not derived.  Errors: `InputError` for one that is missing or differs."""
     found = {}
     for cell in result.get("cells", [result]):
         for each in cell.get("properties", ()):
