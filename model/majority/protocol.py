@@ -11,18 +11,7 @@ from __future__ import annotations
 
 from neverlost.model import limits
 from neverlost.model.faults import LEADER_MOVE
-from neverlost.model.kernel import (
-    NO_REPLICA,
-    Clauses,
-    Primitives,
-    Value,
-    action,
-    at,
-    count,
-    different,
-    members,
-    smaller,
-)
+from neverlost.model.kernel import NO_REPLICA, Clauses, Primitives, Value, action, at, count, different, members, smaller
 from neverlost.model.kraft.broker.high_watermark import acknowledge, note_committed
 from neverlost.model.kraft.broker.leader import leads
 from neverlost.model.kraft.broker.log import (

@@ -88,15 +88,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
 
 def initial(configuration: Configuration) -> list[dict[str, Any]]:
     """Return the one initial state: a leader that everyone follows, and empty logs."""
-    return [
-        {
-            "leader": 0,
-            "leader_knows": UP_TO_DATE,
-            "is_running": True,
-            "follows": 0,
-            **left(configuration, MAJORITY_FAULTS),
-        }
-    ]
+    return [{"leader": 0, "leader_knows": UP_TO_DATE, "is_running": True, "follows": 0, **left(configuration, MAJORITY_FAULTS)}]
 
 
 def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:

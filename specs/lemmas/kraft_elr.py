@@ -120,11 +120,7 @@ def one_leader(k: Any, s: Any) -> list[Value]:
 )
 def only_leaders_remember(k: Any, s: Any) -> list[Value]:
     return [
-        implies(
-            k,
-            k.not_(leads(s, r)),
-            k.all_of(s.pending[r] == NO_REPLICA, *[s.fetch_offset[r][m] == 0 for m in everyone(s)]),
-        )
+        implies(k, k.not_(leads(s, r)), k.all_of(s.pending[r] == NO_REPLICA, *[s.fetch_offset[r][m] == 0 for m in everyone(s)]))
         for r in everyone(s)
     ]
 
@@ -263,9 +259,7 @@ def joining_has_caught_up(k: Any, s: Any) -> list[Value]:
 def acknowledged_is_committed(k: Any, s: Any) -> list[Value]:
     return [
         implies(
-            k,
-            k.all_of(s.acks == ACKS["all"], s.ghost_acked[n]),
-            k.any_of(*[s.ghost_committed[o] == n + 1 for o in offsets(s)]),
+            k, k.all_of(s.acks == ACKS["all"], s.ghost_acked[n]), k.any_of(*[s.ghost_committed[o] == n + 1 for o in offsets(s)])
         )
         for n in range(s.sizes.record)
     ]

@@ -52,13 +52,7 @@ def ask(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
     adopt_isr(k, s, leader)
 
 
-@action(
-    leader="replica",
-    follower="replica",
-    where=different,
-    says="{leader} finds {follower} caught up",
-    can_be_left_out=True,
-)
+@action(leader="replica", follower="replica", where=different, says="{leader} finds {follower} caught up", can_be_left_out=True)
 def leader_ask_to_expand_isr(k: Primitives, s: View, leader: int, follower: int) -> Clauses:
     """`maybeExpandIsr`: a fetch of a replica outside the ISR makes the leader ask, when the replica has caught up.
 
@@ -85,13 +79,7 @@ def leader_ask_to_expand_isr(k: Primitives, s: View, leader: int, follower: int)
         s.request_names_no_epoch = k.not_(s.is_running[follower])
 
 
-@action(
-    leader="replica",
-    follower="replica",
-    where=different,
-    says="{leader} finds {follower} too slow",
-    fault="isr_shrink",
-)
+@action(leader="replica", follower="replica", where=different, says="{leader} finds {follower} too slow", fault="isr_shrink")
 def leader_ask_to_shrink_isr(k: Primitives, s: View, leader: int, follower: int) -> Clauses:
     """`maybeShrinkIsr`: a follower has not caught up for replica.lag.time.max.ms.
 
