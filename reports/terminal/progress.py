@@ -1,30 +1,47 @@
-"""Progress on stderr: bars and lines while a command runs."""
+"""Progress on stderr: bars and lines while a command runs.  Only a terminal shows bars, and only then `rich.progress` is
+imported, which would take a tenth of the time of a command that looks an answer up."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
 
 from neverlost.checker.engine.proof.progress import ProofProgress as Proved
 from neverlost.checker.engine.search.options import SearchProgress as SearchProgress
 
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
 
 class _Bar:
-    def __init__(self, *columns: ProgressColumn, total: int | None = None) -> None:
-        err = Console(stderr=True, highlight=False)
-        self._bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
-        self._task = self._bar.add_task("starting", total=total)
+    """A bar with a description; `is_wide` leaves out percentage and time, for a description that says more."""
+
+    def __init__(self, total: int | None = None, is_wide: bool = False) -> None:
+        self.console = Console(stderr=True, highlight=False)
+        self._bar = self._make_bar(total, is_wide) if self.console.is_terminal else None
+
+    def _make_bar(self, total: int | None, is_wide: bool) -> Progress:
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(bar_width=20)) if is_wide else ()
+        found = Progress(*columns, console=self.console, transient=True)
+        self._task = found.add_task("starting", total=total)
+        return found
+
+    def _update(self, **shown: Any) -> None:
+        if self._bar is not None:
+            self._bar.update(self._task, **shown)
 
     def __enter__(self) -> Self:
-        self._bar.start()
+        if self._bar is not None:
+            self._bar.start()
         return self
 
     def __exit__(self, *_: Any) -> None:
-        if not self._bar.disable:  # older versions of rich end with an empty line even so
+        if self._bar is not None:
             self._bar.stop()
 
 
@@ -33,17 +50,17 @@ class PartsProgress(_Bar):
 
     def expect(self, total: int) -> None:
         """Set how many parts there are."""
-        self._bar.update(self._task, total=total)
+        self._update(total=total)
 
     def __call__(self, name: str) -> None:
-        self._bar.update(self._task, advance=1, description=name)
+        self._update(advance=1, description=name)
 
 
 class Steps(_Bar):
     """Progress by the name of the current step, and the part of it that is done."""
 
     def __call__(self, what: str, done: int = 0, total: int | None = None) -> None:
-        self._bar.update(self._task, description=what, completed=done, total=total)
+        self._update(description=what, completed=done, total=total)
 
 
 class ProofProgressBar(_Bar):
@@ -52,7 +69,7 @@ class ProofProgressBar(_Bar):
     def __call__(self, progress: Proved) -> None:
         is_open = f", {progress.open:,} not" if progress.open else ""
         text = f"{progress.proved:,} obligations proved{is_open}  about {progress.left:.0f} s left"
-        self._bar.update(self._task, description=text, completed=progress.tasks, total=progress.of)
+        self._update(description=text, completed=progress.tasks, total=progress.of)
 
 
 SHRUNK = 0.7
@@ -78,21 +95,21 @@ class LiveProgress(_Bar):
     """Progress of a search: level, counts with rates, frontier, memory, an estimate of the time left."""
 
     def __init__(self) -> None:
-        super().__init__(TextColumn("{task.description}"), BarColumn(bar_width=20))
+        super().__init__(is_wide=True)
         self._level = -1
         self._levels: list[tuple[int, int]] = []
         self._shown_at = 0.0
 
     def line(self, text: str) -> None:
         """Print a line that stays, above the bar."""
-        self._bar.console.print(text, markup=False, soft_wrap=True)
+        self.console.print(text, markup=False, soft_wrap=True)
 
     def __call__(self, progress: SearchProgress) -> None:
         """Show the progress, at most ten times a second."""
         if progress.note:
             self.line(progress.note)
         now = time.monotonic()
-        if self._bar.disable:
+        if self._bar is None:
             return
         left = self.left(progress)
         if now - self._shown_at < 0.1:
@@ -105,7 +122,7 @@ class LiveProgress(_Bar):
             f"{progress.generated:,} generated ({progress.generated / seconds:,.0f}/s)  frontier {progress.frontier:,}  "
             f"{progress.memory_bytes / 1e9:.2f} GB  {ending}"
         )
-        self._bar.update(self._task, description=text)
+        self._update(description=text)
 
     def left(self, progress: SearchProgress) -> float | None:
         """Estimate the seconds until the end at the rate so far; None where `estimate_states_left` gives none."""

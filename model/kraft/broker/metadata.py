@@ -189,10 +189,4 @@ def broker_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
     truncate_before_fetching(k, s, broker, leader)
 
 
-METADATA_ACTIONS = (
-    leader_learn_isr,
-    leader_apply_answer,
-    leader_replay_own_change,
-    broker_apply_leadership,
-    broker_follow,
-)
+METADATA_ACTIONS = (leader_learn_isr, leader_apply_answer, leader_replay_own_change, broker_apply_leadership, broker_follow)

@@ -111,8 +111,4 @@ def controller_unfence(k: Primitives, s: View, broker: int, outcome: int) -> Cla
     yield from unfence(k, s, broker, outcome)
 
 
-FENCING_ACTIONS = (
-    controller_fence_dead,
-    controller_fence_live,
-    controller_unfence,
-)
+FENCING_ACTIONS = (controller_fence_dead, controller_fence_live, controller_unfence)

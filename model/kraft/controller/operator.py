@@ -127,9 +127,4 @@ def controller_assign_directory(k: Primitives, s: View, outcome: int) -> Clauses
     yield from change_partition(k, s, change, outcome)
 
 
-OPERATOR_ACTIONS = (
-    controller_move_leader,
-    controller_elect_uncleanly,
-    controller_set_min_isr,
-    controller_assign_directory,
-)
+OPERATOR_ACTIONS = (controller_move_leader, controller_elect_uncleanly, controller_set_min_isr, controller_assign_directory)
