@@ -43,7 +43,7 @@ def atomic_visibility(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="a record that can be read is of a transaction whose producer has asked to commit it",
+    says="a record is read, at the isolation level that is set, only once its producer has asked to commit",
     failure="shows records of a transaction that was aborted or is still open",
     needs=("asked", "ghost_answered", "committed"),
     violated_by="transactions-3.5",

@@ -21,7 +21,7 @@ MOMENT = 1.5
 
 @dataclass
 class _Command:
-    """What this process knows of the command that it runs."""
+    """Whether the command was interrupted, whether it was searching then, whether it has searched, and how many run now."""
 
     is_interrupted: bool = False
     was_searching: bool = False

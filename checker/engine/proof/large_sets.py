@@ -80,7 +80,7 @@ class Sized(Quantified):
         yield from self.threshold(big, small)
 
     def threshold(self, big: Sequence[AskedSet], small: Sequence[AskedSet]) -> Iterator[Any]:
-        """Yield for each big set and each small one that some member of the first is not in the second."""
+        """Yield, for each two of them: if one is big and the other small, some member of the first is not in the second."""
         for one, other in product(big, small):
             yield self._is_left([one, other], z3.And(one.flag, other.flag), one.has_member, other.has_member)
 

@@ -100,7 +100,7 @@ def counted(state: State) -> tuple[int, int]:
 
 
 def most_states(racks: Sequence[int]) -> int:
-    """Return how many states a chain may have: the marks of each rack's replicas, in any order, as the racks are."""
+    """Return how many ways there are to give each replica no mark or that of one kind; replicas of a rack have no order."""
     marks = Counter(comb(len(KINDS) - 1 + many, many) for many in racks)
     return prod(comb(of_one + racks_alike - 1, racks_alike) for of_one, racks_alike in marks.items())
 

@@ -138,7 +138,7 @@ def complete_reassignment_if_needed(k: Primitives, s: View, change: Change) -> C
 
     Until 3.7 the added replicas had to be in the ISR, so a reassignment could complete with fewer than min.insync.replicas
     in sync; since 3.8 all target replicas have to (KAFKA-15665); since 4.3 the added ones again, if at least as many are added
-    as removed (KAFKA-19975), because a reassignment away from a dead broker could not complete.
+    as removed (KAFKA-19975), because a dead broker among the replicas that stay held it up.
     """
     if not s.sizes.reassignment:
         return change

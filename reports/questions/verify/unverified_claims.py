@@ -155,8 +155,8 @@ def _left_open(what: str, why: str, found: str) -> InputError:
 
 
 def _complete_remedy(cell: dict[str, Any], stated: Document, chosen: Chosen | None, is_open: bool) -> Completed:
-    """Take over the advised change if a search of one, or of the violation that it mends, was cut short here.  Errors:
-    `InputError` if the bundle leaves changes open that were decided here."""
+    """Return the derived cell, of configuration `chosen`, with the stated remedy where a search for one, or for the violation
+    that it mends, was cut short here.  Errors: `InputError` if the bundle leaves changes open that were decided here."""
     mine, theirs = cell.get("remedy"), stated.get("remedy")
     if chosen is None or mine == theirs or not isinstance(theirs, dict):
         return cell, []

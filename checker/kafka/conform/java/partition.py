@@ -60,8 +60,8 @@ class Host:
     """What the partitions of one broker share: the log directory with its LogManager, and the clock."""
 
     def __init__(self, me: int = 1, min_isr: int = 1, folders: Sequence[str] = ()) -> None:
-        """`folders` are its log directories; by default one in memory, since a log is appended to and truncated thousands of
-        times."""
+        """Make a host for the partitions of broker `me`; `folders` are its log directories, by default one in memory, since a
+        log is appended to and truncated thousands of times."""
         self.me, self.clock, self.partitions = me, Clock(STARTED), 0
         self.time = self.clock.java()
         self.flushes: dict[str, Any] = {}
