@@ -202,7 +202,7 @@ class Successors:
             place = slots[slot]
             _check_bounds(place.name, place.low, place.high, value, step)
             if isinstance(value, np.ndarray):
-                shifted = (value if not place.low else value - np.int8(place.low)).astype(np.uint64)
+                shifted = (np.subtract(value, place.low, dtype=np.int16) if place.low else value).astype(np.uint64)
                 if place.shift:
                     shifted <<= np.uint64(place.shift)
                 words[place.word] |= shifted

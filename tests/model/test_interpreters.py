@@ -17,14 +17,16 @@ from neverlost.model.faults import FAULTS, RACK_LOSS
 from neverlost.model.interpreters import ints
 from neverlost.model.interpreters.columns import Successors, evaluate_condition, pack_rows, unpack_row
 from neverlost.model.interpreters.terms import Terms, compute_bit_width, lift_condition, read_state, transition
-from neverlost.model.kernel import ModelError
+from neverlost.model.kernel import Clauses, Model, ModelError, action
+from neverlost.model.kernel import number as number_field
 from neverlost.model.protocols import models
-from neverlost.model.system import State, Step, System, bind
+from neverlost.model.system import LARGEST, State, Step, System, bind
 from neverlost.model.transactions.state import FAULTS as TRANSACTION_FAULTS
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.properties import properties
 from neverlost.specs.property import Property
 from tests.support import strict
+from tests.support.two_phase_commit import Participants
 
 RICH = {
     "replication.factor": 3,
@@ -239,3 +241,28 @@ def test_strict_refuses_control_flow_on_state_values(slip: Any) -> None:
     system = rich_system("kip-320")
     with pytest.raises((ModelError, TypeError)):
         strict.evaluate(system, system.initial_states()[0][1], slip)
+
+
+@action(says="the sign changes")
+def flip(k: Any, s: Any) -> Clauses:
+    """From the lowest value to the highest."""
+    yield "negative", s.far < 0
+    s.far = 0 - s.far
+
+
+def test_a_field_may_be_as_wide_as_columns_hold() -> None:
+    """From -100 to 100 are more values than half a byte counts; a value beside it keeps its own bits."""
+    model = Model(
+        name="wide",
+        summary="a value and its neighbour",
+        keys=(),
+        sizes=lambda configuration: Participants(1),
+        fields=lambda configuration: (number_field("far", -LARGEST, LARGEST), number_field("near", 0, 7)),
+        initial=lambda configuration: [{"far": low, "near": 5} for low in range(-LARGEST, 0)],
+        actions=(flip,),
+    )
+    system = bind(model, {})
+    states = [state for _, state in system.initial_states()]
+    ((_, rows, after),) = Successors(system).of(pack_rows(system, states))
+    found = [unpack_row(system, after, place) for place in range(len(rows))]
+    assert found == [ints.take(system, states[row], system.steps[0]) for row in rows] and len(found) == LARGEST
