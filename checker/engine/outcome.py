@@ -18,7 +18,7 @@ class EngineError(Exception):
 
 
 class Verdict(StrEnum):
-    """`INCONCLUSIVE` is neither of the others: a search that was cut short proves nothing."""
+    """What is known of a property: it holds, is violated, or (`INCONCLUSIVE`) neither, such as where a search was cut short."""
 
     HOLDS = "holds"
     VIOLATED = "violated"
@@ -38,7 +38,7 @@ def worst(verdicts: Iterable[Verdict | str], reason: str | None = None) -> Verdi
 
 @dataclass(frozen=True)
 class Behaviour:
-    """A behaviour: `states[0]` is initial and `steps[i]` (a number in `System.steps`) leads to `states[i + 1]`."""
+    """States and the steps between them: `steps[i]` (a number in `System.steps`) leads from `states[i]` to `states[i + 1]`."""
 
     states: tuple[State, ...]
     steps: tuple[int, ...]

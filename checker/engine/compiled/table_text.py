@@ -456,7 +456,7 @@ def _emit_probe(
 
 
 def _emit_put(text: Text, layout: Layout, table: str, where: tuple[str, str, str], tag: str, body: str) -> None:
-    """Emit the writing of an entry into a free place; what follows a body belongs to the next one."""
+    """Emit the writing of an entry into a free place; what follows its body in memory is left as it is."""
     tags, bodies, place = where
     at = text.pointer(text.op("add", tags, text.op("mul", place, TAG_BYTES)))
     text.do(f"store i{TAG_BITS} {tag}, ptr {at}, align {TAG_BYTES}")

@@ -15,7 +15,7 @@ BIND_AND_CONNECT = 3
 
 
 def forbid_writing() -> bool:
-    """Forbid this process and its children to open files for writing, to make or remove any and, from Linux 6.7 on, to use TCP.
+    """Forbid this process and its children to open files for writing, make or remove any and, since Linux 6.7, begin with TCP.
 
     Return False where the kernel has no Landlock or refuses: then nothing is forbidden.
     """

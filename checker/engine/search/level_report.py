@@ -37,7 +37,7 @@ class LevelReport:
         )
 
     def note(self, key: tuple[int, int], words: Words) -> None:
-        """Record a state that breaks a property of a configuration."""
+        """Record a state that breaks the property and configuration of `key`, unless a smaller one is known."""
         self.violations[key] = min(words, self.violations.get(key, words))
 
 

@@ -112,7 +112,7 @@ class LevelSearch:
             self.workers.forget(counts == len(self.properties))
 
     def _level(self) -> bool:
-        """Expand the frontier; return True if there is another one."""
+        """Expand the frontier unless all is decided or a limit is reached; return True if there is another frontier."""
         if self._is_decided():
             return False
         if not self._waiting():
