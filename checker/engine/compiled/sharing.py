@@ -37,7 +37,7 @@ class Threads:
         return self._stopped.is_set()
 
     def each(self, work: Callable[[int], None], states: int) -> None:
-        """Call `work` with the number of each thread: in threads, or in turn where `states` are few; a first interrupt waits."""
+        """Call `work` with each thread's number: in threads, or in turn where `states` are few; a first interrupt waits."""
         with interrupts.delay_interrupts():
             if self._pool is None or states <= FEW:
                 for number in range(self.total):

@@ -116,7 +116,7 @@ class Arena:
 
 
 def _count_bytes(buckets: int) -> int:
-    """Return a table's bytes: its buckets, room to align them, and room after the last body, which is stored with what follows."""
+    """Return a table's bytes: buckets, room to align them, and room after the last body, which is stored with what follows."""
     return buckets * BUCKET + 2 * BUCKET
 
 
@@ -128,7 +128,7 @@ def make_latest(words: int) -> NDArray[np.uint64]:
 
 
 class StateTables:
-    """A set of states in `TABLES` tables, each of which grows by itself; different threads may use different ones at once."""
+    """A set of states in `TABLES` tables, which grow one by one; different threads may use different tables at once."""
 
     def __init__(self, layout: Layout, functions: Mapping[str, Callable[..., int]], k: int = START_K) -> None:
         self.layout, self.functions = layout, functions
@@ -179,7 +179,7 @@ class StateTables:
         return int(self.descriptions[number:].ctypes.data)
 
     def grow(self, number: int, expected: int = 0) -> None:
-        """Move the states of a table into a larger one, with room for `expected` states in all; 0 leaves its size to us."""
+        """Move the states of a table into a larger one, with room for `expected` states in all, or for more."""
         old = self.descriptions[number]
         parts, k = int(old[PARTS]), int(old[K])
         wanted = max(expected, int(old[LIMIT]) * 4 if k < SMALL else 0) or int(old[LIMIT] * GROWTH)

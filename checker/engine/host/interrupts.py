@@ -21,7 +21,7 @@ MOMENT = 1.5
 
 @dataclass
 class _Command:
-    """What is known of the command: was it interrupted, and searching then, has it ever searched, and how many searches run now."""
+    """What is known of a command: was it interrupted, and searching then, has it ever searched, how many searches run now."""
 
     is_interrupted: bool = False
     was_searching: bool = False

@@ -186,7 +186,7 @@ CHOSEN = z3.Int("chosen_first")
 
 
 def begin(system: System, lengths: Mapping[str, Any], differs: str) -> Functions:
-    """Return the initial state, in which one replica, that which the field `differs` names, is not as the others.
+    """Return the initial state, in which one replica, whichever the field `differs` names, is not as the others.
 
     A value depends on nothing but which of its replicas are that one, at every size that is compared; along other axes without
     a length (`lengths` has these axes) all values are alike.

@@ -43,7 +43,7 @@ class Symmetry:
 
     @cached_property
     def descriptions(self) -> list[tuple[Slot, ...]]:
-        """What describes a replica: of each such element the slots of all replicas; as many elements as fit `DESCRIBED` bits."""
+        """What describes a replica: of each such element the slots of all replicas; as many as fit into `DESCRIBED` bits."""
         found: dict[tuple[str, tuple[int, ...]], dict[int, Slot]] = {}
         for slot in [each for each in self.system.slots if not each.is_constant]:
             places = [*zip(slot.field.axes, slot.index, strict=True)]

@@ -30,7 +30,7 @@ def question(model: Model, configuration: Configuration) -> Configuration:
 
 
 def read_by_questions(model: Model, configuration: Configuration) -> frozenset[str]:
-    """Return the frozen fields that a step or a property depends on: from the shipped index, if it has these sizes."""
+    """Return the frozen fields that a step or a property depends on: from the index if it has these sizes, else evaluated."""
     atlas = shipped()
     known = atlas.read_by(model, sizes_of(model, configuration)) if atlas is not None else None
     return read_afresh(model, configuration) if known is None else known

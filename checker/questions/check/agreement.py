@@ -71,7 +71,7 @@ def _other_reading(outcome: Outcome) -> Way:
 
 
 def _solver(outcome: Outcome) -> Way:
-    """Return whether Z3 finds the same lengths of counterexamples, or none at any depth; not asked beyond `DEEPEST` steps."""
+    """Return whether Z3 finds counterexamples as long, or none as far as states are away; not asked beyond `DEEPEST` steps."""
     from neverlost.checker.engine.proof import bounded_search
 
     safety = [each for each in outcome.findings if each.property.kind != RECOVERY]

@@ -121,8 +121,8 @@ def _keeps(send: Send, system: System, asked: tuple[Property, ...], seconds: flo
 
 
 def find_used_clauses(system: System, seconds: float | None = None) -> frozenset[tuple[str, str]]:
-    """Return the clauses that are the only ones of a step that do not hold in some reachable state.  Any other clause
-    can be left out, and the same steps are possible."""
+    """Return the clauses that are the only ones of a step that do not hold in some reachable state.  Any other one
+    can be left out by itself, and the same steps are possible."""
     with scratch.hold_folder("profile") as place:
         explore(system, (), replace(options_for(system, seconds), state_dir=place))
         store = Store.attach(place)

@@ -100,7 +100,7 @@ def counted(state: State) -> tuple[int, int]:
 
 
 def most_states(racks: Sequence[int]) -> int:
-    """Return how many ways there are to give each replica no mark or that of one kind, replicas and racks alike unordered."""
+    """Return in how many ways each replica can have no mark or one kind's; replicas of a rack, and equal racks, are alike."""
     marks = Counter(comb(len(KINDS) - 1 + many, many) for many in racks)
     return prod(comb(of_one + racks_alike - 1, racks_alike) for of_one, racks_alike in marks.items())
 

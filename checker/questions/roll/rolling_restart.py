@@ -86,7 +86,7 @@ class LookedUpVerdicts:
         return Margin(writes, loss)
 
     def _after(self, chosen: Chosen, stopped: int, failures: int) -> Iterator[str]:
-        """Yield the verdicts on so many failures beside a stop.  Two and more, and one that is not decided, are asked of the
+        """Yield the verdicts on so many failures beside a stop.  Two or more, and one that is not decided, are asked of the
         tolerance table: that speaks about any number of faults, which is more than is asked here."""
         if failures == 0:
             yield self.of(chosen, Stop(stopped))
