@@ -14,7 +14,7 @@ from neverlost.specs.property import RECOVERY, Property
 
 
 class EngineError(Exception):
-    """An engine contradicts the ints interpreter, or itself: always a defect of neverlost (exit 70)."""
+    """An engine contradicts the ints interpreter or itself, meets what it cannot hold, or runs in two versions (exit 70)."""
 
 
 class Verdict(StrEnum):

@@ -133,7 +133,7 @@ class Boxes:
         self.scatter(sender, after, count)
 
     def scatter(self, sender: int, rows: Rows, count: int) -> None:
-        """Put the first `count` rows into the boxes of their owners, but for those that the sender has lately put there."""
+        """Put the first `count` rows, mixed, into their owners' boxes, but for those that the sender has lately put there."""
         arrays = self._owners, self._places[sender], self._filled[sender], self._latest[sender]
         self._programs.functions["scatter"](rows.ctypes.data, count, *[each.ctypes.data for each in arrays])
 

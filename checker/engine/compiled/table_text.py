@@ -309,7 +309,7 @@ def emit_scatter(layout: Layout) -> str:
     """Emit `scatter(rows, count, owners, places, filled, latest)`: it mixes states, and appends each at its owner's place.
 
     `owners` has a worker for each table, `places` an address for each worker, `filled` how many states are there.  `latest` are
-    `LATEST` states that were scattered before; one of these is passed over, and each other one replaces one of them.
+    `LATEST` states that were scattered before; a state among them is passed over, and each other one replaces one of them.
     """
     text = Text("s")
     words = _emit_row(text, layout, "%rows", "%i")

@@ -243,7 +243,7 @@ class LevelsOnDisk:
         )
 
     def _choose_merging(self, expected: int) -> list[StateFile]:
-        """Return the runs to merge next: the newest, while each has under `RATIO` times the later rows and `expected`."""
+        """Return the runs to merge next: the newest, while each has under `RATIO` times the later rows, `expected` included."""
         chosen: list[StateFile] = []
         for generation in reversed(self.generations):
             rows = sum(file.rows for file in generation)

@@ -17,7 +17,7 @@ BIND_AND_CONNECT = 3
 def forbid_writing() -> bool:
     """Forbid this process and its children to open files for writing, and to make or remove any.
 
-    From Linux 6.7 on, also to bind or connect TCP.  Return False where the kernel has no Landlock or refuses: then all is allowed.
+    From Linux 6.7 on, also to bind or connect TCP.  Return False, and forbid nothing, where there is no Landlock or it refuses.
     """
     if sys.platform != "linux":
         return False

@@ -42,7 +42,7 @@ class LevelReport:
 
 
 class Checks:
-    """Evaluates the properties on every new state."""
+    """Evaluates the properties on every new state, and counts states by configuration and in orbits."""
 
     def __init__(
         self, system: System, properties: Sequence[Property], configurations: Configurations, symmetry: Symmetry | None

@@ -45,7 +45,7 @@ class Workers(Protocol):
 
 
 class LevelSearch:
-    """The level-synchronous loop, once; an engine is the workers that answer it."""
+    """A search level by level until all is decided or a limit ends it; the workers of an engine expand the levels."""
 
     def __init__(self, system: System, properties: tuple[Property, ...], options: Options, reporter: Reporter | None) -> None:
         self.system, self.properties, self.options, self.reporter = system, properties, options, reporter
