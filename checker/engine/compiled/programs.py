@@ -135,7 +135,7 @@ class Programs:
         return count if self.symmetry is None else self.functions["canonical"](rows.ctypes.data, count)
 
     def successors(self, rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
-        """Return the successors of a few packed states, and for each a number: in the lower half its row, in the upper its step.
+        """Return the successors of a few packed states, and for each a number: its row in the lower half, its step above.
 
         Errors: `ModelError` where a step leaves the declared bounds.
         """

@@ -118,7 +118,7 @@ def is_asked(chosen: Chosen, stop: Stop, is_whole: bool) -> bool:
 
 
 class StopVerdicts:
-    """The verdicts of all configurations after the stops that are asked about; `notify` gets each configuration once decided."""
+    """The verdicts of all configurations after the stops that are asked about; `notify` gets each once it is decided."""
 
     def __init__(
         self,
