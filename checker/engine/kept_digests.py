@@ -41,8 +41,8 @@ def begin() -> None:
 
 
 def remember(subject: Any, make: Callable[[], str]) -> str:
-    """Return the kept digest of what is a global of a module of `model` or `specs`, else make it, and keep it if Python may
-    write bytecode and nobody has edited the sources since `begin`; make that of anything else each time."""
+    """Return the digest of what is a global of a module of `model` or `specs`: the kept one, else the one that `make` returns,
+    kept if Python may write bytecode and the sources are as at `begin`; of anything else, or without `begin`, make it."""
     ours = ((name, module) for name, module in sorted(sys.modules.items()) if _sources and name.startswith(OURS))
     place = next((f"{name}.{each}" for name, module in ours for each, value in vars(module).items() if value is subject), None)
     if place is None:

@@ -14,11 +14,11 @@ from neverlost.specs.property import RECOVERY, Property
 
 
 class EngineError(Exception):
-    """An engine contradicts the ints interpreter, or itself: always a defect of neverlost (exit 70)."""
+    """An engine contradicts the ints interpreter or itself, meets what it cannot hold, or runs in two versions (exit 70)."""
 
 
 class Verdict(StrEnum):
-    """`INCONCLUSIVE` is neither of the others: a search that was cut short proves nothing."""
+    """What is known of a property: it holds, is violated, or (`INCONCLUSIVE`) neither, such as where a search was cut short."""
 
     HOLDS = "holds"
     VIOLATED = "violated"
@@ -38,7 +38,7 @@ def worst(verdicts: Iterable[Verdict | str], reason: str | None = None) -> Verdi
 
 @dataclass(frozen=True)
 class Behaviour:
-    """A behaviour: `states[0]` is initial and `steps[i]` (a number in `System.steps`) leads to `states[i + 1]`."""
+    """States and the steps between them: `steps[i]` (a number in `System.steps`) leads from `states[i]` to `states[i + 1]`."""
 
     states: tuple[State, ...]
     steps: tuple[int, ...]

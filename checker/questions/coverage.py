@@ -54,7 +54,7 @@ def list_allowed_faults(configuration: Configuration) -> dict[str, frozenset[str
 
 
 def cover(outcome: Outcome, number: int = 0) -> Coverage:
-    """Return the coverage of a search of one configuration; of one of several, or a looked-up answer, from the first states."""
+    """Return the coverage of a search; if it was of several configurations, or looked up, of `number` by its first states."""
     alone = replace(outcome.system, configurations=(outcome.system.configurations[number],))
     if not outcome.fired or len(outcome.system.configurations) > 1:
         return look_for_strikes(alone)

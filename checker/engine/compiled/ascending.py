@@ -71,7 +71,7 @@ class Ascending:
         return found
 
     def _digits(self, blocks: Sequence[Rows], width: int = DIGIT) -> list[tuple[int, int]]:
-        """Return word and shift of each digit in which rows differ, the most significant first; a digit has `width` bits."""
+        """Return word and shift of digits of `width` bits that hold every bit in which rows differ, most significant first."""
         bits = np.zeros(self.words, np.uint64)
         for block in blocks:
             found = np.empty(self.words, np.uint64)

@@ -109,7 +109,7 @@ def _make_file(place: int) -> Iterator[tuple[BinaryIO, str]]:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Cache compiled code, whole, or (no error) not at all in a folder not ours; remove the oldest files beyond `KEPT`."""
+    """Cache compiled code, or do nothing where the folder is not ours or full; remove the oldest files beyond `KEPT`."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with open_own_folder(path.parent) as place:

@@ -81,7 +81,7 @@ class CompiledSearch:
             self.threads.each(self._insert, len(rows))
 
     def _next_level(self) -> None:
-        """Make what was inserted since the last level the newest one, without states visited before the tables were emptied."""
+        """Make the states inserted since the last level the newest level, without those that a level in the store has."""
         found = [block for blocks in self._fresh for block in blocks]
         self._fresh = [[] for _ in self._fresh]
         if self._stored is None:
@@ -127,7 +127,7 @@ class CompiledSearch:
             self.programs.agree(self._sample)
 
     def _reserve(self, worker: int) -> None:
-        """Enlarge those of a worker's tables that what the next level is expected to bring would overfill."""
+        """Enlarge those of a worker's tables that would be too full with what the next level is expected to bring."""
         for number in range(worker, TABLES, self.threads.total):
             self.tables.reserve(number, *self._growth.expected)
 
@@ -181,7 +181,7 @@ class CompiledSearch:
         return [store.write_level_content(depth, [each.to_bytes() for each in blocks], self._waiting.left, ASCENDING)]
 
     def offload(self, location: str) -> None:
-        """Empty the tables once the store has every level; what the unfinished one found is kept apart.  The frontier stays."""
+        """Empty the tables, since the store has every finished level; the frontier and what was found beyond it are kept."""
         self._stored = self._stored or StoredLevels(Store.attach(location), self._order)
         found = [block for blocks in self._fresh for block in blocks]
         self._fresh, self._pieces = [[] for _ in self._fresh], [Arena(self.system.words) for _ in self._pieces]

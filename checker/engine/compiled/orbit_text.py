@@ -64,7 +64,7 @@ def list_parts(symmetry: Symmetry) -> list[BitField]:
 
 
 def _join_neighbours(group: Sequence[Sequence[BitField]]) -> list[BitField]:
-    """Join neighbouring fields into one where they are neighbours for every replica."""
+    """Return the fields of some rows, one row for each choice of replicas; fields that are neighbours in every row are one."""
     rows = [[*row] for row in group]
     order = sorted(range(len(rows[0])), key=lambda number: (rows[0][number].word, rows[0][number].shift))
     found: list[list[BitField]] = [[] for _ in rows]

@@ -124,7 +124,7 @@ def emit_sort(words: int) -> str:
 
 
 def emit_differ(words: int) -> str:
-    """Emit `differ(rows, count, bits)`: it writes, for each word, a mask of the bits in which a row differs from the first."""
+    """Emit `differ(rows, count, bits)`: it writes for each word a mask of the bits in which any row differs from the first."""
     text, done = Text("d"), Text("e")
     first = text.op("mul", "%i", words)
     values = []

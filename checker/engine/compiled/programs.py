@@ -107,11 +107,11 @@ class Programs:
 
     @property
     def is_compiling(self) -> bool:
-        """True if another process is making better code, or will; it needs some hundred MB."""
+        """True if another process is making better code, or will if the search lasts; it needs some hundred MB."""
         return self._text is not None
 
     def improve(self) -> bool:
-        """Load better code if it is ready and return True; else start making it if that pays.  None of it may be in use."""
+        """Load better code if it is ready and return True; else start making it if that pays.  No old code may be running."""
         if self._text is None:
             return False
         if self._compiler is None:
@@ -135,7 +135,7 @@ class Programs:
         return count if self.symmetry is None else self.functions["canonical"](rows.ctypes.data, count)
 
     def successors(self, rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
-        """Return the successors of a few packed states, and for each its row and, in the upper half, its step.
+        """Return the successors of a few packed states, and for each a number: its row in the lower half, its step above.
 
         Errors: `ModelError` where a step leaves the declared bounds.
         """
@@ -176,7 +176,7 @@ class Programs:
                 raise EngineError(f"machine code and the columns interpreter disagree on {each.name}")
 
     def _any_states(self) -> Rows:
-        """Return states within their bounds, reachable or not: among these there are some that break a property."""
+        """Return random states within their bounds, reachable or not: some of them are likely to break a property."""
         drawn, rows = np.random.default_rng(0), np.zeros((SAMPLE, self.system.words), np.uint64)
         for slot in self.system.slots:
             rows[:, slot.word] |= drawn.integers(0, slot.high - slot.low, SAMPLE, np.uint64, True) << np.uint64(slot.shift)

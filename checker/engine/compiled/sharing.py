@@ -37,7 +37,7 @@ class Threads:
         return self._stopped.is_set()
 
     def each(self, work: Callable[[int], None], states: int) -> None:
-        """Call `work` with each number below `total`, in threads, or in turn for few `states`; a first interrupt waits."""
+        """Call `work` with each thread's number: in threads, or in turn where `states` are few; a first interrupt waits."""
         with interrupts.delay_interrupts():
             if self._pool is None or states <= FEW:
                 for number in range(self.total):
@@ -133,7 +133,7 @@ class Boxes:
         self.scatter(sender, after, count)
 
     def scatter(self, sender: int, rows: Rows, count: int) -> None:
-        """Put the first rows into the boxes of their owners, but for those that the sender has lately put there."""
+        """Put the first `count` rows, mixed, into their owners' boxes, but for those that the sender has lately put there."""
         arrays = self._owners, self._places[sender], self._filled[sender], self._latest[sender]
         self._programs.functions["scatter"](rows.ctypes.data, count, *[each.ctypes.data for each in arrays])
 

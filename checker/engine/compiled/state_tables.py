@@ -70,7 +70,7 @@ GENEROUS = 1 << 31
 
 
 def allocate_zeros(size: int) -> NDArray[np.uint8]:
-    """Return an array of `size` zero bytes, on huge pages if it fills one; freed memory goes back to the system at once.
+    """Return an array of `size` zero bytes; a large one, on Linux, is on huge pages and goes back to the system when freed.
 
     The system hands out a page when it is touched first, and that takes as long for a small one as for a quarter of a huge one:
     a last part that fills half a huge page gets a whole one.  Errors: `MemoryError` where the system has none.
@@ -116,19 +116,19 @@ class Arena:
 
 
 def _count_bytes(buckets: int) -> int:
-    """Return a table's bytes, with room to align its buckets, and to write back as it was what follows the last body."""
+    """Return a table's bytes: buckets, room to align them, and room after the last body, which is stored with what follows."""
     return buckets * BUCKET + 2 * BUCKET
 
 
 def make_latest(words: int) -> NDArray[np.uint64]:
-    """Return what `scatter` remembers at first: rows at places not theirs, which equal no state that is looked for there."""
+    """Return what `scatter` remembers at first: rows that differ from every state that is looked for in their places."""
     rows = np.zeros((LATEST, words), np.uint64)
     rows[0, 0] = 1
     return rows
 
 
 class StateTables:
-    """`TABLES` tables, each of which grows by itself; different tables may be used by different threads at once."""
+    """A set of states in `TABLES` tables, which grow one by one; different threads may use different tables at once."""
 
     def __init__(self, layout: Layout, functions: Mapping[str, Callable[..., int]], k: int = START_K) -> None:
         self.layout, self.functions = layout, functions
@@ -150,7 +150,7 @@ class StateTables:
         return sum(each.nbytes for each in self._memory)
 
     def _new(self, parts: int, k: int, memory: NDArray[np.uint8] | None = None) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-        """Return an empty table of `parts << k` buckets: its description and memory.  Errors: `EngineError` beyond its most."""
+        """Return an empty table of `parts << k` buckets: its description and memory.  Errors: `EngineError` for too many."""
         if k > self.layout.rest_bits or parts << k > MOST_BUCKETS:
             raise EngineError("a table of states cannot grow any more")
         buckets, size, places = parts << k, self.layout.bytes(k), self.layout.places(k)
@@ -179,7 +179,7 @@ class StateTables:
         return int(self.descriptions[number:].ctypes.data)
 
     def grow(self, number: int, expected: int = 0) -> None:
-        """Move the states of a table into a larger one, with room for as many as are expected."""
+        """Move the states of a table into a larger one, with room for `expected` states in all, or for more."""
         old = self.descriptions[number]
         parts, k = int(old[PARTS]), int(old[K])
         wanted = max(expected, int(old[LIMIT]) * 4 if k < SMALL else 0) or int(old[LIMIT] * GROWTH)
@@ -239,7 +239,7 @@ class Growth:
         self._sizes: list[int] = []
 
     def add(self, size: int, table_bytes: int) -> None:
-        """Note a level, and what is expected of the next one and of the next few."""
+        """Note a level, and what the next one and the next few are expected to bring: nothing where memory is limited."""
         self._sizes = [*self._sizes[-2:], size]
         soon, later = predict_growth(self._sizes)
         self.expected = (0, 0) if self._is_limited else (soon, later if table_bytes < GENEROUS else soon)
@@ -250,9 +250,9 @@ class Growth:
 
 
 def predict_growth(growth: Sequence[int]) -> tuple[int, int]:
-    """Return about how many states the next level brings, and the next few, from the last three (fewer, or one empty: 0, 0).
+    """Return about how many states the next level, and the next `HORIZON`, bring; `growth` has the sizes of the last three.
 
-    It is for making room only; where it is wrong, tables grow when they are full.
+    Both are 0 for fewer sizes or where one is 0.  It is for making room only: where it is wrong, tables grow when full.
     """
     if len(growth) < 3 or not all(growth):
         return 0, 0

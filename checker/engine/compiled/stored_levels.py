@@ -30,11 +30,11 @@ class StoredLevels:
         self._until = level + 1 if self._runs else level
 
     def hold_until(self, level: int) -> None:
-        """Look states up in the store for every level before that one."""
+        """From now on let `new` look states up in the levels before that one."""
         self._until = level
 
     def new(self, found: list[Rows]) -> list[Block]:
-        """Return those of these and the adopted states that no level before `_until` has, as compressed blocks."""
+        """Return what is found or adopted and in no level before `_until`, as compressed blocks; nothing stays adopted."""
         runs, self._runs = [*self._runs, self._order.run(found)], []
         files = [file for level in self.store.levels()[: self._until] for file in level.files]
         return [*self._order.unite(runs, [self._find_look_up(file) for file in files]).blocks()]

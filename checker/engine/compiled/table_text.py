@@ -309,7 +309,7 @@ def emit_scatter(layout: Layout) -> str:
     """Emit `scatter(rows, count, owners, places, filled, latest)`: it mixes states, and appends each at its owner's place.
 
     `owners` has a worker for each table, `places` an address for each worker, `filled` how many states are there.  `latest` are
-    `LATEST` states that were scattered before; one of these is passed over, and each other one replaces one of them.
+    `LATEST` states that were scattered before; a state among them is passed over, and each other one replaces one of them.
     """
     text = Text("s")
     words = _emit_row(text, layout, "%rows", "%i")
@@ -456,7 +456,7 @@ def _emit_probe(
 
 
 def _emit_put(text: Text, layout: Layout, table: str, where: tuple[str, str, str], tag: str, body: str) -> None:
-    """Emit the writing of an entry into a free place; what follows a body belongs to the next one."""
+    """Emit the writing of an entry into a free place; what follows its body in memory is left as it is."""
     tags, bodies, place = where
     at = text.pointer(text.op("add", tags, text.op("mul", place, TAG_BYTES)))
     text.do(f"store i{TAG_BITS} {tag}, ptr {at}, align {TAG_BYTES}")

@@ -173,7 +173,7 @@ class LevelsOnDisk:
         self.generations = self._list_visited(self.levels)
 
     def _list_visited(self, levels: Sequence[Level]) -> list[list[StateFile]]:
-        """Return the visited runs that the last manifest lists; without a list, the levels themselves."""
+        """Return the visited runs that the last manifest lists; without a list, the levels themselves, keyed."""
         runs, grouped = list(levels[-1].runs), levels[-1].facts.get("generations")
         if grouped is not None:
             return [[runs.pop(0) for _ in range(length)] for length in grouped]
@@ -243,7 +243,7 @@ class LevelsOnDisk:
         )
 
     def _choose_merging(self, expected: int) -> list[StateFile]:
-        """Return the files of the newest generations that are short compared with the rows after them: they are merged next."""
+        """Return the runs to merge next: the newest, while each has under `RATIO` times the later rows, `expected` included."""
         chosen: list[StateFile] = []
         for generation in reversed(self.generations):
             rows = sum(file.rows for file in generation)

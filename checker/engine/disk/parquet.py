@@ -99,7 +99,7 @@ def describe_columns(system: System, symmetry: bool = False) -> dict[str, Any]:
 
 
 def _describe_slot(slot: Slot) -> str:
-    """Return a sentence from the declaration: the field, of whom, and how values are to be read."""
+    """Return what an element means, in words: its field, whose it is, and which values it has."""
     name = slot.field.name.replace("_", " ")
     where = [f"{axis} {index}" for axis, index in zip(slot.field.axes, slot.index, strict=True)]
     of = f" of {', '.join(where)}" if where else ""

@@ -36,9 +36,9 @@ def explore(
     reporter: Reporter | None = None,
     engine: str = "memory",
 ) -> Outcome:
-    """Explore reachable states level by level, as far as the options say; decide every property of every configuration.
+    """Explore reachable states, as far as the options say; return a verdict on each property of each configuration, and counts.
 
-    Errors: `InputError` for an unusable state directory; `EngineError` where engines disagree with ints; `ModelError` where a
+    Errors: `InputError` for an unusable state directory; `EngineError` where an engine and ints disagree; `ModelError` where a
     step leaves the declared bounds.
     """
     asked = options or Options()

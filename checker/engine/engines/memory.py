@@ -117,7 +117,7 @@ class MemorySearch(LevelSearch):
         )
 
     def _relieve(self, most: float = 0.5) -> None:
-        """Move visited states to the store when this process uses more than a part of its memory limit; columns keep theirs."""
+        """Move visited states to the store when more than the part `most` of the memory limit is used; columns keep theirs."""
         limit = self.options.limits.memory_bytes
         if isinstance(self.workers, OwnedStates) or self.store is None or limit is None:
             return

@@ -28,7 +28,7 @@ def explore(
 
 
 def _note_without_jobs(outcome: Outcome, narrow: int) -> SearchProgress:
-    """Return a note on why no Spark job was needed."""
+    """Return a note on why no Spark job was needed; a level of up to `narrow` states is expanded by this process."""
     sizes = [after - before for (_, before), (_, after) in pairwise([(0, 0), *outcome.growth])]
     why = f"no level has more than {narrow:,} states (--spark-conf neverlost.driver.states)"
     if max(sizes, default=0) > narrow:

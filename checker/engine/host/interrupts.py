@@ -21,7 +21,7 @@ MOMENT = 1.5
 
 @dataclass
 class _Command:
-    """Whether the command was interrupted, whether it was searching then, whether it has searched, and how many run now."""
+    """What is known of a command: was it interrupted, and searching then, has it ever searched, how many searches run now."""
 
     is_interrupted: bool = False
     was_searching: bool = False

@@ -15,9 +15,9 @@ BIND_AND_CONNECT = 3
 
 
 def forbid_writing() -> bool:
-    """Forbid this process and its children to open files for writing, to make or remove any and, from Linux 6.7 on, to use TCP.
+    """Forbid this process and its children to open files for writing, and to make or remove any.
 
-    Return False where the kernel has no Landlock or refuses: then nothing is forbidden.
+    From Linux 6.7 on, also to bind or connect TCP.  Return False, and forbid nothing, where there is no Landlock or it refuses.
     """
     if sys.platform != "linux":
         return False

@@ -74,7 +74,7 @@ def was_held(folder: Path, name: str) -> bool:
 
 
 def is_free(folder: Path, name: str) -> bool:
-    """Return True if no process holds a folder's lock, and the lock's file can be opened."""
+    """Return True if no process holds a folder's lock; its file is made where it is missing.  False if it cannot be opened."""
     import fcntl
 
     if folder.absolute() / name in _held:

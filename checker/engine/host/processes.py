@@ -87,7 +87,7 @@ def change_environment(changed: Mapping[str, str]) -> Iterator[None]:
 
 
 def prepare_child() -> None:
-    """Have this process end with its parent, and leave Ctrl-C to the parent."""
+    """Have this process end with its parent (on Linux), end at SIGTERM, and leave Ctrl-C to the parent."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))
@@ -114,7 +114,7 @@ def _run_child(pipe: Connection, work: Work, arguments: tuple[Any, ...], memory_
 
 
 def _shut_in(place: str, pipe: int) -> None:
-    """Work in a folder, with nothing open but a pipe, writing no file, for an hour of the processor's time at most."""
+    """Shut this process in a folder: it has nothing open but a pipe, can write no file, and has an hour of processor time."""
     os.chdir(place)
     nothing = os.open(os.devnull, os.O_RDWR)
     for each in range(3):

@@ -66,7 +66,7 @@ class Folder:
     """A temporary folder that is held for as long as this object is there, or until `cleanup`."""
 
     def __init__(self, what: str) -> None:
-        """Errors: `InputError` where none can be made."""
+        """Make the folder, with `what` in its name.  Errors: `InputError` where none can be made."""
         stack = contextlib.ExitStack()
         self.name = stack.enter_context(hold_folder(what))
         self._finalizer = weakref.finalize(self, stack.close)

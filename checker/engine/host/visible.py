@@ -17,7 +17,7 @@ _PLAIN = {"<": "&lt;", "![": "!\\[", "](": "]\\(", "|": "\\|", "\n": " "}
 
 
 def plain_markdown(text: str) -> str:
-    """Return the text in one line, with HTML, images, links, `|` and unseen characters escaped for Markdown, and no others."""
+    """Return the text in one line; HTML, images, links, `|` and unseen characters are escaped for Markdown, and no others."""
     return MARKUP.sub(lambda found: _PLAIN[found[0]], visible(text))
 
 

@@ -24,7 +24,7 @@ def write_text(path: PathLike[str] | str, text: str) -> Path:
 
 
 def write_bytes(path: PathLike[str] | str, content: bytes) -> Path:
-    """Write a file under a temporary name and rename it; a pipe or a device, such as /dev/stderr, is written to.
+    """Write a file under a temporary name, rename it and return its path; a pipe, or what is in /dev, is written to directly.
 
     Errors: `InputError` where the place cannot be written.
     """

@@ -42,7 +42,7 @@ Instead = Mapping[Callable[..., Any], Callable[..., Any]]
 
 @dataclass(frozen=True)
 class Turns(Sized):
-    """Primitives for a condition whose loops have one turn each; `over` are those that have ended.
+    """Primitives for a condition whose loops have one turn each; `over` has the element of each loop that has ended.
 
     A loop goes over a `range`, or over what `others` gives: all replicas but one.
     """
@@ -186,10 +186,10 @@ CHOSEN = z3.Int("chosen_first")
 
 
 def begin(system: System, lengths: Mapping[str, Any], differs: str) -> Functions:
-    """Return the state at first, in which one replica, whichever it is, is not as the others.
+    """Return the initial state, in which one replica, whichever the field `differs` names, is not as the others.
 
     A value depends on nothing but which of its replicas are that one, at every size that is compared; along other axes without
-    a length all values are alike.
+    a length (`lengths` has these axes) all values are alike.
     Errors: `ModelError` where it does on more.
     """
     known: dict[tuple[str, tuple[int, ...]], dict[tuple[bool | None, ...], Any]] = {}
@@ -214,7 +214,7 @@ def begin(system: System, lengths: Mapping[str, Any], differs: str) -> Functions
 
 
 def _choose(cases: Mapping[tuple[bool | None, ...], Any], *at: Any) -> Any:
-    """Return the value for replicas of which each is the chosen one or is not; None is said of any other element."""
+    """Return the value at some elements, by whether each is the chosen replica; None stands for an element of another axis."""
     (_, found), *rest = cases.items()
     for case, value in rest:
         same = [(one == CHOSEN) == each for one, each in zip(at, case, strict=True) if each is not None]

@@ -53,14 +53,14 @@ class BoundedCounterexample:
 
 @dataclass(frozen=True)
 class Depth:
-    """Every counterexample of `steps` steps is known."""
+    """It is known of which properties and configurations there is a counterexample of up to `steps` steps."""
 
     steps: int
 
 
 @dataclass(frozen=True)
 class Left:
-    """With `steps` steps the declared bounds can be left, or could before: what is beyond them was not looked at."""
+    """Within `steps` steps the declared bounds can be left: what is beyond them was not looked at."""
 
     steps: int
 

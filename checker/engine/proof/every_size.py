@@ -182,7 +182,7 @@ class ParametricEncoding:
         return [*self._assumed, *(self.transitions[task.step][0] if task.step is not None else [])]
 
     def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
-        """Return the negated conclusion, with the witnesses that were enough for it."""
+        """Return the negated conclusion, with the witnesses that `is_enough` noted for it; else with all."""
         if task.kind == INITIATION:
             return [self._k.any_of(*[self._refute(each, goal, ALL, []) for each in self._first])]
         after = self.before if task.step is None else self.transitions[task.step][1]
@@ -198,7 +198,7 @@ class ParametricEncoding:
         return list(WITNESS_STRATEGIES) if set(k.chosen) & set(k.witnesses) else [ALL]
 
     def is_enough(self, task: ProofTask, goal: Goal, choice: str) -> None:
-        """Remember which witnesses a conclusion is shown with."""
+        """Note the choice of witnesses with which a conclusion is asked from now on."""
         self._enough[task, goal.name] = choice
 
     def _refute(self, state: Functions, goal: Goal, choice: str, arguments: Sequence[tuple[str, Any]]) -> Any:

@@ -135,7 +135,7 @@ class BoundedEncoding:
         return self._assumed + (self.take_step(task)[0] if task.step is not None else [])
 
     def _assumptions(self) -> list[Any]:
-        """Return the bounds, the configuration and all lemmas before a step; built once, before the processes part."""
+        """Return the bounds, the configuration and all lemmas before a step; built once, before processes are forked."""
         found = bound_slots(self.system, self.terms, self.before)
         frozen = [i for i, slot in enumerate(self.system.slots) if slot.field.frozen and not slot.is_constant]
         if frozen:
@@ -167,7 +167,7 @@ class BoundedEncoding:
         return self._after[task.step]
 
     def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
-        """Return the negated conclusion after the step; where that is not the bounds, also that the bounds hold then."""
+        """Return the negated conclusion, after the step if there is one; for a lemma also that the bounds hold after it."""
         if task.step is None:
             return [z3.Not(lift_condition(self.system, self.terms, self.before, goal.predicate))]
         after = self.take_step(task)[1]

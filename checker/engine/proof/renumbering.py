@@ -138,7 +138,7 @@ class Renumbered(BoundedEncoding):
         """Return None: the second state of a step that is not renumbered is no state of the system's."""
 
     def take_step(self, task: ProofTask) -> tuple[list[Any], Symbols]:
-        """Return a step's guard, and the state after it before the renumbering."""
+        """Return a step's guard, and the state after it: without the renumbering, with all else that follows a step."""
         assert task.step is not None
         if task.step not in self._after:
             guard, moved = transition(self._as_they_are, self.terms, self.system.steps[task.step], self.before)

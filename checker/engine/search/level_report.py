@@ -37,12 +37,12 @@ class LevelReport:
         )
 
     def note(self, key: tuple[int, int], words: Words) -> None:
-        """Record a state that breaks a property of a configuration."""
+        """Record a state that breaks the property and configuration of `key`, unless a smaller one is known."""
         self.violations[key] = min(words, self.violations.get(key, words))
 
 
 class Checks:
-    """Evaluates the properties on every new state."""
+    """Evaluates the properties on every new state, and counts states by configuration and in orbits."""
 
     def __init__(
         self, system: System, properties: Sequence[Property], configurations: Configurations, symmetry: Symmetry | None

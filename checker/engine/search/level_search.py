@@ -45,7 +45,7 @@ class Workers(Protocol):
 
 
 class LevelSearch:
-    """The level-synchronous loop, once; an engine is the workers that answer it."""
+    """A search level by level until all is decided or a limit ends it; the workers of an engine expand the levels."""
 
     def __init__(self, system: System, properties: tuple[Property, ...], options: Options, reporter: Reporter | None) -> None:
         self.system, self.properties, self.options, self.reporter = system, properties, options, reporter
@@ -112,7 +112,7 @@ class LevelSearch:
             self.workers.forget(counts == len(self.properties))
 
     def _level(self) -> bool:
-        """Expand the frontier; return True if there is another one."""
+        """Expand the frontier unless all is decided or a limit is reached; return True if there is another frontier."""
         if self._is_decided():
             return False
         if not self._waiting():

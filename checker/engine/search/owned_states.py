@@ -109,9 +109,9 @@ class OwnedStates:
             yield self.states.slice(start, min(start + BATCH, self.bounds[depth + 1]))
 
     def _steps_from(self, depth: int, homes: NDArray[np.int64]) -> Iterator[tuple[Packed, Taken, int, int]]:
-        """Yield batches, every step from them, and the rows from and up to which they have the states of a level.
+        """Yield batches, every step from them, and from and up to which row of a batch the states of level `depth` stand.
 
-        Of several configurations, only some are asked for.
+        With several configurations, only the states of those with the numbers `homes` are in the batches.
         """
         if self.configurations.count == 1:
             start, end = self.bounds[depth], self.bounds[depth + 1]
@@ -125,9 +125,9 @@ class OwnedStates:
             yield batch, self.expansion.take_steps(batch), 0, batch.shape[1]
 
     def _look_through(self, start: int, end: int) -> tuple[Packed, Taken, int]:
-        """Return the states and steps of some levels at once, much faster where they are small, and where the first begins.
+        """Return the states of a level (rows `start..end - 1`) and of levels before it, the steps from them, and the first row.
 
-        Who looks for a trace asks for level after level, backwards.
+        Who looks for a trace asks for level after level, backwards: for small levels together that is much faster.
         """
         if self._looked is None or not self._looked[2] <= start < end <= self._looked[2] + self._looked[0].shape[1]:
             first = next(each for each in self.bounds if each >= end - BATCH)

@@ -43,7 +43,7 @@ class Symmetry:
 
     @cached_property
     def descriptions(self) -> list[tuple[Slot, ...]]:
-        """Elements that say something of one replica, the same for each replica in order; as many as `DESCRIBED` bits hold."""
+        """What describes a replica: of each such element the slots of all replicas; as many as fit into `DESCRIBED` bits."""
         found: dict[tuple[str, tuple[int, ...]], dict[int, Slot]] = {}
         for slot in [each for each in self.system.slots if not each.is_constant]:
             places = [*zip(slot.field.axes, slot.index, strict=True)]
@@ -63,7 +63,7 @@ class Symmetry:
         return chosen
 
     def _ranks(self, states: Packed) -> NDArray[np.int8]:
-        """Return how many replicas are described by less than each one.  Shape: `(replicas, n)`."""
+        """Return for each replica how many others have a smaller description.  Shape: `(replicas, n)`."""
         said = np.zeros((self.replicas, states.shape[1]), np.uint64)
         for slots in self.descriptions:
             for replica, slot in enumerate(slots):

@@ -31,7 +31,7 @@ def read_java_version(home: Path) -> int | None:
 
 
 def find_java_home(environment: Mapping[str, str] = os.environ, needed_by: str = "the Spark engine") -> Path:
-    """Return a Java home: `JAVA_HOME`, else the one on the path, else the `java` extra's.
+    """Return a Java home: `JAVA_HOME`, else the one on the path, if it is new enough; else the `java` extra's.
 
     Errors: `InputError` says what was found instead, and what to install.
     """

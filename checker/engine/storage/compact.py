@@ -132,7 +132,7 @@ class Run:
         return self.count
 
     def blocks(self, low: int = 0, high: int | None = None) -> Iterator[Block]:
-        """Return the blocks with numbers `low..high - 1`; all of them, if nothing is said."""
+        """Return the blocks with numbers `low..high - 1`; by default all of them."""
         return (self._read(start)[0] for start in self._starts[:-1][low:high])
 
     def about(self, rows: Rows) -> Iterator[Block]:

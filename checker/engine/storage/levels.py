@@ -209,7 +209,7 @@ class Store:
         return self.write_content(content, rows, _name_level(depth), order)
 
     def read(self, file: StateFile) -> Packed:
-        """Return the states of a file, as they were written; the first reading in a process checks the digest.
+        """Return the states of a file, as they were written; the digest is checked when this store first reads it.
 
         Errors: `InputError` names a file that is missing or was changed.
         """
@@ -356,7 +356,7 @@ class Store:
                 self._check(file)
 
     def discard_uncommitted(self, levels: Sequence[Level]) -> int:
-        """Delete files that no committed level needs: what a killed search had begun.  Return how many."""
+        """Delete each file here and below but `*.json` and what the committed `levels` need; return how many were deleted."""
         needed = {file.name for level in levels for file in level.files}
         if levels:
             needed |= {file.name for file in levels[-1].runs}

@@ -147,7 +147,7 @@ def read(path: Path) -> Atlas:
 
 
 def write(rows: Iterable[tuple[str, str, int | None]], header: Mapping[str, Any], path: Path) -> None:
-    """Write answers (identifier, verdict, steps) with `digests` and `reads` (fields by `size_key`), and their digest beside."""
+    """Write answers (identifier, verdict, steps) after `header` (`digests`, and fields by `size_key`); beside, their digest."""
     verdicts, names = [str(each) for each in Verdict], sorted(set().union(*header["reads"].values()))
     every = sorted(
         (number_of(each), verdicts.index(verdict), NONE if steps is None else steps) for each, verdict, steps in rows

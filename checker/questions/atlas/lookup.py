@@ -22,7 +22,7 @@ _known: dict[tuple[str, tuple[object, ...]], Configuration] = {}
 
 
 def question(model: Model, configuration: Configuration) -> Configuration:
-    """Return the canonical configuration: the atlas has one answer for all configurations that mean the same."""
+    """Return a configuration's canonical form: the atlas has one answer for all configurations that mean the same."""
     key = model.name, tuple(configuration.items())
     if key not in _known:
         _known[key] = canonical(model, configuration, read_by_questions(model, configuration))
@@ -30,7 +30,7 @@ def question(model: Model, configuration: Configuration) -> Configuration:
 
 
 def read_by_questions(model: Model, configuration: Configuration) -> frozenset[str]:
-    """Return the frozen fields that a step or a property depends on in a configuration; the index lists the usual ones."""
+    """Return the frozen fields that a step or a property depends on: from the index if it has these sizes, else evaluated."""
     atlas = shipped()
     known = atlas.read_by(model, sizes_of(model, configuration)) if atlas is not None else None
     return read_afresh(model, configuration) if known is None else known

@@ -34,7 +34,7 @@ class Way:
 
 
 def ways(outcome: Outcome) -> list[Way]:
-    """Return a search of one configuration itself, what others say about it, and the ways that are not asked here."""
+    """Return the search that gave this outcome, what others say about the same question, and the ways not asked here."""
     found = [Way("explicit search", True, f"{outcome.engine} engine, {outcome.counts.distinct:,} states")]
     found += [_asked(name, way, outcome) for name, way in WAYS.items()]
     return found + [Way(each.partition(" (")[0], None, f"not asked: {each}") for each in NOT_ASKED]
@@ -71,7 +71,7 @@ def _other_reading(outcome: Outcome) -> Way:
 
 
 def _solver(outcome: Outcome) -> Way:
-    """Return whether Z3 agrees to the length of the counterexamples, or past the diameter; not asked beyond `DEEPEST` steps."""
+    """Return whether Z3 finds counterexamples as long, or none as far as states are away; not asked beyond `DEEPEST` steps."""
     from neverlost.checker.engine.proof import bounded_search
 
     safety = [each for each in outcome.findings if each.property.kind != RECOVERY]

@@ -71,7 +71,7 @@ class VariantVerdict:
 
     @property
     def question(self) -> SearchQuestion | None:
-        """The system and properties of the profile that decided the variant; None if none did."""
+        """What was asked in the profile that decided: its system without the part, and the properties; None if none did."""
         return dict(self.variant.questions).get(self.profile) if self.profile is not None else None
 
 
@@ -121,8 +121,8 @@ def _keeps(send: Send, system: System, asked: tuple[Property, ...], seconds: flo
 
 
 def find_used_clauses(system: System, seconds: float | None = None) -> frozenset[tuple[str, str]]:
-    """Return the clauses that are the only ones of a step that do not hold in some reachable state.  Without another one the
-    same steps are possible, so nothing changes."""
+    """Return the clauses that are the only ones of a step that do not hold in some reachable state.  Any other one
+    can be left out by itself, and the same steps are possible."""
     with scratch.hold_folder("profile") as place:
         explore(system, (), replace(options_for(system, seconds), state_dir=place))
         store = Store.attach(place)

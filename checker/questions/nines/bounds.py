@@ -116,7 +116,7 @@ def ratio(subject: RatedConfiguration, other: RatedConfiguration, rates: Rates) 
 
 
 def _variants(rates: Rates) -> Iterator[tuple[str, Rates]]:
-    """Yield rates with every episode at one end of its ranges, and then with one episode at the other end."""
+    """Yield, for each end, its name with the rates with every episode at that end, and then with one at the other end."""
     for end, far in (ENDS, ENDS[::-1]):
         ends = [(_fixed(each, end), _fixed(each, far)) for each in rates.episodes]
         for moved in (None, *range(len(ends))):

@@ -42,8 +42,8 @@ EXIT, OR = -1, " or "
 class Strike:
     """An episode as the chain has it: `scope` is `broker`, `rack` or `site`; `rate` is a year's number for each of these.
 
-    With the probability `common` a strike on a rack is one on every rack; what `waits` strikes only while all are in sync. A
-    `mark` is called by its name, unless it is given.
+    With the probability `common` a strike on a rack is one on every rack; what `waits` strikes only while all are in sync.
+    `mark` is the name of the mark that it leaves; if empty, that is the name of the episode.
     """
 
     name: str
@@ -100,7 +100,7 @@ def counted(state: State) -> tuple[int, int]:
 
 
 def most_states(racks: Sequence[int]) -> int:
-    """Return how many ways there are to give each replica no mark or that of one kind; replicas of a rack have no order."""
+    """Return in how many ways each replica can have no mark or one kind's; replicas of a rack, and equal racks, are alike."""
     marks = Counter(comb(len(KINDS) - 1 + many, many) for many in racks)
     return prod(comb(of_one + racks_alike - 1, racks_alike) for of_one, racks_alike in marks.items())
 
@@ -110,7 +110,7 @@ def chain(
 ) -> Chain:
     """Return the chain of replicas in racks (how many in each) inside a region.
 
-    `anywhere` has what leaves the region from each state, by its cause: how often a year.
+    `anywhere` has, by cause, how often a year the region is left whatever the state is.
 
     Errors: `ValueError` where not even a cluster in sync is inside.
     """

@@ -35,7 +35,7 @@ def mean_years(chain: Chain, faster: Mapping[str, float] | None = None) -> float
 
 
 def _eliminate(matrix: Floats, number: int, share: Floats) -> None:
-    """Let each earlier state go on at once to where a state leads, with its share; only entries that are not 0 are touched."""
+    """Let each state before `number` go on at once to where that state leads, with its `share`; entries of 0 are left alone."""
     sources, targets = np.flatnonzero(share), np.flatnonzero(matrix[number])
     matrix[np.ix_(sources, targets)] += np.outer(share[sources], matrix[number, targets])
     np.fill_diagonal(matrix, 0.0)
@@ -55,8 +55,8 @@ def _rates(chain: Chain, faster: Mapping[str, float] | None = None) -> Floats:
 def probability(chain: Chain, years: float = 1.0) -> float:
     """Return how probable it is that the region is left within `years`.
 
-    The matrix of a moment so short that at most one thing happens in it is squared until the years are over.  All entries are
-    positive, so relative errors add: at most 1e-6 for what happens ten million times a year.
+    The matrix of a moment, at most 1/16 of the time that the fastest state lasts, is squared until the years are over.  No
+    entry is negative, so relative errors add: at most 1e-6 for what happens ten million times a year.
     """
     matrix = _rates(chain)
     if not matrix[:, -1].any():

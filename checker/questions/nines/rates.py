@@ -166,7 +166,7 @@ class Rates:
 
 
 def rates(path: str | PathLike[str] | None = None) -> Rates:
-    """Return the shipped rates, with those of a file in their place.
+    """Return the shipped rates, with what a file has in place of theirs.
 
     Errors: `InputError` for unknown tables and keys, values without a unit, negative ones, ranges that begin above their end.
     """

@@ -176,8 +176,8 @@ def _anything_but(system: System, state: State) -> Property:
 def carried(before: System, states: Packed, after: System) -> tuple[Packed, NDArray[np.int64]]:
     """Return states of one system as states of another, and for each the number of the one that it comes from.
 
-    What the other has not is dropped.  What is new there is at its least; a flag of `EITHER` at both where its other is false.
-
+    What the other has not is dropped.  What is new there is at its least, but a new flag of `EITHER` has both
+    values where its other flag is false: such a state comes once with each.
     Errors: `EngineError` for a value that the other has no room for.
     """
     given = {slot.name: number for number, slot in enumerate(before.slots) if not slot.field.frozen}

@@ -86,8 +86,8 @@ class LookedUpVerdicts:
         return Margin(writes, loss)
 
     def _after(self, chosen: Chosen, stopped: int, failures: int) -> Iterator[str]:
-        """Yield the verdicts on so many failures beside a stop.  What loses data at one time is out at another, and what the
-        table says of any number of either is more than what is asked here."""
+        """Yield the verdicts on so many failures beside a stop.  Two or more, and one that is not decided, are asked of the
+        tolerance table: that speaks about any number of faults, which is more than is asked here."""
         if failures == 0:
             yield self.of(chosen, Stop(stopped))
             return
@@ -118,7 +118,7 @@ def is_asked(chosen: Chosen, stop: Stop, is_whole: bool) -> bool:
 
 
 class StopVerdicts:
-    """The verdicts of all configurations after all kinds of stops; `notify` gets each configuration once it is decided."""
+    """The verdicts of all configurations after the stops that are asked about; `notify` gets each once it is decided."""
 
     def __init__(
         self,

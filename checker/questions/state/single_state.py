@@ -134,7 +134,7 @@ def _steps(system: System, action: str, **arguments: int) -> list[Step]:
 
 
 def _effect(system: System, state: State, fault: Fault, broker: int, acked: frozenset[int], options: Options) -> FaultEffect:
-    """Return which acknowledged records one fault of a broker can lose; a power loss may lose nothing, which is a kill."""
+    """Return which acknowledged records one fault of a broker can lose; a power loss may also spare the log, as a kill does."""
     is_down = not system.nested(state)["is_running"][broker]
     after: dict[State, Step | None] = {}
     if is_down:
@@ -201,7 +201,7 @@ def _elected_at_return(system: System, state: State, broker: int) -> tuple[int, 
 
 
 def _outcomes(system: System, state: State | None, action: str, broker: int) -> tuple[int, ...]:
-    """Return whom a step that may hold an election elects."""
+    """Return whom an action of a broker can elect in a state; none where it is not possible, or elects nobody."""
     every = [each for each in _steps(system, action, broker=broker) if each.arguments["outcome"] >= 0]
     taken = [each for each in every if state is not None and ints.take(system, state, each) is not None]
     return tuple(dict.fromkeys(each.arguments["outcome"] % system.sizes["replica"] for each in taken))

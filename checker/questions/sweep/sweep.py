@@ -1,8 +1,8 @@
 """Many configurations decided in few searches.
 
-Cells whose systems are the same are decided once.  Cells that agree on model and sizes share one search.  Cells that
-differ only by a larger fault budget come after those with the smaller one: a counterexample of the smaller is run again,
-on the ints interpreter, under the larger, and only what it does not settle is searched.  So every `violated` has a
+Cells whose systems are the same are decided once.  Cells that agree on model, sizes, bounds and budgets share one search.
+Cells that differ only by a larger fault budget come after those with the smaller one: a counterexample of the smaller is run
+again, on the ints interpreter, under the larger, and only what it does not settle is searched.  So every `violated` has a
 behaviour of its own configuration, and every `holds` a complete search of its own system.
 """
 

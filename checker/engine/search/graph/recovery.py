@@ -58,7 +58,7 @@ def explore(
 
 @dataclass(frozen=True)
 class _Watch:
-    """Called before each batch of the graph; raises once a limit is reached, or the graph is too large."""
+    """Called before each batch of a graph; raises if the search was cut short, a limit is reached or the graph is too large."""
 
     outcome: Outcome
     options: Options

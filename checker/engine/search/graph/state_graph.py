@@ -69,7 +69,7 @@ class StateGraph:
         return _spread(wanted, self.targets[kept], self.sources[kept])
 
     def shortest_way(self, number: int) -> Behaviour:
-        """Return a shortest behaviour from an initial state: at every step back the smallest predecessor and its lowest step.
+        """Return a shortest behaviour to a state: at every step back from it the smallest predecessor and its lowest step.
 
         Its states are canonical forms where the graph is one of orbits.
         """
