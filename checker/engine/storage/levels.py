@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import mmap
+import re
 import struct
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.engine.digest import model_digest, property_digest
+from neverlost.checker.engine.host.locks import FILE
 from neverlost.checker.engine.outcome import EngineError
 from neverlost.checker.engine.storage import compact
 from neverlost.checker.engine.storage.sorted_states import make_packed
@@ -50,6 +52,9 @@ _HEADER = struct.Struct("<8sIIQ32s8x")
 _MAGIC = b"NLSTATES"
 _VERSIONS = {KEYED: 1, PACKED: 1, ASCENDING: 3}
 """How states are written, by their order."""
+_META = "meta.json"
+_UNCOMMITTED = re.compile(r"(level-\d+|runs)/|\.?(meta|level-\d+)\.json\.")
+"""Names that only a search gives: files of states, and manifests that are being written."""
 _REMEDY = "restore it, or delete the state directory and start again"
 
 Packed = NDArray[np.uint64]
@@ -133,9 +138,12 @@ class Store:
 
     @classmethod
     def create(cls, location: str | Path, meta: Mapping[str, Any]) -> Store:
-        """Return an empty store.  Errors: `InputError` when the place holds a store already."""
+        """Return an empty store.  Errors: `InputError` when the place holds a store already, or files that are no store's."""
         place = open_storage(location)
-        if not place.create("meta.json", [json.dumps(meta, indent=1).encode()]):
+        others = [name for name in place.names() if name not in (_META, FILE) and not _UNCOMMITTED.match(name)]
+        if others and place.read(_META) is None:
+            raise InputError(f"state directory {place.location!r} has other files, such as {others[0]!r}: name an empty one")
+        if not place.create(_META, [json.dumps(meta, indent=1).encode()]):
             raise InputError(f"state directory {place.location!r} already holds a search; add --resume, or choose another")
         return cls(place, meta)
 
@@ -159,7 +167,7 @@ class Store:
     def attach(cls, location: str | Path) -> Store:
         """Return the store at a place, whatever search it is of.  Errors: `InputError` where there is none to be read."""
         place = open_storage(location)
-        content = place.read("meta.json")
+        content = place.read(_META)
         if content is None:
             raise InputError(f"no stored search in {place.location!r} (meta.json is missing); search without --resume first")
         return cls(place, _parse_object(content, f"{place.location}/meta.json"))
@@ -167,7 +175,7 @@ class Store:
     @classmethod
     def exists(cls, location: str | Path) -> bool:
         """Return True if the place holds a store."""
-        return open_storage(location).read("meta.json") is not None
+        return open_storage(location).read(_META) is not None
 
     @cached_property
     def identity(self) -> bytes:
@@ -356,11 +364,12 @@ class Store:
                 self._check(file)
 
     def discard_uncommitted(self, levels: Sequence[Level]) -> int:
-        """Delete each file here and below but `*.json` and what the committed `levels` need; return how many were deleted."""
+        """Delete what a killed search had begun: files of states that the committed `levels` do not need, and manifests that
+        are not whole.  Return how many."""
         needed = {file.name for level in levels for file in level.files}
         if levels:
             needed |= {file.name for file in levels[-1].runs}
-        spare = [name for name in self.files.names() if not name.endswith(".json") and name not in needed]
+        spare = [name for name in self.files.names() if _UNCOMMITTED.match(name) and name not in needed]
         self.files.remove(spare)
         return len(spare)
 

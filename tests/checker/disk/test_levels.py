@@ -122,6 +122,16 @@ def test_a_taken_directory_is_refused(tmp_path: Path) -> None:
         Store.create(tmp_path / "s", meta())
 
 
+@pytest.mark.parametrize("name", ["notes.txt", "src/program.py", "settings.json", "level-0000.txt"])
+def test_a_directory_with_other_files_is_refused_and_keeps_them(tmp_path: Path, name: str) -> None:
+    """A search deletes what it did not finish: never what somebody else wrote."""
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(InputError, match=f"has other files, such as '{name}': name an empty one"):
+        Store.create(tmp_path, meta())
+    assert (tmp_path / name).read_text() == "mine" and not (tmp_path / "meta.json").exists()
+
+
 def test_a_directory_of_an_earlier_version_is_refused_with_the_remedy(tmp_path: Path) -> None:
     filled(tmp_path / "s")
     place = tmp_path / "s" / "meta.json"
@@ -237,6 +247,11 @@ def test_two_searches_in_one_directory_are_noticed(tmp_path: Path) -> None:
 def test_uncommitted_files_are_discarded(tmp_path: Path) -> None:
     store = filled(tmp_path / "s")
     begun = store.write_level(3, random_states(9, 4))
-    assert store.discard_uncommitted(store.levels()) == 1
-    assert begun.name not in store.files.names()
+    mine = {name: tmp_path / "s" / name for name in ("notes.txt", "src/program.py")}
+    for each in mine.values():
+        each.parent.mkdir(exist_ok=True)
+        each.write_text("not a search's")
+    (tmp_path / "s" / ".level-0003.json.5f").write_text("half a manifest")
+    assert store.discard_uncommitted(store.levels()) == 2
+    assert begun.name not in store.files.names() and {*mine} <= {*store.files.names()}
     store.check()
