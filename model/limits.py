@@ -128,7 +128,7 @@ def _beside(configuration: Configuration) -> tuple[int, ...]:
 
 
 def contradiction(configuration: Configuration) -> str | None:
-    """Return what is wrong with the limits together, if anything."""
+    """Return what is wrong with the limits together; None if nothing is."""
     for whole in (each for each in FAULTS if each.of and configuration.get(each.key)):
         for other in FAULTS:
             if other is not whole and configuration.get(other.key) and set(other.of or (other.name,)) & set(whole.of):

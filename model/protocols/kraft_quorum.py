@@ -38,7 +38,7 @@ class QuorumSizes(Sizes):
 
     @property
     def offset(self) -> int:
-        """Slots of a log."""
+        """How many slots a log has."""
         return self.record + self.epoch - 1 + self.change
 
     @property
@@ -48,7 +48,7 @@ class QuorumSizes(Sizes):
 
     @property
     def voter_set(self) -> int:
-        """Sets of voters: the first one, and one for each change."""
+        """How many sets of voters there are: the first one, and one for each change."""
         return self.change + 1
 
     @property

@@ -64,7 +64,7 @@ def store_write_both(k: Primitives, s: View, producer: int, attempt: int) -> Cla
 
 @action(producer="producer", attempt="attempt", says="consumer {producer} writes the first half of {attempt}")
 def store_write_first(k: Primitives, s: View, producer: int, attempt: int) -> Clauses:
-    """Result, then offset: processed at least once.  Offset, then result: at most once.
+    """The consumer writes one half: the result (then it is processed at least once), or the offset (at most once).
 
     Source: OffsetCommit is refused with ILLEGAL_GENERATION where the group has gone on without the consumer.
     """

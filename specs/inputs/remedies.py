@@ -86,7 +86,7 @@ class Command:
     where: str = ""
 
     def document(self) -> dict[str, str]:
-        """Return the command in a result document."""
+        """Return the command as a result document has it."""
         return {"line": self.line, "where": self.where}
 
 

@@ -16,7 +16,7 @@ from neverlost.specs.setting import Notice, Setting, Settings
 
 @dataclass(frozen=True)
 class DescribedPartition:
-    """Where one partition stands.
+    """How one partition stands: its replicas, leader, ISR and ELR, and what a reassignment adds and removes.
 
     Errors: `InputError` where a broker is in the ISR or the ELR, or leads, without being a replica, or is in both.
     """
