@@ -51,17 +51,17 @@ class Field:
 
 
 def flag(name: str, *axes: str, frozen: bool = False) -> Field:
-    """Return a boolean field."""
+    """Return the declaration of a boolean field: a scalar, or an array over these axes."""
     return Field(name, 0, 1, axes, "flag", frozen)
 
 
 def number(name: str, low: int, high: int, *axes: str, frozen: bool = False) -> Field:
-    """Return a bounded integer field."""
+    """Return the declaration of a bounded integer field: a scalar, or an array over these axes."""
     return Field(name, low, high, axes, "number", frozen)
 
 
 def replica_id(name: str, replicas: int, *axes: str) -> Field:
-    """Return a field that names a replica or none."""
+    """Return the declaration of a field that names a replica or none: a scalar, or an array over these axes."""
     return Field(name, NO_REPLICA, replicas - 1, axes, "replica")
 
 
@@ -255,7 +255,7 @@ def for_some(k: Any, s: Any, axis: str, body: Callable[[Any], Value]) -> Value:
 
 
 def row(k: Any, s: Any, axis: str, body: Callable[[Any], Value]) -> Any:
-    """Return what `body` gives for each element of an axis, as a list or what stands for one, to be read by index or `fill`."""
+    """Return what `body` gives for each element of an axis, in a list or what stands for one, for `fill` or `put` to write."""
     whole = _over(k, axis, "row")
     return whole(axis, body) if whole else [body(each) for each in range(s.sizes[axis])]
 

@@ -108,7 +108,7 @@ class Limits:
 
 
 def limits_of(configuration: Configuration, faults: Sequence[Fault]) -> Limits:
-    """Return the limits of the faults that a model knows."""
+    """Return what the limits of these faults under a configuration put into the state."""
     payers = ((each.name, payer(configuration, each).name) for each in faults)
     uncounted = (each for each in faults if not is_counted(configuration, each))
     marked = (each for each in uncounted if each.is_of_one_rack or configuration[each.key].at_once is not None)

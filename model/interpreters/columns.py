@@ -25,7 +25,7 @@ THIN = 8
 
 
 class Columns:
-    """Primitives over NumPy columns; Python values fold away."""
+    """A model's primitives (all_of, any_of, not_, ite) over NumPy columns; Python values fold away."""
 
     @staticmethod
     def all_of(*conditions: Value) -> Value:

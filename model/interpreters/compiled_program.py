@@ -91,7 +91,7 @@ def emit_system(system: System, predicates: Sequence[Predicate] = ()) -> str:
     - `expand(rows, count, after, origins, fired) -> how many`: the successors of every row, in `after`; in `origins` the row's
       number and, in the upper half, the step's; `fired[step]` is increased.  A step that leaves the declared bounds ends it
       with `-1 - (row | step << 32)`.
-    - `judge(rows, count, broken) -> how many`: in `broken` a bit for each property that the row breaks; it counts such rows.
+    - `judge(rows, count, broken) -> how many`: in `broken` a bit for each property that a row breaks; how many rows break any.
     """
     if len(predicates) > WORD_BITS:
         raise ModelError(f"{len(predicates)} properties in one program; {WORD_BITS} is the most")

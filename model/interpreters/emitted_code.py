@@ -226,7 +226,7 @@ def _emit_alike(code: Code, left: object, right: object, low: int, high: int) ->
 
 
 class Native:
-    """Primitives over registers; Python values fold away."""
+    """A model's primitives (all_of, any_of, not_, ite) over registers of an LLVM program; Python values fold away."""
 
     @staticmethod
     def all_of(*conditions: Value) -> Value:

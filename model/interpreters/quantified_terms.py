@@ -60,7 +60,7 @@ def _is_negative(other: object) -> bool:
 
 
 def make_fresh(axis: str) -> Element:
-    """Return an element that nothing else names."""
+    """Return an element of an axis, under a name that nothing else has."""
     return Element(f"{axis}?{next(_numbers)}")
 
 
@@ -74,7 +74,7 @@ class Quantified(Terms):
 
     @property
     def open_axes(self) -> Mapping[str, Any]:
-        """The axes that are quantified over."""
+        """The axes that are quantified over, each with its length (None: all numbers from 0)."""
         return self.lengths
 
     def within(self, axis: str, element: Any) -> Any:
@@ -457,7 +457,7 @@ class GenericStep:
 
     @property
     def label(self) -> str:
-        """The action with its arguments."""
+        """The action's name with its arguments."""
         return self.step.label
 
 

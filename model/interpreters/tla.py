@@ -74,12 +74,12 @@ class Expression:
 
 
 def constant(value: bool | int) -> str:
-    """Return a Python value in TLA+."""
+    """Return a Python number or truth value as TLA+ writes it."""
     return str(value).upper() if isinstance(value, bool) else str(value)
 
 
 def apply(operator: str, *operands: Any) -> Expression:
-    """Return an operator's application."""
+    """Return the expression of an operator applied to operands; an equal one is the same object."""
     return _interned(operator, *(each if isinstance(each, Expression | str) else constant(each) for each in operands))
 
 
@@ -89,7 +89,7 @@ def _interned(operator: str, *operands: Expression | str) -> Expression:
 
 
 class Tla:
-    """Primitives over TLA+ expressions; Python values fold away."""
+    """A model's primitives (all_of, any_of, not_, ite) over TLA+ expressions; Python values fold away."""
 
     @staticmethod
     def all_of(*conditions: Value) -> Value:

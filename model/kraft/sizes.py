@@ -107,7 +107,7 @@ class KraftSizes(Sizes):
 
     @property
     def controlled_shutdown(self) -> int:
-        """How many brokers have controlled shutdowns of their own: none where these only do as dying and being fenced."""
+        """How many brokers have a controlled shutdown as a step: all, or none where dying and being fenced does the same."""
         return self.replica if self.elr or self.stops_cleanly else 0
 
     @property
@@ -182,7 +182,7 @@ class KraftSizes(Sizes):
 
     @property
     def retried(self) -> int:
-        """How many records may be sent again."""
+        """How many records may be sent again: all or none."""
         return self.record if self.has_retries else 0
 
     @property

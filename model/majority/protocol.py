@@ -278,7 +278,7 @@ def broker_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clause
 
 @action(broker="replica", says="broker {broker} stops and its log directory is replaced by an empty one", fault="disk_loss")
 def broker_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
-    """A broker stops without its log; it may come back under its old id and vote: no ELR and no broker epoch bars it."""
+    """A broker stops and loses its log; it may come back under its old id and vote: no ELR and no broker epoch bars it."""
     yield from lose_disk(k, s, broker)
     note_loss(s, broker)
     stop(k, s, broker)

@@ -148,7 +148,7 @@ def first_change_of(values: Mapping[str, Any]) -> int:
 
 
 def epoch_of_entry(values: Mapping[str, Any], content: int) -> int:
-    """Return the epoch in which an entry was appended."""
+    """Return the epoch in which an entry was appended, by the number that stands for it in a log."""
     records, change = len(values["record_epoch"]), content - first_change_of(values)
     if content <= records:
         return int(values["record_epoch"][content - 1])

@@ -53,7 +53,7 @@ def append_as_leader(k: Primitives, s: View, leader: int, content: Value) -> Non
 
 
 def truncated(k: Primitives, s: View, voter: int, end: Value) -> None:
-    """Effect: drop the entries at `end` and after, and with them what of them is on disk."""
+    """Effect: drop the entries at `end` and after; none of them is on disk any more."""
     truncate_to(k, s, voter, end)
     if s.sizes.flushed_end:
         s.flushed_end[voter] = smaller(k, s.flushed_end[voter], end)

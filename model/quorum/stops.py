@@ -50,7 +50,7 @@ def note_loss(s: View, voter: int) -> None:
 
 @action(broker="replica", says="unclean shutdown of controller {broker}, log intact", fault="kill")
 def controller_crash(k: Primitives, s: View, broker: int) -> Clauses:
-    """The process dies and the page cache survives it."""
+    """A controller's process dies and the page cache survives it, so nothing is lost of its log."""
     yield from fault_enabled(k, s, KILL, broker)
     yield "is running", s.is_running[broker]
     record_fault(s, KILL, broker)

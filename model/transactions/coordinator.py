@@ -37,7 +37,7 @@ from neverlost.model.transactions.state import (
 
 
 def epoch_is_left(s: View) -> Clauses:
-    """Clause: there is another producer epoch."""
+    """Clause: the bound leaves another producer epoch."""
     yield "bound: a producer epoch is left", s.producer_epoch < s.sizes.epoch - 1
 
 

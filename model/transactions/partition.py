@@ -250,7 +250,7 @@ def leader_write_marker_unanswered(k: Primitives, s: View, partition: int) -> Cl
     fault="marker_retry",
 )
 def coordinator_send_marker_again(k: Primitives, s: View, partition: int) -> Clauses:
-    """A marker is sent again while its first copy is on its way, which may be handled later, though its connection broke.
+    """A marker is sent again while its first copy, whose connection broke, is on its way and may be handled later.
 
     Source: TransactionMarkerRequestCompletionHandler, disconnected.
     """

@@ -94,7 +94,7 @@ class Claim:
         return [name for role, names in self.roles.items() for name in names if found[name] != self.wanted(role)]
 
     def verdict(self, found: Mapping[str, str]) -> str:
-        """Return the claim's verdict by those `found` of its cases: `holds`, `only-if` its limits, `violated` or `outside`."""
+        """Return the claim's verdict by those `found` of its cases: `holds`, `only-if` (in limits), `violated` or `outside`."""
         if self.outside:
             return OUTSIDE
         within = self.roles.get(SHOWS, ()) + self.roles.get(BREAKS, ())
@@ -172,7 +172,7 @@ def _parse_claim(table: TableReader, source: str, known: Mapping[str, Case]) -> 
 
 
 def _require_roles(claim: Claim, known: Mapping[str, Case], where: str) -> None:
-    """Errors: `InputError` for a role that its kind lacks, a case in two, shows with breaks of a possibility, and no pair."""
+    """Errors: `InputError` for roles that its kind has not, or not together, a case in two, and cases that are no pair."""
     fit = (WITH, WITHOUT, LIMITS) if claim.kind in PAIRED else (SHOWS, BREAKS, LIMITS)
     for role in claim.roles:
         if role not in fit:

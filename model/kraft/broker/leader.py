@@ -20,7 +20,7 @@ def leads(s: View, broker: int) -> Value:
 
 
 def is_answered(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return True if a follower follows a leader and awaits no late diverging response of it; unfenced, if that one leads."""
+    """Return True if a follower follows a leader, which, unfenced, must lead, and awaits no late diverging response of it."""
     asks = s.follows[follower] == leader
     if s.sizes.late_responses:
         asks = k.all_of(asks, s.diverging_sender[follower] != leader)

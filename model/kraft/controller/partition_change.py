@@ -125,7 +125,7 @@ def change_partition(k: Primitives, s: View, change: Change, outcome: int | None
 
 
 def electorate_at_registration(k: Primitives, s: View, of: Electorate, change: Change) -> Electorate:
-    """Return the electorate, without who registers if that one is in the ISR (unclean: or ELR) and another can be elected."""
+    """Return the electorate; a registering broker in the ISR (or unclean in the ELR) is not in it if another can be elected."""
     broker = change.registers
     without = replace(of, active=[k.all_of(alive, each != broker) for each, alive in enumerate(of.active)])
     leaves = s.isr[broker] if change.unclean_shutdown is None else k.any_of(s.isr[broker], s.elr[broker])

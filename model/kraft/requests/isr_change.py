@@ -103,7 +103,7 @@ def leader_ask_to_shrink_isr(k: Primitives, s: View, leader: int, follower: int)
     says="controller commits the AlterPartition of {leader}",
 )
 def controller_alter_isr(k: Primitives, s: View, leader: int, replica: int, outcome: int) -> Clauses:
-    """`alterPartition` commits what a leader asks for; it stays, unless that completes a reassignment that removes it.
+    """`alterPartition` commits the ISR that a leader asks for; it stays leader, unless that ends a reassignment without it.
 
     A request with an old partition epoch is refused: the controller has changed the ISR since, perhaps by fencing the very
     replica that is asked for.  A replica that has restarted since the leader saw its fetch may have lost records, so the

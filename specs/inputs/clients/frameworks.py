@@ -39,7 +39,7 @@ class Dialect:
 
 
 def _after(settings: Settings, prefix: str) -> Settings:
-    """Return the settings below a prefix, without it."""
+    """Return the settings whose keys begin with a prefix, without that prefix."""
     return {key[len(prefix) :]: each for key, each in settings.items() if key.startswith(prefix) and len(key) > len(prefix)}
 
 

@@ -130,7 +130,7 @@ class Topic:
 
     @property
     def place(self) -> str:
-        """Where the files speak of it first."""
+        """Where the files speak of the topic first; empty if nowhere."""
         settings = (each.where for each in self.configs.values())
         partitions = (each.where for each in self.partitions.values())
         return next(filter(None, chain((self.replication_factor.where,), settings, partitions)), "")
