@@ -10,9 +10,9 @@ _LIMIT = re.compile("[0-9]|any|any:[1-9](,[0-9]){0,8}|any:[a-z_]+", re.ASCII)
 
 @dataclass(frozen=True)
 class AnyNumber:
-    """Any number of faults, of which at most `at_once` brokers suffer at the same time (None: as many as there are).
+    """A limit on a kind of fault: any number of them, which impair at most `at_once` brokers at the same time (None: all).
 
-    `beside`: how many may suffer at most while 0, 1, 2, ... brokers have lost data; the first number is `at_once`.
+    `beside`: how many may be impaired while 0, 1, 2, ... brokers have lost data; the first is `at_once` (empty: not said).
     `counts_as`: the name of another kind, whose limit each strike spends.
     """
 

@@ -45,37 +45,37 @@ class Fault:
 
     @property
     def stops(self) -> bool:
-        """True if a process ends."""
+        """True if a fault of this kind ends the process of a broker."""
         return bool(self.ends)
 
     @property
     def loses_data(self) -> bool:
-        """True if the log may be shorter afterwards."""
+        """True if a fault of this kind may take what a broker has not flushed, or its disk."""
         return self.ends == LOST
 
     @property
     def key(self) -> str:
-        """Its configuration key."""
+        """The configuration key that limits faults of this kind: `faults.NAME`."""
         return f"faults.{self.name}"
 
     @property
     def is_of_one_rack(self) -> bool:
-        """True if it strikes brokers one by one, those of one rack at a time."""
+        """True if this kind of fault strikes brokers one by one, at any time only those of one rack."""
         return self.impairs == RACK and bool(self.of)
 
     @property
     def left(self) -> str:
-        """The field that counts how many are left."""
+        """The name of the field that counts how many faults of this kind may still strike."""
         return f"{self.name}_left"
 
     @property
     def limit(self) -> str:
-        """The frozen field that holds the limit, as `limits.encoded` writes it."""
+        """The name of the frozen field that holds the limit of this kind of fault, as `limits.encoded` writes it."""
         return f"{self.name}_limit"
 
     @property
     def struck(self) -> str:
-        """The field that marks the brokers that it has struck and that are impaired since."""
+        """The name of the field that marks the brokers that this kind of fault has struck and that are impaired since."""
         return f"ghost_struck_by_{self.name}"
 
 

@@ -51,17 +51,17 @@ class Field:
 
 
 def flag(name: str, *axes: str, frozen: bool = False) -> Field:
-    """Return a boolean field."""
+    """Return the declaration of a boolean field: a scalar, or an array over these axes."""
     return Field(name, 0, 1, axes, "flag", frozen)
 
 
 def number(name: str, low: int, high: int, *axes: str, frozen: bool = False) -> Field:
-    """Return a bounded integer field."""
+    """Return the declaration of a bounded integer field: a scalar, or an array over these axes."""
     return Field(name, low, high, axes, "number", frozen)
 
 
 def replica_id(name: str, replicas: int, *axes: str) -> Field:
-    """Return a field that names a replica or none."""
+    """Return the declaration of a field that names a replica or none: a scalar, or an array over these axes."""
     return Field(name, NO_REPLICA, replicas - 1, axes, "replica")
 
 
@@ -106,7 +106,7 @@ class Action:
 
     `parameters` maps each parameter to the axis of the sizes that it ranges over.  `where` leaves out
     combinations that make no sense (a replica fetching from itself).  `fault` names the
-    budget that the step spends, if it is a failure.  `can_be_left_out` marks one that makes many states and that
+    kind of fault that the step is, if it is one.  `can_be_left_out` marks one that makes many states and that
     few violations need: a quick search for violations leaves it out.
     """
 
@@ -119,7 +119,7 @@ class Action:
     can_be_left_out: bool = False
 
     def arguments(self, sizes: Sizes) -> Iterator[dict[str, int]]:
-        """Yield every combination of parameter values, in order."""
+        """Yield every combination of parameter values that `where` allows, in order."""
         for values in product(*(sizes.along(axis) for axis in self.parameters.values())):
             chosen = dict(zip(self.parameters, values, strict=True))
             if self.where is None or self.where(**chosen):
@@ -139,7 +139,7 @@ def action(
     can_be_left_out: bool = False,
     **parameters: str,
 ) -> Callable[[Callable[..., Clauses]], Action]:
-    """Declare a generator function as an action; keyword arguments name its parameters' axes.
+    """Return the decorator that declares a generator function as an action; keyword arguments name its parameters' axes.
 
     `says` is the sentence in Kafka's words, with the parameters in braces.
     """
@@ -201,7 +201,7 @@ class Model:
     unbounded: tuple[Unbounded, ...] = ()
 
     def differing(self, name: str, summary: str, *, replacing: Mapping[str, Action] | None = None, **changes: Any) -> Model:
-        """Return this model with some actions replaced by name, or with other attributes changed.
+        """Return this model under another name, with some actions replaced by name, or with other attributes changed.
 
         Errors: `ModelError` when an action to replace does not exist.
         """
@@ -255,7 +255,7 @@ def for_some(k: Any, s: Any, axis: str, body: Callable[[Any], Value]) -> Value:
 
 
 def row(k: Any, s: Any, axis: str, body: Callable[[Any], Value]) -> Any:
-    """Return a value for each element of an axis, which are read by index and written by `fill` or `put`."""
+    """Return what `body` gives for each element of an axis, in a list or what stands for one, for `fill` or `put` to write."""
     whole = _over(k, axis, "row")
     return whole(axis, body) if whole else [body(each) for each in range(s.sizes[axis])]
 

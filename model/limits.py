@@ -108,7 +108,7 @@ class Limits:
 
 
 def limits_of(configuration: Configuration, faults: Sequence[Fault]) -> Limits:
-    """Return the limits of the faults that a model knows."""
+    """Return what the limits of these faults under a configuration put into the state."""
     payers = ((each.name, payer(configuration, each).name) for each in faults)
     uncounted = (each for each in faults if not is_counted(configuration, each))
     marked = (each for each in uncounted if each.is_of_one_rack or configuration[each.key].at_once is not None)
@@ -128,7 +128,7 @@ def _beside(configuration: Configuration) -> tuple[int, ...]:
 
 
 def contradiction(configuration: Configuration) -> str | None:
-    """Return what is wrong with the limits together, if anything."""
+    """Return what is wrong with the limits together; None if nothing is."""
     for whole in (each for each in FAULTS if each.of and configuration.get(each.key)):
         for other in FAULTS:
             if other is not whole and configuration.get(other.key) and set(other.of or (other.name,)) & set(whole.of):

@@ -124,7 +124,7 @@ def beliefs_of(lane: BrokerView, scene: ClusterSnapshot, names: Names) -> list[s
 
 
 def remembered(leader: BrokerView, scene: ClusterSnapshot, names: Names) -> list[str]:
-    """Return the fetch offsets that a leader has noted, and which of them its followers have gone back from."""
+    """Return in words the fetch offsets beyond its high watermark that a leader has noted, and which are no longer true."""
     found = []
     for follower, offset in leader.fetched:
         old = "" if leader.has_fetched(scene.lanes[follower], offset) else f" ({STALE_MARK}: its log has changed)"
@@ -222,11 +222,11 @@ class _Change:
         return [f"{self._listed(brokers)} {form} {rest}"]
 
     def _whose(self, lane: BrokerView) -> str:
-        """Return what is a broker's; the actor's goes without its name."""
+        """Return the possessive of a broker in a clause, such as `2's`; `its` for the actor."""
         return "its" if lane.broker == self.actor else f"{self.names[lane.broker]}'s"
 
     def _name(self, lane: BrokerView) -> str:
-        """Return the subject of a clause about a broker; nothing for the actor."""
+        """Return the subject of a clause about a broker, its name and a blank; nothing for the actor."""
         return "" if lane.broker == self.actor else f"{self.names[lane.broker]} "
 
     def _promised(self, records: Iterable[int]) -> str:

@@ -48,11 +48,11 @@ class BrokerView:
 
     @property
     def records(self) -> frozenset[int]:
-        """The records of the log."""
+        """The records of the log, by their numbers."""
         return frozenset(record for record, _ in self.log)
 
     def has_fetched(self, follower: BrokerView, offset: int) -> bool:
-        """Return True if a follower's log still is this one up to an offset."""
+        """Return True if a follower's log is the same as this broker's up to an offset."""
         return follower.log[:offset] == self.log[:offset]
 
 

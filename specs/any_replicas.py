@@ -619,7 +619,7 @@ def _require_few_lose(configuration: Configuration) -> None:
 
 
 def _open_action(given: Action, system: System, instead: Instead) -> Iterator[Action]:
-    """Yield an action for any replica (without ELR, any offset), and one for each other value of an argument (no replica)."""
+    """Yield an action read for any replica (without ELR, any offset), and one for each value that is no replica or offset."""
     body = call_otherwise(given.body, instead, {"list": copy_unless_list}, is_deep=True)
     opened, rest = dict(given.parameters), dict[str, tuple[int | None, ...]]()
     for name, axis in given.parameters.items():

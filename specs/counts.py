@@ -16,5 +16,5 @@ def are_few(k: Any, s: Any, struck: list[Value], kind: Fault) -> Value:
 
 
 def is_enough_alone(k: Any, s: Any) -> Value:
-    """Return True if an ISR with one member is full."""
+    """Return True if an ISR of one member has min.insync.replicas members."""
     return minimum_isr(k, s) <= 1

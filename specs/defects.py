@@ -46,7 +46,7 @@ class Defect:
 
     @property
     def mechanism(self) -> Mechanism:
-        """The mechanism that mends it."""
+        """The mechanism that mends the defect."""
         return BY_NAME[self.mends]
 
     def is_in(self, release: str) -> bool:

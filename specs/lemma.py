@@ -23,7 +23,7 @@ class Lemma:
     only_for: str | None = None
 
     def condition(self, k: Any, s: Any) -> Value:
-        """Return True if all conjuncts hold."""
+        """Return True if all conjuncts of the lemma hold."""
         return k.all_of(*self.conjuncts(k, s))
 
 

@@ -50,13 +50,13 @@ class Setting:
         return {"value": self.value, "where": self.where + more, "how": str(self.how)}
 
     def cited_for(self, found: Iterable[tuple[tuple[str, ...], Setting | None]]) -> Setting:
-        """Return it with all topics in `found` whose files give the same value, and their places; none if no file gives it."""
+        """Return the setting with the topics and places in `found` whose files give its value; none if no file gives it."""
         same = ((topics, each) for topics, each in found if each and (each.value, each.how) == (self.value, Origin.FILE))
         cited = (one for topics, each in same for one in each.cited or [(topic, each.where) for topic in topics])
         return replace(self, cited=tuple(dict.fromkeys(cited)) if self.how is Origin.FILE else ())
 
     def of_topics(self, topics: Collection[str]) -> Setting:
-        """Return it for some of its topics: it stands where the first of them has it; as it is if it is cited for none."""
+        """Return the setting for some topics: it stands where the first of them has it; as it is if it is cited for none."""
         cited = tuple(each for each in self.cited if each[0] in topics)
         return replace(self, where=cited[0][1], cited=cited) if cited else self
 

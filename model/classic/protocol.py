@@ -72,7 +72,7 @@ def sizes(configuration: Configuration) -> ClassicSizes:
 
 
 def fields(configuration: Configuration) -> tuple[Field, ...]:
-    """Return the variables of the TLA+ module."""
+    """Return the fields: the variables of the TLA+ module."""
     replicas, records = configuration["replication.factor"], configuration["bounds.records"]
     log_size, max_epoch = configuration["bounds.log_size"], configuration["bounds.max_leader_epoch"]
     return (
@@ -111,7 +111,7 @@ def is_following(s: View, follower: int, leader: int) -> Value:
 
 
 def has_offset(s: View, replica: int, offset: Value) -> Value:
-    """Return True if the replica's log reaches beyond an offset."""
+    """Return True if the replica's log has a record at an offset."""
     return offset < s.log_end_offset[replica]
 
 
@@ -127,7 +127,7 @@ def is_caught_up_to(k: Primitives, s: View, leader: int, follower: int, end_offs
 
 
 def true_leader(k: Primitives, s: View, leader: int) -> Clauses:
-    """Clauses: the quorum knows this leader, and the leader knows the newest epoch."""
+    """Clauses: a broker leads by the quorum's state and by its own, and is in the newest leader epoch."""
     yield "quorum names the leader", s.quorum_leader == leader
     yield "presumes leadership", presumes_leadership(s, leader)
     yield "has the quorum's epoch", s.leader_epoch[leader] == s.next_leader_epoch - 1
@@ -140,7 +140,7 @@ def set_isr_member(s: View, leader: int, replica: int, member: bool) -> None:
 
 
 def send_leader_and_isr(k: Primitives, s: View, leader: Value, isr: Any) -> None:
-    """Effect: a new epoch, with its LeaderAndIsr request, becomes the quorum's state."""
+    """Effect: a LeaderAndIsr request names leader and ISR in a new epoch, and they are the quorum's from here on."""
     epoch = s.next_leader_epoch
     put(k, s.request_leader, epoch, leader)
     put(k, s.request_isr, epoch, isr)
@@ -169,7 +169,7 @@ def request_to_follow(k: Primitives, s: View, replica: int, leader: int, epoch: 
 
 
 def truncate_and_follow(k: Primitives, s: View, replica: int, leader: int, epoch: int, end: Value) -> None:
-    """Effect: truncate to `end`, lower the high watermark with it, and adopt the request."""
+    """Effect: truncate to `end`, lower a high watermark that is beyond it, and adopt leader, epoch and ISR of the request."""
     watermark = smaller(k, end, s.high_watermark[replica])
     truncate(k, s, replica, end)
     s.high_watermark[replica] = watermark
@@ -329,7 +329,7 @@ def follower_fetch(k: Primitives, s: View, follower: int, leader: int) -> Clause
 
 
 def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
-    """Return the brokers with what they believe, and the quorum's state."""
+    """Return a state as a snapshot: the brokers with what they believe, and the quorum's state."""
     lanes = []
     for replica, leader in enumerate(values["leader"]):
         leads = leader == replica

@@ -25,7 +25,7 @@ THIN = 8
 
 
 class Columns:
-    """Primitives over NumPy columns; Python values fold away."""
+    """A model's primitives (all_of, any_of, not_, ite) over NumPy columns; Python values fold away."""
 
     @staticmethod
     def all_of(*conditions: Value) -> Value:
@@ -222,7 +222,7 @@ def _check_bounds(name: str, low: int, high: int, value: Value, step: Step) -> N
 
 
 def evaluate_condition(system: System, words: Packed, predicate: Predicate) -> NDArray[np.bool_]:
-    """Return a property's condition for each packed state."""
+    """Return for each packed state whether a property's condition holds in it."""
     batch = Batch(system, words)
     found = predicate(Columns, ColumnsView(batch))
     return np.full(len(batch), found) if isinstance(found, bool) else found

@@ -84,14 +84,14 @@ def emit_property(system: System, number: int, predicate: Predicate) -> str:
 
 
 def emit_system(system: System, predicates: Sequence[Predicate] = ()) -> str:
-    """Return a system and some properties as an LLVM program.  Errors: `ModelError` for more than 64 properties.
+    """Return a system and some properties as the text of an LLVM program.  Errors: `ModelError` for more than 64 properties.
 
     It offers two functions on `count` rows, one packed state each:
 
-    - `expand(rows, count, after, origins, fired) -> how many`: the successors of every row; in `origins` the row's number
-      and, in the upper half, the step's; `fired[step]` is increased.  A step that leaves the declared bounds ends it with
-      `-1 - (row | step << 32)`.
-    - `judge(rows, count, broken) -> how many`: for each row the properties that it breaks, one bit each, and how many do.
+    - `expand(rows, count, after, origins, fired) -> how many`: the successors of every row, in `after`; in `origins` the row's
+      number and, in the upper half, the step's; `fired[step]` is increased.  A step that leaves the declared bounds ends it
+      with `-1 - (row | step << 32)`.
+    - `judge(rows, count, broken) -> how many`: in `broken` a bit for each property that a row breaks; how many rows break any.
     """
     if len(predicates) > WORD_BITS:
         raise ModelError(f"{len(predicates)} properties in one program; {WORD_BITS} is the most")
@@ -121,10 +121,10 @@ def format_loop(
     back: str = "end",
     before: Sequence[str] = (),
 ) -> str:
-    """Return a function that runs a body for every `%i` of a span, if the comparison `any_` is true at the start.
+    """Return an LLVM function: `before`, then `body` for every `%i` of `span`, whose end is left out, then `result`.
 
-    `values` are carried from one turn to the next: name, kind, first value, next value, and the name after the last turn.
-    A turn goes back from the block `back`, in which the body ends.
+    No body is run unless the comparison `any_` is true at first.  `values` are carried from turn to turn: name, kind, first
+    value, next value, and the name after the last turn.  A turn goes back from the block `back`, in which the body ends.
     """
     phis = [f"phi {kind} [{first}, %entry], [{then}, %{back}]" for _, kind, first, then, _ in values]
     lines = [
@@ -153,7 +153,7 @@ END = ("  br label %end", "end:")
 
 
 def carry_total(total: str) -> tuple[str, str, str, str, str]:
-    """Return `%sum` as a value that is carried: the total so far, `total` the one after a turn, `%all` the last one."""
+    """Return a sum for `values` of `format_loop`: from 0, `%sum` so far, `total` after a turn, and `%all` after the last."""
     return "sum", "i64", "0", total, "all"
 
 
@@ -187,10 +187,10 @@ def emit_judge(system: System, properties: int) -> str:
 
 
 def emit_guards(system: System, name: str, steps: Sequence[int]) -> str:
-    """Return a function that asks the guards of some steps in `LANES` states at once.
+    """Return the LLVM function `name(words, masks)`, which asks the guards of some steps in `LANES` states at once.
 
-    `words` has the first word of each state, then the second ones; `masks` gets a bit for each state in which a step can be
-    taken.
+    `words` has the first word of each state, then the second ones; `masks` gets for each step a bit for each state in which
+    the step can be taken.
     """
     code, kind = Code(LANES), f"<{LANES} x i64>"
     lines = []
@@ -208,9 +208,9 @@ def emit_guards(system: System, name: str, steps: Sequence[int]) -> str:
 
 
 def emit_take(system: System, number: int) -> str:
-    """Return a function that takes a step in every state of a mask.
+    """Return the LLVM function `take_N`, which takes a step in every state of a mask and stores the successors.
 
-    It returns how many successors there are now, or the code of a failure.
+    It returns how many successors are stored by then, those of other steps too, or the code of a failure as `expand` has it.
     """
     return (
         "\n".join(

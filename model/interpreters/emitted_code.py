@@ -82,7 +82,7 @@ class Code:
         self.lines.append(f"  {instruction}")
 
     def require(self, flag: str) -> None:
-        """Go on only where a flag is set; else at the block called `outside`."""
+        """Write a branch: the function goes on only where a flag is set, else at the block called `outside`."""
         self._blocks += 1
         self.lines += [f"  br i1 {flag}, label %b{self._blocks}, label %outside", f"b{self._blocks}:"]
 
@@ -219,14 +219,14 @@ def _emit_number(code: Code, value: object, bits: int) -> str:
 
 
 def _emit_alike(code: Code, left: object, right: object, low: int, high: int) -> tuple[int, str, str]:
-    """Return a width for two numbers and for what is between `low` and `high`, and both as operands of it."""
+    """Return a width that holds two numbers and all from `low` to `high`, and the two as operands of that width."""
     lows, highs = zip(_get_range(left), _get_range(right), (low, high), strict=True)
     bits = code.bits(min(lows), max(highs))
     return bits, _emit_number(code, left, bits), _emit_number(code, right, bits)
 
 
 class Native:
-    """Primitives over registers; Python values fold away."""
+    """A model's primitives (all_of, any_of, not_, ite) over registers of an LLVM program; Python values fold away."""
 
     @staticmethod
     def all_of(*conditions: Value) -> Value:
@@ -350,7 +350,7 @@ def emit_pack(code: Code, slot: Slot, value: Value) -> str:
 
 
 def emit_bounds_check(code: Code, slot: Slot, value: Value) -> None:
-    """Leave for `outside` where a value exceeds the declared bounds; nothing is written where its range does not.
+    """Write that the function leaves for `outside` where a value exceeds the slot's bounds; nothing where its range does not.
 
     Errors: `ModelError` for a flag in the place of a number, or a number in that of a flag.
     """

@@ -9,7 +9,7 @@ from neverlost.model.system import Predicate, State, Step, System, View
 
 
 class Ints:
-    """Primitives over Python ints and bools."""
+    """A model's primitives (all_of, any_of, not_, ite) over Python ints and bools."""
 
     @staticmethod
     def all_of(*conditions: Value) -> Value:

@@ -60,7 +60,7 @@ def _is_negative(other: object) -> bool:
 
 
 def make_fresh(axis: str) -> Element:
-    """Return an element that nothing else names."""
+    """Return an element of an axis, under a name that nothing else has."""
     return Element(f"{axis}?{next(_numbers)}")
 
 
@@ -74,7 +74,7 @@ class Quantified(Terms):
 
     @property
     def open_axes(self) -> Mapping[str, Any]:
-        """The axes that are quantified over."""
+        """The axes that are quantified over, each with its length (None: all numbers from 0)."""
         return self.lengths
 
     def within(self, axis: str, element: Any) -> Any:
@@ -110,7 +110,7 @@ class Quantified(Terms):
         return first
 
     def row(self, axis: str, body: Callable[[Any], Value]) -> AxisRow:
-        """Return a value for each element."""
+        """Return a row: a value for each element of an axis, what `body` gives for it."""
         each = make_fresh(axis)
         return AxisRow(each, self.lift(body(each)), axis)
 
@@ -136,11 +136,11 @@ class AxisRow:
         return z3.substitute(self.value, (self.element, _lift(index)))
 
     def copy(self) -> AxisRow:
-        """The same, since nothing changes it."""
+        """Return the row itself, since nothing changes it."""
         return self
 
     def __iter__(self) -> Iterator[Spread]:
-        """Yield what stands for all elements where a row is spread into `any_of`."""
+        """Yield one `Spread`, which stands for all elements where a row is spread into `any_of`."""
         yield Spread(self)
 
 
@@ -287,7 +287,7 @@ class QuantifiedView(View):
 
     @property
     def sizes(self) -> Any:
-        """The sizes, of which some are no numbers."""
+        """The system's sizes, where an axis without a number has a constant for its length."""
         return QuantifiedSizes(self._system.sizes, self.lengths)
 
     def is_open(self, axis: str) -> bool:
@@ -398,7 +398,7 @@ def _make_constant(value: Any) -> Function:
 
 
 def list_lengths(system: System) -> dict[str, Any]:
-    """Return the axes without a number for their length: those that the model leaves without a bound, and the replicas."""
+    """Return the axes without a number, by length: None where the model leaves them unbounded, a constant for the replicas."""
     return {**{each.axis: None for each in system.model.unbounded}, REPLICA: Length("replication.factor", REPLICA)}
 
 
@@ -417,7 +417,7 @@ def variables(system: System, opened: Mapping[str, Any], suffix: str) -> Functio
 
 
 def read_frozen(systems: Sequence[System]) -> Functions:
-    """Return the values of frozen fields under these configurations; a field that differs among them is left out."""
+    """Return the values of frozen fields under these systems' configurations; a field that differs among them is left out."""
     said: dict[str, set[int]] = {}
     for slot in (slot for each in systems for slot in each.slots if slot.field.frozen):
         said.setdefault(slot.name, set()).update((slot.low, slot.high))
@@ -457,7 +457,7 @@ class GenericStep:
 
     @property
     def label(self) -> str:
-        """The action with its arguments."""
+        """The action's name with its arguments."""
         return self.step.label
 
 
@@ -483,7 +483,7 @@ def _make_steps(system: System, k: Quantified, action: Action) -> list[GenericSt
 
 
 def transition(system: System, k: Quantified, given: GenericStep, before: Functions) -> tuple[list[Any], Functions]:
-    """Return a step's guard without clauses that bound axes or are disabled, and the state after it.
+    """Return a step's guard with what its elements may be, without bounds of axes and disabled clauses, and the state after it.
 
     Errors: `ModelError` for a model that normalises its states.
     """

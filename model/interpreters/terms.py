@@ -16,7 +16,7 @@ from neverlost.model.system import Predicate, Slot, State, Step, System, View
 
 @dataclass(frozen=True)
 class Terms:
-    """Primitives over Z3 terms; Python values fold away."""
+    """A model's primitives (all_of, any_of, not_, ite) over Z3 terms; Python values fold away."""
 
     width: int | None = None
 

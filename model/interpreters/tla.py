@@ -74,12 +74,12 @@ class Expression:
 
 
 def constant(value: bool | int) -> str:
-    """Return a Python value in TLA+."""
+    """Return a Python number or truth value as TLA+ writes it."""
     return str(value).upper() if isinstance(value, bool) else str(value)
 
 
 def apply(operator: str, *operands: Any) -> Expression:
-    """Return an operator's application."""
+    """Return the expression of an operator applied to operands; an equal one is the same object."""
     return _interned(operator, *(each if isinstance(each, Expression | str) else constant(each) for each in operands))
 
 
@@ -89,7 +89,7 @@ def _interned(operator: str, *operands: Expression | str) -> Expression:
 
 
 class Tla:
-    """Primitives over TLA+ expressions; Python values fold away."""
+    """A model's primitives (all_of, any_of, not_, ite) over TLA+ expressions; Python values fold away."""
 
     @staticmethod
     def all_of(*conditions: Value) -> Value:
@@ -223,7 +223,7 @@ def _init(system: System) -> str:
 
 
 def _value(system: System, name: str, state: State) -> str:
-    """Return the value of a field in a state: a function for each axis, whose elements are written out where they differ."""
+    """Return in TLA+ the value of a field in a state: a function for each axis, with elements written out where they differ."""
     base, shape = system.places[name]
     is_flag = system.slots[base].field.kind == "flag"
     values = [constant(bool(each) if is_flag else each) for each in state[base : base + prod(shape)]]
@@ -241,7 +241,7 @@ def _tuple(shape: Sequence[int], values: Iterator[str]) -> str:
 
 
 def _actions(system: System) -> Iterator[str]:
-    """Yield the operators of all steps, action by action, then `Next`, which chooses among the actions, and `Spec`."""
+    """Yield for each action a comment, its steps' operators and their disjunction; then `Next`, of all actions, and `Spec`."""
     possible: list[str] = []
     for action, steps in groupby(system.steps, lambda step: step.action):
         operators = {operator_name(step): text for step in steps if (text := _operator(system, step)) is not None}
@@ -256,7 +256,7 @@ def _actions(system: System) -> Iterator[str]:
 
 
 def _about(action: Action) -> Iterator[str]:
-    """Yield what an action is: its sentence, its parameters in order, and why it is there."""
+    """Yield the lines of a comment about an action: its name, its parameters in order and its sentence, then its docstring."""
     yield f"{action.name}({', '.join(action.parameters)}): {action.says}" if action.says else action.name
     yield from (f"  {line}" for line in (inspect.getdoc(action.body) or "").splitlines())
 

@@ -28,7 +28,7 @@ class NotingView(IntsView):
 
 
 def lowest(system: System) -> State:
-    """Return the lowest value of each slot."""
+    """Return the state in which each slot has its lowest value."""
     return tuple(slot.low for slot in system.slots)
 
 

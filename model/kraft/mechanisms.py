@@ -43,12 +43,12 @@ class Mechanism:
 
     @property
     def key(self) -> str:
-        """The configuration key that switches it."""
+        """The configuration key that switches the mechanism: `mechanism.NAME`."""
         return PREFIX + self.name
 
     @property
     def flag(self) -> str:
-        """The name of the frozen flag that says whether it is on."""
+        """The name of the frozen flag that says whether the mechanism is on."""
         return self.name.replace("-", "_")
 
 

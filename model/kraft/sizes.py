@@ -107,52 +107,52 @@ class KraftSizes(Sizes):
 
     @property
     def controlled_shutdown(self) -> int:
-        """Brokers whose controlled shutdown is a step of its own: elsewhere it does no more than dying and being fenced."""
+        """How many brokers have a controlled shutdown as a step: all, or none where dying and being fenced does the same."""
         return self.replica if self.elr or self.stops_cleanly else 0
 
     @property
     def clean_stop(self) -> int:
-        """Brokers whose clean stops the controller distinguishes from unclean ones."""
+        """How many brokers' clean stops the controller distinguishes from unclean ones: all with ELR, else none."""
         return self.replica if self.elr else 0
 
     @property
     def bounce(self) -> int:
-        """Brokers that may restart unnoticed."""
+        """How many brokers may restart unnoticed: all or none."""
         return 0 if self.detects_bounces else self.replica
 
     @property
     def late_follower(self) -> int:
-        """Followers to which a response may be sent after its leader was deposed."""
+        """How many followers may be sent a response after its leader was deposed: all or none."""
         return self.replica if self.late_bytes else 0
 
     @property
     def stalling(self) -> int:
-        """Brokers on which a produce request may wait while they follow and lead again."""
+        """On how many brokers a produce request may wait while they follow and lead again: all or none."""
         return self.replica if self.requests_stall else 0
 
     @property
     def unregistered(self) -> int:
-        """Brokers that may fetch before they have registered."""
+        """How many brokers may fetch before they have registered: all or none."""
         return self.replica if self.fetches_unregistered else 0
 
     @property
     def sending_twice(self) -> int:
-        """Leaders of whose refused requests a copy may be handled later."""
+        """How many leaders may have a copy of a refused request handled later: all or none."""
         return self.replica if self.copies_requests else 0
 
     @property
     def target(self) -> int:
-        """Sets of brokers that a reassignment may ask for, as bits."""
+        """How many sets of brokers, as bits, a reassignment may ask for; 0 without reassignments."""
         return 1 << self.replica if self.reassignment else 0
 
     @property
     def reassigned(self) -> int:
-        """Brokers, where the partition may be reassigned."""
+        """How many brokers there are, where the partition may be reassigned; else 0."""
         return self.replica if self.reassignment else 0
 
     @property
     def asking(self) -> int:
-        """Leaders that ask the controller to change the ISR and are answered."""
+        """How many leaders ask the controller to change the ISR and are answered: all since KIP-497, else none."""
         return self.replica if self.asks_controller else 0
 
     @property
@@ -162,12 +162,12 @@ class KraftSizes(Sizes):
 
     @property
     def configured(self) -> int:
-        """Brokers that learn a changed configuration."""
+        """How many brokers learn a changed min.insync.replicas: all where it may change, else none."""
         return self.replica if self.config_change else 0
 
     @property
     def diverging_reader(self) -> int:
-        """Followers that learn from a fetch response that their log diverges."""
+        """How many followers learn from a fetch response that their log diverges: all with truncation on fetch, else none."""
         return self.replica if self.truncation == ON_FETCH else 0
 
     @property
@@ -177,22 +177,22 @@ class KraftSizes(Sizes):
 
     @property
     def late_reader(self) -> int:
-        """Followers that a diverging response may reach late."""
+        """How many followers a diverging response may reach late: all or none."""
         return self.replica if self.late_responses else 0
 
     @property
     def retried(self) -> int:
-        """Records that may be sent again."""
+        """How many records may be sent again: all or none."""
         return self.record if self.has_retries else 0
 
     @property
     def consumer(self) -> int:
-        """Consumers: one, where it matters."""
+        """How many consumers there are: one where consumers may crash, else none."""
         return int(self.has_consumer)
 
     @property
     def elected(self) -> int:
-        """Results of an election: who is elected and, where the controller asks for logs, which of the others answered."""
+        """How many results an election may have: who is elected and, where the controller asks for logs, who else answered."""
         return self.replica << (self.replica - 1) if self.asks_for_logs else self.replica
 
     @property
@@ -202,7 +202,7 @@ class KraftSizes(Sizes):
 
     @property
     def parts(self) -> int:
-        """How much of the logs of one rack a power loss may leave: an offset for each broker there, as digits."""
+        """How many ways there are to cut the logs of the brokers of one rack: an offset for each broker there, as digits."""
         most = max(map(self.racks.count, range(self.rack)), default=0)
         return int((self.offset + 1) ** most)
 
@@ -243,7 +243,7 @@ def racks(configuration: Configuration) -> tuple[int, ...]:
 
 
 def has_racks(configuration: Configuration) -> bool:
-    """Return True if it matters which replicas share a rack."""
+    """Return True if it matters which replicas share a rack: some fault that strikes racks may happen."""
     return any(configuration[each.key] for each in OF_RACKS)
 
 

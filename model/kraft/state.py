@@ -134,7 +134,7 @@ FROZEN: dict[str, Callable[[Configuration], int]] = {
 
 
 def contradiction(configuration: Configuration) -> str | None:
-    """Return why these settings cannot be asked about together, if they cannot."""
+    """Return why these settings cannot be asked about together; None if they can."""
     racks, replicas = configuration["broker.rack"], configuration["replication.factor"]
     if racks and len(racks) != replicas:
         return f"broker.rack names {len(racks)} racks, but replication.factor is {replicas}: name one per replica"

@@ -102,7 +102,7 @@ def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Cla
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} receives a fetch response of {leader}")
 def follower_take_response(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """The follower appends the records that its fetch asked for and takes the high watermark, as far as its log reaches.
+    """The follower appends the next record that its fetch asked for and takes the high watermark, as far as its log reaches.
 
     Source: KIP-595, Fetch; Raft 5.3.
     """
@@ -278,7 +278,7 @@ def broker_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clause
 
 @action(broker="replica", says="broker {broker} stops and its log directory is replaced by an empty one", fault="disk_loss")
 def broker_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
-    """The broker comes back under its old id with an empty log, and may vote: no ELR and no broker epoch bars it."""
+    """A broker stops and loses its log; it may come back under its old id and vote: no ELR and no broker epoch bars it."""
     yield from lose_disk(k, s, broker)
     note_loss(s, broker)
     stop(k, s, broker)
@@ -286,6 +286,6 @@ def broker_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", says="broker {broker} starts again")
 def broker_restart(k: Primitives, s: View, broker: int) -> Clauses:
-    """It starts as a follower that knows no leader; there is no controller to register with.  Source: Raft 5.2."""
+    """A broker starts as a follower that knows no leader; there is no controller to register with.  Source: Raft 5.2."""
     yield "broker is down", k.not_(s.is_running[broker])
     s.is_running[broker] = True

@@ -22,14 +22,14 @@ def metadata_shows(k: Primitives, s: View, change: int) -> Clauses:
 
 @action(record="record", says="the producer sends record {record}")
 def producer_sends(k: Primitives, s: View, record: int) -> Clauses:
-    """From here on the record may be appended; a history names the moment at which it was handed to the client."""
+    """The record is handed to the client, as a history names the moment: from here on it may be appended."""
     yield "a record", True
     s.is_sent[record] = True
 
 
 @action(record="record", says="record {record} at the tracked offset is acknowledged to the producer")
 def producer_is_notified(k: Primitives, s: View, record: int) -> Clauses:
-    """An acknowledgement was seen, so by then some leader had committed the record as the producer's acks ask for it."""
+    """An acknowledgement was seen, so by then the record was acknowledged, as the producer's acks ask for it."""
     yield "acknowledged", s.ghost_acked[record]
 
 
@@ -49,7 +49,7 @@ def record_stands_elsewhere(k: Primitives, s: View, record: int) -> Clauses:
 
 @action(broker="replica", value="two", epoch="epoch", says="leader {broker} shows a high watermark")
 def leader_shows_high_watermark(k: Primitives, s: View, broker: int, value: int, epoch: int) -> Clauses:
-    """The real one may lag behind the model's, which is eager, but within a leader epoch it does not go back."""
+    """A leader shows its high watermark: it may lag behind the model's, which is eager, but in an epoch does not go back."""
     yield "believes it is leader", leads(s, broker)
     is_newest = k.all_of(s.leader == broker, s.leader_knows != ELECTED)
     yield "leader epoch", k.any_of(epoch == ANY_EPOCH, k.ite(is_newest, epoch == NEWEST_EPOCH, epoch == OLDER_EPOCH))

@@ -77,7 +77,7 @@ def unknown_record(s: View) -> int:
 
 @action(leader="replica", record="record", says="leader {leader} appends record {record} at the tracked offset")
 def leader_append_named(k: Primitives, s: View, leader: int, record: int) -> Clauses:
-    """Sent once, appended at most once; where clients may send again, and for unknown records, any number of times."""
+    """The leader appends a named record: once at most, unless clients may send again or the name stands for unknown records."""
     yield "believes it is leader", leads(s, leader)
     yield "sent", s.is_sent[record]
     repeats = record == unknown_record(s) or s.sizes.retried > 0
@@ -128,7 +128,7 @@ def follower_truncate_namesake(k: Primitives, s: View, follower: int, leader: in
     fault="isr_shrink",
 )
 def leader_drop(k: Primitives, s: View, leader: int, dropped: int, outcome: int) -> Clauses:
-    """Request and commit at once: until the commit the maximal ISR is the old one, so no other step can distinguish them.
+    """A leader drops ISR members, request and commit at once: until the commit the maximal ISR is the old one.
 
     One request names every replica that is out of sync, running or not.
     """
@@ -184,14 +184,14 @@ def broker_stop(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", says="the disk of broker {broker}, which is down, loses the tracked offset", fault="disk_loss")
 def broker_lose_down(k: Primitives, s: View, broker: int) -> Clauses:
-    """What was unflushed is lost with the page cache, which a history need not show before the broker is back."""
+    """A broker that is down has lost what was unflushed, which a history need not show before the broker is back."""
     yield "broker is down", k.not_(s.is_running[broker])
     truncate_to(k, s, broker, 0)
 
 
 @action(change="one", says="the controller writes a change that the model leaves out (directories, leader recovery)")
 def controller_touch(k: Primitives, s: View, change: int) -> Clauses:
-    """The partition epoch moves, and the leader has to learn it."""
+    """The controller writes a change that the model leaves out: the partition epoch moves, and the leader has to learn it."""
     yield "a partition", True
     outdate_leader(k, s, True)
 
@@ -243,12 +243,12 @@ class OneOffsetSizes(KraftSizes):
 
     @property
     def subset(self) -> int:
-        """Sets of brokers that a request may drop, as bits."""
+        """How many sets of brokers, as bits, a request may drop."""
         return 1 << self.replica
 
     @property
     def content(self) -> int:
-        """What a disk may show at the tracked offset: nothing, or one of the names."""
+        """How many contents a disk may show at the tracked offset: nothing, or one of the names."""
         return self.record + 1
 
 

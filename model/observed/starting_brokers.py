@@ -46,7 +46,7 @@ def process_start(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", lost="two", says="the process of broker {broker}, which has not registered, ends")
 def process_end(k: Primitives, s: View, broker: int, lost: int) -> Clauses:
-    """It may have been down all the time; with `lost` its disk does not reach to the tracked offset any more."""
+    """A process that has not registered ends, if there was one; with `lost` its disk does not reach to the tracked offset."""
     yield "broker is down", k.not_(s.is_running[broker])
     s.is_back[broker] = False
     stop(k, s, broker)
@@ -56,7 +56,7 @@ def process_end(k: Primitives, s: View, broker: int, lost: int) -> Clauses:
 
 @action(broker="replica", leader="replica", where=different, says="broker {broker}, back but not registered, follows {leader}")
 def broker_follow_unregistered(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
-    """It replays the metadata while its registration is under way, and fetches; until it is unfenced it serves no client.
+    """A broker replays the metadata while its registration is under way, and fetches; until it is unfenced it serves no client.
 
     Source: BrokerServer.startup (publishers are installed before the controller has acknowledged the broker).
     """

@@ -11,7 +11,7 @@ The rules, each with its actions:
   leader's high watermark (`broker/follower.py`; KIP-101, KIP-279, KIP-320, KAFKA-8334).
 - A leader asks the controller to drop a follower that is behind, and to add one that has caught up in this leader epoch.  The
   controller refuses a request of an older partition epoch, a fenced replica, or an incarnation that has ended
-  (`isr_change.py`; KIP-497, KIP-841, KIP-903).
+  (`requests/isr_change.py`; KIP-497, KIP-841, KIP-903).
 - A broker that the controller does not hear is fenced: it leaves the ISR and is not elected.  The last member stays in the
   ISR, unless eligible leader replicas are on.  Only a member of the ISR is elected, except by an unclean election
   (`controller/fencing.py`, `controller/leader_election.py`).

@@ -38,7 +38,7 @@ class QuorumSizes(Sizes):
 
     @property
     def offset(self) -> int:
-        """Slots of a log."""
+        """How many slots a log has."""
         return self.record + self.epoch - 1 + self.change
 
     @property
@@ -48,7 +48,7 @@ class QuorumSizes(Sizes):
 
     @property
     def voter_set(self) -> int:
-        """Sets of voters: the first one, and one for each change."""
+        """How many sets of voters there are: the first one, and one for each change."""
         return self.change + 1
 
     @property
@@ -148,7 +148,7 @@ def first_change_of(values: Mapping[str, Any]) -> int:
 
 
 def epoch_of_entry(values: Mapping[str, Any], content: int) -> int:
-    """Return the epoch in which an entry was appended."""
+    """Return the epoch in which an entry was appended, by the number that stands for it in a log."""
     records, change = len(values["record_epoch"]), content - first_change_of(values)
     if content <= records:
         return int(values["record_epoch"][content - 1])

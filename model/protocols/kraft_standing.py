@@ -27,7 +27,7 @@ LEADER, ISR, ELR, OUT, ADDING, REMOVING = WORDS = ("leader", "isr", "elr", "out"
 
 
 def roles(configuration: Configuration) -> list[frozenset[str]]:
-    """Return what is said of each replica; a leader is in the ISR."""
+    """Return the words that `start.replicas` has for each replica; those of a leader with `isr` too."""
     found = (frozenset(each.split("+")) for each in configuration[REPLICAS])
     return [each | {ISR} if LEADER in each else each for each in found]
 
@@ -55,7 +55,7 @@ def impaired_at_first(configuration: Configuration) -> int:
 
 
 def contradiction(configuration: Configuration) -> str | None:
-    """Return what is wrong with the beginning, if anything."""
+    """Return what is wrong with the beginning; None if nothing is."""
     every, factor = roles(configuration), configuration["replication.factor"]
     if not every:
         return KRAFT.contradiction(configuration) or (f"{STORED} goes with {REPLICAS}" if configuration[STORED] else None)
@@ -94,7 +94,7 @@ def initial(configuration: Configuration) -> list[dict[str, Any]]:
 
 
 def _held(role: frozenset[str], stored: int, is_led: bool, has_elr: bool) -> list[tuple[int, int, bool]]:
-    """Return what a replica may have: its log end, its high watermark, and whether it was shut down cleanly."""
+    """Return each way in which a replica may stand: its log end, its high watermark, whether it was shut down cleanly."""
     ends = [stored] if {ISR, ELR} & role else range(stored + 1)
     if not is_led:
         return [(end, 0, clean) for end in ends for clean in ((False, True) if has_elr else (False,))]

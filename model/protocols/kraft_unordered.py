@@ -62,7 +62,7 @@ def truncate_to_common_by_name(k: Primitives, s: View, replica: int, other: int)
 
 @action(broker="replica", says="broker {broker} loses power, and what it had truncated is back", fault="lossy_crash")
 def broker_lose_truncation(k: Primitives, s: View, broker: int) -> Clauses:
-    """The end of the segment on disk is that of before the truncation; recovery adds no older epoch to the checkpoint."""
+    """A power loss brings back the end of the log that was truncated; recovery adds no older epoch to the checkpoint."""
     yield from fault_enabled(k, s, LOSSY_CRASH, broker)
     yield "broker is running", s.is_running[broker]
     yield "records are not flushed one by one", k.not_(s.flushes_each_record)

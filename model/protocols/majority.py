@@ -45,7 +45,7 @@ class MajoritySizes(Sizes):
 
     @property
     def ballot(self) -> int:
-        """Sets of voters, as bits."""
+        """How many sets of brokers, as bits, there are to vote."""
         return 1 << self.replica
 
 

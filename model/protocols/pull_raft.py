@@ -50,7 +50,7 @@ class HistorySizes(Sizes):
 
     @property
     def answer(self) -> int:
-        """Answers to a vote request: refused, or granted."""
+        """How many answers a vote request may have: refused, or granted."""
         return 2
 
     @property

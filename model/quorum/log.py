@@ -16,7 +16,7 @@ from neverlost.model.system import View
 
 
 def leader_change(s: View, epoch: Value) -> Value:
-    """Return the content of the slot with which the leader of an epoch begins."""
+    """Return the number that stands in a log for the entry with which the leader of an epoch begins."""
     return epoch + s.sizes.record
 
 
@@ -53,14 +53,14 @@ def append_as_leader(k: Primitives, s: View, leader: int, content: Value) -> Non
 
 
 def truncated(k: Primitives, s: View, voter: int, end: Value) -> None:
-    """Effect: drop the entries at `end` and after."""
+    """Effect: drop the entries at `end` and after; none of them is on disk any more."""
     truncate_to(k, s, voter, end)
     if s.sizes.flushed_end:
         s.flushed_end[voter] = smaller(k, s.flushed_end[voter], end)
 
 
 def set_change(s: View, change: int) -> int:
-    """Return the content of the slot with a change of voters; `change` counts from 0."""
+    """Return the number that stands in a log for a change of voters; `change` counts from 0."""
     return first_change(s) + change
 
 

@@ -19,7 +19,7 @@ FIRST_DIRECTORY, NEXT_DIRECTORY = 1, 2
 
 
 def first_change(s: View) -> int:
-    """Return the content of the slot that has the first change of voters; records and leaders' entries come before."""
+    """Return the number that stands in a log for the first change of voters; records and leaders' entries have smaller ones."""
     return int(s.sizes.record + s.sizes.epoch)
 
 

@@ -74,7 +74,7 @@ def follower_load_snapshot(k: Primitives, s: View, follower: int, leader: int) -
     fault="lossy_crash",
 )
 def controller_crash_losing_snapshot(k: Primitives, s: View, broker: int) -> Clauses:
-    """The snapshot's name was changed into its final one before its content was on disk (KAFKA-15312).
+    """A power loss takes a snapshot whose name was its final one before its content was on disk (KAFKA-15312).
 
     Source: FileRawSnapshotWriter.freeze.
     """

@@ -50,7 +50,7 @@ def note_loss(s: View, voter: int) -> None:
 
 @action(broker="replica", says="unclean shutdown of controller {broker}, log intact", fault="kill")
 def controller_crash(k: Primitives, s: View, broker: int) -> Clauses:
-    """The process dies and the page cache survives it."""
+    """A controller's process dies and the page cache survives it, so nothing is lost of its log."""
     yield from fault_enabled(k, s, KILL, broker)
     yield "is running", s.is_running[broker]
     record_fault(s, KILL, broker)
@@ -86,7 +86,7 @@ def never_added(k: Primitives, s: View, controller: int) -> Value:
 
 @action(broker="replica", says="controller {broker} stops and its directory is replaced by an empty one", fault="disk_loss")
 def controller_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
-    """It comes back under its old id, formatted anew: without log, epoch and vote.
+    """A controller stops and loses its directory: it comes back under its old id, without log, epoch and vote.
 
     Without directory ids nothing bars it: it votes, and for an empty log if it is asked.
     """
@@ -111,8 +111,8 @@ def controller_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", says="controller {broker} starts again")
 def controller_restart(k: Primitives, s: View, broker: int) -> Clauses:
-    """It is what its quorum-state says: a follower of the leader that it knew, resigned if that was itself, a candidate again
-    if it had voted for itself, else without a leader.
+    """A controller starts as its quorum-state says: a follower of the leader that it knew, resigned if that was itself, a
+    candidate again if it had voted for itself, else without a leader.
 
     Source: QuorumState.initialize.
     """

@@ -62,7 +62,7 @@ def commit_alone(k: Primitives, s: View, leader: int) -> None:
 
 @action(candidate="replica", says="controller {candidate} misses its leader and asks for votes in a new epoch")
 def candidate_begin_epoch(k: Primitives, s: View, candidate: int) -> Clauses:
-    """The fetch time-out of a follower, or the election time-out of a voter without a leader, at any time.
+    """A voter asks for votes in the next epoch: after a follower's fetch time-out, or the election time-out, at any time.
 
     With pre-vote it asks first whether it would win: a majority that runs, knows of no newer epoch and has no better log.
 
@@ -131,7 +131,7 @@ def voter_learn_epoch(k: Primitives, s: View, broker: int, replica: int) -> Clau
     broker="replica", leader="replica", where=different, says="controller {broker} learns that {leader} leads and follows it"
 )
 def voter_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
-    """BeginQuorumEpoch, or an answer that names the leader.  The vote of the epoch stays on disk beside it.
+    """BeginQuorumEpoch, or an answer, names the leader, and a voter follows it.  Its vote of the epoch stays on disk as well.
 
     Source: KafkaRaftClient.handleBeginQuorumEpochRequest, QuorumState.transitionToFollower.
     """

@@ -37,7 +37,7 @@ from neverlost.model.transactions.state import (
 
 
 def epoch_is_left(s: View) -> Clauses:
-    """Clause: there is another producer epoch."""
+    """Clause: the bound leaves another producer epoch."""
     yield "bound: a producer epoch is left", s.producer_epoch < s.sizes.epoch - 1
 
 
@@ -50,7 +50,7 @@ def prepare(k: Primitives, s: View, state: Value) -> None:
 
 @action(producer="producer", says="the coordinator gives producer {producer} a new epoch")
 def coordinator_init_producer(k: Primitives, s: View, producer: int) -> Clauses:
-    """InitProducerId: the producer that used the transactional.id before is fenced from here on.
+    """InitProducerId gives a producer a new epoch: who used the transactional.id before is fenced from here on.
 
     A coordinator that gave two producers one epoch could not distinguish the one that was replaced from its successor.
 
@@ -195,7 +195,7 @@ def coordinator_answer_again(k: Primitives, s: View, attempt: int) -> Clauses:
 
 @action(attempt="attempt", says="the coordinator refuses to end {attempt}")
 def coordinator_refuse_end(k: Primitives, s: View, attempt: int) -> Clauses:
-    """PRODUCER_FENCED or INVALID_TXN_STATE: fatal for the producer that waits.
+    """EndTxn is refused, with PRODUCER_FENCED or INVALID_TXN_STATE: fatal for the producer that waits.
 
     Source: TransactionCoordinator.endTransaction; KAFKA-20785 is a commit that meets the coordinator's own abort.
     """
@@ -214,7 +214,7 @@ def coordinator_refuse_end(k: Primitives, s: View, attempt: int) -> Clauses:
 
 @action(says="the coordinator has every marker's answer: the transaction is complete")
 def coordinator_complete(k: Primitives, s: View) -> Clauses:
-    """Only after every partition has its marker may the next transaction begin.
+    """The transaction is complete once every partition has its marker; only then may the next one begin.
 
     Source: TransactionMarkerChannelManager.maybeWriteTxnCompletion, TransactionMetadata.prepareComplete.
     """
@@ -233,7 +233,7 @@ def begin_coordinator(k: Primitives, s: View) -> None:
 
 @action(says="the coordinator moves to another broker", fault="coordinator_move")
 def coordinator_move(k: Primitives, s: View) -> Clauses:
-    """The new one reads `__transaction_state`, and sends every marker of a decided transaction, whether it was written or not.
+    """The new coordinator reads `__transaction_state` and sends every marker of a decided transaction, written or not.
 
     Source: TransactionCoordinator.onElection, TransactionStateManager.loadTransactionsForTxnTopicPartition.
     """

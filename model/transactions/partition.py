@@ -152,7 +152,7 @@ def leader_find_duplicate(k: Primitives, s: View, attempt: int, partition: int) 
 
 @action(attempt="attempt", partition="partition", says="the leader of {partition} refuses the record of {attempt}")
 def leader_refuse(k: Primitives, s: View, attempt: int, partition: int) -> Clauses:
-    """A request of an older epoch, one that the coordinator does not know, or one whose approval is older than a marker.
+    """The leader refuses a request of an older epoch, one that the coordinator does not accept, or one with outdated approval.
 
     The producer that still waits has to abort.
 
@@ -235,7 +235,7 @@ def leader_write_marker(k: Primitives, s: View, partition: int) -> Clauses:
     fault="marker_retry",
 )
 def leader_write_marker_unanswered(k: Primitives, s: View, partition: int) -> Clauses:
-    """The coordinator sends a marker again whose answer it has not had.
+    """The marker decides the transaction in this partition, and its answer is lost: the coordinator will send it again.
 
     Source: TransactionMarkerRequestCompletionHandler, disconnected; KAFKA-19999.
     """
@@ -250,7 +250,7 @@ def leader_write_marker_unanswered(k: Primitives, s: View, partition: int) -> Cl
     fault="marker_retry",
 )
 def coordinator_send_marker_again(k: Primitives, s: View, partition: int) -> Clauses:
-    """A request whose connection broke may still be handled, after the one that replaced it.
+    """A marker is sent again while its first copy, whose connection broke, is on its way and may be handled later.
 
     Source: TransactionMarkerRequestCompletionHandler, disconnected.
     """
@@ -268,7 +268,7 @@ def coordinator_send_marker_again(k: Primitives, s: View, partition: int) -> Cla
 
 @action(partition="partition", says="the late copy of a marker reaches the leader of {partition}")
 def leader_take_late_marker(k: Primitives, s: View, partition: int) -> Clauses:
-    """It is checked like any other marker, and its answer reaches no request.
+    """The late copy of a marker is checked like any other, and its answer reaches no request.
 
     Source: ProducerAppendInfo.appendEndTxnMarker.
     """

@@ -51,7 +51,7 @@ def waits(k: Primitives, s: View, producer: int) -> Value:
 
 @action(producer="producer", says="producer {producer} starts and asks for its epoch")
 def producer_start(k: Primitives, s: View, producer: int) -> Clauses:
-    """initTransactions: a restart, or a second instance while the first is only taken for dead."""
+    """initTransactions: a producer asks for its epoch, after a restart or while the first is only taken for dead."""
     yield "not started", s.phase[producer] == ABSENT
     yield (
         "bound: one after the other",
@@ -74,7 +74,7 @@ def producer_read_offset(k: Primitives, s: View, producer: int) -> Clauses:
 
 @action(producer="producer", attempt="attempt", says="producer {producer} begins transaction {attempt}")
 def producer_begin(k: Primitives, s: View, producer: int, attempt: int) -> Clauses:
-    """It takes the next input record; beginTransaction sends nothing."""
+    """The producer takes the next input record; beginTransaction sends nothing."""
     yield "works in transactions", does(s, TRANSACTION)
     yield "between transactions", s.phase[producer] == READY
     yield "bound: a transaction is left", s.next_attempt == attempt
@@ -93,7 +93,7 @@ def producer_begin(k: Primitives, s: View, producer: int, attempt: int) -> Claus
     says="producer {producer} sends the record of {attempt} to {partition}",
 )
 def producer_send(k: Primitives, s: View, producer: int, attempt: int, partition: int) -> Clauses:
-    """A result, or the offset commit after the results; before each the client of version 1 adds its partition.
+    """The producer sends a result, or after the results the offset commit; with version 1 it adds the partition before.
 
     Source: Sender, AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit;
     TransactionCoordinator.handleAddPartitionsToTransaction.
@@ -195,7 +195,7 @@ def producer_end_again(k: Primitives, s: View, producer: int, attempt: int) -> C
 
 @action(producer="producer", says="producer {producer} learns that it is fenced, and closes")
 def producer_learn_fenced(k: Primitives, s: View, producer: int) -> Clauses:
-    """AddPartitionsToTxn and InitProducerId are answered PRODUCER_FENCED: fatal.
+    """A producer of an older epoch is answered PRODUCER_FENCED to AddPartitionsToTxn or InitProducerId, and closes.
 
     Source: TransactionCoordinator.handleAddPartitionsToTransaction, prepareInitProducerIdTransit.
     """

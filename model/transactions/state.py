@@ -57,17 +57,17 @@ class TransactionSizes(Sizes):
 
     @property
     def epoch(self) -> int:
-        """Epochs: one for each producer, two for each transaction (its end or abort; after an error), and one to spare."""
+        """How many producer epochs there are: one a producer, two a transaction (its end; after an error), one to spare."""
         return self.producer + 2 * self.attempt + 1
 
     @property
     def replica(self) -> int:
-        """What the pictures show as brokers: the partitions."""
+        """How many partitions there are, which the pictures show as brokers."""
         return self.partition
 
     @property
     def offsets(self) -> int:
-        """The partition of `__consumer_offsets`."""
+        """The number of the partition of `__consumer_offsets`, the last one."""
         return self.partition - 1
 
 

@@ -38,13 +38,13 @@ def take_input(s: View, producer: int, attempt: int) -> Clauses:
 
 
 def write_result(s: View, attempt: int) -> None:
-    """Effect: the results are in the store."""
+    """Effect: the results of a transaction are in the store, in each output."""
     for each in outputs(s):
         s.committed[attempt][each] = 1
 
 
 def write_offset(s: View, attempt: int) -> None:
-    """Effect: the offset is past the input record."""
+    """Effect: the group's offset is past the input record of a transaction."""
     s.committed[attempt][s.sizes.offsets] = 1
     s.group_offset = s.input[attempt] + 1
 
@@ -64,7 +64,7 @@ def store_write_both(k: Primitives, s: View, producer: int, attempt: int) -> Cla
 
 @action(producer="producer", attempt="attempt", says="consumer {producer} writes the first half of {attempt}")
 def store_write_first(k: Primitives, s: View, producer: int, attempt: int) -> Clauses:
-    """Result, then offset: processed at least once.  Offset, then result: at most once.
+    """The consumer writes the first half: the result (processed at least once), or the offset (at most once), as is set.
 
     Source: OffsetCommit is refused with ILLEGAL_GENERATION where the group has gone on without the consumer.
     """

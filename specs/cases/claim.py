@@ -74,7 +74,7 @@ class Claim:
 
     @property
     def tests(self) -> tuple[str, ...]:
-        """The cases in every role but `limits`."""
+        """The names of the cases in every role but `limits`."""
         return tuple(name for role, names in self.roles.items() if role != LIMITS for name in names)
 
     @property
@@ -90,11 +90,11 @@ class Claim:
         return {SHOWS: claimed, WITH: "holds", WITHOUT: "violated"}.get(role, refuted)
 
     def misplayed(self, found: Mapping[str, str]) -> list[str]:
-        """Return the cases that have not the verdict that their role needs."""
+        """Return the cases of the claim that have not the verdict that their role needs."""
         return [name for role, names in self.roles.items() for name in names if found[name] != self.wanted(role)]
 
     def verdict(self, found: Mapping[str, str]) -> str:
-        """Return `holds`, `only-if` (not beyond its limits), `violated` or `outside`, by the verdicts `found` of its cases."""
+        """Return the claim's verdict by those `found` of its cases: `holds`, `only-if` (in limits), `violated` or `outside`."""
         if self.outside:
             return OUTSIDE
         within = self.roles.get(SHOWS, ()) + self.roles.get(BREAKS, ())
@@ -172,7 +172,7 @@ def _parse_claim(table: TableReader, source: str, known: Mapping[str, Case]) -> 
 
 
 def _require_roles(claim: Claim, known: Mapping[str, Case], where: str) -> None:
-    """Errors: `InputError` for a role that its kind does not have, a case in two roles, and two cases that are no pair."""
+    """Errors: `InputError` for roles that its kind has not, or not together, a case in two, and cases that are no pair."""
     fit = (WITH, WITHOUT, LIMITS) if claim.kind in PAIRED else (SHOWS, BREAKS, LIMITS)
     for role in claim.roles:
         if role not in fit:

@@ -144,7 +144,7 @@ def _place(path: PathLike[str] | str, lines: Mapping[str, int], key: str) -> str
 
 
 def read_settings(settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
-    """Return keys with values, or the keys of `--set KEY=VALUE` options, of which the last of a key counts.
+    """Return the given keys with raw values and places, of a dictionary or `--set KEY=VALUE` options; the last of a key counts.
 
     Errors: `InputError` for an option of another form, and for two Kafka versions.
     """
@@ -434,7 +434,7 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
 
 
 def _undo_truncations(found: Chosen) -> Chosen:
-    """Return it on a file system that does not keep truncations in order.  Errors: `InputError` if no model has that."""
+    """Return the choice, on a file system that may undo truncations.  Errors: `InputError` if no model has that."""
     configuration, records = {**found.configuration, ORDERED: False}, found.settings[RECORDS]
     if configuration[RECORDS] < RECORDS_OF_UNDOING and records.where == OURS:
         configuration[RECORDS] = RECORDS_OF_UNDOING

@@ -84,7 +84,7 @@ class Key:
 
 
 def _read_keys() -> Iterator[Key]:
-    """Yield the keys of `keys.toml`; the limits of faults come before `faults.at_once`, or before `bounds.producers`."""
+    """Yield the keys of `keys.toml`, and limits: of faults before `faults.at_once`, transactions' before `bounds.producers`."""
     for name, each in read_toml_beside(__name__).items():
         if name == AT_ONCE:
             yield from (Key(fault.key, "faults", "limit", 0, f"how many times {fault.says}", 0, MOST) for fault in FAULTS)

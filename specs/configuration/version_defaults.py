@@ -177,5 +177,5 @@ def _find_default(key: str, value: str, version: Version | None) -> Setting:
 
 
 def has_idempotence_by_default(version: Version) -> bool:
-    """Return True if producers of this version are idempotent by default; 3.0.0 and 3.1.0 declare it without doing it."""
+    """Return True if producers of a version are idempotent by default; 3.0 and 3.1 count as 3.0.0 and 3.1.0, which are not."""
     return version >= (3, 0, 1) and not (3, 1) <= version < (3, 1, 1)

@@ -37,7 +37,7 @@ NOT_TAKEN: tuple[tuple[str, str, str], ...] = (
 
 @cache
 def readers() -> dict[str, ModuleType]:
-    """Return the module of every format, by its name."""
+    """Return the module that reads each format, by the module's name."""
     names = sorted(each.name for each in iter_modules(formats.__path__))
     return {name: import_module(f"{formats.__name__}.{name}") for name in names}
 

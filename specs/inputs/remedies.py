@@ -86,7 +86,7 @@ class Command:
     where: str = ""
 
     def document(self) -> dict[str, str]:
-        """Return the command in a result document."""
+        """Return the command as a result document has it."""
         return {"line": self.line, "where": self.where}
 
 
@@ -134,7 +134,7 @@ def strongest(found: Iterable[Changes]) -> Changes:
 
 
 def in_words(changes: Changes) -> list[str]:
-    """Return each change as people write it."""
+    """Return each change as people write it, such as `acks=all`."""
     return ["every replica in the ISR" if key == OUTSIDE else f"{key}={value}" for key, value in changes.items()]
 
 
@@ -157,7 +157,7 @@ def request(changes: Changes, now: Mapping[str, object]) -> str:
 
 
 def _written(value: object) -> str:
-    """Return a present value as people write it."""
+    """Return the present value of a setting as people write it: `true` for True."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -51,7 +51,7 @@ def covers(configuration: Configuration) -> bool:
 
 
 def stops(s: Any) -> Value:
-    """Return how many brokers have stopped so far, those that came back included."""
+    """Return how many stops of brokers there have been so far, also of those that came back."""
     return sum(getattr(s, each.limit) - getattr(s, each.left) for each in STOPS)
 
 

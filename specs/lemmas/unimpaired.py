@@ -54,7 +54,7 @@ Of = Callable[..., Value]
 
 
 def covers(configuration: Configuration) -> bool:
-    """Return True if all replicas but one at most are impaired at once, nothing is reassigned, and mechanisms are there."""
+    """Return True if one replica at least is always unimpaired, nothing is reassigned, and the mechanisms are there."""
     most = configuration[AT_ONCE] + configuration["start.outside_isr"]
     is_limited = configuration[AT_ONCE] != NO_LIMIT and most < configuration["replication.factor"]
     has_all = all(is_on(configuration, each) for each in NEEDED)
@@ -109,7 +109,7 @@ def registration(k: Any, s: Any) -> list[Value]:
     "a fault strikes only while at most RF-1 are impaired afterwards, and nothing else takes a broker out of the ISR",
 )
 def one_member_stays(k: Any, s: Any) -> list[Value]:
-    """Return one conjunct.  A removal counts only while the controller would commit it: a leader elected again forgets it."""
+    """Return one conjunct: an ISR member runs, is not fenced, and no request that the controller would commit removes it."""
     found = []
     for r in everyone(s):
         removed = [k.all_of(knows_all(k, s, each), s.pending[each] == r, s.leader_isr[each][r]) for each in everyone(s)]

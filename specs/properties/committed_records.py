@@ -168,7 +168,7 @@ def read_stability(k: Any, s: Any) -> Value:
     source="P-LHW, KIP-207: known not to hold at a new leader; ListOffsets waits for it since 2.2",
 )
 def hw_monotonic(k: Any, s: Any) -> Value:
-    """The current leader's high watermark covers all that is committed; a new one has that which it had as a follower."""
+    """Once it has applied its leadership, the current leader's high watermark covers all that is committed."""
     return k.all_of(
         *[
             implies(

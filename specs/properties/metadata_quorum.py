@@ -99,7 +99,7 @@ def quorum_commits_on_majority(k: Any, s: Any) -> Value:
     source="LeaderHasAllAckedValues of KRaft.tla and PullRaft.tla; Raft 5.4, leader completeness",
 )
 def quorum_keeps_acked(k: Any, s: Any) -> Value:
-    """No leader lacks an acknowledged record, if it is of the newest epoch that any voter knows, running or not."""
+    """No leader of the newest epoch that any voter knows, running or not, lacks an acknowledged record."""
     voters = range(s.sizes.replica)
     newest = [
         k.all_of(is_leader(s, leader), *[s.epoch[each] <= s.epoch[leader] for each in voters if each != leader])

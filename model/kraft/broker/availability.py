@@ -19,7 +19,7 @@ def is_writable(k: Primitives, s: View) -> Value:
 
 
 def is_settled(k: Primitives, s: View) -> Value:
-    """Return True if nothing is left to detect or learn: who is down, and no other, is fenced, and a leader is up to date."""
+    """Return True if nothing is left to learn: who is down, and nobody else, is fenced, and a leader, if any, is up to date."""
     seen = [s.is_fenced[broker] != s.is_running[broker] for broker in everyone(s)]
     led = k.any_of(*[s.leader == broker for broker in everyone(s)])
     return k.all_of(*seen, k.any_of(k.not_(led), s.leader_knows == UP_TO_DATE))

@@ -33,7 +33,7 @@ from neverlost.model.system import View
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} receives a fetch response of {leader}")
 def follower_take_response(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """Records and high watermark come together, as they were when the leader read its log.
+    """The follower appends the leader's next record, if any, and takes the high watermark: both as the leader read them.
 
     The leader reads before it notes the fetch offset, so the response never carries the high watermark that this very
     fetch raises: a follower that is elected may know a lower one than was exposed, and must not truncate to it (KIP-101).
@@ -57,10 +57,10 @@ def follower_take_response(k: Primitives, s: View, follower: int, leader: int) -
     follower="replica", leader="replica", where=different, says="broker {follower} learns from {leader} that their logs diverge"
 )
 def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """The response says that the logs diverge, or that the offset is out of range; the leader learns nothing from it.
+    """The follower truncates, since the logs diverge or its offset is out of range; the leader learns nothing from that.
 
-    Since KIP-101 the follower drops what follows the last entry that both logs share, found by leader epochs; to go by its
-    own high watermark lost records that were committed.
+    Where fetches compare logs it drops what follows the last entry that both share, found by leader epochs; elsewhere only
+    what is beyond the leader's log end.
     """
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     yield "bound: logs diverge", k.not_(logs_agree(k, s, follower, leader))
@@ -80,7 +80,7 @@ def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Cla
     says="broker {follower} takes the high watermark of {leader} from a diverging response, before it truncates",
 )
 def follower_note_high_watermark(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """Until KAFKA-14704 was fixed a high watermark was taken before the truncation: readers may see what is about to go."""
+    """Until KAFKA-14704 a follower took the high watermark before it truncated: readers may see what is about to go."""
     yield "high watermark comes first", k.not_(s.truncation_before_high_watermark)
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     yield "bound: logs diverge", k.not_(logs_agree(k, s, follower, leader))
@@ -96,7 +96,7 @@ def follower_note_high_watermark(k: Primitives, s: View, follower: int, leader: 
     says="a response of {leader}, that the logs diverge, is on its way to broker {follower}",
 )
 def leader_send_diverging_response(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """The leader's answer is on its way: the follower may read it after it has stopped following, or followed it anew.
+    """A diverging answer is on its way: the follower may read it after it has stopped following, or has followed anew.
 
     Until it is read the fetcher thread asks this leader for nothing else.
     """
@@ -171,7 +171,7 @@ def forget_response(k: Primitives, s: View, broker: int, when: Value = True) -> 
 
 
 def lower_high_watermark(k: Primitives, s: View, replica: int) -> None:
-    """Effect: the high watermark does not exceed the log."""
+    """Effect: a high watermark that is beyond the log's end is lowered to it."""
     s.high_watermark[replica] = smaller(k, s.high_watermark[replica], log_end(k, s, replica))
 
 

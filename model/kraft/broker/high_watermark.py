@@ -66,7 +66,7 @@ def answer_producers(k: Primitives, s: View, leader: int, is_full: Value) -> Non
 
 
 def _copies(k: Primitives, s: View, leader: int, offset: int) -> Value:
-    """Return how many ISR members, the leader included, are known to have an offset; 1 with other acks, which do not ask."""
+    """Return how many ISR members, the leader included, are known to have an offset; 1 unless acks is min.insync.replicas."""
     known = [
         k.all_of(s.acks == ACKS["min.insync.replicas"], s.leader_isr[leader][each], s.fetch_offset[leader][each] > offset)
         for each in others(s, leader)

@@ -20,7 +20,7 @@ def leads(s: View, broker: int) -> Value:
 
 
 def is_answered(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return True if a follower follows a broker that answers: no diverging response of it is late; if unfenced, it leads."""
+    """Return True if a follower follows a leader, which, unfenced, must lead, and awaits no late diverging response of it."""
     asks = s.follows[follower] == leader
     if s.sizes.late_responses:
         asks = k.all_of(asks, s.diverging_sender[follower] != leader)
@@ -28,7 +28,7 @@ def is_answered(k: Primitives, s: View, follower: int, leader: int) -> Value:
 
 
 def logs_agree(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return True if a leader takes a follower's log for a beginning of its own; without comparison, any no longer one."""
+    """Return True if a leader takes a follower's log for a beginning of its own; without comparison, any that is no longer."""
     if s.sizes.late_bytes:
         return agreed_end(k, s, follower, leader) == log_end(k, s, follower)
     if s.sizes.compares_logs:
@@ -77,7 +77,7 @@ def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -
 
 
 def leave_request_behind(k: Primitives, s: View, replica: Value, when: Value = True) -> None:
-    """Effect, if `when` is true: the leader forgets its request about a replica; unless outdated, it may be on its way."""
+    """Effect, if `when` is true: the request about a replica that a leader forgets may be on its way still, unless outdated."""
     if not s.sizes.copies_requests:
         return
     is_over = k.any_of(k.not_(when), s.request_outdated)
@@ -151,9 +151,9 @@ def leader_append(k: Primitives, s: View, leader: int) -> Clauses:
     fault="producer_retry",
 )
 def leader_append_retry(k: Primitives, s: View, record: int, leader: int) -> Clauses:
-    """A leader that finds the record's sequence number in its log answers without appending.
+    """A record that is sent again is appended again, unless idempotence lets the leader find its sequence number in its log.
 
-    Without idempotence the retry of a record whose answer was lost is appended twice (KIP-98).
+    Without idempotence the retry of a record whose answer was lost is in the log twice (KIP-98).
     """
     yield from fault_enabled(k, s, PRODUCER_RETRY)
     yield "was sent", s.next_record > record
@@ -168,7 +168,7 @@ def leader_append_retry(k: Primitives, s: View, record: int, leader: int) -> Cla
 
 @action(leader="replica", says="the producer's next record is lost in transit; with acks=0 it counts as sent")
 def producer_send_lost_in_transit(k: Primitives, s: View, leader: int) -> Clauses:
-    """With acks=0 the producer does not wait for an answer; `leader` is the broker that the record was meant for."""
+    """With acks=0 a record that never arrives counts as acknowledged; `leader` is the broker that it was meant for."""
     yield "acks=0", s.acks == ACKS["0"]
     yield "meant for the leader", s.leader == leader
     yield "bound: a record is left", s.next_record < s.sizes.record
@@ -178,7 +178,7 @@ def producer_send_lost_in_transit(k: Primitives, s: View, leader: int) -> Clause
 
 @action(leader="replica", follower="replica", where=different, says="{leader} handles the fetch of {follower}")
 def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Clauses:
-    """The fetch offset of an ISR member says what it has; the response is another step.
+    """The leader notes how far a follower that it waits for has fetched, and raises its high watermark; the response is later.
 
     A fetch whose log diverges must count for nothing, or the leader commits records that the follower is about to
     truncate (KAFKA-13141).
@@ -215,7 +215,7 @@ def leader_stall_request(k: Primitives, s: View, leader: int, offset: int) -> Cl
 
 @action(leader="stalling", says="a request that stood still on {leader} is answered with success")
 def leader_answer_stalled_request(k: Primitives, s: View, leader: int) -> Clauses:
-    """It is answered by its record's offset: the broker leads now and its high watermark is beyond, whatever stands there now.
+    """The request is answered by its offset: the broker leads now and its high watermark is beyond, whatever stands there now.
 
     Source: Partition.checkEnoughReplicasReachOffset, DelayedProduce.tryComplete, ProducePartitionStatus.
     """

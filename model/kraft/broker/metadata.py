@@ -51,7 +51,7 @@ def broker_apply_leadership(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", says="leader {broker} replays the newest partition record")
 def leader_learn_isr(k: Primitives, s: View, broker: int) -> Clauses:
-    """It adopts the ISR of the metadata log, which comes in order; but of one batch, topics are applied before configuration.
+    """The leader adopts the ISR of the metadata log, which comes in order; but in a batch topics come before configuration.
 
     In between the new ISR is held against the old min.insync.replicas: the known defect `configuration-after-topics`.
     """
@@ -65,7 +65,7 @@ def leader_learn_isr(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="asking", says="leader {broker} receives the answer to its AlterPartition request")
 def leader_apply_answer(k: Primitives, s: View, broker: int) -> Clauses:
-    """It adopts the ISR of the answer to its own request, which may overtake the metadata log: the record is still to come.
+    """The leader adopts the ISR of the answer to its own request, which may overtake the metadata log's record of it.
 
     An answer that it reads after the replicas have changed says nothing else than one that it reads before.
 
@@ -117,7 +117,7 @@ def is_answer(k: Primitives, s: View, leader: int) -> Value:
 
 
 def has_finished_publication(k: Primitives, s: View, broker: int) -> Clauses:
-    """Guard of a step that applies the partitions of a publication: the one before is applied as a whole."""
+    """Clauses: a broker has applied the publication before as a whole, its configuration too, so that it may apply the next."""
     if s.sizes.config_change:
         yield "the publication before is applied", k.not_(s.configuration_to_come[broker])
 
@@ -163,7 +163,7 @@ def broker_learn_config(k: Primitives, s: View, broker: int) -> Clauses:
     can_be_left_out=True,
 )
 def broker_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
-    """`makeFollower`: leadership ends, and before 2.7 the log is truncated before the first fetch.
+    """`makeFollower`: a broker follows the elected leader and leads no more; where fetches compare no logs, it truncates first.
 
     With fenced fetches (KIP-320) the leader answers only once it has applied the same leader epoch itself.
     """

@@ -49,7 +49,7 @@ def unfence(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
 def register(k: Primitives, s: View, broker: int, outcome: int, is_unclean: bool) -> Clauses:
     """A broker registers and is unfenced: `handleBrokerShutdown`, then `handleBrokerUnfenced`.
 
-    With ELR a broker that comes back from an unclean shutdown leaves the ELR first.
+    With ELR a broker that comes back from an unclean shutdown leaves ISR and ELR first.
     """
     change = Change(list(s.isr), no_brokers(s), assignment_of(s), registers=broker)
     if s.sizes.elr and is_unclean:
@@ -70,10 +70,10 @@ def admit(k: Primitives, s: View, broker: int, outcome: int, change: Change) -> 
 
 @action(broker="replica", outcome="outcome", where=is_not_elected, says="controller fences broker {broker}")
 def controller_fence_dead(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """The session of a broker that is down expires (broker.session.timeout.ms).
+    """The session of a broker that is down expires (broker.session.timeout.ms), and the controller fences it.
 
     Until then it stays in the ISR and the high watermark waits for it; afterwards it has to catch up before it may lead, unless
-    it is in the ELR (KIP-631, KIP-966).
+    it is in the ELR or, without ELR, the last member of the ISR (KIP-631, KIP-966).
     """
     yield "broker is down", k.not_(s.is_running[broker])
     yield "not yet fenced", k.not_(s.is_fenced[broker])
@@ -89,7 +89,7 @@ def controller_fence_dead(k: Primitives, s: View, broker: int, outcome: int) -> 
     can_be_left_out=True,
 )
 def controller_fence_live(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """A long pause or a network cut: the broker lives on, and may go on as a stale leader until it learns of its successor.
+    """A long pause or a network cut: who is fenced lives on, and may go on as a stale leader until it learns of its successor.
 
     What a stale leader accepts is acknowledged with acks=all only if its whole ISR has it, which it cannot shrink by itself.
     """

@@ -108,7 +108,7 @@ def fits_policy(k: Primitives, s: View, elected: int, candidates: Flags) -> Valu
 
 
 def answers(s: View, outcome: int) -> tuple[int, list[int]]:
-    """Return who is elected, and all who answered; nobody is asked except under `fenced-longest-log`."""
+    """Return who an outcome elects, and all who answered, that one first; nobody is asked except under `fenced-longest-log`."""
     elected, others_answer = outcome % s.sizes.replica, outcome // s.sizes.replica
     if not s.sizes.asks_for_logs:
         return elected, []

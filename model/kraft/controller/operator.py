@@ -108,7 +108,7 @@ def clear_elr(k: Primitives, s: View, when: Value) -> None:
 
 @action(outcome="directory_outcome", says="controller assigns a replica to a log directory")
 def controller_assign_directory(k: Primitives, s: View, outcome: int) -> Clauses:
-    """A broker reports the directory of a replica: one more record, which may complete a reassignment and settles the ELR.
+    """A broker reports the directory of a replica: one more record, which may complete a reassignment and changes the ELR.
 
     Until 4.3 it was built as if there were no ELR, and so cleared it.  A record that moves the partition epoch and nothing
     else is left out: it can only have a request refused that the leader might as well not have sent.

@@ -43,7 +43,7 @@ class Assignment:
 
     @property
     def flags(self) -> Flags:
-        """All three, one after the other."""
+        """The flags of the replicas, of those being added and of those to be removed, one list after the other."""
         return [*self.replicas, *self.adding, *self.removing]
 
 
@@ -71,7 +71,7 @@ class Change:
 
 
 def assignment_of(s: View) -> Assignment:
-    """Return what the controller holds; without reassignments every broker has a replica."""
+    """Return the assignment as the controller has it; without reassignments every broker has a replica."""
     if s.sizes.reassignment:
         return Assignment(list(s.is_replica), list(s.is_adding), list(s.is_removing))
     return Assignment([True for _ in everyone(s)], no_brokers(s), no_brokers(s))
@@ -125,7 +125,7 @@ def change_partition(k: Primitives, s: View, change: Change, outcome: int | None
 
 
 def electorate_at_registration(k: Primitives, s: View, of: Electorate, change: Change) -> Electorate:
-    """Return the electorate, without the broker that registers if it leaves ISR or ELR and another can be elected then."""
+    """Return the electorate; a registering broker in the ISR (or unclean in the ELR) is not in it if another can be elected."""
     broker = change.registers
     without = replace(of, active=[k.all_of(alive, each != broker) for each, alive in enumerate(of.active)])
     leaves = s.isr[broker] if change.unclean_shutdown is None else k.any_of(s.isr[broker], s.elr[broker])

@@ -96,7 +96,7 @@ def remaining(k: Primitives, s: View) -> Flags:
 
 @action(broker="reassigned", says="broker {broker} learns that it has no replica any more and deletes its log")
 def broker_delete_replica(k: Primitives, s: View, broker: int) -> Clauses:
-    """StopReplica, or the topic delta that names the broker no more; until then its log is what it was."""
+    """A broker without a replica deletes its log, by StopReplica or the topic delta; until then its log is what it was."""
     yield "broker is running", s.is_running[broker]
     yield "not a replica", k.not_(s.is_replica[broker])
     yield "has a replica", k.any_of(s.log_record[broker][0] != EMPTY, s.follows[broker] != NO_REPLICA)

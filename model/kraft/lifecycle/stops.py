@@ -159,7 +159,7 @@ def rack_lose_power(k: Primitives, s: View, rack: int, parts: int) -> Clauses:
 
 @action(broker="replica", outcome="outcome", says="broker {broker} starts and registers")
 def broker_restart(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """A new incarnation: the old one's session must have expired, and a request that names it is outdated.
+    """A broker starts as a new incarnation once the old one's session has expired; a request that names the old is outdated.
 
     To register earlier is refused (DUPLICATE_BROKER_REGISTRATION, KIP-631): the old incarnation leaves the ISR first, or it
     would stay there with less than it had (KAFKA-7235).
@@ -174,7 +174,7 @@ def broker_restart(k: Primitives, s: View, broker: int, outcome: int) -> Clauses
 
 @action(broker="clean_stop", outcome="outcome", says="broker {broker} starts and registers after a clean shutdown")
 def broker_restart_clean(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """The clean-shutdown file names the registered broker epoch, so the broker stays in the ELR."""
+    """A broker starts: its clean-shutdown file names the registered broker epoch, so it stays in the ELR."""
     yield "broker is down", k.not_(s.is_running[broker])
     yield "clean shutdown", s.stopped_cleanly[broker]
     yield from register(k, s, broker, outcome, is_unclean=False)
@@ -184,7 +184,7 @@ def broker_restart_clean(k: Primitives, s: View, broker: int, outcome: int) -> C
 
 @action(broker="bounce", says="broker {broker} restarts within its session, unnoticed by the controller")
 def broker_bounce(k: Primitives, s: View, broker: int) -> Clauses:
-    """Its session had not expired, so it stays in the ISR, with what is left of its log (KAFKA-7235).
+    """A broker restarts before its session has expired, and stays in the ISR, with what is left of its log (KAFKA-7235).
 
     Since KIP-380 a registration names a broker epoch, and the controller fences the old incarnation first.
     """
@@ -242,7 +242,7 @@ def broker_lose_directory_cleanly(k: Primitives, s: View, broker: int, outcome: 
 
 @action(broker="replica", says="broker {broker} loses a log directory and creates its log anew, empty", fault="disk_loss")
 def broker_create_log_anew(k: Primitives, s: View, broker: int) -> Clauses:
-    """The process goes on in the same incarnation, so the controller takes its replica to be what it was (KAFKA-16234).
+    """A broker runs on with a new, empty log; the controller takes its replica to be what it was (KAFKA-16234).
 
     Elsewhere the replica is offline, and the controller takes it out of the ISR.
     """
@@ -254,7 +254,7 @@ def broker_create_log_anew(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="clean_stop", says="broker {broker} fails to start and marks its log directories as cleanly shut down")
 def broker_fail_to_start(k: Primitives, s: View, broker: int) -> Clauses:
-    """The next start finds the clean-shutdown file, of logs that were never recovered (KAFKA-15375).
+    """A start that fails leaves the clean-shutdown file to the next, of logs that were never recovered (KAFKA-15375).
 
     In the models what follows from it is that the broker counts as one that stopped cleanly.
     """

@@ -25,7 +25,7 @@ def note_processed(k: Primitives, s: View, offset: Value) -> None:
 
 @action(consumer="consumer", leader="replica", says="the consumer reads its next record from {leader}")
 def consumer_poll(k: Primitives, s: View, consumer: int, leader: int) -> Clauses:
-    """Only records below the high watermark are shown, so that no consumer reads what a new leader may not have."""
+    """The consumer reads a record below the high watermark and processes it; with `before-processing` it commits instead."""
     yield "believes it is leader", leads(s, leader)
     yield "below the high watermark", s.consumer_position < s.high_watermark[leader]
     yield "nothing in hand", k.not_(s.consumer_holds_record)

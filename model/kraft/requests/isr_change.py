@@ -31,7 +31,7 @@ from neverlost.model.system import View
 
 
 def proposed_isr(k: Primitives, s: View, leader: int, replica: int) -> Flags:
-    """Return the leader's ISR with one member changed."""
+    """Return the leader's ISR with one replica added, or removed if it is a member."""
     return [k.not_(s.leader_isr[leader][each]) if each == replica else s.leader_isr[leader][each] for each in everyone(s)]
 
 
@@ -103,7 +103,7 @@ def leader_ask_to_shrink_isr(k: Primitives, s: View, leader: int, follower: int)
     says="controller commits the AlterPartition of {leader}",
 )
 def controller_alter_isr(k: Primitives, s: View, leader: int, replica: int, outcome: int) -> Clauses:
-    """`alterPartition`: the leader stays, unless the change completes a reassignment that removes it.
+    """`alterPartition` commits the ISR that a leader asks for; it stays leader, unless that ends a reassignment without it.
 
     A request with an old partition epoch is refused: the controller has changed the ISR since, perhaps by fencing the very
     replica that is asked for.  A replica that has restarted since the leader saw its fetch may have lost records, so the
@@ -182,7 +182,7 @@ def controller_alter_isr_late(k: Primitives, s: View, leader: int, replica: int,
 
 @action(leader="replica", says="{leader} drops its pending ISR, because its AlterPartition was refused as stale")
 def leader_drop_pending_isr(k: Primitives, s: View, leader: int) -> Clauses:
-    """Only where the pending ISR is not kept: a retry of a request that was applied comes back refused.
+    """Where the pending ISR is not kept, a leader drops it once the retry of a request that was applied comes back refused.
 
     The controller may have applied the first copy, so the high watermark must still wait for the pending ISR
     (`handleAlterPartitionError`: INVALID_UPDATE_VERSION and the like keep it).

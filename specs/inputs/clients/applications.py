@@ -33,7 +33,7 @@ class Application:
     where: str
 
     def writes(self, topic: str) -> bool:
-        """Return True if it writes a topic: one of its patterns has the name."""
+        """Return True if the application writes a topic: one of its patterns matches the name."""
         return any(fnmatchcase(topic, each) for each in self.topics)
 
 

@@ -39,7 +39,7 @@ class Dialect:
 
 
 def _after(settings: Settings, prefix: str) -> Settings:
-    """Return the settings below a prefix, without it."""
+    """Return the settings whose keys begin with a prefix, without that prefix."""
     return {key[len(prefix) :]: each for key, each in settings.items() if key.startswith(prefix) and len(key) > len(prefix)}
 
 
@@ -172,7 +172,7 @@ def _is_librdkafka(settings: Settings) -> bool:
 
 
 def _only(has: str, lacks: str) -> frozenset[str]:
-    """Return the client keys of one library that the other does not know."""
+    """Return the client keys of one library, by the prefix of its kinds, that the other does not know."""
     every = names()
     return (every[f"{has}producer"] | every[f"{has}consumer"]) - (every[f"{lacks}producer"] | every[f"{lacks}consumer"])
 

@@ -31,7 +31,7 @@ NOT_MODELLED = {
 
 @dataclass(frozen=True)
 class Producer:
-    """What a producer does with its settings, and what was noticed on the way."""
+    """The acks and idempotence with which a producer runs, and what was noticed about its settings."""
 
     acks: Setting
     idempotence: Setting

@@ -31,7 +31,7 @@ class Client:
 
     @property
     def shown(self) -> str:
-        """How sentences name it."""
+        """What sentences call the client: its name in the file, if it has one, and the file."""
         return f"{quote(self.name)} in {self.where}" if self.name else self.where
 
 
@@ -126,7 +126,7 @@ def _is_overridden(key: str, setting: Setting, role: str, dialect: Dialect) -> b
 
 
 def _example(dialect: Dialect, role: str, key: str) -> str:
-    """Return how a dialect writes a setting."""
+    """Return a key as a dialect writes it, such as `spring.kafka.producer.acks`."""
     start = {
         "Spring": f"spring.kafka.{role}.",
         "Spring Cloud Stream": f"spring.cloud.stream.kafka.binder.{role}-properties.",

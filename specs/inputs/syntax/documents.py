@@ -32,7 +32,7 @@ class DocumentNode:
 
     @property
     def is_table(self) -> bool:
-        """True if it has keys."""
+        """True if the node is a table of keys and nodes."""
         return isinstance(self.content, dict)
 
     def get(self, *keys: str) -> DocumentNode:
@@ -164,7 +164,7 @@ def parse_yaml(text: str, name: str) -> list[DocumentNode]:
 
 
 class _Builder:
-    """From the events of PyYAML's parser to trees, with a budget of nodes."""
+    """Builds trees from the events of PyYAML's parser, of at most `LARGEST` nodes in all."""
 
     def __init__(self, name: str, events: Iterator[Any]) -> None:
         self.name, self.events = name, events

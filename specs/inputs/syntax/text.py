@@ -16,7 +16,7 @@ _PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"(\xb5/\xfd": "zstd", b"B
 
 
 def shown_name(path: Path) -> str:
-    """Return what messages call a file."""
+    """Return what messages call a file: its path, or `standard input`."""
     return "standard input" if os.fspath(path) == STANDARD_INPUT else os.fspath(path)
 
 

@@ -16,7 +16,7 @@ from neverlost.specs.setting import Notice, Setting, Settings
 
 @dataclass(frozen=True)
 class DescribedPartition:
-    """Where one partition stands.
+    """How one partition stands: its replicas, leader, ISR and ELR, and what a reassignment adds and removes.
 
     Errors: `InputError` where a broker is in the ISR or the ELR, or leads, without being a replica, or is in both.
     """
@@ -130,7 +130,7 @@ class Topic:
 
     @property
     def place(self) -> str:
-        """Where the files speak of it first."""
+        """Where the files speak of the topic first; empty if nowhere."""
         settings = (each.where for each in self.configs.values())
         partitions = (each.where for each in self.partitions.values())
         return next(filter(None, chain((self.replication_factor.where,), settings, partitions)), "")
