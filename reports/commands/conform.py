@@ -155,7 +155,7 @@ def _compare_with_model(
 def _explore_classes(
     kafka: Kafka, bounds: Bounds, given: ExplorationOptions, state_dir: str | None, request: RunOptions, output: Output
 ) -> int:
-    """Explore Kafka's classes without the model, write what is found and return the exit status: 12 for a loss."""
+    """Explore Kafka's classes without the model, write what is found and return the exit status: 12 for a broken property."""
     from neverlost.checker.engine.host import locks
     from neverlost.checker.kafka.conform.exploration.explore_classes import ExplorationLimits, explore_classes
     from neverlost.reports.questions.conform import document

@@ -17,7 +17,7 @@ COMPRESSED, CONTROL = 0x07, 0x20
 
 @dataclass(frozen=True)
 class Record:
-    """One record of a log."""
+    """One record of a log: its offset, its leader epoch, its key and its value."""
 
     offset: int
     leader_epoch: int

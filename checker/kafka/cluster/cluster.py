@@ -68,7 +68,7 @@ class KafkaNode:
 
     @property
     def data(self) -> Path:
-        """The first log directory."""
+        """The node's first log directory."""
         return self.directories[0]
 
 
@@ -268,7 +268,7 @@ class Cluster:
     def wait(
         self, happens: Callable[[], object], what: str, seconds: float = 60, seen: Callable[[], object] | None = None
     ) -> None:
-        """Wait for a condition.  Errors: `ConditionNotMet` when it takes too long, with what `seen`, or `state`, returns."""
+        """Wait for a condition.  Errors: `ConditionNotMet` when it takes too long, with what `seen` (else `state`) returns."""
         wait_until(lambda: bool(happens()), what, seconds, seen or self.state)
 
     def state(self) -> str:

@@ -181,7 +181,7 @@ class Process:
         self.is_paused = False
 
     def find_printed(self, pattern: str, since: int = 0) -> re.Match[str] | None:
-        """Return the first match of a pattern in the log behind a byte position; None without one."""
+        """Return the first match of a pattern in the log from a byte position on; None without one."""
         return re.search(pattern, self.read_log(since))
 
     def read_log(self, since: int = 0) -> str:

@@ -154,7 +154,7 @@ class Leader:
         self.broker.learn(1, sorted(each + 1 for each in isr), LEADER_EPOCH, PARTITION_EPOCH)
 
     def _pending(self, state: LeaderState) -> Any:
-        """Return the pending partition state of a request; the Partition holds the committed one."""
+        """Return the partition state of a request for the pending change; the Partition must hold the committed one."""
         key = (state.isr, state.pending)
         if key not in self.pending:
             partition = self.broker.partition

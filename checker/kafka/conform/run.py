@@ -102,7 +102,7 @@ def plan_jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None
 
 
 def plan_walks(kafka: Kafka, count: int, seed: int, state_dir: str | None = None) -> list[Job]:
-    """Return the jobs of `count` random walks, a batch each."""
+    """Return the jobs of `count` random walks, one for each batch."""
     return [Job(walks.PART, walks.batch_name(seed, *batch), (kafka, seed, *batch, state_dir)) for batch in walks.batches(count)]
 
 

@@ -127,7 +127,7 @@ def _summaries(stated: dict[str, Any]) -> Iterable[str]:
 
 
 def _walk_lines(part: Mapping[str, Any]) -> Iterable[str]:
-    """Yield what share of the walks had each event and each fate of a message, what is rare, and what which defect lost."""
+    """Yield what share of the walks had each event and each fate of a message, what is rare, and which defects lose records."""
     counts, cases = part["by_event"], part["cases"]
     shares = [f"{name} {count * 100 / cases:.0f}%" for name, count in counts.items() if not name.startswith(walks.LOST)]
     yield f"of {cases:,} walks: {', '.join(shares)}"

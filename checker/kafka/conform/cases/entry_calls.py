@@ -36,7 +36,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Script:
-    """Calls after which a Partition shows none of what is `expected`."""
+    """Calls that show a difference: after them a Partition shows none of the model's answers, which are `expected`."""
 
     min_isr: int
     replicas: int
@@ -58,9 +58,9 @@ class Script:
 
 @dataclass(frozen=True)
 class ControllerScript:
-    """Calls of a controller's methods, made once for each order of assignment; together they do not give what is `expected`.
-    `follows` says how far the leader of before followed the controller's epochs; `without` is an answer that does not count,
-    if there is one; `gives` is what is read after each call: what the controller has `seen`, or the `error` of its answer."""
+    """Calls of a controller's methods, a run for each order of assignment, which together do not give what is `expected`.
+    `follows` says how far the leader of before followed the controller's epochs; `without` is an answer that does not count, if
+    there is one; `gives` is what is read after each run: what the controller has `seen`, or the `error` of its answer."""
 
     brokers: int
     min_isr: int

@@ -49,7 +49,7 @@ class LeaderState:
 
     @property
     def normal(self) -> LeaderState:
-        """Return the state for comparison, with `fetched` and `epoch_start` changed to what the class says of them."""
+        """Return the state as states are compared: `fetched` and `epoch_start` as the docstring of the class says."""
         waited = self.maximal_isr - {LEADER}
         fetched = tuple(
             max(offset, self.high_watermark) if follower in waited else 0 for follower, offset in enumerate(self.fetched)
@@ -58,7 +58,7 @@ class LeaderState:
         return replace(self, fetched=fetched, epoch_start=start)
 
     def __str__(self) -> str:
-        """Return it in Kafka's words, brokers counted from 1."""
+        """Return the leader's state in Kafka's words, brokers counted from 1."""
         pending = f" pending {self.pending + 1}" if self.pending != NO_REPLICA else ""
         isr = ",".join(str(each + 1) for each in sorted(self.isr))
         fetched = " ".join(f"{each + 1}:{offset}" for each, offset in enumerate(self.fetched) if each != LEADER)

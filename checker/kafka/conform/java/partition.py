@@ -82,7 +82,7 @@ class Host:
         """Return a Kafka Scheduler that runs nothing by itself."""
 
         def schedule(name: Any, task: Any, *_: Any) -> Any:
-            """Do not run the task; return what cancels it."""
+            """Do not run the task, but keep one that writes a leader-epoch cache; return a future that can be cancelled."""
             if str(name).startswith("leader-epoch-cache-flush"):
                 self.flushes[str(name)] = task
             return proxy("java.util.concurrent.ScheduledFuture", {"cancel": lambda is_running: True})
@@ -193,7 +193,7 @@ def _ids(found: Any, of: Any = int) -> tuple[int, ...]:
 
 
 class Broker:
-    """One Partition on a host.  `epochs` are the broker epochs of the live brokers in its metadata cache."""
+    """One Partition on a host; its metadata cache knows the broker epochs `epochs`, save those of `fenced` brokers."""
 
     content = "m"
     """The value of the records that are appended."""
@@ -322,7 +322,7 @@ class Broker:
         return "NONE"
 
     def fetch(self, follower: int, offset: int, last_epoch: int | None = None) -> str:
-        """Handle a follower's fetch; return the error's name, NONE without one, DIVERGING_EPOCH if the answer names such."""
+        """Handle a follower's fetch; return the error's name, NONE without one, DIVERGING_EPOCH where the logs diverge."""
         epoch = optional(None if last_epoch is None else integer(last_epoch))
         data = java_class(PACKAGE + "common.requests.FetchRequest$PartitionData")(
             self.topic_id, offset, 0, 1 << 20, optional(integer(self.partition.getLeaderEpoch())), epoch
@@ -368,7 +368,7 @@ class Broker:
     # what the controller answers
 
     def answer(self, request: AlterPartitionRequest, partition_epoch: int) -> None:
-        """Complete a request: it was applied at this partition epoch."""
+        """Complete an AlterPartition request: the controller has applied it, in this partition epoch."""
         request.future.complete(request.sent.withPartitionEpoch(partition_epoch))
 
     def refuse(self, request: AlterPartitionRequest, error: str) -> None:
@@ -381,7 +381,7 @@ class Broker:
         return self.partition.log().get()
 
     def append_to_log(self, leader_epoch: int) -> None:
-        """Append one record to the log, without the partition; while the log is in Scala its method has defaults to fill in."""
+        """Append one record to the log itself, past the Partition; a log in Scala has a method with defaults to fill in."""
         log, method = self.log, "appendAsLeader"
         counts = {int(each.getParameterCount()) for each in declared_methods(log, method)}
         last = 2 if 2 in counts else min(counts)

@@ -70,7 +70,7 @@ class CoordinatorMetadata:
 
     @property
     def known(self) -> Known:
-        """Return what it holds now."""
+        """Return what the metadata hold now."""
         topics = self.metadata.topicPartitions()
         if not self.in_java:
             topics = java_class("scala.jdk.javaapi.CollectionConverters").asJava(topics)
