@@ -28,7 +28,7 @@ class KafkaOptions:
 
 @dataclass(frozen=True)
 class CaseOptions:
-    """Which cases are compared."""
+    """Which cases are compared: of which configuration and which parts, and whether only the short form."""
 
     settings: options.Settings = None
     part: Annotated[list[str] | None, typer.Option("--part", metavar="NAME", help="compare only this (repeatable)")] = None

@@ -66,7 +66,7 @@ def _behaviour(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _values(block: str, where: str) -> dict[str, Any]:
-    """Return the variables of a state by name."""
+    """Return the variables of a state as TLC prints it, by name."""
     return {name: _value(text, where) for name, text in re.findall(r"^/\\ (\w+) = ((?:.*\n?(?!/\\))*)", block, re.MULTILINE)}
 
 

@@ -27,7 +27,7 @@ class Record:
 
 @dataclass(frozen=True)
 class RecordBatch:
-    """One batch; `position` and `size` are bytes of the segment."""
+    """A record batch of a segment; `position` and `size` are in bytes, offsets those of its first and last record."""
 
     position: int
     size: int

@@ -84,7 +84,7 @@ class Sending:
         return self._answer or ProduceResult(None, "no answer", time.time())
 
     def close(self) -> None:
-        """Drop the producer with whatever is still on its way."""
+        """Drop the producer of this record, with whatever is still on its way."""
         self._producer.purge()
         self._producer.poll(0)
 

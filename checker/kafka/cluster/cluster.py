@@ -74,7 +74,7 @@ class KafkaNode:
 
 @dataclass
 class Cluster:
-    """The nodes of a cluster, running or not; made by `cluster`."""
+    """The nodes of a Kafka cluster, running or not, and what they, its log files and its clients say; made by `cluster`."""
 
     home: KafkaHome
     folder: Path
@@ -115,7 +115,7 @@ class Cluster:
 
     @property
     def nodes(self) -> list[KafkaNode]:
-        """All nodes: controllers, then brokers."""
+        """All nodes of the cluster: controllers, then brokers."""
         return [*self.controllers.values(), *self.brokers.values()]
 
     def _node(self, number: int) -> KafkaNode:

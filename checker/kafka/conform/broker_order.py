@@ -72,7 +72,7 @@ def order_of_publication() -> tuple[str, ...]:
 
 
 def _delta(image: Any) -> Any:
-    """Return an empty change of an image."""
+    """Return an empty MetadataDelta on top of a MetadataImage."""
     made = PACKAGE + "image.MetadataDelta"
     return java_class(made + "$Builder")().setImage(image).build() if has_class(made + "$Builder") else new(made, image)
 

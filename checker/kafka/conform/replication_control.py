@@ -69,7 +69,7 @@ Calls = tuple[tuple[Any, ...], ...]
 
 
 class ControllerOracle:
-    """One controller whose partition is installed again for every case."""
+    """Kafka's answers in cases: one controller, whose partition is installed again for every case."""
 
     def __init__(self, configuration: Configuration, brokers: int) -> None:
         self.configuration = configuration

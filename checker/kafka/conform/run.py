@@ -35,7 +35,7 @@ Limits = tuple[int, float | None]
 
 @dataclass(frozen=True)
 class Job:
-    """One part for one setting; `arguments` are the part's own."""
+    """One part of a comparison for one setting; `arguments` are those of the function of the part."""
 
     part: str
     name: str

@@ -158,7 +158,7 @@ def find_intervals(judgement: HistoryVerdict) -> list[Interval]:
 
 
 def _list_spans(judgement: HistoryVerdict) -> list[_Span]:
-    """Return the times between events of the controller or of a process."""
+    """Return the spans of time from each event of the controller or of a process to the next."""
     events = sorted(
         (each.earliest if each.saw == "process" else each.latest, label)
         for label, each in enumerate(judgement.matching.questions)

@@ -95,7 +95,7 @@ def comparison_progress(name: str, so_far: ConformReport) -> str:
 
 
 def show_comparison(out: Console, stated: dict[str, Any]) -> None:
-    """Print the result at a terminal."""
+    """Print the result of a comparison with Kafka's classes at a terminal."""
     table = Table("part", "states", "transitions", "distinct cases", "calls of Kafka's code", "differ")
     for each in stated["parts"]:
         style = "bold red" if each["unexplained"] else "green"

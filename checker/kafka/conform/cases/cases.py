@@ -67,7 +67,7 @@ class Knowledge:
     min_isr_changed: int = 0
 
     def __str__(self) -> str:
-        """Return it in Kafka's words, brokers counted from 1; without `epochs` and without empty lists, save the ISR."""
+        """Return what is known in Kafka's words, brokers counted from 1; without `epochs` and empty lists, save the ISR."""
         shown = [f"leader={self.leader + 1 if self.leader >= 0 else -1}"]
         for each in fields(self):
             value = getattr(self, each.name)
@@ -183,7 +183,7 @@ class Projection:
 
 
 def knowledge(system: System, values: dict[tuple[str, int], int]) -> Knowledge:
-    """Return what a projection on `CONTROLLER` says as `Knowledge`."""
+    """Return the values of a projection on `CONTROLLER` as `Knowledge`."""
     brokers = range(system.sizes["replica"])
 
     def members(name: str, otherwise: bool) -> frozenset[int]:

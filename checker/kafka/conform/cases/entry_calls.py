@@ -80,7 +80,7 @@ class ControllerScript:
 def partition_record(
     replicas: Sequence[int], isr: Sequence[int], leader: int, leader_epoch: int, partition_epoch: int, **others: Sequence[int]
 ) -> dict[str, Any]:
-    """Return a PartitionRecord as JSON."""
+    """Return a PartitionRecord as JSON, as kafka-dump-log.sh prints it; `others` are further lists of brokers, by name."""
     data = {
         "partitionId": 0,
         "topicId": TOPIC_ID,
@@ -108,7 +108,7 @@ def make_call(broker: Broker, call: Call) -> None:
 
 
 def event_calls(event: LeaderEvent) -> Iterator[Call]:
-    """Yield the calls that make an event happen."""
+    """Yield the calls of `Broker` that make an event reach the leader."""
     if event.name in ("append", "shrink"):
         yield Call(event.name)
     elif "fetch" in event.name:

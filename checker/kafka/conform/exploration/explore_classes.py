@@ -70,7 +70,7 @@ class ExplorationResult:
 
     @property
     def verdict(self) -> str:
-        """The verdict: violated, holds (nothing is left), or inconclusive."""
+        """The verdict: violated with a counterexample, holds if no state is left to expand, else inconclusive."""
         if self.trace is not None:
             return "violated"
         return "inconclusive" if self.left else "holds"

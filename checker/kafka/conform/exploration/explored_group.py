@@ -248,7 +248,7 @@ class ExploredGroup:
         return None
 
     def take(self, state: GroupState, event: Drawn) -> GroupState:
-        """Return the state after an event."""
+        """Return the state after an event; Kafka's classes do it once, and what has been met before is looked up."""
         name, arguments = event
         needs = self._needs(state, event)
         fetches = tuple(each for each in state.fetches if self._pair(each) in needs.pairs)

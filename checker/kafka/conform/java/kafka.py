@@ -19,7 +19,7 @@ LEFT_OUT = ("-sources.jar", "-test.jar", "-javadoc.jar", "-scaladoc.jar")
 
 @dataclass(frozen=True)
 class Kafka:
-    """A version's jars and the Java that loads them."""
+    """A Kafka version, its jars, and the Java that loads them."""
 
     version: str
     jars: tuple[Path, ...]

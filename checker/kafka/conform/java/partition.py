@@ -171,7 +171,7 @@ class AlterPartitionRequest:
 
     @property
     def isr(self) -> tuple[int, ...]:
-        """The ISR that it asks for."""
+        """The ISR that the request asks for, sorted."""
         if hasattr(self.sent, "isrWithBrokerEpoch"):
             return _ids(self.sent.isrWithBrokerEpoch(), lambda each: each.brokerId())
         return _ids(self.sent.isr())
@@ -298,7 +298,7 @@ class Broker:
     # what clients and followers ask
 
     def records(self) -> Any:
-        """Return a batch of one record."""
+        """Return a batch of one record, whose value is `content`."""
         name = first_class(PACKAGE + "common.record.internal.MemoryRecords", PACKAGE + "common.record.MemoryRecords")
         record = java_class(name.replace("MemoryRecords", "SimpleRecord"))
         content = record(java_class("java.lang.String")(self.content).getBytes())
@@ -400,11 +400,11 @@ class Broker:
         return new(first_class(LOG + "LogOffsetMetadata", "kafka.server.LogOffsetMetadata"), offset, -1, -1)
 
     def replica(self, follower: int) -> Any:
-        """Return what the leader holds of a follower."""
+        """Return Kafka's Replica object of a follower, in which the leader keeps what it knows of it."""
         return self.partition.getReplica(follower).get()
 
     def isr(self) -> tuple[int, ...]:
-        """Return the ISR that a leader knows."""
+        """Return the ISR that the Partition holds, sorted."""
         return _ids(self.partition.partitionState().isr())
 
     def remote_ends(self) -> tuple[tuple[int, int], ...]:

@@ -236,7 +236,7 @@ class Controller:
         return self._done(call(self.replication, "processBrokerHeartbeat", request, self.offset))
 
     def track(self, broker: int) -> None:
-        """Note a sign of life of a broker."""
+        """Note a sign of life of a broker, so that its session goes on."""
         if has_method(self.cluster, "trackBrokerHeartbeat"):
             call(self.cluster, "trackBrokerHeartbeat", broker, self.epochs[broker])
         else:
@@ -340,7 +340,7 @@ class Controller:
         return error_name(answer.responses()[0].partitions()[0].errorCode())
 
     def configure(self, key: str, value: str) -> None:
-        """Set a key of the topic's configuration."""
+        """Set a key of the topic's configuration, as an operator does."""
         self.calls.append(("configure", key, value))
         kind = kafka_class("clients.admin.AlterConfigOp$OpType").SET
         operations = java_class("java.util.HashMap")()

@@ -272,7 +272,7 @@ def partition_kafka(log: kafka_side.TransactionalLog, seen: ProducerView, reques
 
 
 def _write_history(log: kafka_side.TransactionalLog, seen: ProducerView) -> None:
-    """Write to the log what the partition has seen."""
+    """Write to the log what the partition has seen of the producer.  Errors: `AssertionError` where Kafka refuses it."""
     steps = [log.mark(seen.epoch, seen.coordinator, True, 0)]
     if seen.has != NOTHING:
         steps.append(log.append(seen.epoch, 0, log.guard(seen.epoch, 0)))

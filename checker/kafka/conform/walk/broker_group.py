@@ -208,7 +208,7 @@ class BrokerGroup:
             self._start(me, registered=True)
 
     def end(self) -> None:
-        """Delete the logs of the walk."""
+        """End the walk: delete the log of every broker."""
         for process in self.processes.values():
             broker = process.broker or self._made(process)
             self._stop_fetching(process, broker.topic_partition)
@@ -228,7 +228,7 @@ class BrokerGroup:
 
     @property
     def newest(self) -> PartitionImage:
-        """What the controller has decided last."""
+        """The image of what the controller has decided last."""
         return self.images[-1]
 
     def _note(self) -> None:
@@ -238,7 +238,7 @@ class BrokerGroup:
             self.images.append(found)
 
     def broker(self, me: int) -> WalkedBroker:
-        """Return the broker of a process that runs."""
+        """Return the broker of a process, which must run."""
         found = self.processes[me].broker
         assert found is not None
         return found
@@ -250,7 +250,7 @@ class BrokerGroup:
         return WalkedBroker(process.host, self.brokers, self.number)
 
     def open_broker(self, me: int) -> WalkedBroker:
-        """Give a process a broker that knows no metadata yet."""
+        """Give a process a new broker for the walk's partition, which knows no metadata yet; return it."""
         process = self.processes[me]
         broker = process.broker = self._made(process)
         process.manager.host(broker.topic_partition, broker.partition)
@@ -339,7 +339,7 @@ class BrokerGroup:
         return left[-1]
 
     def replay(self, me: int, image: PartitionImage) -> None:
-        """Apply an image as ReplicaManager.applyDelta does."""
+        """Let a broker apply an image, as ReplicaManager.applyDelta does."""
         process, broker = self.processes[me], self.broker(me)
         before = self.images[process.replayed - 1] if process.replayed else None
         process.replayed = self.images.index(image, process.replayed) + 1

@@ -196,7 +196,7 @@ class WalkExplainer:
         self._pack_as(self.system)
 
     def _pack_as(self, packing: System) -> None:
-        """Hold states as the words of a system that has the same fields."""
+        """Hold states from now on as the words of a system that has the same fields, and begin a walk."""
         self.packing = packing
         self.cells = [(each.word, each.shift, each.mask, each.low) for each in packing.slots]
         self.begin()
@@ -357,7 +357,7 @@ class WalkExplainer:
             yield f"its request changes {sorted(seen.asked)}, not {_named(pending)}"
 
     def _of(self, state: Words, name: str, *brokers: int) -> int:
-        """Return a field's element; brokers and records are numbered from 1."""
+        """Return the value of a field in a packed state, or of its element for these brokers or records, numbered from 1."""
         at = 0
         for each in brokers:
             at = at * len(self.brokers) + each - 1
@@ -365,7 +365,7 @@ class WalkExplainer:
         return low + (state[word] >> shift & mask)
 
     def log(self, state: Words, me: int) -> tuple[int, ...]:
-        """Return the numbers of a log's records."""
+        """Return the numbers of the records in a broker's log, in a packed state."""
         size = self.system.sizes["offset"]
         base = self.places["log_record"] + (me - 1) * size
         found = [low + (state[word] >> shift & mask) for word, shift, mask, low in self.cells[base : base + size]]

@@ -210,7 +210,7 @@ def _difference(stored: Mapping[str, Any]) -> Difference:
 
 
 def batches(walks: int) -> Iterator[tuple[int, int]]:
-    """Yield the first number and the count of each batch."""
+    """Yield the first number and the count of each batch of so many walks."""
     size = min(max(BATCH, -(-walks // BATCHES)), LARGEST)
     for first in range(0, walks, size):
         yield first, min(size, walks - first)
