@@ -1,4 +1,4 @@
-"""The decorator that gives `tolerance`, `roll` and `nines` their evidence bundles."""
+"""The decorator that gives `tolerance`, `roll`, `plan`, `rescue` and `nines` their evidence bundles."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ Found = TypeVar("Found")
 
 
 class SecretsWarning(UserWarning):
-    """A file that goes into a bundle contains passwords."""
+    """A warning that a file of the user contains passwords; they are masked."""
 
 
 SCHEMA = "neverlost.question/1"

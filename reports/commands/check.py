@@ -40,7 +40,7 @@ def check(
     agree: Annotated[bool, typer.Option("--agree", help="ask every other way to the verdict that is at hand")] = False,
     **given: Unpack[CheckingCluster],
 ) -> int:
-    """Run `neverlost check` and return the exit status.  Without any limit of faults it prints a tolerance table."""
+    """Run `neverlost check`; return the exit status.  Without limits of faults it prints a tolerance table, if there is one."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.gate import announce
     from neverlost.reports.output.output import Output

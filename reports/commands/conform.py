@@ -28,7 +28,7 @@ class KafkaOptions:
 
 @dataclass(frozen=True)
 class CaseOptions:
-    """Which cases are compared."""
+    """Which cases are compared: of which configuration and which parts, and whether only the short form."""
 
     settings: options.Settings = None
     part: Annotated[list[str] | None, typer.Option("--part", metavar="NAME", help="compare only this (repeatable)")] = None
@@ -155,7 +155,7 @@ def _compare_with_model(
 def _explore_classes(
     kafka: Kafka, bounds: Bounds, given: ExplorationOptions, state_dir: str | None, request: RunOptions, output: Output
 ) -> int:
-    """Explore Kafka's classes without the model, write what is found and return the exit status: 12 for a loss."""
+    """Explore Kafka's classes without the model, write what is found and return the exit status: 12 for a broken property."""
     from neverlost.checker.engine.host import locks
     from neverlost.checker.kafka.conform.exploration.explore_classes import ExplorationLimits, explore_classes
     from neverlost.reports.questions.conform import document

@@ -60,6 +60,6 @@ def explore(
 
 
 def _counts(document: dict[str, Any]) -> list[str]:
-    """Return the line that `--quiet` prints: how many states there are, or that not all were visited."""
+    """Return the line that `--quiet` prints: how many states were found, and whether that is all of them."""
     states = document["states"]
     return [f"{'INCOMPLETE' if document['reason'] else 'COMPLETE':12} {states['distinct']} distinct, depth {states['depth']}"]

@@ -42,7 +42,7 @@ class Comparison:
         return "; ".join(found)
 
     def document(self, system: System, trace: Behaviour) -> dict[str, Any]:
-        """Return the divergence for the result document."""
+        """Return where and why the steps diverge, for the result document."""
         says = ""
         if self.refused:
             last = self.refused[0] - 1

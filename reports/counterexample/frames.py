@@ -39,7 +39,7 @@ class Timelines:
         return self._once(self.timelines, {**said, "frames": self._frames(shown), "diagram": diagram})
 
     def compare(self, found: Counterexample, safe: System) -> int | None:
-        """Store a comparison with a safe configuration, as far as the steps go there; return its number, or None for none."""
+        """Store a comparison with a safe configuration, as far as steps go; return its number, None if nothing can be drawn."""
         if safe.model.portrait is None:
             return None
         other = follow(found.system, found.trace, safe)

@@ -48,7 +48,7 @@ class Counterexample:
 
     @cached_property
     def timeline(self) -> Timeline | None:
-        """Its frames; None for a model without cluster snapshots."""
+        """The counterexample as frames; None for a model without cluster snapshots."""
         if self.system.model.portrait is None:
             return None
         return timeline(self.system, self.broken, self.trace, given=self.names)
@@ -62,7 +62,7 @@ class Counterexample:
         return to_itf(self.system, Finding(self.broken, self.configuration, Verdict.VIOLATED, self.trace), self.brokers)
 
     def pictures(self) -> dict[str, str]:
-        """Return its pictures by file extension; none for a model without cluster snapshots."""
+        """Return the counterexample's pictures by file extension; none for a model without cluster snapshots."""
         if self.timeline is None:
             return {}
         return {"svg": space_time.render_file(self.timeline, self.labels)}

@@ -31,11 +31,9 @@ def is_tlc_output(path: Path) -> bool:
 
 
 def read_tlc(path: Path, folder: Path) -> tuple[System, Property, Behaviour]:
-    """Read the first counterexample in TLC's output about the module that was exported to `folder`, and re-execute it.
-
-    Errors: `InputError` where there is none, for a state that the exported model does not lead to, and where the last state
-    does not break the invariant.
-    """
+    """Read the first counterexample in TLC's output about the module that was exported to `folder`, and re-execute it.  Errors:
+    `InputError` where there is none, for a state that the exported model does not lead to, and where the last state does not
+    break the invariant."""
     where, text = str(path), read_text(path)
     if not (folder / QUESTION).is_file():
         raise InputError(f"{str(folder)!r} has no {QUESTION}: give the directory of neverlost export with --tla DIR")
@@ -68,7 +66,7 @@ def _behaviour(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _values(block: str, where: str) -> dict[str, Any]:
-    """Return the variables of a state by name."""
+    """Return the variables of a state as TLC prints it, by name."""
     return {name: _value(text, where) for name, text in re.findall(r"^/\\ (\w+) = ((?:.*\n?(?!/\\))*)", block, re.MULTILINE)}
 
 

@@ -59,8 +59,7 @@ def _survived(sweep: Sweep, setting: Mapping[str, Any], cells: list[int]) -> dic
 
 def find_at_once(cell: Cell, system: System, trace: Behaviour, broken: Property) -> int | None:
     """Return the fewest brokers impaired at once with which a counterexample's steps are still possible, plus those that are
-    out of the ISR from the start; None where the model has no such limit, or no limit allows the steps.
-    """
+    out of the ISR from the start; None where the model has no such limit, or no limit allows the steps."""
     model, configuration = cell
     if AT_ONCE not in model.keys:
         return None

@@ -45,7 +45,7 @@ def of_verdicts(found: Iterable[CellVerdict]) -> int:
 
 
 def of_words(says: Iterable[str]) -> int:
-    """Return the status of cells of a tolerance table: a loss before writes that stop, and those before undecided cells."""
+    """Return the status for what cells of tables or stops of brokers say: a loss first, undecided ones last."""
     from neverlost.checker.questions.tolerance.cell_words import LOST, OK, UNDECIDED
 
     found = set(says)

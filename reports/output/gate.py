@@ -31,7 +31,7 @@ def render_as(name: str, document: Mapping[str, Any], folder: str | None = None)
 
 
 def write_gate(folder: Path, document: Mapping[str, Any], place: Path) -> None:
-    """Write a result in every format; `folder` has its traces."""
+    """Write a result in every format, into the folder `place`; `folder` has its traces."""
     from neverlost.reports.ci.verdicts.gate_verdict import GateResult
 
     judged = GateResult(document, folder)

@@ -90,10 +90,8 @@ class Output:
         lines: Callable[[Any], Iterable[str]] = verdict_lines,
         render: Callable[[Any], str] | None = None,
     ) -> None:
-        """Write the document to the `--json` target and, unless it `is_saved` there, into `out`.
-
-        Print it in the format; of text, which the caller prints, only `lines` and what is assumed, with `--quiet`.
-        """
+        """Write the document to the `--json` target and, unless it `is_saved` there already, into `out`.  Print it here in any
+        format but text, which the caller prints; with `--quiet` print `lines` and what is assumed instead of that text."""
         if self.json == "-" or self.format == "json":
             sys.stdout.write(as_json(document))
         elif render is not None:

@@ -20,7 +20,7 @@ Path = str | PathLike[str]
 
 
 class KafkaFilesWarning(UserWarning):
-    """Something in Kafka's files that a verdict may depend on."""
+    """A warning about something in Kafka's files that a verdict may depend on."""
 
 
 def read_configurations(given: Given, kafka_version: str | None = None, **files: Path | Sequence[Path] | None) -> list[Chosen]:

@@ -26,7 +26,7 @@ class EngineKeywords(TypedDict, total=False):
 
 
 class Corpus(EffortKeywords, EngineKeywords, total=False):
-    """Keywords for many questions, each of them small."""
+    """Keywords for many questions, each of them small: limits of work, and the engine."""
 
 
 class Searching(Limited, EngineKeywords, total=False):

@@ -19,10 +19,8 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "g
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How to search; `neverlost.reports.request.keywords` says what each keyword means.
-
-    Errors: `InputError` for values that make no sense.
-    """
+    """How to search; `neverlost.reports.request.keywords` says what each keyword means.  Errors: `InputError` for values that
+    make no sense."""
 
     engine: str = "memory"
     symmetry: bool | None = False

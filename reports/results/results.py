@@ -23,7 +23,7 @@ REPR_VERDICTS = 4
 
 @dataclass(frozen=True, repr=False)
 class Trace:
-    """A counterexample, step by step."""
+    """A counterexample as states, actions and sentences."""
 
     counterexample: Counterexample = field(repr=False)
 
@@ -112,7 +112,7 @@ class Answer:
 
     @classmethod
     def of(cls, document: Document, **more: Any) -> Self:
-        """Make a result from a document's fields."""
+        """Make a result of the document's fields with the names of its own; `more` gives fields otherwise."""
         names = {each.name for each in fields(cls)} - {"document"} - more.keys()
         return cls(document=document, **{name: document[name] for name in names & document.keys()}, **more)
 

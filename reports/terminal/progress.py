@@ -105,7 +105,7 @@ class LiveProgress(_Bar):
         self.console.print(text, markup=False, soft_wrap=True)
 
     def __call__(self, progress: SearchProgress) -> None:
-        """Show the progress, at most ten times a second."""
+        """Show the progress of a search, at most ten times a second; its notes stay above the bar."""
         if progress.note:
             self.line(progress.note)
         now = time.monotonic()

@@ -52,7 +52,7 @@ def values_of(rows: Iterable[Row]) -> dict[str, Values]:
 
 
 def merge_rows(rows: Sequence[tuple[Row, Hashable]], every: Mapping[str, Values]) -> list[tuple[str, Any]]:
-    """Return rows as texts; those that say the same and differ in one key are merged, and a key with all of `every` goes."""
+    """Return rows as texts: those that say the same but for one key merged, and without keys with all values of `every`."""
     keys = list(dict.fromkeys(key for row, _ in rows for key in row))
     known = [(tuple((row.get(key),) for key in keys), said) for row, said in rows]
     count = len(known) + 1

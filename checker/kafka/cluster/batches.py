@@ -17,7 +17,7 @@ COMPRESSED, CONTROL = 0x07, 0x20
 
 @dataclass(frozen=True)
 class Record:
-    """One record of a log."""
+    """One record of a log: its offset, its leader epoch, its key and its value."""
 
     offset: int
     leader_epoch: int
@@ -27,7 +27,7 @@ class Record:
 
 @dataclass(frozen=True)
 class RecordBatch:
-    """One batch; `position` and `size` are bytes of the segment."""
+    """A record batch of a segment; `position` and `size` are in bytes, offsets those of its first and last record."""
 
     position: int
     size: int

@@ -30,7 +30,7 @@ def import_client() -> Any:
 
 @dataclass(frozen=True)
 class ProduceResult:
-    """The answer to a producer, and its time: an offset (none with acks=0), or an error."""
+    """The answer to a producer: an offset (None with acks=0), or an error's name; `at` is the time at which it came."""
 
     offset: int | None
     error: str | None
@@ -72,25 +72,25 @@ class Sending:
 
     @property
     def answer(self) -> ProduceResult | None:
-        """Return the answer, or None as long as there is none."""
+        """Return the answer to the record that was sent, or None as long as there is none."""
         self._producer.poll(0)
         return self._answer
 
     def wait(self) -> ProduceResult:
-        """Wait for the answer; without one in time return an error."""
+        """Wait for the answer to the record that was sent; without one in time return an error."""
         while self._answer is None and time.monotonic() < self.deadline:
             self._producer.poll(0.1)
         self.close()
         return self._answer or ProduceResult(None, "no answer", time.time())
 
     def close(self) -> None:
-        """Drop the producer with whatever is still on its way."""
+        """Drop the producer of this record, with whatever is still on its way."""
         self._producer.purge()
         self._producer.poll(0)
 
 
 def _pin_producer(settings: Mapping[str, object], topic: str, leader: int) -> Any:
-    """Return a producer whose only metadata about the topic, from the broker that it began with, say that this broker leads.
+    """Return a producer whose only metadata about the topic say that broker `leader` leads; wait until that broker says so.
     Each attempt needs a new producer, since one that knows the other brokers may ask them."""
     named = NO_LEADER
 

@@ -68,13 +68,13 @@ class KafkaNode:
 
     @property
     def data(self) -> Path:
-        """The first log directory."""
+        """The node's first log directory."""
         return self.directories[0]
 
 
 @dataclass
 class Cluster:
-    """The nodes of a cluster, running or not; made by `cluster`."""
+    """The nodes of a Kafka cluster, running or not, and what they, its log files and its clients say; made by `cluster`."""
 
     home: KafkaHome
     folder: Path
@@ -115,7 +115,7 @@ class Cluster:
 
     @property
     def nodes(self) -> list[KafkaNode]:
-        """All nodes: controllers, then brokers."""
+        """All nodes of the cluster: controllers, then brokers."""
         return [*self.controllers.values(), *self.brokers.values()]
 
     def _node(self, number: int) -> KafkaNode:
@@ -268,7 +268,7 @@ class Cluster:
     def wait(
         self, happens: Callable[[], object], what: str, seconds: float = 60, seen: Callable[[], object] | None = None
     ) -> None:
-        """Wait for a condition.  Errors: `ConditionNotMet` when it takes too long, with what `seen`, or `state`, returns."""
+        """Wait for a condition.  Errors: `ConditionNotMet` when it takes too long, with what `seen` (else `state`) returns."""
         wait_until(lambda: bool(happens()), what, seconds, seen or self.state)
 
     def state(self) -> str:

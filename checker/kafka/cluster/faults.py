@@ -19,8 +19,8 @@ def crash(cluster: Cluster, broker: int) -> None:
 
 
 def crash_lossy(cluster: Cluster, broker: int, topic: str, offset: int, number: int = 0) -> list[str]:
-    """Kill a broker and cut off a partition's unflushed records from an offset on, none if each is flushed; return what was
-    done to its files."""
+    """Kill a broker and cut off a partition's records from an offset on, unless the topic flushes each (flush.messages=1);
+    return what was done to its files, a sentence each."""
     crash(cluster, broker)
     if cluster.metadata.configs.get((2, topic), {}).get("flush.messages") == "1":
         return []

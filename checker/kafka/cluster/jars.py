@@ -54,12 +54,12 @@ class KafkaHome:
 
     @property
     def minor(self) -> tuple[int, int]:
-        """The version as X.Y, which configurations use."""
+        """The first two numbers of the version, X and Y."""
         return self.version[:2]
 
     @property
     def shown(self) -> str:
-        """The version as text."""
+        """The version as text: X.Y.Z."""
         return ".".join(map(str, self.version))
 
 

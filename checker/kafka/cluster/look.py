@@ -253,7 +253,7 @@ def _describe_broker(kafka: Any, admin: Any, broker: Mapping[str, Any]) -> dict[
 def _describe_settings(
     kafka: Any, admin: Any, kind: str, names: Sequence[str], keys: Sequence[str]
 ) -> dict[str, dict[str, tuple[str, str]]]:
-    """Return the effective value and its source, by entity and key."""
+    """Return the effective value and its source, by entity and key; a key without a value is left out."""
     resources = [kafka.admin.ConfigResource(kind, name, list(keys)) for name in names]
     found = admin.describe_configs(resources, config_filter="all").get(kind.lower(), {})
     return {

@@ -19,7 +19,7 @@ LOG = Path("__cluster_metadata-0", "00000000000000000000.log")
 
 @dataclass(frozen=True)
 class PartitionRecord:
-    """A partition as the metadata log has it."""
+    """A partition as the metadata log has it: replicas, ISR, leader, both epochs, ELR, and what a reassignment changes."""
 
     topic_id: uuid.UUID
     number: int
@@ -36,7 +36,7 @@ class PartitionRecord:
 
 @dataclass(frozen=True)
 class BrokerRegistration:
-    """A broker as the metadata log has it."""
+    """A broker as the metadata log has it: its id, its broker epoch, and whether it is fenced."""
 
     broker: int
     epoch: int
@@ -59,7 +59,7 @@ class RecordReader:
         self.body, self.at = body, 0
 
     def take(self, shape: str) -> Any:
-        """Read one number in `struct` format."""
+        """Read the next number, in a format of `struct`."""
         (found,) = struct.unpack_from(">" + shape, self.body, self.at)
         self.at += struct.calcsize(shape)
         return found
@@ -87,7 +87,7 @@ class RecordReader:
         return None if length < 0 else tuple(self.take("i") for _ in range(length))
 
     def read_tagged(self, known: dict[int, tuple[str, Callable[[RecordReader], Any]]]) -> dict[str, Any]:
-        """Read tagged fields by name; unknown tags are skipped."""
+        """Read the tagged fields; return those that are `known`, by name, and skip the others."""
         found = {}
         for _ in range(self.read_unsigned()):
             tag, size = self.read_unsigned(), self.read_unsigned()
@@ -199,7 +199,7 @@ class MetadataImage:
     _position: int = 0
 
     def partition(self, topic: str, number: int = 0) -> PartitionRecord | None:
-        """Return a partition; None if it does not exist."""
+        """Return a topic's partition; None if it does not exist."""
         found = self.topics.get(topic)
         return None if found is None else self.partitions.get((found, number))
 

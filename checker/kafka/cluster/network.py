@@ -49,7 +49,7 @@ class TrafficRule:
 
 
 class Network:
-    """The gates of one cluster and the rules in force."""
+    """The gates in front of a cluster's nodes, and the rules that block traffic through them now."""
 
     def __init__(self) -> None:
         self.rules: set[TrafficRule] = set()
@@ -64,7 +64,7 @@ class Network:
         return self.gates[node].port
 
     def stops(self, source: int | None, target: int, api: int, is_answer: bool) -> bool:
-        """Return True if some rule blocks a frame."""
+        """Return True if some rule in force blocks a frame; an answer has the API of its request."""
         return any(rule.stops(source, target, api, is_answer) for rule in tuple(self.rules))
 
     def hold(self, source: int | None, target: int, api: int | None = None, part: str = BOTH) -> TrafficRule:
@@ -85,7 +85,7 @@ class Network:
         return rule
 
     def lift(self, *rules: TrafficRule) -> None:
-        """Lift these rules, or all rules, and send the blocked frames."""
+        """Lift these rules, or all if none is named, and send the frames that no other rule blocks."""
         with self.changed:
             self.rules -= set(rules or self.rules)
             self.changed.notify_all()
@@ -113,7 +113,7 @@ class Connection:
 
 
 class Gate:
-    """A proxy that listens in front of one node."""
+    """A proxy in front of one node; a frame that a rule blocks waits in it."""
 
     def __init__(self, network: Network, node: int, target_port: int) -> None:
         self.network, self.node, self.target_port = network, node, target_port
@@ -131,7 +131,7 @@ class Gate:
                 each.close()
 
     def close(self) -> None:
-        """Stop listening and close every connection."""
+        """Stop listening, and close every connection through this gate."""
         self.is_open = False
         with contextlib.suppress(OSError):
             self.listener.shutdown(socket.SHUT_RDWR)

@@ -125,12 +125,12 @@ class Process:
 
     @property
     def is_running(self) -> bool:
-        """Whether there is a process; a paused one counts."""
+        """Whether the server runs; a paused one counts."""
         return self.popen is not None and self.popen.poll() is None
 
     @property
     def pid(self) -> int | None:
-        """The process id while it runs; None otherwise."""
+        """The process id of the server while it runs; None otherwise."""
         return self.popen.pid if self.popen is not None and self.is_running else None
 
     def start(self) -> None:
@@ -147,7 +147,7 @@ class Process:
             )
 
     def kill(self) -> None:
-        """Send SIGKILL and wait until it has ended."""
+        """Send the server SIGKILL and wait until it has ended."""
         if self.popen is not None:
             self.popen.kill()
             self.popen.wait()
@@ -169,19 +169,19 @@ class Process:
             raise ClusterError(f"{self.properties.stem} did not shut down within {seconds:.0f} s: {' '.join(last)}") from None
 
     def pause(self) -> None:
-        """Send SIGSTOP, if it runs."""
+        """Send the server SIGSTOP, if it runs."""
         if self.pid is not None:
             os.kill(self.pid, signal.SIGSTOP)
             self.is_paused = True
 
     def resume(self) -> None:
-        """Send SIGCONT, if it runs."""
+        """Send the server SIGCONT, if it runs."""
         if self.pid is not None:
             os.kill(self.pid, signal.SIGCONT)
         self.is_paused = False
 
     def find_printed(self, pattern: str, since: int = 0) -> re.Match[str] | None:
-        """Return the first match of a pattern in the log behind a byte position; None without one."""
+        """Return the first match of a pattern in the log from a byte position on; None without one."""
         return re.search(pattern, self.read_log(since))
 
     def read_log(self, since: int = 0) -> str:

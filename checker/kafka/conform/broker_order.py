@@ -37,8 +37,8 @@ APART = "partitions and configuration each by a way of its own"
 
 
 def order_of_publication() -> tuple[str, ...]:
-    """Return `TOPICS` and `CONFIGURATION` in the order in which the publisher of metadata updates them.  It is made without
-    what either needs, so that both fail, in that order.  Errors: `MissingClass` where they do not both fail."""
+    """Return `TOPICS` and `CONFIGURATION` in the order in which the publisher of metadata updates them.  The publisher is made
+    without what either update needs, so that both fail, in that order.  Errors: `MissingClass` where they do not both fail."""
     failures: list[str] = []
 
     def failed(message: Any, thrown: Any = None) -> Any:
@@ -72,7 +72,7 @@ def order_of_publication() -> tuple[str, ...]:
 
 
 def _delta(image: Any) -> Any:
-    """Return an empty change of an image."""
+    """Return an empty MetadataDelta on top of a MetadataImage."""
     made = PACKAGE + "image.MetadataDelta"
     return java_class(made + "$Builder")().setImage(image).build() if has_class(made + "$Builder") else new(made, image)
 

@@ -22,7 +22,7 @@ def read_list() -> dict[str, Any]:
 
 
 def methods(listed: dict[str, Any]) -> frozenset[str]:
-    """Return a class's entry points: public methods or, where the list says so, those not private that can write records."""
+    """Return the names of a class's public methods or, where the list says so, of those not private that can write records."""
     modifiers = java_class("java.lang.reflect.Modifier")
     found = set()
     for each in java_class(listed["class"]).class_.getDeclaredMethods():
@@ -43,7 +43,7 @@ def _writes(method: Any, record: str) -> bool:
 
 
 def compare() -> Tally:
-    """Compare this version's entry points with the list: one that it lacks is a difference, one that only it has a gap."""
+    """Compare this version's entry points with the list: one that the list lacks is a difference, one in it alone is a gap."""
     tally = Tally("entry-points")
     known_actions = {each.name for model in ("kraft", "kraft-elr") for each in models()[model].actions}
     for listed in read_list().values():

@@ -94,7 +94,7 @@ class Leader:
         self.is_other_epoch = False
 
     def close(self) -> None:
-        """Remove the log."""
+        """Remove the Partition's log."""
         self.host.close()
 
     # installing
@@ -154,7 +154,7 @@ class Leader:
         self.broker.learn(1, sorted(each + 1 for each in isr), LEADER_EPOCH, PARTITION_EPOCH)
 
     def _pending(self, state: LeaderState) -> Any:
-        """Return the pending partition state of a request; the Partition holds the committed one."""
+        """Return the partition state of a request for the pending change; the Partition must hold the committed one."""
         key = (state.isr, state.pending)
         if key not in self.pending:
             partition = self.broker.partition
@@ -188,7 +188,7 @@ class Leader:
     # reading
 
     def observed(self) -> Observed:
-        """Return what the Partition holds now."""
+        """Return what the Partition holds now, as `observe_partition` does."""
         return observe_partition(self.broker, self.min_isr)
 
     def script(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[LeaderOutcome]) -> Script | None:
@@ -215,7 +215,7 @@ class Leader:
 
 
 def observe_partition(broker: Broker, min_isr: int) -> Observed:
-    """Return what a Partition holds."""
+    """Return what a Partition holds: the state of the leader, acknowledged offsets, and whom its request adds or drops."""
     seen = broker.seen()
     isr = frozenset(each - 1 for each in seen.isr)
     asked: frozenset[int] = frozenset()
@@ -256,7 +256,7 @@ class LeaderComparison:
         self.tries: Counter[str] = Counter()
 
     def leader(self, min_isr: int) -> Leader:
-        """Return the Partition under this min.insync.replicas."""
+        """Return the `Leader` in which states under this min.insync.replicas are installed; made once."""
         if min_isr not in self.leaders:
             self.leaders[min_isr] = Leader(self.replicas, min_isr)
         return self.leaders[min_isr]
@@ -311,7 +311,7 @@ class LeaderComparison:
         )
 
     def close(self) -> None:
-        """Remove the logs."""
+        """Remove the logs of all Partitions that were made."""
         for each in self.leaders.values():
             each.close()
 

@@ -69,7 +69,7 @@ Calls = tuple[tuple[Any, ...], ...]
 
 
 class ControllerOracle:
-    """One controller whose partition is installed again for every case."""
+    """Kafka's answers in cases: one controller, whose partition is installed again for every case."""
 
     def __init__(self, configuration: Configuration, brokers: int) -> None:
         self.configuration = configuration
@@ -84,8 +84,8 @@ class ControllerOracle:
         self.calls = 0
 
     def answers(self, case: ConformCase) -> frozenset[Knowledge]:
-        """Return what Kafka does in a case, for every first replica in the order of assignment; an election without effect is
-        left out, and the set is empty for an event that this version does not have."""
+        """Return what Kafka does in a case, with each broker first in the assignment once (in one order if elections follow
+        it). An election without effect is left out, and the set is empty for an event that this version does not have."""
         if case.event == "controller_assign_directory" and not self.has_directories:
             return frozenset()
         found = {self._after(case, order) for order in self._orders()}
@@ -173,7 +173,7 @@ class ControllerOracle:
         )[0]
 
     def refusals(self, case: ConformCase) -> list[tuple[str, str, str, Calls]]:
-        """Return requests that should be refused: the request, the model's error, Kafka's error, the calls."""
+        """Try requests that should be refused; return what is wrong with each, the model's error, Kafka's error, its calls."""
         tried: list[tuple[str, str, dict[str, Any]]] = [
             ("an older leader epoch", "FENCED_LEADER_EPOCH", {"leader_epoch": -1}),
             ("a newer leader epoch", "NOT_CONTROLLER", {"leader_epoch": 1}),
@@ -212,8 +212,8 @@ class ControllerOracle:
         return REGISTRATION if is_alone and not has_rule else known_of_4_0(case, self.configuration)
 
     def script(self, case: ConformCase, expected: tuple[str, ...], refused: Calls | None = None) -> ControllerScript:
-        """Return a case as calls, in every order of assignment, with the model's answer; or the calls of a request that was
-        refused."""
+        """Return a case as calls, in every order of assignment, with the `expected` answers of the model; or the calls of a
+        request that should be `refused`, with the expected error."""
         before = case.before
         script = ControllerScript(
             brokers=len(self.brokers),

@@ -35,7 +35,7 @@ Limits = tuple[int, float | None]
 
 @dataclass(frozen=True)
 class Job:
-    """One part for one setting; `arguments` are the part's own."""
+    """One part of a comparison for one setting; `arguments` are those of the function of the part."""
 
     part: str
     name: str
@@ -102,7 +102,7 @@ def plan_jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None
 
 
 def plan_walks(kafka: Kafka, count: int, seed: int, state_dir: str | None = None) -> list[Job]:
-    """Return the jobs of `count` random walks, a batch each."""
+    """Return the jobs of `count` random walks, one for each batch."""
     return [Job(walks.PART, walks.batch_name(seed, *batch), (kafka, seed, *batch, state_dir)) for batch in walks.batches(count)]
 
 

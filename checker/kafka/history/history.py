@@ -70,7 +70,7 @@ class History:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def of(self, *kinds: str) -> list[HistoryObservation]:
-        """Return the observations of some kinds."""
+        """Return the observations of these kinds, such as `acked`, by time."""
         return [each for each in self.seen if each.saw in kinds]
 
 

@@ -106,7 +106,7 @@ def was_fenced(broker: int) -> Relation:
 
 
 def is_missing(k: Any, s: Any, record: int) -> Any:
-    """Return the condition that the current leader runs, has applied its leadership, and lacks an acknowledged record."""
+    """Return the condition that the current leader runs, has applied its leadership, and lacks this acknowledged record."""
     lacks = [
         k.all_of(s.leader == each, s.is_running[each], s.follows[each] == each, s.log_record[each][0] != record + 1)
         for each in everyone(s)
@@ -158,7 +158,7 @@ def find_intervals(judgement: HistoryVerdict) -> list[Interval]:
 
 
 def _list_spans(judgement: HistoryVerdict) -> list[_Span]:
-    """Return the times between events of the controller or of a process."""
+    """Return the spans of time from each event of the controller or of a process to the next."""
     events = sorted(
         (each.earliest if each.saw == "process" else each.latest, label)
         for label, each in enumerate(judgement.matching.questions)
@@ -228,7 +228,7 @@ def _count_copies(observer: Observer, states: States, record: int) -> list[int]:
 
 def is_electable(k: Any, s: Any, replica: int) -> Any:
     """Return the condition that the controller may elect a replica as far as it knows without loss: it is in the ISR; with ELR
-    also one in that, or with both empty the last known leader."""
+    also if it is in that, or is the last known leader while both are empty."""
     if not s.sizes["elr"]:
         return s.isr[replica]
     none = k.all_of(*[k.not_(each) for each in (*s.isr, *s.elr)])
@@ -249,7 +249,7 @@ def _make_exposure(replicas: tuple[int, ...], case: _Case) -> Exposure:
 
 
 def _merge_exposures(exposures: list[Exposure]) -> tuple[Exposure, ...]:
-    """Merge groups of offsets that are equally safe."""
+    """Return the exposures by offset, with all that differ only in their offsets merged into one."""
     groups: dict[tuple[int, int, tuple[str, ...], bool, bool], list[int]] = {}
     for each in exposures:
         key = (each.fewest, each.most, each.lost_by, each.may_be_lost, each.repeats)

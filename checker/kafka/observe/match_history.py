@@ -84,7 +84,7 @@ class Observer:
         return len(self._numbers)
 
     def number_states(self, states: Sequence[State]) -> States:
-        """Return the numbers of states given as tuples."""
+        """Return the numbers that the observer has for states, which are given as tuples."""
         return frozenset(self.number_packed(pack_rows(self.system, list(states)))) if states else frozenset()
 
     def get_packed(self, states: Iterable[int]) -> Packed:

@@ -36,7 +36,7 @@ def _make_high_watermark_query(
 
 
 def _classify_epoch(setting: HistorySetting, seen: HistoryObservation) -> int:
-    """Return whether the epoch was surely the newest while this was seen, surely an older one, or neither."""
+    """Return `NEWEST_EPOCH` if the epoch surely was that while this was seen, `OLDER_EPOCH` if surely not, else `ANY_EPOCH`."""
     epoch, possible = seen["leader_epoch"], [setting.start.partition["leader_epoch"]]
     for each in setting.changes:
         if each.seen[0].at <= seen.until:

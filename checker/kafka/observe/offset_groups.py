@@ -57,7 +57,7 @@ class Matching:
         self._labels: dict[int, int] = {}
 
     def get_seen(self, label: int) -> tuple[HistoryObservation, ...]:
-        """Return the observations of a question, by its index; after all questions, of one record; () for -1."""
+        """Return what a label stands for: the observations of the question of that index, beyond them one record; () for -1."""
         if label < 0:
             return ()
         later = label - len(self.questions)
@@ -69,15 +69,15 @@ class Matching:
         return sorted(times)
 
     def _down(self, time: float) -> float:
-        """Return a time on the grid as it is, else one just after the grid's last moment before it, or -inf without one:
-        nothing in between distinguishes them."""
+        """Return a time at which a question begins or ends as it is, else one just after the last such time before it, or -inf
+        without one: nothing in between distinguishes them."""
         at = bisect_right(self._grid, time)
         if at == 0:
             return -math.inf
         return time if self._grid[at - 1] == time else math.nextafter(self._grid[at - 1], math.inf)
 
     def _up(self, time: float) -> float:
-        """Return a time on the grid as it is, else one just before the grid's next moment after it, or inf without one."""
+        """Return a time at which a question begins or ends as it is, else one just before the next such time, or inf."""
         at = bisect_left(self._grid, time)
         if at == len(self._grid):
             return math.inf

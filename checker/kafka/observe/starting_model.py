@@ -107,7 +107,7 @@ class HistorySetting:
         return self.observers[names, repeats]
 
     def starts(self, names: int, repeats: bool) -> States:
-        """Return the states in which the history may begin."""
+        """Return the states of the model in which the history may begin, by their numbers in the observer."""
         observer = self.observer(names, repeats)
         system, configuration = observer.system, self.configure(names, repeats)
         budget = {"producer_retry_left": 1} if repeats else {}

@@ -22,7 +22,7 @@ Notify = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Moment:
-    """A snapshot of the cluster when a stage was over, or could not be finished."""
+    """A snapshot of the cluster at the beginning of a try, after each stage, finished or not, and at the end."""
 
     says: str
     seconds: float
@@ -90,7 +90,7 @@ class Attempt:
 
     @property
     def seconds(self) -> float:
-        """The seconds since it began."""
+        """The seconds since the try began."""
         return time.monotonic() - self.started
 
     @property
@@ -103,7 +103,7 @@ class Attempt:
         return None if self.partition.leader < 0 else self.partition.leader
 
     def records(self, broker: int) -> list[Record]:
-        """Return a broker's records that the model knows."""
+        """Return the records in a broker's log that the model knows: ours, without fillers."""
         return [each for each in self.cluster.log(broker, self.topic) if parse_number(each)]
 
     def note(self, what: str) -> None:
@@ -112,7 +112,7 @@ class Attempt:
         self.notify(self.outcome.done[-1])
 
     def hold(self, holds: TrafficBlocks) -> None:
-        """Block the given traffic, let all other flow, and wait until the answers that are to be held have been asked for."""
+        """Block this traffic, let all other flow, and wait for the answers of the metadata log that are to be held."""
         wanted, network = make_network_rules(self.cluster, holds), self.cluster.network
         for rule in wanted - self.rules:
             if rule.part == BOTH:

@@ -16,9 +16,9 @@ DEATHS = (KILLED, LOST)
 
 
 def order_by_session_expiry(system: System, trace: Behaviour) -> Behaviour:
-    """Return the same steps to the same end, in an order in which no broker is fenced before another that died earlier.  A
-    broker's death is moved behind the fencings that must come before its own, if the steps between commute with it; else the
-    trace stays as it is."""
+    """Return the same steps to the same end, where possible in an order in which no broker is fenced before another that died
+    earlier.  A broker's death is moved behind the fencings that must come before its own, if the steps between commute with
+    it; else the trace stays as it is."""
     for broker in range(system.sizes["replica"]):
         trace = _delay_death(system, trace, broker) or trace
     return trace

@@ -29,7 +29,7 @@ class TrafficBlocks:
     heartbeats: tuple[int, ...] = ()
 
     def besides(self, other: TrafficBlocks) -> TrafficBlocks:
-        """Return these and another's blocks, except its heartbeats, without which a broker does not shut down."""
+        """Return these blocks with those of another, save its blocks of heartbeats, with which no broker shuts down."""
         names = [each.name for each in fields(self) if each.name != "heartbeats"]
         return replace(self, **{each: tuple(sorted({*getattr(self, each), *getattr(other, each)})) for each in names})
 

@@ -142,7 +142,7 @@ def _decide_all(
     decided: Decided | None,
     agree: bool,
 ) -> list[Outcome]:
-    """Return every outcome in the given order; those that hold by the atlas come first, then others, few replicas first."""
+    """Decide all, those that hold by the atlas first, then by number of replicas; return the outcomes in the given order."""
     asked = [choose_properties(each.model, properties) for each in every]
     known = {} if agree else _look_up_holding(every, asked, request)
     found: dict[int, Outcome] = {}

@@ -95,7 +95,7 @@ def comparison_progress(name: str, so_far: ConformReport) -> str:
 
 
 def show_comparison(out: Console, stated: dict[str, Any]) -> None:
-    """Print the result at a terminal."""
+    """Print the result of a comparison with Kafka's classes at a terminal."""
     table = Table("part", "states", "transitions", "distinct cases", "calls of Kafka's code", "differ")
     for each in stated["parts"]:
         style = "bold red" if each["unexplained"] else "green"
@@ -127,7 +127,7 @@ def _summaries(stated: dict[str, Any]) -> Iterable[str]:
 
 
 def _walk_lines(part: Mapping[str, Any]) -> Iterable[str]:
-    """Yield what share of the walks had each event and each fate of a message, what is rare, and what which defect lost."""
+    """Yield what share of the walks had each event and each fate of a message, what is rare, and which defects lose records."""
     counts, cases = part["by_event"], part["cases"]
     shares = [f"{name} {count * 100 / cases:.0f}%" for name, count in counts.items() if not name.startswith(walks.LOST)]
     yield f"of {cases:,} walks: {', '.join(shares)}"

@@ -46,7 +46,7 @@ def write_java_tests(directory: str, kafka: str, found: Sequence[Found]) -> None
 
 
 def write_path_test(directory: str, found: ExplorationResult) -> None:
-    """Write the test of a path on which a record is lost; not of one with a stop, or with a stand-in for a fix."""
+    """Write the JUnit test of a counterexample's path; of one with a stop of a broker, or with a stand-in fix, write none."""
     if found.bounds.skips_known_epoch or any(event.name in STOPS for event, _ in found.steps):
         return
     test = {"min_isr": found.bounds.min_isr, "steps": found.steps}

@@ -57,5 +57,5 @@ def save_traces(judged: Sequence[CaseResult], directory: str) -> None:
 
 
 def exit_status(judged: Sequence[CaseResult], is_expected: bool) -> int:
-    """Return 21 if a verdict differs from the expected one, else 20 if something is undecided, else 0."""
+    """Return 21 unless everything `is_expected`, else 20 if a case is undecided, else 0."""
     return of_expectations(is_expected, all(each.is_decided for each in judged))

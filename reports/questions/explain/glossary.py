@@ -130,7 +130,7 @@ def _defaults(key: Key) -> tuple[tuple[str, str], ...]:
 
 
 def _try_key(key: str, value: str) -> str:
-    """Return a command that reads a key."""
+    """Return a command to try a key with, at this value."""
     if key in models()["kraft-elr"].keys and not key.startswith("mechanism."):
         return f"neverlost tolerance {KAFKA} --set {key}={value or 'a,b,c'}"
     name = next(name for name, each in models().items() if key in each.keys)
@@ -216,7 +216,7 @@ _QUESTIONS = (
 
 @cache
 def _fields(asked: str) -> frozenset[str]:
-    """Return the fields that the states of every configuration have which these options of `check` ask about."""
+    """Return the fields that states have in every configuration about which these options of `check` ask."""
     every = [bind(each.model, each.configuration) for each in choose_each(read_settings(asked.split()[1::2]))]
     return frozenset.intersection(*(frozenset(each.places) for each in every))
 

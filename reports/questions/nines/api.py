@@ -95,7 +95,7 @@ def _by_name(judged: Iterable[ConfigurationNines]) -> dict[str, dict[str, Any]]:
 
 
 def _compared(judged: ConfigurationNines, known: NinesBounds, options: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
-    """Return the bound with each of these settings, and how many times as high it is at equal rates."""
+    """Return for each of these settings the bound with it, and how many times as high it is at equal rates."""
     found = []
     for each in options:
         other = known.of(change_settings(judged.chosen, each))

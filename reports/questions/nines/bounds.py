@@ -116,7 +116,8 @@ class NinesBounds:
         return Shipped(names, verdict, steps, with_bugs, free)
 
     def _verdict(self, chosen: Chosen, limits: Mapping[str, Any], by_lemmas: bool = False) -> tuple[Verdict, int | None]:
-        """Return the verdict on `acked-never-lost` under these fault limits, and the steps of the shortest loss or None."""
+        """Return the verdict on `acked-never-lost` under these limits, and the steps of the shortest loss or None.  What is not
+        in the atlas is searched for, or `by_lemmas` proved by induction."""
         known = self._look_up(chosen, limits)
         if known is not None:
             return known

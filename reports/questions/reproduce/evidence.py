@@ -154,7 +154,7 @@ def trimmed_logs(cluster: Cluster, topic: str) -> dict[str, str]:
 
 
 def metadata_history(metadata: MetadataImage, topic: str) -> list[str]:
-    """Return the metadata log as text, a line for each record about the topic or a broker."""
+    """Return the metadata log as text, a line for each record but those with another topic's id and those about features."""
     wanted = metadata.topics.get(topic)
     found = []
     for event in metadata.events:

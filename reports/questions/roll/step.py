@@ -62,7 +62,7 @@ class StepDocument(TypedDict):
 
 @dataclass(frozen=True)
 class StepReason:
-    """A verdict other than `ok`, on which partitions."""
+    """A verdict other than `ok`, on which partitions, and what is to be done first."""
 
     verdict: str
     partitions: tuple[str, ...]

@@ -21,10 +21,8 @@ REPLICAS, RECORDS, OUTSIDE = "replication.factor", "bounds.records", "start.outs
 def answer_state(
     figure: Figure, settings: Any, version: str | None, properties: Sequence[str] | None, options: Options
 ) -> list[dict[str, Any]]:
-    """Return a document for each configuration that the settings may mean: two where ELR may be on or off.
-
-    Errors: `InputError` for settings that contradict the figure, or a model whose states have no such figure.
-    """
+    """Return a document for each configuration that the settings may mean: two where ELR may be on or off.  Errors:
+    `InputError` for settings that contradict the figure, or a model whose states have no such figure."""
     given = _given(figure, settings, version)
     has_elr = bool(figure.state.elr) or figure.state.last_known_leader != NO_REPLICA
     possible = [each for each in choose_each(given) if not has_elr or each.configuration.get("eligible.leader.replicas")]

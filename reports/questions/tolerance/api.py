@@ -62,7 +62,7 @@ class ToleranceSubject:
 
     @property
     def difference(self) -> str:
-        """The settings that distinguish it from other configurations of the same topics, as text; else empty."""
+        """The settings that distinguish this configuration from other ones of the same topics, as text; else empty."""
         return self.label.removeprefix(describe_subject(self.chosen))
 
 

@@ -86,7 +86,7 @@ class Bug:
 
 @dataclass(frozen=True)
 class Overview:
-    """The answer about a described cluster."""
+    """The answer about a described cluster: headline, groups by danger, bugs of the release, notices."""
 
     headline: tuple[str, ...]
     levels: tuple[DangerLevel, ...]
@@ -104,7 +104,7 @@ class Answers:
 
     @cached_property
     def says(self) -> Mapping[FaultBudget, str]:
-        """Each cell's word."""
+        """What each cell of the table says, in a word."""
         return {spot: answer_in(self.entries, spot)[0] for spot in self.entries}
 
     @cached_property

@@ -43,7 +43,7 @@ class Derived:
         return Path(self.place.name, BUNDLE)
 
     def document(self, name: str) -> Any:
-        """Return a JSON document of the derived bundle."""
+        """Return a JSON document of the derived bundle, by the name of its file."""
         return parse_json(self.files[name].decode(), name)
 
     def rendered(self, documents: Mapping[str, bytes], name: str) -> Contents:

@@ -69,7 +69,7 @@ class BundleCheck:
     open_places: list[OpenPlace] = field(default_factory=list)
 
     def leave(self, status: OpenStatus, *sentences: str) -> None:
-        """Note places that stay open."""
+        """Note places that stay open, a sentence each, and why."""
         self.open_places += [OpenPlace(status, each) for each in sentences]
 
     @property

@@ -53,7 +53,7 @@ KNOWS = {
 @dataclass(frozen=True)
 class Knowledge:
     """What the controller knows of one partition and of its brokers; brokers are counted from 0.  `epochs` says which
-    of its epochs the leader knows, as a value of `leader_knows`."""
+    of the controller's epochs the leader knows, as a value of `leader_knows`."""
 
     leader: int
     isr: frozenset[int]
@@ -67,7 +67,7 @@ class Knowledge:
     min_isr_changed: int = 0
 
     def __str__(self) -> str:
-        """Return it in Kafka's words, brokers counted from 1; `epochs` and empty lists, save the ISR, are left out."""
+        """Return what is known in Kafka's words, brokers counted from 1; without `epochs` and empty lists, save the ISR."""
         shown = [f"leader={self.leader + 1 if self.leader >= 0 else -1}"]
         for each in fields(self):
             value = getattr(self, each.name)
@@ -106,7 +106,7 @@ FENCED_LAST_KNOWN = "4.0 elects the last known leader although it is fenced (KAF
 
 
 def known_of_4_0(case: ConformCase, configuration: Configuration) -> str | None:
-    """Return why Kafka 4.0 may answer a case with a last known leader and no leader differently; None if it should not."""
+    """Return why Kafka may differ in a case: by the ELR rules of 4.0, with a last known leader and no leader; else None."""
     has_rules_of_4_0 = configuration["eligible.leader.replicas"] and not configuration[LEADERLESS.key]
     is_asked = case.before.leader == NO_REPLICA and case.before.last_known_leader != NO_REPLICA
     return FENCED_LAST_KNOWN if has_rules_of_4_0 and is_asked else None
@@ -147,7 +147,7 @@ class Projection:
     """Packs some fields of states into one number each, and unpacks them."""
 
     def __init__(self, system: System, names: tuple[str, ...], rows: tuple[tuple[str, int], ...] = ()) -> None:
-        """`rows` are names of fields with two axes, each with an index of the first axis; `ValueError` beyond 63 bits."""
+        """Of fields in `names` all is packed, of each in `rows` one row, by its index.  Errors: `ValueError` beyond 63 bits."""
         self.system = system
         self.slots: dict[tuple[str, int], int] = {}
         for name in names:
@@ -161,7 +161,7 @@ class Projection:
             raise ValueError("a projection holds 63 bits")
 
     def of(self, words: Packed) -> NDArray[np.uint64]:
-        """Return one number for each state."""
+        """Return the number of each packed state: the projection's fields, packed into it."""
         found = np.zeros(words.shape[1], np.uint64)
         at = 0
         for slot in self.slots.values():
@@ -173,7 +173,7 @@ class Projection:
         return found
 
     def values(self, number: int) -> dict[tuple[str, int], int]:
-        """Unpack a number into fields, by name and index."""
+        """Unpack the number of a state into the values of the fields, by name and index."""
         found, at = {}, 0
         for key, slot in self.slots.items():
             place = self.system.slots[slot]
@@ -183,7 +183,7 @@ class Projection:
 
 
 def knowledge(system: System, values: dict[tuple[str, int], int]) -> Knowledge:
-    """Return what a projection on `CONTROLLER` says as `Knowledge`."""
+    """Return the values of a projection on `CONTROLLER` as `Knowledge`."""
     brokers = range(system.sizes["replica"])
 
     def members(name: str, otherwise: bool) -> frozenset[int]:
@@ -229,8 +229,8 @@ def find_cases(found: ReachableStates, events: dict[str, Any]) -> tuple[list[Con
 
 
 def _distinct(before: NDArray[np.uint64], answers: list[tuple[NDArray[np.intp], NDArray[np.uint64]]]) -> set[tuple[int, ...]]:
-    """Return the distinct rows of (knowledge before, one column per answer); 0 is no answer, other values are the answer's
-    number plus one."""
+    """Return the distinct rows of a table with a row for each state in which some step is possible: the number of the
+    knowledge before, then for each step the number of its answer plus one, or 0 where it is not possible."""
     enabled = np.unique(np.concatenate([at for at, _ in answers]))
     table = np.zeros((len(enabled), 1 + len(answers)), np.uint64)
     table[:, 0] = before[enabled]
@@ -260,7 +260,7 @@ def _case(
 
 
 def follow_epochs(before: Knowledge, after: Knowledge, partition_epochs: int, leader_epochs: int) -> Knowledge:
-    """Return an answer with `epochs` set to what the leader of before knows after so many changes of each epoch."""
+    """Return `after` with `epochs` set to what the leader of `before` knows once each epoch has been raised so many times."""
     epochs = before.epochs
     if leader_epochs:
         epochs = ELECTED

@@ -28,7 +28,7 @@ class Difference:
 
 @dataclass
 class Tally:
-    """How much one part of a run compared, and the differences."""
+    """How much one part of a run compared, the differences, and what could not be compared."""
 
     part: str
     cases: int = 0
@@ -42,7 +42,7 @@ class Tally:
     """What could not be compared, because this version lacks a class or a method."""
 
     def add(self, other: Tally) -> None:
-        """Add what another process compared."""
+        """Add the counts, differences and gaps of another tally, such as that of another process."""
         for name in ("cases", "calls", "transitions", "states", "seconds"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.by_event.update(other.by_event)
@@ -50,7 +50,7 @@ class Tally:
         self.gaps += [each for each in other.gaps if each not in self.gaps]
 
     def compare(self, event: str, setting: str, case: str, kafka: object, model: object) -> None:
-        """Count a case of an event; if Kafka's answer is not the model's, that is a difference."""
+        """Count a case of an event; if Kafka's answer is not the model's, store the difference."""
         self.by_event[event] += 1
         if kafka != model:
             self.differences.append(Difference(self.part, event, setting, case, (str(kafka),), (str(model),)))

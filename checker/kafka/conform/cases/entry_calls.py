@@ -36,7 +36,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Script:
-    """Calls after which a Partition shows none of what is `expected`."""
+    """Calls that show a difference: after them a Partition shows none of the model's answers, which are `expected`."""
 
     min_isr: int
     replicas: int
@@ -58,9 +58,9 @@ class Script:
 
 @dataclass(frozen=True)
 class ControllerScript:
-    """Calls of a controller's methods, made once for each order of assignment; together they do not give what is `expected`.
-    `follows` says how far the leader of before followed the controller's epochs; `without` is an answer that does not count,
-    if there is one; `gives` is what is read after each call: what the controller has `seen`, or the `error` of its answer."""
+    """Calls of a controller's methods, a run for each order of assignment, which together do not give what is `expected`.
+    `follows` says how far the leader of before followed the controller's epochs; `without` is an answer that does not count, if
+    there is one; `gives` is what is read after each run: what the controller has `seen`, or the `error` of its answer."""
 
     brokers: int
     min_isr: int
@@ -80,7 +80,7 @@ class ControllerScript:
 def partition_record(
     replicas: Sequence[int], isr: Sequence[int], leader: int, leader_epoch: int, partition_epoch: int, **others: Sequence[int]
 ) -> dict[str, Any]:
-    """Return a PartitionRecord as JSON."""
+    """Return a PartitionRecord as JSON, as kafka-dump-log.sh prints it; `others` are further lists of brokers, by name."""
     data = {
         "partitionId": 0,
         "topicId": TOPIC_ID,
@@ -108,7 +108,7 @@ def make_call(broker: Broker, call: Call) -> None:
 
 
 def event_calls(event: LeaderEvent) -> Iterator[Call]:
-    """Yield the calls that make an event happen."""
+    """Yield the calls of `Broker` that make an event reach the leader."""
     if event.name in ("append", "shrink"):
         yield Call(event.name)
     elif "fetch" in event.name:

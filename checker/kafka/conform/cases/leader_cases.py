@@ -44,12 +44,13 @@ class LeaderState:
 
     @property
     def maximal_isr(self) -> frozenset[int]:
-        """The ISR together with the pending change."""
+        """The ISR, together with the broker whose adding or dropping is pending."""
         return self.isr | ({self.pending} - {NO_REPLICA})
 
     @property
     def normal(self) -> LeaderState:
-        """Return the state for comparison, with `fetched` and `epoch_start` changed to what the class says of them."""
+        """Return the state as states are compared: `fetched` is at least the high watermark for followers that are waited for
+        and 0 for others, `epoch_start` is 0 where the high watermark has reached it, or without an ISR."""
         waited = self.maximal_isr - {LEADER}
         fetched = tuple(
             max(offset, self.high_watermark) if follower in waited else 0 for follower, offset in enumerate(self.fetched)
@@ -58,7 +59,7 @@ class LeaderState:
         return replace(self, fetched=fetched, epoch_start=start)
 
     def __str__(self) -> str:
-        """Return it in Kafka's words, brokers counted from 1."""
+        """Return the leader's state in Kafka's words, brokers counted from 1."""
         pending = f" pending {self.pending + 1}" if self.pending != NO_REPLICA else ""
         isr = ",".join(str(each + 1) for each in sorted(self.isr))
         fetched = " ".join(f"{each + 1}:{offset}" for each, offset in enumerate(self.fetched) if each != LEADER)
@@ -279,7 +280,7 @@ class LeaderModel:
         return {LeaderOutcome(state) if after is None else self._read(after, state, name in RAISING)}
 
     def _handle(self, name: str, state: LeaderState, event: LeaderEvent) -> set[LeaderOutcome]:
-        """Return the outcomes of an event of this name."""
+        """Return what the model can do in this state when an event of this name comes."""
         brokers = range(self.system.sizes["replica"])
 
         def mark(some: Collection[int]) -> list[bool]:

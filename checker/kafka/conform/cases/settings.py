@@ -42,7 +42,7 @@ class ConformSetting:
 
     @property
     def configuration(self) -> Configuration:
-        """Every key with its value."""
+        """Every key of the configuration with its value."""
         return self.system.configurations[0]
 
 

@@ -70,7 +70,7 @@ class ExplorationResult:
 
     @property
     def verdict(self) -> str:
-        """The verdict: violated, holds (nothing is left), or inconclusive."""
+        """The verdict: violated with a counterexample, holds if no state is left to expand, else inconclusive."""
         if self.trace is not None:
             return "violated"
         return "inconclusive" if self.left else "holds"
@@ -122,7 +122,7 @@ def _explore(
 
 
 class Reports:
-    """Writes what a search has found by now, and then says so, as often as that takes a small part of the time."""
+    """Writes what a search has found by now, then sends it; at most once a second, and for a small part of the time."""
 
     def __init__(self, search: ClassesSearch, file: Path | None, send: processes.Send) -> None:
         self.search, self.file, self.send = search, file, send
@@ -160,7 +160,7 @@ class ClassesSearch:
         self.again.close()
 
     def count(self) -> None:
-        """Put the present numbers into the result."""
+        """Put how many states and calls there are by now, and how long the search took, into its result."""
         found = self.found
         found.states, found.left = len(self.states), len(self.states) - self.expanded
         found.calls, found.seconds = len(self.group.outcomes), time.monotonic() - self.begun
@@ -194,7 +194,7 @@ class ClassesSearch:
         self.expanded += 1
 
     def _reach(self, parent: int, event: Drawn) -> bool:
-        """Take an event; return whether it leads to a new state."""
+        """Take an event in a state that was found, and store where it leads; return True if that state is new."""
         after = self.group.take(self.states[parent], event)
         number = self.known.setdefault(after, len(self.states))
         if number != len(self.states):
@@ -211,7 +211,7 @@ class ClassesSearch:
         return True
 
     def path(self, number: int) -> tuple[Drawn, ...]:
-        """Return the events that lead to a state."""
+        """Return the events that lead from the beginning to the state of a number."""
         events = []
         while number:
             number, event = self.parents[number]
@@ -227,7 +227,7 @@ class ClassesSearch:
             self.retrace((*self.path(parent), event), number)
 
     def retrace(self, path: tuple[Drawn, ...], number: int) -> None:
-        """Walk a path on the other group.  Errors: `RestoreError` if it leads to another state than the one of this number."""
+        """Walk a path on the second group.  Errors: `RestoreError` if it leads to another state than the one of this number."""
         walked = self.again.whole_key(self.again.retrace(path))
         found = self.group.whole_key(self.states[number])
         if walked != found:
@@ -235,7 +235,7 @@ class ClassesSearch:
         self.found.replayed += 1
 
     def _describe(self, path: tuple[Drawn, ...]) -> None:
-        """Walk a path on the other group, and let the model of the version explain it."""
+        """Walk a path on the second group; put what is seen, and what the version's model forbids of it, into the result."""
         steps, bounds = self.again.walk(path), self.found.bounds
         self.found.steps = steps
         fixed = ["equal-epoch-record-skipped"] if bounds.skips_known_epoch else []

@@ -51,7 +51,7 @@ class Bounds:
     skips_known_epoch: bool = False
 
     def group(self) -> BrokerGroup:
-        """Return a new group of so many brokers."""
+        """Return a new BrokerGroup with these numbers of brokers and of min.insync.replicas."""
         return BrokerGroup(self.min_isr, range(1, self.brokers + 1), self.skips_known_epoch)
 
 
@@ -112,8 +112,8 @@ class Numbered(Generic[Item]):
 
 
 class Needs(NamedTuple):
-    """What an event reads and changes: brokers, senders of AlterPartition, followers and leaders of fetches, and whether the
-    controller, its first broker's metadata, or the count of records."""
+    """What an event reads and changes: `brokers`, AlterPartition messages of these and of leaders in `alters`, fetches by
+    follower and leader (`pairs`); and whether the controller, what its first broker has to replay, the count of records."""
 
     brokers: Arguments = ()
     alters: Arguments = ()
@@ -124,7 +124,7 @@ class Needs(NamedTuple):
 
 
 class EventOutcome(NamedTuple):
-    """What an event has changed of what it reads; `images` are new ones, `left` that of the first broker if it changed."""
+    """What became of all that an event read; `images` are new, `left` is how many its first broker is to replay, if changed."""
 
     processes: tuple[int, ...]
     fetches: tuple[int, ...]
@@ -156,7 +156,7 @@ class ExploredGroup:
     # reading the group
 
     def read(self, spent: tuple[int, ...], committed: frozenset[int] = frozenset()) -> GroupState:
-        """Return the present state; `spent` counts the bounded events, `committed` are records below a high watermark."""
+        """Return the present state of the group, with these counts of limited events and records below a high watermark."""
         group = self.group
         processes = tuple(self._process_number(me) for me in group.brokers)
         images = tuple(self.images.number(each, each) for each in group.images)
@@ -248,7 +248,7 @@ class ExploredGroup:
         return None
 
     def take(self, state: GroupState, event: Drawn) -> GroupState:
-        """Return the state after an event."""
+        """Return the state after an event; Kafka's classes do it once, and what has been met before is looked up."""
         name, arguments = event
         needs = self._needs(state, event)
         fetches = tuple(each for each in state.fetches if self._pair(each) in needs.pairs)
@@ -295,7 +295,7 @@ class ExploredGroup:
     def _merged(
         self, before: tuple[int, ...], taken: tuple[int, ...], after: tuple[int, ...], order: Callable[[int], Any]
     ) -> tuple[int, ...]:
-        """Return all messages after some of them were taken and others, or none, have come for them."""
+        """Return the messages of `before` with those of `after` in place of those that were `taken`, sorted by `order`."""
         if taken == after:
             return before
         return tuple(sorted([*[each for each in before if each not in taken], *after], key=order))
@@ -352,7 +352,8 @@ class ExploredGroup:
         )
 
     def _restored_fetch(self, saved: FetchMessage, needs: Needs) -> FetchMessage:
-        """Return a copy of a message; if its response is a slice of the leader's segment, that reads the file open now."""
+        """Return a copy of a fetch; if the event runs on its leader, a response that is a slice of the leader's segment reads
+        the file that is open now."""
         records = None if saved.response is None else saved.response.records()
         if records is not None and saved.leader in needs.brokers and _slice_bounds(records) is not None:
             file = segment_of(self.group.broker(saved.leader).log).log()
@@ -362,7 +363,7 @@ class ExploredGroup:
         return replace(saved)
 
     def _restored_alter(self, saved: AlterMessage, needs: Needs) -> AlterMessage:
-        """Return a copy of a message; if the event runs on its leader, with the request that the leader waits for, if any."""
+        """Return a copy of a message; if the event runs on the message's leader, with the request that it waits for, if any."""
         is_awaited = saved.leader in needs.brokers and not saved.is_abandoned
         waiting = self.group.broker(saved.leader).sent if is_awaited else None
         return replace(saved, request=waiting or saved.request)

@@ -61,13 +61,13 @@ class SavedProcess:
 
     @cached_property
     def committed(self) -> frozenset[int]:
-        """The records that a consumer may read here, if it leads."""
+        """The records below the high watermark of a broker that leads, which a consumer may read; none of any other."""
         readable = self.log[: self.high_watermark] if self.serves and self.leads is not None else ()
         return frozenset(record for record, _ in readable)
 
     @property
     def serves(self) -> bool:
-        """Whether it handles requests."""
+        """Whether the broker handles requests: it runs, and has registered."""
         return self.is_up and bool(self.process[1])
 
     @property
@@ -75,7 +75,7 @@ class SavedProcess:
         return self.process[3] if self.is_up else None
 
     def without_process(self, log: Log) -> SavedProcess:
-        """Return what a stop leaves: the files, with so much of the log."""
+        """Return what a stop leaves of the broker: its files, with `log` as what is left of its log."""
         sums = self.sums[: len(log)]
         return SavedProcess(("down", log, sums, self.file), log, sums, self.file, self.file)
 
@@ -174,7 +174,7 @@ class ProcessSaver:
         )
 
     def restore(self, me: int, saved: SavedProcess) -> None:
-        """Put a broker into a saved state; do nothing where it is known to be in it."""
+        """Put a broker into a saved state, unless it is known to be in that state."""
         if me in self.there and self.there[me].key == saved.key:
             return
         process = self.group.processes[me]
@@ -192,7 +192,7 @@ class ProcessSaver:
         self.there[me] = saved
 
     def _opened(self, process: BrokerProcess, saved: SavedProcess) -> WalkedBroker:
-        """Return a process's broker with an open log and the saved remote replicas; to get what lacks it is made leader."""
+        """Return a process's broker with an open log and the saved remote replicas; if it lacks these, it is made leader."""
         broker = process.broker
         if broker is None:
             broker = self.group.open_broker(process.host.me)

@@ -63,7 +63,7 @@ def java_class(name: str) -> Any:
 
 
 def kafka_class(name: str) -> Any:
-    """Return a class of `org.apache.kafka`."""
+    """Return the class of `org.apache.kafka` with this name.  Errors: `MissingClass`."""
     return java_class(PACKAGE + name)
 
 

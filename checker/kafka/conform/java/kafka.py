@@ -19,7 +19,7 @@ LEFT_OUT = ("-sources.jar", "-test.jar", "-javadoc.jar", "-scaladoc.jar")
 
 @dataclass(frozen=True)
 class Kafka:
-    """A version's jars and the Java that loads them."""
+    """A Kafka version, its jars, and the Java that loads them."""
 
     version: str
     jars: tuple[Path, ...]
@@ -44,8 +44,8 @@ def supported_versions() -> dict[str, str]:
 
 def kafka_of_version(version: str, trust: bool = False, environment: Mapping[str, str] = os.environ) -> Kafka:
     """Return a released Kafka, downloaded with Maven if it is not in the cache.  X.Y stands for the patch with known
-    checksums; with `trust` for the newest one, unchecked.  Errors: `InputError` for an invalid or unknown version, a jar with
-    another checksum, no Java, no Maven, no JPype."""
+    checksums; with `trust` for the newest one in the cache, else that there is, unchecked.  Errors: `InputError` for an
+    invalid or unknown version, a jar with another checksum, no Java, no Maven, no JPype."""
     numbers = parse_version(version)
     known = supported_versions()
     if not trust:

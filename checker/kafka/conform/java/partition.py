@@ -82,7 +82,7 @@ class Host:
         """Return a Kafka Scheduler that runs nothing by itself."""
 
         def schedule(name: Any, task: Any, *_: Any) -> Any:
-            """Do not run the task; return what cancels it."""
+            """Do not run the task, but keep one that writes a leader-epoch cache; return a future that can be cancelled."""
             if str(name).startswith("leader-epoch-cache-flush"):
                 self.flushes[str(name)] = task
             return proxy("java.util.concurrent.ScheduledFuture", {"cancel": lambda is_running: True})
@@ -171,7 +171,7 @@ class AlterPartitionRequest:
 
     @property
     def isr(self) -> tuple[int, ...]:
-        """The ISR that it asks for."""
+        """The ISR that the request asks for, sorted."""
         if hasattr(self.sent, "isrWithBrokerEpoch"):
             return _ids(self.sent.isrWithBrokerEpoch(), lambda each: each.brokerId())
         return _ids(self.sent.isr())
@@ -193,7 +193,7 @@ def _ids(found: Any, of: Any = int) -> tuple[int, ...]:
 
 
 class Broker:
-    """One Partition on a host.  `epochs` are the broker epochs of the live brokers in its metadata cache."""
+    """One Partition on a host; its metadata cache knows the broker epochs `epochs`, save those of `fenced` brokers."""
 
     content = "m"
     """The value of the records that are appended."""
@@ -298,7 +298,7 @@ class Broker:
     # what clients and followers ask
 
     def records(self) -> Any:
-        """Return a batch of one record."""
+        """Return a batch of one record, whose value is `content`."""
         name = first_class(PACKAGE + "common.record.internal.MemoryRecords", PACKAGE + "common.record.MemoryRecords")
         record = java_class(name.replace("MemoryRecords", "SimpleRecord"))
         content = record(java_class("java.lang.String")(self.content).getBytes())
@@ -322,7 +322,7 @@ class Broker:
         return "NONE"
 
     def fetch(self, follower: int, offset: int, last_epoch: int | None = None) -> str:
-        """Handle a follower's fetch; return the error's name, NONE without one, DIVERGING_EPOCH if the answer names such."""
+        """Handle a follower's fetch; return the error's name, NONE without one, DIVERGING_EPOCH where the logs diverge."""
         epoch = optional(None if last_epoch is None else integer(last_epoch))
         data = java_class(PACKAGE + "common.requests.FetchRequest$PartitionData")(
             self.topic_id, offset, 0, 1 << 20, optional(integer(self.partition.getLeaderEpoch())), epoch
@@ -368,7 +368,7 @@ class Broker:
     # what the controller answers
 
     def answer(self, request: AlterPartitionRequest, partition_epoch: int) -> None:
-        """Complete a request: it was applied at this partition epoch."""
+        """Complete an AlterPartition request: the controller has applied it, in this partition epoch."""
         request.future.complete(request.sent.withPartitionEpoch(partition_epoch))
 
     def refuse(self, request: AlterPartitionRequest, error: str) -> None:
@@ -381,7 +381,7 @@ class Broker:
         return self.partition.log().get()
 
     def append_to_log(self, leader_epoch: int) -> None:
-        """Append one record to the log, without the partition; while the log is in Scala its method has defaults to fill in."""
+        """Append one record to the log itself, past the Partition; a log in Scala has a method with defaults to fill in."""
         log, method = self.log, "appendAsLeader"
         counts = {int(each.getParameterCount()) for each in declared_methods(log, method)}
         last = 2 if 2 in counts else min(counts)
@@ -400,11 +400,11 @@ class Broker:
         return new(first_class(LOG + "LogOffsetMetadata", "kafka.server.LogOffsetMetadata"), offset, -1, -1)
 
     def replica(self, follower: int) -> Any:
-        """Return what the leader holds of a follower."""
+        """Return Kafka's Replica object of a follower, in which the leader keeps what it knows of it."""
         return self.partition.getReplica(follower).get()
 
     def isr(self) -> tuple[int, ...]:
-        """Return the ISR that a leader knows."""
+        """Return the ISR that the Partition holds, sorted."""
         return _ids(self.partition.partitionState().isr())
 
     def remote_ends(self) -> tuple[tuple[int, int], ...]:

@@ -77,7 +77,7 @@ def supported_features() -> Any:
 
 @dataclass(frozen=True)
 class PartitionState:
-    """What the controller holds of the partition, in Kafka's names and numbers; `install` in `calls` has them in this order."""
+    """What the controller holds of the partition, in Kafka's names and numbers, in the order that a call of `install` has."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -91,7 +91,7 @@ class PartitionState:
 
 
 class Controller:
-    """One partition's controller; each method is a request, a timer, or the replay of records."""
+    """Kafka's controller of one partition; methods make requests of it, fire its timers, and replay records."""
 
     def __init__(self, brokers: Sequence[int] = (1, 2, 3), elr: bool = False, min_isr: int = 1) -> None:
         self.clock = Clock()
@@ -141,7 +141,7 @@ class Controller:
         return found
 
     def _handle_shutdowns(self, made: Any) -> None:
-        """Register what changes the partitions of a broker's earlier incarnation when it registers, if the version does."""
+        """Let a registration change the partitions of a broker's earlier incarnation, in versions in which it does."""
         controls = PACKAGE + "controller.ClusterControlManager$"
         self.distinguishes_clean_shutdowns = has_method(made, "setBrokerShutdownHandler")
         if self.distinguishes_clean_shutdowns:
@@ -197,7 +197,7 @@ class Controller:
         return kafka_class("common.Uuid")(77 + number, broker)
 
     def register(self, broker: int, clean: bool) -> None:
-        """Register a new incarnation; `clean`: it presents the epoch of its last registration."""
+        """Register a new incarnation of a broker; `clean`: it presents the epoch of its last registration."""
         self.calls.append(("register", broker, clean))
         self.incarnations[broker] = self.incarnations.get(broker, 0) + 1
         data = "common.message.BrokerRegistrationRequestData"
@@ -236,7 +236,7 @@ class Controller:
         return self._done(call(self.replication, "processBrokerHeartbeat", request, self.offset))
 
     def track(self, broker: int) -> None:
-        """Note a sign of life of a broker."""
+        """Note a sign of life of a broker, so that its session goes on."""
         if has_method(self.cluster, "trackBrokerHeartbeat"):
             call(self.cluster, "trackBrokerHeartbeat", broker, self.epochs[broker])
         else:
@@ -340,7 +340,7 @@ class Controller:
         return error_name(answer.responses()[0].partitions()[0].errorCode())
 
     def configure(self, key: str, value: str) -> None:
-        """Set a key of the topic's configuration."""
+        """Set a key of the topic's configuration, as an operator does."""
         self.calls.append(("configure", key, value))
         kind = kafka_class("clients.admin.AlterConfigOp$OpType").SET
         operations = java_class("java.util.HashMap")()

@@ -143,7 +143,7 @@ class Quorum:
         return found
 
     def keep(self, election: Any, _version: Any) -> None:
-        """Store what a QuorumState writes to disk."""
+        """Store what a QuorumState writes to disk, for `on_disk`."""
         self.disk = election
 
     def on_disk(self) -> VoterOutcome:
@@ -196,7 +196,7 @@ Values = dict[str, Any]
 
 
 def voter_of(values: Values, number: int) -> Voter:
-    """Return a voter of a model's state."""
+    """Return a voter of a model's state: number, epoch, vote, leader, role, and who the voters are by its log."""
     epoch, voted, leader, role = (values[name][number] for name in ("epoch", "voted_for", "leader", "role"))
     return number, epoch, voted, leader, role, members_of(values, number)
 
@@ -320,7 +320,7 @@ def system(setting: str) -> System:
 
 
 def reachable(bound: System) -> Iterator[tuple[State, list[tuple[Step, State]]]]:
-    """Yield every reachable state with its successors."""
+    """Yield every reachable state of a system, with the steps that it allows and the states that they lead to."""
     frontier = [state for _, state in bound.initial_states()]
     known = set(frontier)
     while frontier:

@@ -183,7 +183,8 @@ NOTHING, BEFORE, ITSELF = "nothing", "another record", "the record"
 
 @dataclass(frozen=True)
 class ProducerView:
-    """What a partition has seen of a producer."""
+    """What a partition has seen of a producer: its epoch, what record of that (`NOTHING`, `BEFORE` or `ITSELF`), whether the
+    transaction is open, and the coordinator's epoch."""
 
     epoch: int
     has: str
@@ -250,7 +251,7 @@ def partition_model(asked: TransactionModel, seen: ProducerView, request: Projec
 
 
 def partition_kafka(log: kafka_side.TransactionalLog, seen: ProducerView, request: Projected) -> TransactionOutcome:
-    """Return what Kafka's log does, with a producer id that is first brought to the beginning of the case."""
+    """Return what Kafka's log does with a request of a new producer id, for which what was seen before is written first."""
     log.producer += 1
     if seen.epoch >= 0:
         _write_history(log, seen)
@@ -271,7 +272,7 @@ def partition_kafka(log: kafka_side.TransactionalLog, seen: ProducerView, reques
 
 
 def _write_history(log: kafka_side.TransactionalLog, seen: ProducerView) -> None:
-    """Write to the log what the partition has seen."""
+    """Write to the log what the partition has seen of the producer.  Errors: `AssertionError` where Kafka refuses it."""
     steps = [log.mark(seen.epoch, seen.coordinator, True, 0)]
     if seen.has != NOTHING:
         steps.append(log.append(seen.epoch, 0, log.guard(seen.epoch, 0)))

@@ -70,7 +70,7 @@ class CoordinatorMetadata:
 
     @property
     def known(self) -> Known:
-        """Return what it holds now."""
+        """Return what the metadata hold now."""
         topics = self.metadata.topicPartitions()
         if not self.in_java:
             topics = java_class("scala.jdk.javaapi.CollectionConverters").asJava(topics)
@@ -146,7 +146,7 @@ class TransactionalLog:
         self.host.close()
 
     def _tried(self, method: str, *arguments: Any) -> Any:
-        """Call a method of the log; return None if it refuses."""
+        """Call a method of the log; return None if it refuses with one of `REFUSALS`."""
         try:
             return call(self.log, method, *arguments)
         except java_class("java.lang.Exception") as thrown:

@@ -83,7 +83,7 @@ class WalkedBroker(Broker):
 
     @property
     def epoch(self) -> int:
-        """The leader epoch that it knows."""
+        """The leader epoch that the broker knows."""
         return int(self.partition.getLeaderEpoch())
 
     def _submitted(self, partition: Any, sent: Any, *controller_epoch: Any) -> Any:
@@ -162,12 +162,12 @@ class BrokerProcess:
 
     @property
     def serves(self) -> bool:
-        """Whether it handles requests: only a registered broker does."""
+        """Whether the broker handles requests: it runs, and has registered."""
         return self.broker is not None and self.is_registered
 
     @property
     def leads(self) -> int | None:
-        """The leader epoch in which it leads; None if it is down or does not lead."""
+        """The leader epoch in which the broker leads; None if it is down or does not lead."""
         return self.broker.epoch if self.broker is not None and self.broker.partition.isLeader() else None
 
     @property
@@ -208,7 +208,7 @@ class BrokerGroup:
             self._start(me, registered=True)
 
     def end(self) -> None:
-        """Delete the logs of the walk."""
+        """End the walk: delete the log of every broker."""
         for process in self.processes.values():
             broker = process.broker or self._made(process)
             self._stop_fetching(process, broker.topic_partition)
@@ -228,17 +228,17 @@ class BrokerGroup:
 
     @property
     def newest(self) -> PartitionImage:
-        """What the controller has decided last."""
+        """The image of what the controller has decided last."""
         return self.images[-1]
 
     def _note(self) -> None:
-        """Note what the controller has written, if it has written anything."""
+        """Store an image of what the controller holds, if it differs from the newest one."""
         found = self._image()
         if found != self.newest:
             self.images.append(found)
 
     def broker(self, me: int) -> WalkedBroker:
-        """Return the broker of a process that runs."""
+        """Return the broker of a process, which must run."""
         found = self.processes[me].broker
         assert found is not None
         return found
@@ -250,7 +250,7 @@ class BrokerGroup:
         return WalkedBroker(process.host, self.brokers, self.number)
 
     def open_broker(self, me: int) -> WalkedBroker:
-        """Give a process a broker that knows no metadata yet."""
+        """Give a process a new broker for the walk's partition, which knows no metadata yet; return it."""
         process = self.processes[me]
         broker = process.broker = self._made(process)
         process.manager.host(broker.topic_partition, broker.partition)
@@ -265,7 +265,7 @@ class BrokerGroup:
         self.replay(me, self.newest)
 
     def flush_leader_epochs(self) -> None:
-        """Write what waits to be written: Kafka's scheduler does it at once, so that only a kill can come before."""
+        """Write the leader-epoch caches that wait: Kafka's scheduler does it at once, so that only a kill can come before."""
         for process in self.processes.values():
             process.host.flush_leader_epochs()
 
@@ -306,14 +306,14 @@ class BrokerGroup:
         self._note()
 
     def start(self, me: int) -> None:
-        """Start a process; if its old session has expired it registers and is unfenced, else it begins without."""
+        """Start a process; if its old session has expired it registers and is unfenced, else it begins unregistered."""
         registers = me in self.newest.fenced
         if registers:
             self._register(me)
         self._start(me, registers)
 
     def register(self, me: int) -> None:
-        """Let a process that has begun without register, catch up with the metadata, and be unfenced: then it serves."""
+        """Let a process that began unregistered register, be unfenced, and catch up with the metadata: then it serves."""
         self._register(me)
         process, epoch = self.processes[me], self.controller.epochs[me]
         process.is_registered, process.epoch, self.broker(me).own_epoch = True, epoch, epoch
@@ -339,7 +339,7 @@ class BrokerGroup:
         return left[-1]
 
     def replay(self, me: int, image: PartitionImage) -> None:
-        """Apply an image as ReplicaManager.applyDelta does."""
+        """Let a broker apply an image, as ReplicaManager.applyDelta does."""
         process, broker = self.processes[me], self.broker(me)
         before = self.images[process.replayed - 1] if process.replayed else None
         process.replayed = self.images.index(image, process.replayed) + 1
@@ -445,10 +445,8 @@ class BrokerGroup:
         return "late" if is_late else "delivered"
 
     def _latest_offset(self, leader: int, epoch: int) -> Any:
-        """Return a leader's end offset to a follower; NotLeaderOrFollowerException if it does not lead in the epoch.
-
-        Source: Partition.fetchOffsetForTimestamp.
-        """
+        """Return a leader's end offset to a follower; NotLeaderOrFollowerException if it does not lead in the epoch.  Source:
+        Partition.fetchOffsetForTimestamp."""
         broker = self.processes[leader].broker
         if broker is None or not broker.partition.isLeader() or broker.epoch != epoch:
             raise kafka_class("common.errors.NotLeaderOrFollowerException")("not the leader of this epoch")
@@ -457,7 +455,7 @@ class BrokerGroup:
     # AlterPartition
 
     def collect_requests(self) -> None:
-        """Put what the leaders have asked for on its way."""
+        """Put the AlterPartition requests that leaders have made on their way to the controller."""
         for me, process in self.processes.items():
             broker = process.broker
             if broker is not None and broker.requests:

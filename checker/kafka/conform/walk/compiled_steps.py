@@ -14,10 +14,8 @@ REMEMBERED = 10_000
 
 
 class CompiledSteps:
-    """All steps of systems that have one model and the same sizes; `system` has the configurations of all of them.
-
-    Errors: `ModelError` where a step leaves the declared bounds.
-    """
+    """All steps of systems that have one model and the same sizes; `system` has the configurations of all of them.  Errors:
+    `ModelError` where a step leaves the declared bounds."""
 
     def __init__(self, systems: Sequence[System]) -> None:
         configurations = [each for system in systems for each in system.configurations]

@@ -196,7 +196,7 @@ class WalkExplainer:
         self._pack_as(self.system)
 
     def _pack_as(self, packing: System) -> None:
-        """Hold states as the words of a system that has the same fields."""
+        """Hold states from now on as the words of a system that has the same fields, and begin a walk."""
         self.packing = packing
         self.cells = [(each.word, each.shift, each.mask, each.low) for each in packing.slots]
         self.begin()
@@ -207,7 +207,8 @@ class WalkExplainer:
         self._pack_as(compiled.system)
 
     def is_told_apart_from(self, other: WalkExplainer) -> bool:
-        """Whether a walk can differ: in its sizes, or in a value that steps read; else all states and steps are the same."""
+        """Return True if this model and the other may explain different walks: they differ in sizes, or in a value that steps
+        read; else all states and steps are the same."""
         one, another = self.system, other.system
         if one.sizes != another.sizes:
             return True
@@ -224,7 +225,7 @@ class WalkExplainer:
         """The logs that still diverge after a truncation, by broker: Kafka finds the common end in several fetches."""
 
     def keep_few(self) -> None:
-        """Go on with `FEW` of the states."""
+        """Keep at most `FEW` of the states, now and after each further event."""
         self.states, self.kept = frozenset(sorted(self.states)[:FEW]), FEW
 
     def follow(self, event: WalkEvent, view: GroupSight) -> Unexplained | None:
@@ -356,7 +357,7 @@ class WalkExplainer:
             yield f"its request changes {sorted(seen.asked)}, not {_named(pending)}"
 
     def _of(self, state: Words, name: str, *brokers: int) -> int:
-        """Return a field's element; brokers and records are numbered from 1."""
+        """Return the value of a field in a packed state, or of its element for these brokers or records, numbered from 1."""
         at = 0
         for each in brokers:
             at = at * len(self.brokers) + each - 1
@@ -364,7 +365,7 @@ class WalkExplainer:
         return low + (state[word] >> shift & mask)
 
     def log(self, state: Words, me: int) -> tuple[int, ...]:
-        """Return the numbers of a log's records."""
+        """Return the numbers of the records in a broker's log, in a packed state."""
         size = self.system.sizes["offset"]
         base = self.places["log_record"] + (me - 1) * size
         found = [low + (state[word] >> shift & mask) for word, shift, mask, low in self.cells[base : base + size]]
@@ -390,7 +391,8 @@ def is_half_truncated(seen: BrokerSight, view: GroupSight) -> bool:
 
 
 def has_stayed(me: int, seen: BrokerSight, view: GroupSight) -> bool:
-    """Return True if a process that began before it registered goes on by the metadata of then.
+    """Return True if a broker whose process began unregistered may still go by the metadata of then: it neither leads nor
+    follows as the controller says, or the elected leader does not know yet that it was elected.
 
     In the model a broker that registers has replayed all of it, as one has that is unfenced.  Until then it is no candidate,
     and what it copies from a deposed leader goes when it follows the new one; the high watermark that it has learned stays.

@@ -89,7 +89,7 @@ WEIGHTS: dict[str, float] = {
 
 
 def fetched(follower: int, leader: int, size: int = MANY, times: int = 1) -> tuple[Drawn, ...]:
-    """Return the events of a fetch that is answered and delivered."""
+    """Return the events of a fetch that is answered and delivered, so many times."""
     pair = (follower, leader)
     return (("send", (follower, size)), ("answer", pair), ("deliver", pair)) * times
 

@@ -79,7 +79,7 @@ class ReplicaManagerStub:
         self.online = first_class(PACKAGE + "server.HostedPartition$Online", "kafka.server.HostedPartition$Online")
 
     def host(self, topic_partition: Any, partition: Any) -> None:
-        """Let a look-up of this partition find it from now on."""
+        """Let a look-up of this partition in the stand-in find it from now on."""
         self.partitions.put(topic_partition, new(self.online, partition))
 
     def forget(self, topic_partition: Any) -> None:
@@ -140,7 +140,7 @@ class ReplicaFetcher:
         call(self.thread, "addPartitions", converted(states, to_scala=True))
 
     def remove(self, topic_partition: Any) -> None:
-        """Leave off fetching a partition."""
+        """Stop fetching a partition."""
         partitions = java_class("java.util.HashSet")()
         partitions.add(topic_partition)
         call(self.thread, "removePartitions", converted(partitions, to_scala=True))

@@ -64,7 +64,8 @@ class WalkJudge:
 
     @cached_property
     def others(self) -> dict[str, WalkExplainer]:
-        """The models without one known defect, by its name, of those that a walk can tell from the version's own."""
+        """By the name of each known defect of the version, an explainer whose model lacks it; left out where no walk can tell
+        its model from that of the version."""
         known = [each for each in DEFECTS if each.is_in(self.kafka.minor)]
         others = {each.name: WalkExplainer(self.kafka, self.min_isr, [each.mechanism.name]) for each in known}
         return {name: each for name, each in others.items() if each.is_told_apart_from(self.explainer)}
@@ -90,7 +91,7 @@ class WalkJudge:
 
 
 def explain(explainer: WalkExplainer, steps: Steps, kept: int = MOST) -> Unexplained | None:
-    """Follow a walk with at most `kept` states of the model at once; return the event that none explains, None if all are."""
+    """Follow a walk with at most `kept` states of the model at once; return the first event that none explains, or None."""
     explainer.begin(kept)
     found = next((found for event, view in steps if (found := explainer.follow(event, view)) is not None), None)
     explainer.keep_few()
@@ -188,7 +189,7 @@ def _stored(tally: Tally) -> dict[str, Any]:
 
 
 def read_batch(state_dir: str | None, kafka: Kafka, seed: int, first: int, count: int) -> Tally | None:
-    """Return a batch that is done; None if it is not.  Errors: `InputError` for a file that is none, or of another model."""
+    """Return the tally of a batch, None if it is not done.  Errors: `InputError` for another file, or one of another model."""
     path = None if state_dir is None else _file(state_dir, kafka, seed, first, count)
     if path is None or not path.is_file():
         return None
@@ -209,7 +210,7 @@ def _difference(stored: Mapping[str, Any]) -> Difference:
 
 
 def batches(walks: int) -> Iterator[tuple[int, int]]:
-    """Yield the first number and the count of each batch."""
+    """Yield the first number and the count of each batch of so many walks."""
     size = min(max(BATCH, -(-walks // BATCHES)), LARGEST)
     for first in range(0, walks, size):
         yield first, min(size, walks - first)
