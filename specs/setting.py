@@ -37,7 +37,8 @@ Sources = dict[str, SettingDocument]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A raw value, where it stands (`where` reads after "in"), and how it came to be; `cited` is where each topic has it."""
+    """A raw value, where it stands (`where` reads after "in"), and how it came to be; `cited` is where files give it, by topic: to
+    some topics where it is a default of others."""
 
     value: str
     where: str
@@ -46,19 +47,21 @@ class Setting:
 
     def document(self) -> SettingDocument:
         others = sum(where != self.where for _, where in self.cited)
-        more = f" and {others} other topic{'s' * (others > 1)}" if others else ""
+        many = f"{others} {'other ' * (self.how is Origin.FILE)}topic{'s' * (others > 1)}"
+        more = (f" and {many}" if self.how is Origin.FILE else f"; given to {many} by files") if others else ""
         return {"value": self.value, "where": self.where + more, "how": str(self.how)}
 
     def cited_for(self, found: Iterable[tuple[tuple[str, ...], Setting | None]]) -> Setting:
         """Return the setting with the topics and places in `found` whose files give its value; none if no file gives it."""
         same = ((topics, each) for topics, each in found if each and (each.value, each.how) == (self.value, Origin.FILE))
         cited = (one for topics, each in same for one in each.cited or [(topic, each.where) for topic in topics])
-        return replace(self, cited=tuple(dict.fromkeys(cited)) if self.how is Origin.FILE else ())
+        return replace(self, cited=tuple(dict.fromkeys(cited)))
 
     def of_topics(self, topics: Collection[str]) -> Setting:
-        """Return the setting for some topics: it stands where the first of them has it; as it is if it is cited for none."""
+        """Return the setting for some topics: it stands where the first of them has it, if files give it to them."""
         cited = tuple(each for each in self.cited if each[0] in topics)
-        return replace(self, where=cited[0][1], cited=cited) if cited else self
+        is_of_file = bool(cited) and (self.how is Origin.FILE or {topic for topic, _ in cited}.issuperset(topics))
+        return replace(self, where=cited[0][1], how=Origin.FILE, cited=cited) if is_of_file else replace(self, cited=cited)
 
 
 Settings = dict[str, Setting]

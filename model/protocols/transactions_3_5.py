@@ -7,6 +7,6 @@ from neverlost.model.transactions.mechanisms import of_version
 
 MODEL = TRANSACTIONS.differing(
     "transactions-3.5",
-    "transactions before KIP-890 (Kafka 0.11 to 3.5): late requests are not verified",
+    "transactions: before KIP-890 (Kafka 0.11 to 3.5): late requests are not verified",
     defaults=of_version((3, 5)),
 )

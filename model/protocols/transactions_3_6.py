@@ -7,6 +7,6 @@ from neverlost.model.transactions.mechanisms import of_version
 
 MODEL = TRANSACTIONS.differing(
     "transactions-3.6",
-    "transactions records are verified, offset commits are not (Kafka 3.6)",
+    "transactions: records are verified, offset commits are not (Kafka 3.6)",
     defaults=of_version((3, 6)),
 )

@@ -111,12 +111,13 @@ def show(result: neverlost.Result) -> None:
     from neverlost.reports.documents.answers import badness
     from neverlost.reports.terminal import answers
     from neverlost.reports.terminal import results as terminal
+    from neverlost.specs.inputs.remedies import topic_of
 
     console = terminal.console()
     found = [each for each in result.configurations if each.outcome is not None]
     if len(found) > 1:
         answers.show_groups(console, result.document)
-    if len({each.topics for each in found}) == 1:
+    if len({frozenset(map(topic_of, each.topics)) for each in found}) == 1:
         _show_one(console, min(found, key=lambda each: badness(each.document)))
 
 

@@ -43,6 +43,7 @@ def roll(
     from neverlost.reports.questions.roll.document import lines
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.reports.terminal.results import console, show_settings
+    from neverlost.reports.wording.provenance import list_caveats
     from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet)
@@ -68,12 +69,11 @@ def roll(
         )
     output.deliver(found.document, is_saved=True, lines=lines)
     if output.is_read:
-        for line in lines(found.document):
+        for line in (*lines(found.document), *list_caveats(found.document)):
             typer.echo(line)
         show_settings(console(), found.document["sources"])
         for label, own in found.document["differ"].items():
             show_settings(console(), own, f"settings of {label}")
-    output.end(found.document)
     reasons = [] if found.step is None else [each["verdict"] for each in found.step["reasons"]]
     words = {word for each in found.brokers.values() for word in each["now"]} - {ACCEPTED}
     return exit_status.of_words([*words, *reasons])

@@ -10,7 +10,7 @@ from typing import Any
 
 from neverlost.checker.engine.host.visible import visible
 from neverlost.checker.engine.host.whole_files import as_json, writable_directory, write_text
-from neverlost.reports.wording.provenance import assumed_lines
+from neverlost.reports.wording.provenance import assumed_lines, list_caveats
 from neverlost.specs.errors import InputError, unknown
 
 FORMATS = ("text", "json", "csv", "github", "markdown", "junit", "sarif", "shell")
@@ -105,7 +105,7 @@ class Output:
         if self.out is not None and not is_saved:
             write_text(Path(self.out) / "result.json", as_json(document))
         if self.quiet and self.json != "-" and self.format == "text":
-            sys.stdout.writelines(f"{line}\n" for line in (*lines(document), *assumed_lines(document)))
+            sys.stdout.writelines(f"{line}\n" for line in (*lines(document), *list_caveats(document)))
 
     def end(self, document: Mapping[str, Any]) -> None:
         """Print what the answer assumes, as the last lines of an answer that is printed for people."""

@@ -17,6 +17,7 @@ from neverlost.reports.terminal.results import NOTHING_FAILS, STYLES, show_below
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.specs.configuration.keys import is_without_faults
+from neverlost.specs.inputs.remedies import topic_of
 
 NARROW = 110
 """Columns below which a screen is narrow."""
@@ -41,9 +42,7 @@ def show_groups(out: Console, document: Mapping[str, Any]) -> None:
         matters = notice["kind"] in provenance.SPOKEN
         out.print(Text(f"{notice['kind']}: {provenance.notice_sentence(notice)}", "yellow" if matters else "dim"))
     broken = next((each for each in found if each.verdict == "violated"), None)
-    if broken is not None and len({each for group in found for each in group.topics}) > 1:
-        from neverlost.specs.inputs.remedies import topic_of
-
+    if broken is not None and len({topic_of(each) for group in found for each in group.topics}) > 1:
         first = topic_of(broken.topics[0])
         out.print(Text(f"the same command with --topic {first} shows the counterexample, step by step", "dim"))
 
@@ -71,8 +70,6 @@ def _table(found: list[Group], width: int) -> Table:
 
 def _count_topics(subjects: Sequence[str], found: list[Group]) -> str:
     """Return how many topics there are, and how many of them are also in another of the groups that were found."""
-    from neverlost.specs.inputs.remedies import topic_of
-
     topics = {topic_of(each) for each in subjects}
     groups = Counter(topic for group in found for topic in set(map(topic_of, group.topics)))
     parts = [each for each in topics if groups[each] > 1]

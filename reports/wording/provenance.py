@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from neverlost.checker.engine.host.visible import visible
 from neverlost.specs.configuration.keys import MECHANISM, is_setting
 from neverlost.specs.setting import NoticeKind, Origin
 
@@ -51,6 +52,21 @@ def notice_sentence(notice: Mapping[str, Any]) -> str:
     """Return a notice with its place and what to do."""
     place = f" ({notice['where']})" if notice["where"] else ""
     return f"{notice['says']}{place}{'; ' if notice['remedy'] else ''}{notice['remedy']}"
+
+
+def list_notices(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the notices of a result document, of its cells and bounds, each once."""
+    own = document.get("notices", ())
+    parts = (*document.get("cells", ()), *document.get("nines", {}).values())
+    listed = [*(own.values() if isinstance(own, Mapping) else [own]), *(each.get("notices", ()) for each in parts)]
+    return list({notice_sentence(each): each for notices in listed for each in notices}.values())
+
+
+def list_caveats(document: Mapping[str, Any]) -> list[str]:
+    """Return what an answer takes for granted and what it leaves undecided, and the values that nobody gave, as lines."""
+    kinds = (NoticeKind.ASSUMED, NoticeKind.LEFT_OUT)
+    said = [f"{each['kind']}: {notice_sentence(each)}" for each in list_notices(document) if each["kind"] in kinds]
+    return [*map(visible, said), *assumed_lines(document)]
 
 
 def assumed_lines(document: Mapping[str, Any]) -> list[str]:

@@ -418,7 +418,7 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
     older = [] if mended else [each for each in UNPATCHED if each.rpartition(".")[0] == shown(version)]
     newest = f"Kafka {shown(version)} is its newest patch, which has more fixes than {' and '.join(older)}"
     set_to = "give --kafka-version " if stated.where == "--kafka-version" else f"set {VERSION}="
-    noticed = (Notice(NoticeKind.ASSUMED, newest, remedy=f"{set_to}{older[0]}"),) if older else ()
+    noticed = (Notice(NoticeKind.ASSUMED, newest, remedy=f"if it is {older[0]}, {set_to}{older[0]}"),) if older else ()
     if acks in ("0", "1") and str(found.configuration.get(IDEMPOTENCE)) == "True" and IDEMPOTENCE in given:
         says = f"Kafka refuses to start a producer with enable.idempotence=true and acks={acks}"
         noticed = (Notice(NoticeKind.WARNING, says, remedy="set one of them otherwise"), *noticed)

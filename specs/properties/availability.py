@@ -11,7 +11,7 @@ from neverlost.specs.property import AVAILABILITY, RECOVERY, as_property
 
 
 @as_property(
-    says="in every state in which nothing is left to detect or to learn, the leader accepts the producer writes",
+    says="in every state in which nothing is left to detect or to learn, the leader accepts the producer's writes",
     failure="stops accepting writes",
     needs=("is_fenced", "leader_isr", "leader_knows"),
     violated_by="kraft",

@@ -67,7 +67,7 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
         "Before any restart, orders-0: wait until 102 is in the ISR again.",
         "Before any restart, strict-0: stopping any broker takes a replica that is needed (RF 2, min ISR 2): "
         f"add one, or lower min ISR{ACCEPT}.",
-        "Before any restart, gone-0: it is offline; bring back a replica of its last ISR or ELR.",
+        "Before any restart, gone-0: it is offline; neverlost rescue says whom to bring back or to elect.",
         "Once that is done or accepted, restart 2 at a time: 101 and 103, "
         f"then 102 and 104, then 105 and 106, then 107; {WAIT}.",
         "Controllers are not in this answer: --broker N is about one, with what kafka-metadata-quorum.sh describe prints.",

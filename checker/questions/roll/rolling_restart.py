@@ -257,7 +257,7 @@ class DescribedCluster:
     def remedy(self, one: EqualPartitions) -> FirstAct:
         """Return what to wait for, or to change, before a stop."""
         if not one.inside:
-            return FirstAct("it is offline; bring back a replica of its last ISR or ELR", "leader")
+            return FirstAct("it is offline; neverlost rescue says whom to bring back or to elect", "leader")
         out = tuple(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
         then = self.said.of(one.chosen, Stop(1), is_whole=True)
         if is_reassigned(one.chosen):

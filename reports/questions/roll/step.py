@@ -169,17 +169,20 @@ WORDS = {
 }
 
 
+OPEN = "Deny: whether broker {} may be stopped is not decided."
 BY_BUGS = " (by known bugs of this release, not as Kafka is designed)"
 
 
 def step_lines(step: StepDocument, by_bugs: Collection[str]) -> Iterator[str]:
     """Yield the answer, what stands against it and if bugs alone do it, the margin, and what is not known."""
-    yield WORDS[step["says"]].format(step["broker"])
+    undecided = [each["verdict"] == UNDECIDED for each in step["reasons"]]
+    yield (OPEN if step["says"] == DENY and all(undecided) else WORDS[step["says"]]).format(step["broker"])
     for each in step["reasons"]:
         mark = BY_BUGS * (each["verdict"] == LOST and set(each["partitions"]) <= set(by_bugs))
         yield f"{name_some(each['partitions'])}: {each['verdict']}{mark}; {each['do']}."
     writes, loss = (_many(each) for each in (step["margin"]["until_writes_stop"], step["margin"]["until_loss"]))
-    yield f"While it is down: {writes} of others until writes may stop, {loss} until a record may be lost."
+    counted = "; what is not decided counts as lost" * any(undecided)
+    yield f"While it is down: {writes} of others until writes may stop, {loss} until a record may be lost{counted}."
     yield from (f"Not known: {each}." for each in step["not_known"])
 
 

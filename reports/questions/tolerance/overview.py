@@ -394,7 +394,7 @@ UNTIL = "kafka-topics.sh --bootstrap-server HOST:PORT --describe"
 NOW = {
     describe.OFFLINE: (
         "offline: no leader, so neither reads nor writes",
-        "Start the last brokers of its ISR or ELR first; an unclean election loses what only they have.",
+        "Elect nobody yet: neverlost rescue says whom to bring back; an unclean election loses what only they have.",
         f"{UNTIL} --unavailable-partitions  # until none is listed",
     ),
     describe.ABOVE: (
