@@ -37,8 +37,8 @@ Sources = dict[str, SettingDocument]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A raw value, where it stands (`where` reads after "in"), and how it came to be; `cited` is where files give it, by topic: to
-    some topics where it is a default of others."""
+    """A raw value, where it stands (`where` reads after "in"), and how it came to be; `cited` is where files give it, by topic;
+    of a default, to some of its topics."""
 
     value: str
     where: str

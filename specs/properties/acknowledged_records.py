@@ -50,7 +50,7 @@ def no_global_loss(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="every acknowledged record is in the logs of min.insync.replicas replicas, running or not",
+    says="every acknowledged record is in at least min.insync.replicas logs, of brokers up or down",
     failure="has acknowledged records on too few disks",
     needs=("ghost_acked", "log_record", "min_isr"),
     violated_by="kraft",
@@ -74,7 +74,7 @@ def acked_on_min_isr(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="every acknowledged record is below the current leader's high watermark",
+    says="every acknowledged record is below the current leader's high watermark, once it has applied its leadership",
     failure="hides acknowledged records from readers",
     needs=("ghost_acked", "high_watermark", "leader_knows", "log_record"),
     violated_by="kraft",
@@ -139,7 +139,7 @@ def exactly_once(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="every record below the committed offset of the consumer has been processed, or is in its hands",
+    says="every offset below the consumer's committed one has been processed, or its record is in hand",
     failure="skips a record",
     needs=("consumer_committed", "consumer_holds_record", "ghost_processed"),
     violated_by="kraft",

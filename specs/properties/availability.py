@@ -11,7 +11,7 @@ from neverlost.specs.property import AVAILABILITY, RECOVERY, as_property
 
 
 @as_property(
-    says="in every state in which nothing is left to detect or to learn, the leader accepts the producer's writes",
+    says="where exactly the brokers that are down are fenced and any leader is up to date, the producer's writes are accepted",
     failure="stops accepting writes",
     needs=("is_fenced", "leader_isr", "leader_knows"),
     violated_by="kraft",
@@ -19,7 +19,7 @@ from neverlost.specs.property import AVAILABILITY, RECOVERY, as_property
     kind=AVAILABILITY,
 )
 def stays_writable(k: Any, s: Any) -> Value:
-    """Where nothing is left to detect or to learn the leader accepts writes; until a failure is detected no Kafka does."""
+    """Where just those that are down are fenced and any leader is up to date it accepts writes; before, no Kafka need do so."""
     return implies(k, is_settled(k, s), is_writable(k, s))
 
 
@@ -40,7 +40,7 @@ def recovers_writable(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="when every broker runs and is registered, the partition has a leader",
+    says="when every broker runs and is unfenced, the partition has a leader",
     failure="stays without a leader",
     needs=("is_fenced", "is_running", "leader"),
     violated_by="kraft-elr",

@@ -13,7 +13,7 @@ from neverlost.specs.property import as_property
 
 
 @as_property(
-    says="a record that was below the high watermark of the leader of its time is in the log of every later leader",
+    says="the current leader, once it has applied its leadership, has every committed record at its offset",
     failure="loses committed records",
     needs=("ghost_committed", "leader_knows", "log_record"),
     violated_by="kraft",
@@ -56,7 +56,7 @@ def leader_completeness(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="every electable replica that is running and registered has every committed record at its offset",
+    says="every cleanly electable replica that runs and is not fenced has every committed record at its offset",
     needs=("ghost_committed", "is_fenced", "isr", "log_record"),
     violated_by="kraft",
     source="P-CAND; LeaderCandidateCompleteness of the published specifications",

@@ -12,7 +12,7 @@ from neverlost.specs.property import as_property
 
 
 @as_property(
-    says="the maximal ISR of the current leader contains the ISR that the controller elects from",
+    says="once the current leader has applied its leadership, its maximal ISR contains the controller's ISR",
     needs=("isr", "leader_isr", "leader_knows", "pending"),
     violated_by="kraft-pending-isr-kept",
     source="P-QSUP, KIP-497; ReplicationQuorumSuperset of the published specifications",
@@ -39,7 +39,7 @@ def knows_newest_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
 
 
 @as_property(
-    says="a member of the current leader's ISR that follows it agrees with it at every offset below both high watermarks",
+    says="a follower in the ISR of a leader with the newest metadata agrees with it at every offset below both high watermarks",
     needs=("follows", "high_watermark", "leader_isr", "leader_knows", "log_record"),
     violated_by="kraft",
     source="KIP-101 scenario 2, KIP-279; WeakIsr of the public TLA+ modules, for brokers with memory and restarts",
@@ -70,13 +70,13 @@ def isr_matches_leader(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="the ISR has at least min.insync.replicas members",
+    says="the ISR has at least min.insync.replicas members, as set at first",
     needs=("isr", "min_isr"),
     violated_by="kraft",
     source="a common claim; min.insync.replicas bounds which writes are accepted and, since 3.7, the high watermark",
 )
 def isr_at_least_minimum(k: Any, s: Any) -> Value:
-    """The ISR has min.insync.replicas members, which is not always so: the setting bounds what is accepted, not the ISR."""
+    """The ISR has min.insync.replicas members, as set at first; not always: the setting bounds what is accepted."""
     return count(k, list(s.isr)) >= s.min_isr
 
 

@@ -14,7 +14,7 @@ from neverlost.specs.property import as_property
 
 
 @as_property(
-    says="no voter's vote is counted by two candidates of one epoch",
+    says="no voter's vote is counted by two candidates of one epoch at once",
     failure="counts a vote twice",
     needs=("epoch", "has_vote", "is_running"),
     violated_by="kraft-quorum",
@@ -39,7 +39,7 @@ def votes_once_per_epoch(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="no two voters of a quorum lead in one epoch",
+    says="no two voters of a quorum lead at once in one epoch",
     failure="has two leaders in one epoch",
     needs=("epoch", "role"),
     violated_by="kraft-quorum",
@@ -47,7 +47,7 @@ def votes_once_per_epoch(k: Any, s: Any) -> Value:
     compares=("replica",),
 )
 def one_leader_per_epoch(k: Any, s: Any) -> Value:
-    """No two voters lead in one epoch (NeverTwoLeadersInSameEpoch of KRaft.tla)."""
+    """No two voters lead at once in one epoch (NeverTwoLeadersInSameEpoch of KRaft.tla)."""
     voters = range(s.sizes.replica)
     return k.not_(
         k.any_of(

@@ -34,7 +34,7 @@ def who_is_electable(k: Any, s: Any) -> list[Value]:
 
 
 @as_property(
-    says="whoever an election could elect now is in the ISR: the elected leader was eligible",
+    says="whoever runs and could be elected now is in the ISR",
     needs=("is_fenced", "is_running", "isr", "leader_knows", "unclean_election"),
     violated_by="kraft-elr",
     source="a common claim; not with unclean election, nor with the ELR and the last known leader (KIP-966)",
@@ -61,7 +61,7 @@ def isr_electable(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="no running member of the ISR has a longer log than a leader that was just elected",
+    says="no running member of the ISR has a longer log than a leader just elected, if that runs",
     needs=("isr", "is_running", "leader", "leader_knows", "log_record"),
     violated_by="kraft",
     source="a common claim; Kafka elects the first in assignment order, whatever the logs have",
@@ -85,7 +85,7 @@ def elected_has_longest_log(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="a leader that accepts writes knows of an ISR of min.insync.replicas members",
+    says="a leader that accepts writes knows of min.insync.replicas or more in sync",
     needs=("follows", "leader_isr"),
     violated_by="kraft",
     source="a common claim; with acks=all: acks 0 and 1 are never refused",
@@ -105,7 +105,7 @@ def accepts_at_minimum_isr(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="every member of the ISR has every acknowledged record",
+    says="while there is a leader, every member of the ISR has every acknowledged record",
     failure="has acknowledged records that a member of the ISR lacks",
     needs=("ghost_acked", "is_fenced", "isr", "leader", "log_record"),
     violated_by="kraft",
@@ -125,7 +125,7 @@ def acked_on_whole_isr(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="in every state in which nothing is left to detect or to learn, a leader runs that serves consumers",
+    says="where exactly the brokers that are down are fenced and any leader is up to date, a leader runs that serves consumers",
     failure="stops serving consumers",
     needs=("is_fenced", "leader_knows"),
     violated_by="kraft",
@@ -133,7 +133,7 @@ def acked_on_whole_isr(k: Any, s: Any) -> Value:
     kind=AVAILABILITY,
 )
 def stays_readable(k: Any, s: Any) -> Value:
-    """Where nothing is left to detect or to learn a leader runs that answers reads; until a failure is detected none may."""
+    """Where just those that are down are fenced and any leader is up to date one runs that answers reads; before, none may."""
     serves = [k.all_of(s.leader == each, s.leader_knows != ELECTED, s.is_running[each]) for each in everyone(s)]
     return implies(k, is_settled(k, s), k.any_of(*serves))
 
@@ -153,14 +153,14 @@ def one_controller_at_a_time(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="no voter leads in a later epoch while one that has led is down",
+    says="no voter leads in a later epoch while one is down that led in the last epoch it knew",
     needs=("epoch", "is_running", "leader", "role", "voted_for"),
     violated_by="kraft-quorum",
     source="the opposite of a common claim: another controller takes over",
     compares=("replica",),
 )
 def controller_not_replaced(k: Any, s: Any) -> Value:
-    """No voter leads in a later epoch than one that led and is down: a fail-over breaks it, which is the sentence's witness."""
+    """No voter leads in a later epoch than one that is down and led last: a fail-over breaks it, the sentence's witness."""
     voters = range(s.sizes.replica)
     taken = [
         k.all_of(is_leader(s, one), k.not_(s.is_running[other]), s.leader[other] == other, s.epoch[other] < s.epoch[one])

@@ -23,7 +23,7 @@ from neverlost.specs.property import RECOVERY, as_property
 
 
 @as_property(
-    says="where one record of a transaction can be read, each of its records can be, or will be when its marker comes",
+    says="where one record of a transaction can be read, each other is in its log and not aborted, though perhaps undecided",
     failure="shows a part of a transaction",
     needs=("undecided", "committed", "reads_uncommitted"),
     violated_by="transactions-3.5",
@@ -73,7 +73,7 @@ def no_duplicate_effect(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="every result of a transaction that was confirmed to its producer can be read, or will be when its marker comes",
+    says="every result of a transaction confirmed as committed is in its log and not aborted, though perhaps undecided",
     failure="loses results of a committed transaction",
     needs=("ghost_answered", "committed", "undecided"),
     violated_by="transactions-4.1",
@@ -91,7 +91,7 @@ def no_lost_effect(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="for every input record below the group's committed offset each output has its result, visible or about to be",
+    says="every input record below the group's committed offset has its result in each output, committed or undecided",
     failure="skips an input record",
     needs=("group_offset", "input", "committed"),
     violated_by="transactions-4.1",
@@ -160,8 +160,8 @@ def one_coordinator_per_epoch(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="from every reachable state, without a further fault, every record can come to be decided, so that "
-    "read_committed consumers go on",
+    says="from every reachable state, without a further fault, every transaction can come to its end, at its coordinator and "
+    "in every partition",
     failure="leaves a transaction open for ever, where read_committed consumers stop",
     needs=("undecided", "transaction_state", "needs_marker"),
     violated_by="transactions-3.5",
