@@ -188,7 +188,7 @@ class Reader:
             return "LOST"
         if not all(holds(settings, name) for name in writes):
             return "writes stop"
-        return "ok" if writes else "not lost"
+        return ("ok" if records else "writes go on") if writes else "not lost"
 
     def sentence(self, line: str) -> bool:
         """A sentence about boundaries, which says whether Kafka is meant as designed or as shipped."""

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.checker.engine.digest import model_digest, property_digest
-from neverlost.checker.engine.host.locks import FILE
+from neverlost.checker.engine.host.locks import FILE, OWNER
 from neverlost.checker.engine.outcome import EngineError
 from neverlost.checker.engine.storage import compact
 from neverlost.checker.engine.storage.sorted_states import make_packed
@@ -140,7 +140,7 @@ class Store:
     def create(cls, location: str | Path, meta: Mapping[str, Any]) -> Store:
         """Return an empty store.  Errors: `InputError` when the place holds a store already, or files that are no store's."""
         place = open_storage(location)
-        others = [name for name in place.names() if name not in (_META, FILE) and not _UNCOMMITTED.match(name)]
+        others = [name for name in place.names() if name not in (_META, FILE, OWNER) and not _UNCOMMITTED.match(name)]
         if others and place.read(_META) is None:
             raise InputError(f"state directory {place.location!r} has other files, such as {others[0]!r}: name an empty one")
         if not place.create(_META, [json.dumps(meta, indent=1).encode()]):

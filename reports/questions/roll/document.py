@@ -81,7 +81,7 @@ def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
     for (kind, names), faults in found.items():
         yield f"While a broker is down, another that {' or '.join(faults)} {MEANWHILE[kind]} on {name_some(names)}."
     if not is_designed and any(kind == LOST for kind, _ in found):
-        yield "The known bugs of Kafka as released are in this answer; neverlost tolerance also answers without them."
+        yield "Known bugs of Kafka as released are in this answer, but for what is assumed; tolerance also answers without."
 
 
 MEANWHILE = {LOST: "may lose records", UNDECIDED: "is not decided", STOPS: "stops writes"}
