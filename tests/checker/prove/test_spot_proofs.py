@@ -161,8 +161,8 @@ def inside(region: Region, model: str, rf: int, min_isr: int) -> System:
 REGIONS = [
     ("kraft", 2, 1, Region((2, 0)), "holds"),
     ("kraft", 2, 2, Region((2, 1)), "violated"),
-    ("kraft-elr", 2, 1, Region((2, 0)), "holds"),
-    ("kraft-elr", 2, 1, Region((2, 1)), "violated"),
+    pytest.param("kraft-elr", 2, 1, Region((2, 0)), "holds", marks=pytest.mark.slow),
+    pytest.param("kraft-elr", 2, 1, Region((2, 1)), "violated", marks=pytest.mark.slow),
     ("kraft-elr", 2, 2, Region((2, 1)), "holds"),
     ("kraft-elr", 2, 2, Region((2, 1, 0)), "violated"),
 ]
