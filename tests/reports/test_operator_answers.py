@@ -184,7 +184,7 @@ def test_a_roll_marks_what_bugs_do_and_says_when_to_go_on(files: dict[str, list[
     lost = [each for each in designed.brokers["3"]["now"] if each.startswith(LOST)]
     assert not lost and released.document["by_bugs"] == ["commands-0"]
     assert any("preferred leader election after it (by known bugs of this release" in each for each in said)
-    assert any(each.startswith("Once that is done") and each.endswith("the ISR it had before.") for each in said)
+    assert any(each.startswith("Once that is done") and each.endswith("every ISR is what it was before it.") for each in said)
     assert designed.document["by_bugs"] == []
 
 

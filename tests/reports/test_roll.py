@@ -30,7 +30,7 @@ Topic: gone\tTopicId: c\tPartitionCount: 1\tReplicationFactor: 2\tConfigs: min.i
 \tTopic: gone\tPartition: 0\tLeader: none\tReplicas: 107,106\tIsr: 107
 """
 
-WAIT = "before the next stop, wait until every partition has the ISR it had before"
+WAIT = "after each, wait until every ISR is what it was before it"
 ACCEPT = ", or accept that writes stop meanwhile (--accept TOPIC)"
 
 

@@ -62,7 +62,7 @@ def _name_topics(partitions: Sequence[str]) -> str:
     return ", ".join(names if len(partitions) > 3 else partitions)
 
 
-WAIT = "before the next stop, wait until every partition has the ISR it had before"
+WAIT = "after each, wait until every ISR is what it was before it"
 """What to see to between two restarts."""
 
 
