@@ -10,6 +10,7 @@ import pytest
 
 import neverlost
 from neverlost.checker.engine.host import interrupts
+from neverlost.checker.engine.proof import bounded_search
 from neverlost.checker.questions.check import agreement
 from neverlost.reports import cli
 from neverlost.reports.page.render import cite
@@ -25,6 +26,19 @@ def test_every_way_at_hand_agrees_and_the_citation_says_so(settings: dict[str, A
     assert found["verdict"] == verdict
     assert [each["agrees"] for each in found["agreement"]] == [True] * 4 + [None] * 2
     assert cite(found, found["properties"][0], found).endswith(f"{found['id']}; agreed: {AT_HAND}]")
+
+
+@pytest.mark.parametrize("settings", [LOSING, SAFE])
+def test_a_solver_that_gives_up_neither_agrees_nor_differs(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    original = bounded_search.check
+
+    def give_up(*given: Any, **more: Any) -> bounded_search.BoundedResult:
+        return original(*given, **more, seconds=0)
+
+    monkeypatch.setattr(bounded_search, "check", give_up)
+    found = neverlost.check(settings, properties=["weak-isr"], agree=True).document
+    (asked,) = [each for each in found["agreement"] if each["way"] == "bounded search"]
+    assert asked["agrees"] is None and "gave up at step 0 of" in asked["says"]
 
 
 @pytest.fixture

@@ -91,17 +91,17 @@ class SearchDescription:
     def load(self) -> tuple[System, list[Property]]:
         """Return the system and the properties, from this machine's own source.
 
-        Errors: `EngineError` when that is not the driver's.
+        Errors: `InputError` when that is not the driver's.
         """
         other = f"an executor has another version of {self.model} than the driver; install the same neverlost"
         if self.homes is None:
-            raise EngineError(other)
+            raise InputError(other)
         try:
             model, asked = self.homes.load()
         except (ImportError, AttributeError):
-            raise EngineError(other) from None
+            raise InputError(other) from None
         if question_digest(model, asked) != self.digest:
-            raise EngineError(other)
+            raise InputError(other)
         return bind(model, *map(restored, self.configurations), disabled=self.disabled), asked
 
 

@@ -82,6 +82,8 @@ def _solver(outcome: Outcome) -> Way:
         return Way("bounded search", None, f"not asked: {depth} steps to unroll, or nothing about safety")
     found = bounded_search.check(outcome.system, asked, depth, lemmas=find_lemmas(outcome.system))
     known = _verdicts(found.outcome.findings)
+    if found.depth < depth and any(verdict is Verdict.INCONCLUSIVE for verdict, _ in known.values()):
+        return Way("bounded search", None, f"not decided: Z3 gave up at step {found.depth + 1} of {depth}")
     if broken:
         is_same = all(known[each.property.name] == _verdicts([each])[each.property.name] for each in broken)
         return Way("bounded search", is_same, f"Z3, the same shortest counterexamples of up to {depth} steps")

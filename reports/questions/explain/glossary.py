@@ -11,7 +11,7 @@ from typing import Any
 from neverlost.model.faults import FAULTS, RACK, Fault
 from neverlost.model.kraft.mechanisms import MECHANISMS, Mechanism, version_text
 from neverlost.model.protocols import models
-from neverlost.model.quorum.mechanisms import LEARN_COMMITTED, QUORUM_MECHANISMS
+from neverlost.model.quorum.mechanisms import LATER, LEARN_COMMITTED, QUORUM_MECHANISMS
 from neverlost.model.system import bind
 from neverlost.model.transactions.mechanisms import MECHANISMS as OF_TRANSACTIONS
 from neverlost.reports.output import exit_status
@@ -165,7 +165,7 @@ def _faults() -> list[Word]:
             each.key,
             "fault",
             f"how many times {each.says}",
-            values=KEYS[each.key].allowed,
+            values="0, any, or any:N for N brokers at once" if each.is_of_one_rack else KEYS[each.key].allowed,
             default="0",
             loses_data="yes" if each.loses_data else "no",
             stands_for=", ".join(each.of or ()),
@@ -230,7 +230,7 @@ def _mechanisms() -> list[Word]:
             values="on or off",
             versions=_versions(each),
             source=each.source,
-            try_=_try_key(each.key, "off"),
+            try_=_try_key(each.key, "on" if each in LATER else "off"),
         )
         for each in (*MECHANISMS, *QUORUM_MECHANISMS, LEARN_COMMITTED, *OF_TRANSACTIONS)
     ]
