@@ -203,12 +203,12 @@ def test_a_time_limit_ends_a_job_that_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("session")
-def test_a_model_error_in_a_task_keeps_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_a_task_keeps_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     """An executor with another source of the model is refused, and is not retried into a wrong answer."""
     monkeypatch.setattr("neverlost.checker.engine.disk.level_tasks.question_digest", lambda model, asked: "sha256:other")
     with pytest.raises(Exception, match="an executor has another version of kip-320 than the driver") as caught:
         on_spark(classic("kip-320", 2, 1, 1, 1))
-    assert type(caught.value).__name__ == "EngineError"
+    assert type(caught.value).__name__ == "InputError"
 
 
 @pytest.mark.parametrize(
