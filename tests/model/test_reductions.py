@@ -10,6 +10,7 @@ import pytest
 
 from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.search.options import Options
+from neverlost.checker.kafka.conform.walk.truncation import follower_truncate_in_part
 from neverlost.model.faults import ISR_SHRINK
 from neverlost.model.kernel import NO_REPLICA, Action, Clauses, Field, Model, action, flag, replica_id
 from neverlost.model.kraft.broker.follower import truncate_before_fetching
@@ -324,3 +325,31 @@ def test_a_member_that_follows_before_it_registers_changes_no_verdict(model: str
     """It follows a new leader too, which counts its fetches; walks of Kafka's classes have shown it."""
     bound = ("broker_follow_unregistered", "bound: outside the ISR")
     assert verdicts(system(model, disabled=(bound,), **given), SAFETY) == verdicts(system(model, **given), SAFETY)
+
+
+# decision 096: a log that diverges in several epochs is truncated in one step ----------------------------------------------
+
+BY_EPOCH = {"policy": "longest-log", "rf": 2, "records": 3}
+LATE_BYTES = {"rf": 3, "records": 4, "leader_move": 3}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        BY_EPOCH | {"leader_move": 4, "defects": "fixed"},
+        BY_EPOCH | {"leader_move": 4, "lossy_crash": 1},
+        BY_EPOCH | {"leader_move": 3, "defects": "fixed", "min_isr": 1, "isr_shrink": 1, "crash": 1},
+        pytest.param(LATE_BYTES, marks=pytest.mark.slow),
+    ],
+)
+def test_a_truncation_in_parts_changes_no_verdict(given: dict[str, Any]) -> None:
+    """As walks of Kafka make it; it happens, and has states of its own."""
+    plain = system("4.3", **given)
+    finer = replace(
+        plain, model=plain.model.differing("in parts", "", actions=(*plain.model.actions, follower_truncate_in_part))
+    )
+    asked = [properties()[name] for name in SAFETY if set(properties()[name].needs) <= plain.places.keys()]
+    one, parts = (explore(each, asked, Options(workers=1, keep_going=True)) for each in (plain, finer))
+    assert parts.fired["follower_truncate_in_part"] and parts.counts.distinct > one.counts.distinct
+    lengths = [[(each.verdict, each.trace and len(each.trace.steps)) for each in found.findings] for found in (one, parts)]
+    assert lengths[0] == lengths[1]

@@ -8,8 +8,8 @@ Kafka may do less than the model, or later, and never more.  A fetch may be hand
 may a request for another ISR.  A high watermark may be lower than the model's: Kafka's waits for a replica that is about to
 join, and a follower's is the one before its own fetch has raised it.  A record may be acknowledged later.  A leader that has
 stepped down may be counted as leading until its successor leads, and a process that follows a deposed leader when it
-registers as following nobody, elected again or not.  A log that diverges in several epochs is truncated in several fetches,
-and its broker may be killed between them.
+registers as following nobody, elected again or not.  A log that diverges in several epochs is truncated in several fetches
+(`truncation.py`), and its broker may be killed, or lead, between them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from neverlost.checker.kafka.conform.java.kafka import Kafka
 from neverlost.checker.kafka.conform.walk.broker_group import BROKERS, BrokerSight, GroupSight, Log, has_prefix
 from neverlost.checker.kafka.conform.walk.compiled_steps import CompiledSteps
 from neverlost.checker.kafka.conform.walk.random_walk import RECORDS, SENTENCES, WalkEvent
+from neverlost.checker.kafka.conform.walk.truncation import follower_truncate_in_part
 from neverlost.model.interpreters.ints import Ints, refusals
 from neverlost.model.interpreters.tracing import NotingView, read_by_steps
 from neverlost.model.kernel import NO_REPLICA, Model
@@ -64,7 +65,9 @@ def steps_of(event: WalkEvent) -> list[Pattern]:
     response = [
         ("follower_take_response", {"follower": one, "leader": other}),
         ("follower_truncate", {"follower": one, "leader": other}),
+        ("follower_truncate_in_part", {"follower": one, "leader": other}),
     ]
+    before: list[Pattern] = [("leader_replay_own_change", {})]  # of its own epoch, whoever is elected since
     follow: list[Pattern] = [("broker_follow", {})]
     apply: list[Pattern] = [("broker_apply_leadership", {"broker": one}), ("broker_follow_unregistered", {}), *follow]
     found: dict[str, list[Pattern]] = {
@@ -94,11 +97,11 @@ def steps_of(event: WalkEvent) -> list[Pattern]:
             ("leader_replay_own_change", {"broker": one}),
             *apply,
         ],
-        "move leader": [("controller_move_leader", {"elected": one})],
+        "move leader": [("controller_move_leader", {"elected": one}), *before],
         "kill": [("broker_crash", {"broker": one})],
         "power loss": [("broker_crash_lossy", {"broker": one, "kept": other + 1})],
-        "expire": [("controller_fence_dead", {"broker": one})],
-        "fence": [("controller_fence_live", {"broker": one})],
+        "expire": [("controller_fence_dead", {"broker": one}), *before],
+        "fence": [("controller_fence_live", {"broker": one}), *before],
         "heartbeat": [("controller_unfence", {"broker": one})],
         "start": [("broker_restart", {"broker": one}), *apply],
         "register": [("broker_restart", {"broker": one}), *apply],
@@ -183,7 +186,7 @@ class WalkExplainer:
         keys += f" replication.factor={len(self.brokers)} min.insync.replicas={min_isr}"
         system = parse_setting(kafka, SETTING + keys).system
         model = model or system.model
-        followed = [each for each in model.actions if each.name in FOLLOWED]
+        followed = [each for each in (*model.actions, follower_truncate_in_part) if each.name in FOLLOWED]
         model = model.differing(model.name, model.summary, actions=tuple(followed))
         self.system = bind(model, *system.configurations, disabled=DISABLED)
         self.places = {name: base for name, (base, _) in self.system.places.items()}
@@ -343,7 +346,8 @@ class WalkExplainer:
         elif seen.follows is None and follows == view.leader != me and ELECTED not in view.leader_knows:
             yield f"it does not follow {follows} yet"
         high_watermark = self._of(state, "high_watermark", me)
-        if high_watermark < seen.high_watermark and not seen.began_unregistered:
+        is_cut = me in view.coming and len(log) < len(records)
+        if high_watermark < seen.high_watermark and not seen.began_unregistered and not is_cut:
             yield f"the high watermark is {seen.high_watermark}, not {high_watermark}"
 
     def _leader_differences(self, state: Words, me: int, seen: BrokerSight) -> Iterator[str]:
