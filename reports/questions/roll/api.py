@@ -93,7 +93,7 @@ def roll(
         return RollResult.of(_about_one(every, node, files, accept or ()) | {**_input(every)})
 
     def notify(chosen: Chosen) -> None:
-        if progress is not None:
+        if progress is not None and chosen.left_out is None:
             progress(SearchProgress(0, 0, 0, 0, 0.0, 0, f"decided: {name_some(chosen.subjects)}"))
 
     request = replace(RunOptions(**search), orbits=True)

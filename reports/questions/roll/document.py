@@ -45,7 +45,7 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
     yield from (f"Before any restart, {_name_topics(each['partitions'])}: {each['do']}." for each in document["first"])
     if later:
         yield f"Once that is done or accepted, restart {later}; {WAIT}."
-    yield "Controllers are not in this answer: --broker N is about one, with what kafka-metadata-quorum.sh describe prints."
+    yield "Each stop is judged by itself, and controllers are left out (--broker N, with kafka-metadata-quorum.sh describe, asks)."
 
 
 def _restart(groups: Sequence[Sequence[str]], at_a_time: int) -> str:
@@ -81,7 +81,7 @@ def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
     for (kind, names), faults in found.items():
         yield f"While a broker is down, another that {' or '.join(faults)} {MEANWHILE[kind]} on {name_some(names)}."
     if not is_designed and any(kind == LOST for kind, _ in found):
-        yield "Known bugs of Kafka as released are in this answer, but for what is assumed; tolerance also answers without."
+        yield "This is about Kafka as released, with its known bugs but for what is assumed; with defects=fixed it has none."
 
 
 MEANWHILE = {LOST: "may lose records", UNDECIDED: "is not decided", STOPS: "stops writes"}
