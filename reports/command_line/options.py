@@ -23,7 +23,7 @@ Redact = Annotated[
 ]
 TrustMaven = Annotated[bool, typer.Option("--trust-maven", help="take jars whose checksums are not known")]
 JsonTarget = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="write the result document")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="print the verdicts and what they assume, nothing else")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="print the verdicts and nothing else; on stderr what is assumed")]
 Topics = Annotated[
     list[str] | None, typer.Option("--topic", metavar="NAME", help="ask about this described topic only (repeatable)")
 ]

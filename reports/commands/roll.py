@@ -43,7 +43,7 @@ def roll(
     from neverlost.reports.questions.roll.document import lines
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.reports.terminal.results import console, show_settings
-    from neverlost.reports.wording.provenance import list_caveats
+    from neverlost.reports.wording.provenance import assumed_lines, list_caveats
     from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet)
@@ -69,7 +69,7 @@ def roll(
         )
     output.deliver(found.document, is_saved=True, lines=lines)
     if output.is_read:
-        for line in (*lines(found.document), *list_caveats(found.document)):
+        for line in (*lines(found.document), *list_caveats(found.document), *assumed_lines(found.document)):
             typer.echo(line)
         show_settings(console(), found.document["sources"])
         for label, own in found.document["differ"].items():

@@ -105,7 +105,8 @@ class Output:
         if self.out is not None and not is_saved:
             write_text(Path(self.out) / "result.json", as_json(document))
         if self.quiet and self.json != "-" and self.format == "text":
-            sys.stdout.writelines(f"{line}\n" for line in (*lines(document), *list_caveats(document)))
+            sys.stdout.writelines(f"{line}\n" for line in (*lines(document), *assumed_lines(document)))
+            sys.stderr.writelines(f"{line}\n" for line in list_caveats(document))
 
     def end(self, document: Mapping[str, Any]) -> None:
         """Print what the answer assumes, as the last lines of an answer that is printed for people."""

@@ -63,10 +63,9 @@ def list_notices(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def list_caveats(document: Mapping[str, Any]) -> list[str]:
-    """Return what an answer takes for granted and what it leaves undecided, and the values that nobody gave, as lines."""
+    """Return what an answer takes for granted and what it leaves undecided, beside the values of `assumed_lines`."""
     kinds = (NoticeKind.ASSUMED, NoticeKind.LEFT_OUT)
-    said = [f"{each['kind']}: {notice_sentence(each)}" for each in list_notices(document) if each["kind"] in kinds]
-    return [*map(visible, said), *assumed_lines(document)]
+    return [visible(f"{each['kind']}: {notice_sentence(each)}") for each in list_notices(document) if each["kind"] in kinds]
 
 
 def assumed_lines(document: Mapping[str, Any]) -> list[str]:

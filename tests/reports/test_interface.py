@@ -223,6 +223,7 @@ def test_quiet_prints_verdicts_and_nothing_else() -> None:
     given = [part for name, value in LOSING.items() for part in ("--set", f"{name}={value}")]
     done = program("check", *given, "--property", "acked-never-lost", "--quiet")
     assert (done.returncode, done.stdout) == (12, "VIOLATED     acked-never-lost\n")
+    assert done.stderr.startswith("assumed: a broker that is down is fenced before") and done.stderr.count("\n") == 1
 
 
 SMALL = {"kafka.version": "3.9", "faults.kill": 1, "defects": "fixed", "bounds.records": 1}

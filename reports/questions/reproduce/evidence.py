@@ -51,7 +51,7 @@ class ReproductionReport:
             says = self.expected.title if self.is_about_copies else self.expected.verdict_line
             lines = [f"reproduced on Kafka {self.kafka}: {says}"]
         elif divergence is None:
-            lines = [f"not reproduced on Kafka {self.kafka}: every step was seen, but not every record is lost that should be"]
+            lines = [f"not reproduced on Kafka {self.kafka}: every step was seen, but no loss as expected"]
         else:
             steps = str(divergence.first) if divergence.first == divergence.last else f"{divergence.first} to {divergence.last}"
             many = "" if divergence.first == divergence.last else "s"

@@ -45,7 +45,7 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
     yield from (f"Before any restart, {_name_topics(each['partitions'])}: {each['do']}." for each in document["first"])
     if later:
         yield f"Once that is done or accepted, restart {later}; {WAIT}."
-    yield "Each stop is judged by itself, and controllers are left out (--broker N, with kafka-metadata-quorum.sh describe, asks)."
+    yield "Each stop is judged by itself, and controllers are left out: give kafka-metadata-quorum.sh's output to --broker N."
 
 
 def _restart(groups: Sequence[Sequence[str]], at_a_time: int) -> str:
