@@ -277,7 +277,7 @@ def choose_one(given: Given) -> Chosen:
 
 
 def elr_is_open_in(given: Mapping[str, tuple[Any, str]]) -> Version | None:
-    """Return the Kafka version of the keys if its clusters may have ELR on or off and no key says which; else None."""
+    """Return the version that the keys give, else the newest, if it may have ELR on or off and no key says which; else None."""
     if "model" in given or ELR in given:
         return None
     text, where = given.get(VERSION, (ASSUMED_VERSION.value, ""))

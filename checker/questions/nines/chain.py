@@ -30,7 +30,7 @@ State = tuple[tuple[Mark | None, ...], ...]
 
 
 def over(name: str) -> str:
-    """Return the text that a move has as its cause if it is the end of an episode's mark."""
+    """Return the cause, as text, of moves that end a mark of this name (that of its episode, or of several)."""
     return f"{name} is over"
 
 

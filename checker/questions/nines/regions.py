@@ -49,7 +49,7 @@ def corners(region: Region) -> list[Corner]:
 
 
 def candidates(safe: Iterable[Corner]) -> Iterator[Region]:
-    """Yield regions inside spots that hold one by one: all together, then without one corner, then without two, ..."""
+    """Yield the region of all spots that hold, then regions from which one spot at a corner is taken away, then two, ..."""
     whole = region_of(safe)
     waiting = [whole] if whole else []
     seen = set(waiting)
