@@ -11,7 +11,7 @@ from neverlost.model.limits import MOST
 
 
 def are_few(k: Any, s: Any, struck: list[Value], kind: Fault) -> Value:
-    """Return True if a kind's limit allows that so many brokers are struck at once."""
+    """Return True if a kind's limit is `any`, or `any:N` and at least as many as were struck."""
     return count(k, struck) + MOST + 1 <= getattr(s, kind.limit)
 
 

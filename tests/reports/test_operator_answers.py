@@ -186,6 +186,8 @@ def test_a_roll_marks_what_bugs_do_and_says_when_to_go_on(files: dict[str, list[
     assert any("preferred leader election after it (by known bugs of this release" in each for each in said)
     assert any(each.startswith("Once that is done") and each.endswith("every ISR is what it was before it.") for each in said)
     assert designed.document["by_bugs"] == []
+    held = [[each for each in roll_lines(found.document) if "hold back preferred" in each] for found in (released, designed)]
+    assert [len(each) for each in held] == [1, 0] and "by the known bug returning-leader" in held[0][0]
 
 
 def test_a_reassignment_is_in_the_advice(files: dict[str, list[str]], tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from neverlost.checker.questions.tolerance.cell_words import ACCEPTED, LOST, OK, STOPS, UNDECIDED
 from neverlost.reports.questions.roll.step import BY_BUGS, step_lines
 from neverlost.reports.wording.merged_rows import name_some, pluralize
+from neverlost.specs.defects import DEFECTS
 from neverlost.specs.setting import NoticeKind
 
 FURTHER = {"data_loss": "loses data", "kill": "is killed", "fence": "is cut off"}
@@ -80,10 +81,14 @@ def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
                 found.setdefault((kind, tuple(sorted(which))), []).append(words)
     for (kind, names), faults in found.items():
         yield f"While a broker is down, another that {' or '.join(faults)} {MEANWHILE[kind]} on {name_some(names)}."
+    if not is_designed:
+        avoid = next(each.avoid for each in DEFECTS if each.name == RETURNING)
+        yield f"Meanwhile {avoid}: elections alone can lose a record by the known bug {RETURNING}."
     if not is_designed and any(kind == LOST for kind, _ in found):
         yield "This is about Kafka as released, with its known bugs but for what is assumed; with defects=fixed it has none."
 
 
+RETURNING = "returning-leader"
 MEANWHILE = {LOST: "may lose records", UNDECIDED: "is not decided", STOPS: "stops writes"}
 """What a further fault does, the worst first."""
 
