@@ -78,7 +78,7 @@ def _decode_bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
 
 
 def decode_unsigned_varint(body: bytes, at: int) -> tuple[int, int]:
-    """Decode a number of seven bits a byte; return it with the index behind it."""
+    """Decode the number at an index, seven bits a byte, the low ones first; return it and the index of the byte after it."""
     found = shift = 0
     while True:
         byte = body[at]
@@ -90,13 +90,13 @@ def decode_unsigned_varint(body: bytes, at: int) -> tuple[int, int]:
 
 
 def decode_varint(body: bytes, at: int) -> tuple[int, int]:
-    """Decode a zig-zag encoded number; return it with the index behind it."""
+    """Decode the zig-zag encoded number of variable length at an index; return it and the index of the byte after it."""
     found, at = decode_unsigned_varint(body, at)
     return (found >> 1) ^ -(found & 1), at
 
 
 def find_cut_position(segment: bytes, offset: int) -> int:
-    """Return the byte at which the batches with this offset and later ones begin; where there are none, the last one's end.
+    """Return at which byte the first batch from this offset on begins; without one, where the last batch ends (0 for none).
     Errors: `ValueError` where the offset is in the middle of a batch."""
     position = 0
     for batch in parse_batches(segment):

@@ -20,7 +20,7 @@ def load_checksums() -> dict[str, str]:
 
 
 def require_known(jars: Iterable[Path]) -> None:
-    """Verify the checksums of jars.  Errors: `InputError` names the first jar that is unknown or has another one."""
+    """Verify the checksums of jars.  Errors: `InputError` names the first jar that is unknown or whose checksum differs."""
     known = load_checksums()
     for each in jars:
         with each.open("rb") as stream:

@@ -30,7 +30,7 @@ def import_client() -> Any:
 
 @dataclass(frozen=True)
 class ProduceResult:
-    """The answer to a producer: an offset (None with acks=0), or an error's name; `at` is the time at which it came."""
+    """The answer to a producer: an offset (None with acks=0), or an error's name; `at` is the Unix time at which it came."""
 
     offset: int | None
     error: str | None
@@ -42,7 +42,7 @@ class ProduceResult:
 
 
 class Sending:
-    """One record on its way to partition 0; the answer arrives asynchronously, and nothing is sent twice unless asked for.
+    """Sends one record to partition 0 when it is made; the answer comes later, and nothing is sent twice unless asked for.
     With a `leader`, whose address `bootstrap` then is, the record goes to that broker although the cluster may have another
     leader by now: the producer asks only it who leads.  Errors: `ClusterError` if that broker keeps answering that it does not
     lead."""
@@ -77,14 +77,14 @@ class Sending:
         return self._answer
 
     def wait(self) -> ProduceResult:
-        """Wait for the answer to the record that was sent; without one in time return an error."""
+        """Wait for the answer, then close the producer; return the answer, or one with the error "no answer" if none came."""
         while self._answer is None and time.monotonic() < self.deadline:
             self._producer.poll(0.1)
         self.close()
         return self._answer or ProduceResult(None, "no answer", time.time())
 
     def close(self) -> None:
-        """Drop the producer of this record, with whatever is still on its way."""
+        """Discard what the producer of this record still has to send, and what is on its way."""
         self._producer.purge()
         self._producer.poll(0)
 
@@ -170,7 +170,7 @@ class Admin:
         self._wait_done(client.incremental_alter_configs([resource]), f"set {name} of {topic}")
 
     def elect(self, topic: str, unclean: bool = False) -> str | None:
-        """Request an election of the preferred leader, or an unclean one; return the partition's error, if any."""
+        """Request a preferred leader election of partition 0, or an unclean one; return the error as text; None without one."""
         kafka = import_client()
         kind = kafka.ElectionType.UNCLEAN if unclean else kafka.ElectionType.PREFERRED
         client = self._client()

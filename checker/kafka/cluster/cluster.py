@@ -99,7 +99,7 @@ class Cluster:
     # starting and stopping
 
     def start(self, brokers: int, controllers: int) -> None:
-        """Format and start every node; return when every broker is registered and unfenced."""
+        """Make, format and start brokers (number 1 on) and controllers (101 on); return when all brokers are unfenced."""
         for number in range(FIRST_CONTROLLER, FIRST_CONTROLLER + controllers):
             self.controllers[number] = self._node(number)
         for number in range(1, brokers + 1):
@@ -205,7 +205,7 @@ class Cluster:
         return next((each for each in places if each.exists()), places[0])
 
     def log(self, broker: int, topic: str, number: int = 0) -> list[Record]:
-        """Return every record that a broker has of a partition in its files: unflushed ones too, control records not."""
+        """Return the records in the first segment of a broker's partition: unflushed ones too, control records not."""
         path = self.log_folder(broker, topic, number) / SEGMENT
         if not path.exists():
             return []
@@ -239,7 +239,7 @@ class Cluster:
         return ",".join(f"{LOOPBACK}:{node.port}" for node in running or self.brokers.values())
 
     def create_topic(self, topic: str, replicas: Sequence[int], configs: Mapping[str, str] | None = None) -> PartitionRecord:
-        """Create a topic of one partition with this assignment; return it once its leader has applied its leadership."""
+        """Create a topic of one partition with this assignment; return the partition once a broker has begun to lead it."""
         self.admin.create_topic(topic, list(replicas), dict(configs or {}))
         self.wait(lambda: self.metadata.partition(topic) is not None, f"topic {topic}", 30)
         found = self.partition(topic)

@@ -23,8 +23,9 @@ EPOCHS = "leader-epoch-checkpoint"
 
 
 def lose_end(data: Path, partition: str, offset: int) -> list[str]:
-    """Cut a stopped broker's partition (`topic-number`) off at an offset; return what was done, a sentence each.  Errors:
-    `ValueError` where the offset is inside a batch, `OSError` where there is no such partition."""
+    """Remove a partition's (`topic-number`) records from an offset on from a stopped broker's log directory `data`, with what
+    else there knows of them; return what was done, a sentence each.  Errors: `ValueError` where the offset is inside a batch,
+    `OSError` where there is no such partition."""
     folder = data / partition
     segment = folder / SEGMENT
     before = segment.read_bytes()
@@ -54,7 +55,7 @@ def lower_checkpoint(line: str, partition: str, offset: int) -> str:
 
 def _edit_checkpoint(path: Path, edit: Callable[[str], str | None]) -> list[str]:
     """Rewrite a checkpoint file (version, number of entries, an entry a line) through `edit`, which drops an entry by
-    returning None; return a sentence that says so if this changed anything."""
+    returning None; return one sentence that says so, or an empty list if nothing changed."""
     lines = path.read_text().splitlines() if path.exists() else []
     if len(lines) < 3:
         return []

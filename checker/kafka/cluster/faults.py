@@ -19,8 +19,8 @@ def crash(cluster: Cluster, broker: int) -> None:
 
 
 def crash_lossy(cluster: Cluster, broker: int, topic: str, offset: int, number: int = 0) -> list[str]:
-    """Kill a broker and cut off a partition's records from an offset on, unless the topic flushes each (flush.messages=1);
-    return what was done to its files, a sentence each."""
+    """Kill a broker; cut off a partition's records from an offset on, unless its topic flushes each (flush.messages=1).  Return
+    what was done to the files, a sentence each."""
     crash(cluster, broker)
     if cluster.metadata.configs.get((2, topic), {}).get("flush.messages") == "1":
         return []
@@ -54,7 +54,7 @@ def take_out_directory(cluster: Cluster, broker: int, topic: str, number: int = 
 
 
 def put_in_directories(cluster: Cluster, broker: int) -> None:
-    """Restart a broker that lost log directories with new, empty ones and wait until it is unfenced; do nothing to others."""
+    """Restart a broker that lacks log directories with new, empty ones and wait until it is unfenced; leave any other alone."""
     node = cluster.brokers[broker]
     names = (f"data-{each}" for each in itertools.count(cluster.directories))
     missing = cluster.directories - len(node.directories)
@@ -70,7 +70,7 @@ def put_in_directories(cluster: Cluster, broker: int) -> None:
 
 
 def stop(cluster: Cluster, broker: int, meanwhile: Callable[[], None] = lambda: None) -> None:
-    """Shut a broker down (SIGTERM), which moves leadership away, and wait for its end; `meanwhile` is called once it begins."""
+    """Shut a broker down (SIGTERM), which moves leadership away, and wait for its end; call `meanwhile` after the signal."""
     cluster.brokers[broker].process.stop(meanwhile)
 
 
@@ -103,7 +103,7 @@ def elect_uncleanly(cluster: Cluster, topic: str) -> None:
 
 
 def reassign(cluster: Cluster, topic: str, replicas: Sequence[int]) -> None:
-    """Request other replicas, or another order of them.  Errors: `ClusterError` with the controller's refusal."""
+    """Request other replicas of partition 0, or another order.  Errors: `ClusterError` with the controller's refusal."""
     alter_reassignment(cluster.bootstrap.split(",")[0], topic, replicas)
 
 

@@ -66,7 +66,7 @@ class KafkaHome:
 def find_kafka(
     home: str | None = None, version: str | None = None, environment: Mapping[str, str] = os.environ, trust: bool = False
 ) -> KafkaHome:
-    """Return the requested Kafka: a folder as it is, or the jars of a version, whose checksums must be known unless `trust`.
+    """Return the requested Kafka: a folder as it is, or a version from the cache or Maven, of known checksums unless `trust`.
     Errors: `InputError` in one line for a folder without Kafka, an invalid version, a jar with another checksum, and a machine
     without Java or Maven."""
     require_one(home, version)
@@ -154,8 +154,8 @@ def find_cached(cache: Path, numbers: tuple[int, ...], prefix: str = WITH_TOOLS)
 
 
 def format_pom(numbers: tuple[int, ...], tools: bool = True) -> str:
-    """Return the Maven project file that depends on a Kafka and nothing else; a range stands for the newest patch.  Kafka
-    4.4.0 names a `kafka-tools-api` that does not exist, which is left out if the tools are not needed."""
+    """Return the text of a Maven project that depends on a Kafka, of X.Y on its newest patch; and with `tools` on its tools.
+    Kafka 4.4.0 names a `kafka-tools-api` that does not exist, which is left out if the tools are not needed."""
     asked = ".".join(map(str, numbers))
     if len(numbers) == 2:
         asked = f"[{asked}.0,{numbers[0]}.{numbers[1] + 1}.0-alpha)"

@@ -132,8 +132,8 @@ def _connect(kafka: Any, server: str, options: Mapping[str, Any], reasons: Seque
 
 
 def _require_listener(server: str) -> None:
-    """Refuse addresses at which nothing listens, since the client would retry forever.  Errors: `InputError` if nothing
-    listens at any of them, and for one that is not HOST:PORT."""
+    """Try addresses up to the first at which something listens, since without one the client would retry forever.  Errors:
+    `InputError` if there is none, and for one tried that is not HOST:PORT."""
     problem: Exception = ValueError("no address")
     for each in filter(None, server.split(",")):
         host, _, port = each.strip().rpartition(":")
@@ -148,8 +148,8 @@ def _require_listener(server: str) -> None:
 
 
 def convert_settings(given: Mapping[str, str], where: str) -> dict[str, Any]:
-    """Convert Kafka's connection settings to the client library's.  Errors: `InputError` for a store of certificates
-    that is not a PEM file, which is all that the client reads."""
+    """Convert those of Kafka's connection settings that are known here to the client library's; leave out others.  Errors:
+    `InputError` for a store of certificates that is not a PEM file, which is all that the client reads."""
     found: dict[str, Any] = {each.replace(".", "_"): given[each] for each in SAME if given.get(each)}
     for key, name in PEM.items():
         if given.get(key):
@@ -240,7 +240,7 @@ def _describe_features(kafka: Any, admin: Any) -> dict[str, dict[str, int]]:
 
 
 def _describe_broker(kafka: Any, admin: Any, broker: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a broker with its effective settings, which are None if it does not answer."""
+    """Return a broker's id, rack and effective `SETTINGS_OF_BROKERS`, which are None if it does not answer."""
     number = broker["broker_id"]
     try:
         settings = _describe_settings(kafka, admin, "BROKER", [str(number)], SETTINGS_OF_BROKERS)[str(number)]

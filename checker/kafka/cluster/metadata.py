@@ -204,7 +204,7 @@ class MetadataImage:
         return None if found is None else self.partitions.get((found, number))
 
     def follow(self, path: Path) -> list[Event]:
-        """Read what was appended to the log since the last call; return the new events."""
+        """Read the whole batches appended to the log since the last call; apply and return their events."""
         with path.open("rb") as stream:
             stream.seek(self._position)
             segment = stream.read()

@@ -35,7 +35,7 @@ PORTS = range(12000, 30000)
 
 @dataclass(frozen=True)
 class TrafficRule:
-    """A rule that blocks traffic: its source, target and API (None: any), and whether requests, answers or both."""
+    """A rule that blocks traffic: its source and API (None: any), its target, and whether requests, answers or both."""
 
     source: int | None
     target: int
@@ -68,7 +68,7 @@ class Network:
         return any(rule.stops(source, target, api, is_answer) for rule in tuple(self.rules))
 
     def hold(self, source: int | None, target: int, api: int | None = None, part: str = BOTH) -> TrafficRule:
-        """Block traffic from now on; blocked frames are sent when the rule is lifted."""
+        """Block traffic from now on, and return the rule; blocked frames are sent when it is lifted."""
         rule = TrafficRule(source, target, api, part)
         with self.changed:
             self.rules.add(rule)
@@ -79,7 +79,7 @@ class Network:
         return any(count and rule.stops(*frame) for frame, count in tuple(self.waiting.items()))
 
     def cut(self, source: int | None, target: int, api: int | None = None) -> TrafficRule:
-        """Block traffic and close the connections that carry it: frames under way are lost."""
+        """Block traffic, close the connections that carry it, so that frames under way are lost, and return the rule."""
         rule = self.hold(source, target, api)
         self.gates[target].close_connections(rule)
         return rule
@@ -98,7 +98,7 @@ class Network:
 
 @dataclass(eq=False)
 class Connection:
-    """One connection through a gate: its client, and the requests that have no answer yet."""
+    """One connection through a gate: its two sockets, the node that asks, its APIs, and the APIs of unanswered requests."""
 
     client: socket.socket
     server: socket.socket
@@ -124,7 +124,7 @@ class Gate:
         threading.Thread(target=self._accept, name=f"gate-{node}", daemon=True).start()
 
     def close_connections(self, rule: TrafficRule) -> None:
-        """Close the connections that carry traffic which a rule blocks."""
+        """Close the connections over which a request has come that a rule would block."""
         for each in tuple(self.connections):
             apis = tuple(each.apis) or (-1,)
             if any(rule.stops(each.source, self.node, api, False) for api in apis):

@@ -73,7 +73,7 @@ def _end_with_parent() -> None:
 
 
 class Java:
-    """Runs Kafka's classes with a home's jars; `folder` has log settings for both generations of log4j."""
+    """Runs Kafka's classes with a home's jars; writes log settings for both generations of log4j into `folder`."""
 
     def __init__(self, home: KafkaHome, folder: Path) -> None:
         global _libc
@@ -92,7 +92,7 @@ class Java:
         return [java, HEAP, *FAST_START, *logging, "-cp", str(self.home.folder / "libs" / "*"), main_class, *arguments]
 
     def run(self, main_class: str, *arguments: str, seconds: float = 120) -> str:
-        """Run a tool to its end; return its output.  Errors: `ClusterError` if it fails, `TimeoutExpired` if it is killed."""
+        """Run a tool to its end; return its output.  Errors: `ClusterError` if it fails, `TimeoutExpired` after `seconds`."""
         command = self.command(main_class, *arguments)
         process = subprocess.Popen(
             command,
@@ -134,7 +134,7 @@ class Process:
         return self.popen.pid if self.popen is not None and self.is_running else None
 
     def start(self) -> None:
-        """Start it in a session of its own, so that Ctrl-C does not reach it.  It ends with the thread that calls this."""
+        """Start the server in a session of its own, which Ctrl-C does not reach.  It ends with the thread that calls this."""
         self.started_at = self.mark
         with self.log.open("ab") as log:
             self.popen = subprocess.Popen(
