@@ -79,7 +79,7 @@ def _delta(image: Any) -> Any:
 
 def is_clean(written: Sequence[bool], there: Sequence[int]) -> bool:
     """Return True if Kafka counts a broker as stopped cleanly.  `written`: whether each directory has the file of a clean stop;
-    `there`: the indices of those still in log.dirs.  Errors: `MissingClass` where this LogManager does not read that."""
+    `there`: the indices of those still in log.dirs.  Errors: `MissingClass` where LogManager does not read these files."""
     handler = first_class(
         PACKAGE + "storage.internals.checkpoint.CleanShutdownFileHandler", "kafka.log.CleanShutdownFileHandler"
     )
@@ -130,7 +130,7 @@ def compare(setting: ConformSetting) -> Tally:
 
 
 def _compare_case(tally: Tally, setting: ConformSetting, method: str, case: str, ask: Any, model: tuple[str, ...]) -> None:
-    """Compare Kafka's answer in one case with the model's; if this version lacks a class, record a gap."""
+    """Compare what `ask` returns in one case with the model's answer, and add that to the tally; a missing class is a gap."""
     try:
         kafka = ask()
     except MissingClass as missing:

@@ -22,7 +22,8 @@ def read_list() -> dict[str, Any]:
 
 
 def methods(listed: dict[str, Any]) -> frozenset[str]:
-    """Return the names of a class's public methods or, where the list says so, of those not private that can write records."""
+    """Return the names of a class's public methods or, if `listed` has `writes`, of those not private that can write records;
+    static methods are left out."""
     modifiers = java_class("java.lang.reflect.Modifier")
     found = set()
     for each in java_class(listed["class"]).class_.getDeclaredMethods():
@@ -35,7 +36,7 @@ def methods(listed: dict[str, Any]) -> frozenset[str]:
 
 
 def _writes(method: Any, record: str) -> bool:
-    """Return True if a method returns records, adds to a list of them, or replays one."""
+    """Return True if a method is named replay, returns a ControllerResult, or has `record` in the name of one of its types."""
     if str(method.getName()) == "replay" or str(method.getReturnType().getName()).endswith(".ControllerResult"):
         return True
     types = [*method.getGenericParameterTypes(), method.getGenericReturnType()]
@@ -43,7 +44,8 @@ def _writes(method: Any, record: str) -> bool:
 
 
 def compare() -> Tally:
-    """Compare this version's entry points with the list: one that the list lacks is a difference, one in it alone is a gap."""
+    """Compare this version's entry points with the list: one that the list lacks, and a listed action that no model has, is a
+    difference; one with an action or a reason in the list that this version lacks is a gap."""
     tally = Tally("entry-points")
     known_actions = {each.name for model in ("kraft", "kraft-elr") for each in models()[model].actions}
     for listed in read_list().values():

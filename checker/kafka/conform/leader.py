@@ -192,7 +192,7 @@ class Leader:
         return observe_partition(self.broker, self.min_isr)
 
     def script(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[LeaderOutcome]) -> Script | None:
-        """Return calls after which a new Partition shows what was found; None if it does not, or an answer reads the same."""
+        """Return calls after which a new Partition shows `found`; None if it does not, or one of `answers` reads alike."""
         acked = found.outcome.acked if all(each.acked is not None for each in answers) else None
         expected = sorted_texts(leader_text(each.state, each.acked if acked is not None else None) for each in answers)
         if leader_text(found.outcome.state, acked) in expected:

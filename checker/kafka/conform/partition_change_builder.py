@@ -42,7 +42,7 @@ class BuilderInput:
     active: frozenset[int]
     target_isr: frozenset[int] | None = None
     or_first: bool = False
-    """Where that is empty, the first of the target replicas stands in it."""
+    """Whether the first of the target replicas stands in `target_isr` where that is empty."""
     unclean_shutdown: frozenset[int] = frozenset()
     election: str = "ONLINE"
     replicas: frozenset[int] | None = None
@@ -55,7 +55,7 @@ class BuilderInput:
 def list_inputs(
     asked: ConformCase, before: Knowledge, stage: int, configuration: Configuration, brokers: frozenset[int]
 ) -> list[BuilderInput]:
-    """Return the builder's inputs for one stage of an event; a restart has two stages, registration and unfencing.
+    """Return, in a list, the builder's input for one stage of an event, or none; stage 1, the unfencing, is a restart's alone.
 
     generateLeaderAndIsrUpdates leaves a partition alone if the broker to remove is not in its ISR (or ELR, where that shut down
     uncleanly), or if the partition has a leader when a broker is added.
@@ -130,7 +130,7 @@ class ChangeBuilderOracle:
         self.answer = functools.lru_cache(200_000)(self._answer)
 
     def answers(self, case: ConformCase, configuration: Configuration, min_isr: int) -> frozenset[Knowledge]:
-        """Return what Kafka does in a case, in every allowed order of assignment; an election without effect is left out."""
+        """Return what is known after a case in Kafka, in every allowed order of assignment, save an election without effect."""
         brokers = frozenset(range(len(self.directories)))
         is_ordered = configuration["election.policy"] == "preferred"
         orders = [tuple(sorted(brokers))] if is_ordered else list(permutations(sorted(brokers)))
@@ -201,7 +201,7 @@ class ChangeBuilderOracle:
 
 
 def read_registration(before: Knowledge, after: Any) -> Knowledge:
-    """Convert a PartitionRegistration to knowledge; fencing and configuration are those of before."""
+    """Convert a PartitionRegistration to knowledge; fencing and configuration stay, `epochs` follows from how its own moved."""
     last, elr = (list(map(int, getattr(after, each, ()))) for each in ("lastKnownElr", "elr"))
     found = Knowledge(
         leader=int(after.leader),

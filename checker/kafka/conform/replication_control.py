@@ -84,8 +84,8 @@ class ControllerOracle:
         self.calls = 0
 
     def answers(self, case: ConformCase) -> frozenset[Knowledge]:
-        """Return what Kafka does in a case, with each broker first in the assignment once (in one order if elections follow
-        it). An election without effect is left out, and the set is empty for an event that this version does not have."""
+        """Return what is known after a case in Kafka, with each broker first in the assignment once (in one order if elections
+        follow it). An election without effect is left out; the set is empty for an event that this version does not have."""
         if case.event == "controller_assign_directory" and not self.has_directories:
             return frozenset()
         found = {self._after(case, order) for order in self._orders()}
@@ -159,7 +159,7 @@ class ControllerOracle:
                 raise ValueError(asked.event)
 
     def alter(self, case: ConformCase, leader_epoch: int = 0, partition_epoch: int = 0, old_epochs: bool = False) -> str:
-        """Send a case's request, with epochs shifted (the replica's by -1 with `old_epochs`); return the error's name."""
+        """Send a case's request, epochs shifted (the replica's by -1 with `old_epochs`); return the error's name or NONE."""
         control = self.controller
         epochs = dict(control.epochs)
         if old_epochs:
@@ -235,7 +235,7 @@ class ControllerOracle:
         return replace(script, runs=tuple(runs))
 
     def records(self, before: Knowledge) -> tuple[Mapping[str, Any], ...]:
-        """Return the partition and the fencing of brokers as metadata records."""
+        """Return, as metadata records, the partition and then each fenced broker."""
 
         def ids(brokers: frozenset[int]) -> list[int]:
             return sorted(each + 1 for each in brokers)
@@ -278,8 +278,7 @@ def _shown(known: Knowledge) -> str:
 
 
 def find_unanswered(found: Sequence[ConformCase], configuration: Configuration) -> list[ConformCase]:
-    """Return cases of events that can always come, where the model has no step for them: the controller must change nothing
-    either."""
+    """Return cases of events that can always come, where the model has no step: the controller must change nothing either."""
     answered = {(each.event.removesuffix("_uncleanly"), each.before) for each in found}
     moves = configuration["faults.leader_move"] == AnyNumber()
     elects = configuration["faults.unclean_election"] == AnyNumber()

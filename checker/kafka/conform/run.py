@@ -72,7 +72,7 @@ PARTS: dict[str, Callable[..., Tally]] = {
 
 
 def plan_jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = None) -> list[Job]:
-    """Return the jobs of a comparison, the longest first; if keys are `given`, for that setting, and no walks or quorum."""
+    """Return the jobs of the named parts, long ones first; if keys are `given`, for that setting, and no walks or quorum."""
     found = []
     if "transactions" in parts:
         chosen = transactions.settings(kafka, short) if given is None else [transactions.setting(given)]
@@ -119,8 +119,8 @@ def run_walks(kafka: Kafka, count: int, seed: int, state_dir: str | None, limits
 
 
 def run_jobs(kafka: Kafka, todo: Sequence[Job], limits: Limits, progress: Progress) -> ConformReport:
-    """Do all jobs; Ctrl-C keeps what was compared.  Errors: `KeyboardInterrupt` is not passed on: the jobs that were not done
-    are named in `left`."""
+    """Return the report of all jobs; call `progress` after each.  Ctrl-C ends them without an error: what was compared stays,
+    and the jobs that were not done are named in `left`."""
     found = ConformReport(kafka, left={f"{each.part}: {each.name}": processes.INTERRUPTED for each in todo})
     begun = time.monotonic()
     try:
@@ -148,7 +148,7 @@ def _results(kafka: Kafka, todo: Sequence[Job], limits: Limits) -> Iterator[tupl
 
 
 def _run_part(send: processes.Send, kafka: Kafka, part: str, arguments: tuple[Any, ...]) -> Tally | str:
-    """Return what a part compared, or what it needs and this version lacks."""
+    """Return the tally of a part, or a text that names what it needs and this version lacks; start Java for it."""
     _start_java(kafka)
     try:
         return PARTS[part](*arguments)

@@ -147,7 +147,7 @@ class Projection:
     """Packs some fields of states into one number each, and unpacks them."""
 
     def __init__(self, system: System, names: tuple[str, ...], rows: tuple[tuple[str, int], ...] = ()) -> None:
-        """Of fields in `names` all is packed, of each in `rows` one row, by its index.  Errors: `ValueError` beyond 63 bits."""
+        """Pack the fields in `names` that exist, and of each in `rows` the row at an index.  `ValueError` beyond 63 bits."""
         self.system = system
         self.slots: dict[tuple[str, int], int] = {}
         for name in names:

@@ -50,7 +50,7 @@ class Tally:
         self.gaps += [each for each in other.gaps if each not in self.gaps]
 
     def compare(self, event: str, setting: str, case: str, kafka: object, model: object) -> None:
-        """Count a case of an event; if Kafka's answer is not the model's, store the difference."""
+        """Count an event in `by_event` alone; if Kafka's answer is not the model's, store the difference, as texts."""
         self.by_event[event] += 1
         if kafka != model:
             self.differences.append(Difference(self.part, event, setting, case, (str(kafka),), (str(model),)))

@@ -129,7 +129,7 @@ def event_calls(event: LeaderEvent) -> Iterator[Call]:
 
 
 def calls_to(state: LeaderState, slow: frozenset[int]) -> Iterator[Call]:
-    """Yield calls that may lead to a state in which the slow members have not caught up for too long."""
+    """Yield calls that may bring a new `Broker` to a state, with the `slow` members not caught up for too long."""
     followers = range(1, len(state.fetched))
     slow = slow | ({state.pending} & state.isr)
     if state.epoch_start:
@@ -157,7 +157,7 @@ def _ids(brokers: frozenset[int]) -> tuple[int, ...]:
 
 
 def leader_text(state: LeaderState, acked: frozenset[int] | None) -> str:
-    """Return the text that a test reads of a leader: log end, high watermark, ISR, maximal ISR and acknowledged offsets."""
+    """Return a leader's log end, high watermark, ISR, maximal ISR and acknowledged offsets as text, brokers counted from 1."""
     isr, waited = (list(_ids(each)) if state.isr else [] for each in (state.isr, state.maximal_isr))
     acks = "" if acked is None else f" acknowledged {sorted(acked)}"
     return f"LEO {state.log_end} HW {state.high_watermark} ISR {isr} maximal ISR {waited}{acks}"

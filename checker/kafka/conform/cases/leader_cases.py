@@ -189,7 +189,7 @@ def _leader_state(system: System, values: Mapping[tuple[str, int], int], min_isr
 
 
 def random_states(count: int, seed: int, brokers: int, records: int, min_isr: int, is_strict: bool) -> Iterator[LeaderState]:
-    """Yield random legal states with the leader in its ISR.  The high watermark is the least offset that it waits for, or with
+    """Yield random legal states with the leader in its ISR.  The high watermark is the least log end that it waits for, or with
     `is_strict` (KAFKA-15583) any up to that while the ISR is smaller than min.insync.replicas."""
     draw = random.Random(seed)
     for _ in range(count):

@@ -194,7 +194,8 @@ class ClassesSearch:
         self.expanded += 1
 
     def _reach(self, parent: int, event: Drawn) -> bool:
-        """Take an event in a state that was found, and store where it leads; return True if that state is new."""
+        """Take an event in a known state and store where it leads, with the trace if that breaks a property; return True if it
+        is new."""
         after = self.group.take(self.states[parent], event)
         number = self.known.setdefault(after, len(self.states))
         if number != len(self.states):

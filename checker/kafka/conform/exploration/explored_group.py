@@ -211,7 +211,7 @@ class ExploredGroup:
         return self.read(tuple(names.count(each) for each in LIMITED), committed)
 
     def walk(self, path: Sequence[Drawn]) -> Steps:
-        """Take the events of a path from the beginning; return each event with what is seen after it."""
+        """Begin again and take the events of a path; return the beginning and each event, each with what is seen after it."""
         group = self.group
         group.end()
         group.begin()
@@ -228,7 +228,7 @@ class ExploredGroup:
         return steps
 
     def broken(self, state: GroupState) -> str | None:
-        """Return the property that a state breaks, if it breaks one."""
+        """Return the name of a property that a state breaks; None if it breaks none."""
         processes = [self.processes[each] for each in state.processes]
         newest = self.images[state.images[-1]]
         leader = processes[newest.leader - 1] if newest.leader in self.group.brokers else None

@@ -28,7 +28,7 @@ PROCESS = ("epoch", "is_registered", "began_unregistered", "fetches_from", "is_h
 
 
 class RestoreError(Exception):
-    """A saved and restored state differs from the one that its path leads to, or cannot be saved."""
+    """A saved and restored state differs from the one that its path leads to, or cannot be saved or restored."""
 
 
 @dataclass(frozen=True)

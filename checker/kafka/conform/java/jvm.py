@@ -37,7 +37,7 @@ def require_bridge() -> None:
 
 
 def start(jars: Iterable[Path], java: Path) -> None:
-    """Start Java with these jars; only once in a process."""
+    """Start Java with these jars, its logs and standard error silenced; only once in a process."""
     import jpype
 
     library = next((java / "lib").rglob("libjvm.so"), java) if (java / "lib").is_dir() else None
@@ -69,7 +69,7 @@ def kafka_class(name: str) -> Any:
 
 @functools.cache
 def returns_optional(interface: str, method: str) -> bool:
-    """Return True if an interface's method returns Java's Optional; else it returns Scala's Option."""
+    """Return True if an interface's method returns Java's Optional; False for Scala's Option, and for no such method."""
     found = [each for each in java_class(interface).class_.getMethods() if str(each.getName()) == method]
     return bool(found) and str(found[0].getReturnType().getName()) == "java.util.Optional"
 
@@ -90,7 +90,7 @@ def has_class(name: str) -> bool:
 
 @functools.cache
 def first_class(*names: str) -> str:
-    """Return the first of some names that is a class here, since classes move between versions.  Errors: `MissingClass`."""
+    """Return the first of some names that names a class here, since classes move between versions.  Errors: `MissingClass`."""
     found = next((each for each in names if has_class(each)), None)
     if found is None:
         raise MissingClass(f"class {names[0]}")
@@ -103,7 +103,7 @@ def constant(name: str, field: str, scala: str) -> Any:
 
 
 def proxy(interface: str, implementation: Any) -> Any:
-    """Make a Python object, or a dictionary of functions, an instance of a Java interface.  Errors: `MissingClass`."""
+    """Return an instance of a Java interface with a Python object's methods, or a dictionary's.  Errors: `MissingClass`."""
     import jpype
 
     kind = java_class(interface)
@@ -245,7 +245,7 @@ def empty_optional(kind: str) -> Any:
 
 @functools.cache
 def field_of(name: str, field: str) -> Any:
-    """Return an accessible field of a class or a superclass.  Errors: `MissingClass`."""
+    """Return the java.lang.reflect.Field of a class or a superclass, made accessible.  Errors: `MissingClass`."""
     at = java_class(name).class_
     while at is not None:
         for each in at.getDeclaredFields():

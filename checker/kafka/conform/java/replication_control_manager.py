@@ -224,8 +224,8 @@ class Controller:
         return call(self.cluster, "brokerRegistrations").get(integer(broker))
 
     def heartbeat(self, broker: int, stop: bool = False, offline: Iterable[Any] = ()) -> Any:
-        """Handle a broker's heartbeat: it unfences the broker, asks for a controlled shutdown, or names directories that
-        failed."""
+        """Handle a broker's heartbeat, which unfences it, asks for a controlled shutdown (`stop`), or names failed directories;
+        return the response."""
         self.calls.append(("heartbeat", broker, stop))
         request = kafka_class("common.message.BrokerHeartbeatRequestData")().setBrokerId(broker)
         request.setBrokerEpoch(self.epochs[broker]).setCurrentMetadataOffset(self.offset)

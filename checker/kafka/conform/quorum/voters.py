@@ -51,7 +51,7 @@ def _raft(name: str) -> str:
 
 
 class Quorum:
-    """Kafka's classes for a quorum of `size` controllers."""
+    """Kafka's classes for a quorum of `voters` controllers; `disk` is what the newest QuorumState has on disk."""
 
     def __init__(self, voters: int) -> None:
         self.listener = jvm.kafka_class("common.network.ListenerName")("CONTROLLER")
@@ -288,7 +288,7 @@ class VotersOracle:
     def high_watermark(
         self, voter: Voter, start: int, end: int, members: tuple[int, ...], fetched: tuple[int, ...]
     ) -> VoterOutcome:
-        """Return the high watermark of a leader with these voters whose followers have fetched so far; -1 for none."""
+        """Return, as a tuple of one, the high watermark of a leader whose followers have `fetched` so far; -1 for none."""
         leading = self.quorum.lead(self.quorum.state_of(voter, (start, voter[1] - 1)), start, voter[5])
         offset = jvm.java_class(_raft("LogOffsetMetadata"))
         for each, reached in enumerate(fetched):

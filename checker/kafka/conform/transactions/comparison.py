@@ -96,7 +96,7 @@ class TransactionModel:
         return tuple(found)
 
     def after(self, state: State, *labels: str) -> tuple[str, State] | None:
-        """Return the first of some steps that is possible, and the state that it leads to; None if no step is possible."""
+        """Return the label of the first step that is possible, and the state that it leads to; None if none is possible."""
         for each in labels:
             found = ints.take(self.system, state, self.steps[each])
             if found is not None:
@@ -119,8 +119,7 @@ def coordinator_known(asked: TransactionModel, state: State) -> kafka_side.Known
 
 
 def coordinator_cases(asked: TransactionModel) -> Iterator[tuple[str, kafka_side.Known]]:
-    """Yield every event with everything that the coordinator may know: a transaction has partitions while it is open or
-    decided."""
+    """Yield every event with all that the coordinator may know; only a transaction that is open or decided has partitions."""
     partitions = range(asked.system.sizes["partition"])
     subsets = [frozenset(some) for size in range(len(partitions) + 1) for some in combinations(partitions, size)]
     for number, epoch, inside in product(range(known_as.COMPLETE_ABORT + 1), EPOCHS, subsets):
@@ -199,8 +198,8 @@ class ProducerView:
 
 
 def partition_cases(coordinators: int) -> Iterator[tuple[ProducerView, Projected]]:
-    """Yield every request to a partition with every possible history: record, epoch, approval; or marker, epoch, coordinator,
-    commits."""
+    """Yield every possible history of a partition with every request to it: record, epoch, approval; or marker, epoch,
+    coordinator, commits."""
     for epoch, has, is_open, coordinator in product(EPOCHS, (NOTHING, BEFORE, ITSELF), (False, True), range(coordinators)):
         if (epoch < 0 and (has != NOTHING or coordinator)) or (is_open and has == NOTHING):
             continue

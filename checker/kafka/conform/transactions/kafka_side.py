@@ -155,14 +155,13 @@ class TransactionalLog:
             return None
 
     def guard(self, epoch: int, sequence: int) -> Any:
-        """Return the guard that the leader keeps while the coordinator verifies a request; None for a request that it refuses
-        at once."""
+        """Return the guard that the leader keeps while the coordinator verifies a request; None if it refuses that at once."""
         method = "maybeStartTransactionVerification"
         given = [self.producer, sequence, epoch, self.version == 2]
         return self._tried(method, *given[: int(declared_methods(self.log, method)[0].getParameterCount())])
 
     def append(self, epoch: int, sequence: int, guard: Any = None) -> str:
-        """Append a record of a transaction; return whether it was appended, a duplicate, or refused."""
+        """Append a record of a transaction; return `appended`, `duplicate` or `refused`."""
         content = java_class(self.package + "SimpleRecord")(java_class("java.lang.String")("m").getBytes())
         compression = kafka_class("common.compress.Compression").NONE
         records = java_class(self.package + "MemoryRecords").withTransactionalRecords(
@@ -171,7 +170,7 @@ class TransactionalLog:
         return self._append(records, "CLIENT", self.sentinel if guard is None else guard, -1)
 
     def mark(self, epoch: int, coordinator: int, commits: bool, version: int | None = None) -> str:
-        """Append a marker; return whether it was appended or refused."""
+        """Append a marker of transaction version `version` (None: the log's own); return `appended` or `refused`."""
         kind = java_class(self.package + "ControlRecordType")
         marker = java_class(self.package + "EndTransactionMarker")(kind.COMMIT if commits else kind.ABORT, coordinator)
         records = java_class(self.package + "MemoryRecords").withEndTransactionMarker(

@@ -282,7 +282,7 @@ class BrokerGroup:
         logs.remove(log.topicPartition())
 
     def kill(self, me: int, kept: int | None = None) -> None:
-        """End a process: its requests and connections go, its files stay; after a power loss `kept` records of its log."""
+        """End a process: its requests and connections go, its files stay; with `kept` (a power loss) only that many records."""
         process, broker = self.processes[me], self.broker(me)
         log, file = self.read_log(me), str(broker.log.activeSegment().log().file())
         self._stop_fetching(process, broker.topic_partition)
@@ -477,7 +477,7 @@ class BrokerGroup:
         return named
 
     def alter(self, message: AlterMessage) -> str:
-        """Let the controller handle a copy of a request; return the error's name."""
+        """Let the controller handle a copy of a request, put its answer into the message, and return the error's name."""
         sent = message.request
         message.answer = self.controller.alter_partition(
             message.leader, sent.isr, sent.leader_epoch, sent.partition_epoch, message.epochs
@@ -609,8 +609,8 @@ is, and the length of the value, which stands before it."""
 
 
 def log_content(log: Any) -> Log:
-    """Return the records of a log, in order, from its bytes.  A read ends with its segment, so there are as many as there are
-    segments."""
+    """Return the records of a log, in order, from its bytes, which are read segment by segment.  Errors: `ValueError` for a
+    batch of more than one record, or of one that is not one letter."""
     kind = first_class(PACKAGE + "server.storage.log.FetchIsolation", LOG + "FetchIsolation")
     found: list[tuple[int, int]] = []
     while len(found) < int(log.logEndOffset()):

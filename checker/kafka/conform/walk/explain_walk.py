@@ -205,7 +205,7 @@ class WalkExplainer:
         self.begin()
 
     def compile_with(self, compiled: CompiledSteps) -> None:
-        """Take steps in machine code from now on."""
+        """Take steps in machine code from now on, and begin a walk."""
         self.compiled = compiled
         self._pack_as(compiled.system)
 

@@ -200,9 +200,8 @@ def possible_events(
     stalled: Sequence[int],
     may: Callable[[str], bool],
 ) -> Iterator[Drawn]:
-    """Yield what can come next.  `processes` are BrokerProcesses, or what was saved of them; `behind` the brokers that have
-    metadata to replay, `stalled` those where a request stands still; `may` says whether an event that nothing brings about may
-    come."""
+    """Yield what can come next.  `processes` are BrokerProcesses, or what was saved of them; `behind` brokers with metadata to
+    replay, `stalled` those where a request stands still; `may` says if an event that nothing brings about may come."""
     pairs = {(each.follower, each.leader) for each in fetches}
     for me, process in processes.items():
         is_fenced = me in newest.fenced
@@ -251,7 +250,7 @@ PRODUCED = ("produce", "produce acks=1", "produce, then stall")
 
 
 def take_event(group: BrokerGroup, name: str, arguments: Arguments) -> WalkEvent:
-    """Make an event happen, with all that follows at once: requests are sent, producers answered."""
+    """Make an event happen, with all that follows at once (requests are sent, producers answered); return it with its fate."""
     fate = EFFECTS[name](group, *arguments)
     group.answer_producers()
     group.collect_requests()

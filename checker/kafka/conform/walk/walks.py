@@ -159,7 +159,7 @@ def _broker_shown(broker: BrokerSight) -> str:
 
 
 def rare(by_event: Mapping[str, int], cases: int) -> list[str]:
-    """Return the events and fates that fewer than one walk in a hundred had."""
+    """Return the events and fates that were counted less often than once in a hundred walks."""
     named = [name for name in WEIGHTS if name not in FATES]
     named += [f"answer: {each}" for each in ("NONE", "DIVERGING_EPOCH", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH")]
     named += [f"deliver: {each}" for each in ("delivered", "late", "broken")]
