@@ -91,7 +91,8 @@ def _is_caused(first: HistoryObservation, second: HistoryObservation, before: Hi
 
 
 def find_replicas(start: Known, changes: list[ControllerEvent]) -> tuple[int, ...]:
-    """Return every broker that ever was a replica: the first ones in their order, then those added; `InputError` for none."""
+    """Return every broker that ever was a replica: the first ones in their order, then those added, then any other that led or
+    was in an ISR or ELR; `InputError` for none."""
     found = dict.fromkeys(start.lists("replicas"))
     for each in changes:
         found |= dict.fromkeys(each.after.lists("replicas"))

@@ -76,7 +76,7 @@ CHECKED = 21
 def make_observations(
     found: Iterable[MetadataRecord], topic: str, number: int
 ) -> tuple[list[HistoryObservation], dict[str, Any]]:
-    """Return what the records say about one partition and all brokers, and about its configuration.  Errors: `InputError` for
+    """Return what the records say of one partition and all brokers, and its configuration in the end.  Errors: `InputError` for
     records that do not follow from one another, and for a partition that is not there."""
     state, seen, last = MetadataImage(), [], None
     incarnations: dict[int, Any] = {}
@@ -116,7 +116,8 @@ def _list_fields(partition: PartitionRecord) -> dict[str, Any]:
 
 
 def _describe_registration(entry: MetadataRecord, incarnations: dict[int, Any]) -> dict[str, Any] | None:
-    """Return how a record changes a broker's registration; None if it does not, or registers the same incarnation again."""
+    """Return how a record changes a broker's registration; None if it does not, or registers the same incarnation again.  Note
+    the incarnation in `incarnations`."""
     kind, says = entry.event.kind, entry.event.says
     if kind == "register":
         is_same = incarnations.get(says["broker"]) == says["incarnation"]

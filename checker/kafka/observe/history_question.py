@@ -30,8 +30,7 @@ class Tracked:
 
 @dataclass(frozen=True)
 class StepQuery:
-    """The steps that may have been seen, and a relation that one of them must satisfy; queries with equal keys have the same
-    answer."""
+    """The steps that may have been seen, and a relation that one of them must satisfy; equal keys mean equal answers."""
 
     key: Hashable
     calls: Sequence[Call]

@@ -75,7 +75,8 @@ def match_history(setting: HistorySetting, progress: Callable[[int, int], None] 
 
 
 def _explain_group(matching: Matching, group: OffsetGroup, before: float | None) -> tuple[OffsetGroup, Explanation]:
-    """Match a group with records that were sent once; if that fails and clients may resend, with records sent more than once.
+    """Match a group with records sent once; if that fails and clients may resend, sent more than once.  Return the group that
+    was matched last, and its explanation.
     Records that may have been sent again may diverge though they look equal: many more states, and little can be concluded.
     So only groups refused `before` another refusal are matched again."""
     found = explain(matching.observer(group), matching.starts(group), group.observations)

@@ -101,7 +101,7 @@ class Recovery:
 
 
 def was_fenced(broker: int) -> Relation:
-    """Return the condition under which a new incarnation is admitted: the old one's session is over, so it is fenced."""
+    """Return the condition on a step that a broker was fenced before it: only then is its new incarnation admitted."""
     return lambda k, before, after: before.is_fenced[broker]
 
 
@@ -218,7 +218,7 @@ def _find_metadata(judgement: HistoryVerdict, since: float) -> Known:
 
 
 def _count_copies(observer: Observer, states: States, record: int) -> list[int]:
-    """Return, for each state in which the record is acknowledged, how many electable replicas hold it on disk."""
+    """Return, for each state in which the record is acknowledged, how many electable replicas hold it in their logs."""
 
     def holding(k: Any, s: Any) -> Any:
         return count(k, [k.all_of(is_electable(k, s, each), s.log_record[each][0] == record + 1) for each in everyone(s)])

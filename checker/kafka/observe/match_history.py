@@ -84,7 +84,7 @@ class Observer:
         return len(self._numbers)
 
     def number_states(self, states: Sequence[State]) -> States:
-        """Return the numbers that the observer has for states, which are given as tuples."""
+        """Return the observer's numbers of states, which are given as tuples; new ones get the next numbers."""
         return frozenset(self.number_packed(pack_rows(self.system, list(states)))) if states else frozenset()
 
     def get_packed(self, states: Iterable[int]) -> Packed:

@@ -56,8 +56,8 @@ def ask_about_disks(setting: HistorySetting) -> Iterator[HistoryQuestion]:
 
 
 def _make_disk_query(seen: HistoryObservation, at: int) -> Callable[[Tracked], StepQuery]:
-    """Return the query for a look at a disk; if the log reaches the offset and its record was not read, any record may be
-    there."""
+    """Return the query for a look at a disk: nothing is at the offset if the log ends before it, else the record that was read
+    there, or, if none was read, any record."""
     records = seen.get("records") or {}
 
     def asked(tracked: Tracked) -> StepQuery:

@@ -150,7 +150,7 @@ class Matching:
         return self.setting.starts(group.tracked.count, group.repeats)
 
     def _observations(self, tracked: Tracked, repeats: bool = False) -> tuple[ObservedStep, ...]:
-        """Return every question, then what was seen of the records at the offset."""
+        """Return every question as an observation, then what was seen of the records at the offset."""
         return tuple(self._observation(label, each, tracked, repeats) for label, each in self._ask(tracked))
 
     def _observation(self, label: int, question: HistoryQuestion, tracked: Tracked, repeats: bool) -> ObservedStep:
@@ -159,7 +159,7 @@ class Matching:
         return ObservedStep(asked.key, steps, asked.fits, question.earliest, question.latest, question.source, label)
 
     def _ask(self, tracked: Tracked) -> Iterator[tuple[int, HistoryQuestion]]:
-        """Yield what is asked about an offset, by label."""
+        """Yield what is asked about an offset, each with its label."""
         yield from enumerate(self.questions)
         for action, record, at, seen in self._records_at(tracked):
             number = tracked.number(record)

@@ -56,9 +56,8 @@ class AttemptOutcome:
 
     @property
     def lost(self) -> tuple[int, ...]:
-        """The records that were acknowledged or read, and that at the end a consumer cannot read and the leader does not have
-        on disk.  A leader without followers may have a record above its high watermark.  Without a leader nothing is lost yet.
-        """
+        """The records that were acknowledged or read, and that at the end a consumer cannot read and the leader lacks on disk:
+        a leader without followers may have a record above its high watermark.  Without a leader nothing is lost yet."""
         there = {parse_number(each) for each in [*(self.read or []), *self.logs.get(self.leader, [])]}
         return tuple(sorted((self.acknowledged.keys() | self.read_before.keys()) - there)) if self.read is not None else ()
 

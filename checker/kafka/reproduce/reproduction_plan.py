@@ -90,8 +90,8 @@ class ReproductionPlan:
 
     @property
     def server_settings(self) -> dict[str, str]:
-        """Brokers' settings: a follower is slow after 3 s if the counterexample has slow followers, else after 60 s; after 20 s
-        where an answer from the metadata log is held back, and then the broker fetches from that log again after 60 s."""
+        """Brokers' settings: a follower is slow after 3 s if the counterexample has slow ones, else after 20 s if an answer of
+        the metadata log is held back, else after 60 s; where one is, the log is fetched again after 60 s."""
         is_slow = any(stage.operation == "lag" for stage in self.stages)
         is_held = any(stage.holds.metadata_answers for stage in self.stages)
         found = {"replica.lag.time.max.ms": "3000" if is_slow else "20000" if is_held else "60000"}
@@ -150,7 +150,7 @@ def _require_operations(steps: Sequence[Step], says: Sequence[str]) -> None:
 def _split_into_stages(
     steps: Sequence[Step], states: Sequence[Mapping[str, Any]], says: Sequence[str]
 ) -> Iterator[ReproductionStep]:
-    """Split the steps into stages, each with its operation, what is blocked, and how it ends."""
+    """Yield the stages into which the steps are split, each with its operation, what is blocked, and how it ends."""
     silent: frozenset[int] = frozenset()
     before = TrafficBlocks()
     for first, end in pairwise([*find_stage_starts(steps, states), len(steps)]):
@@ -214,8 +214,8 @@ def _needs_spare(stages: Sequence[ReproductionStep]) -> bool:
 
 
 def find_stage_starts(steps: Sequence[Step], states: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Return where stages begin: at an operation, where a broker learns something after records have moved, and after a broker
-    has learned something if it must not learn what follows in the same stage."""
+    """Return the indices of steps at which stages begin: at an operation, where a broker learns something after records have
+    moved, and after a broker has learned something if it must not learn what follows in the same stage."""
     found: list[int] = []
     has_replicated = False
     for number, step in enumerate(steps):

@@ -29,7 +29,7 @@ class TrafficBlocks:
     heartbeats: tuple[int, ...] = ()
 
     def besides(self, other: TrafficBlocks) -> TrafficBlocks:
-        """Return these blocks with those of another, save its blocks of heartbeats, with which no broker shuts down."""
+        """Return these blocks with those of another, save the other's of heartbeats, with which no broker shuts down."""
         names = [each.name for each in fields(self) if each.name != "heartbeats"]
         return replace(self, **{each: tuple(sorted({*getattr(self, each), *getattr(other, each)})) for each in names})
 
