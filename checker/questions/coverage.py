@@ -38,7 +38,7 @@ class Coverage:
     open: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
-        """Return the coverage as a result document has it."""
+        """Return the coverage as result documents have it, with `open` under the name `not_seen`."""
         return {
             "faults": list(self.faults),
             "actions": None if self.actions is None else list(self.actions),
@@ -54,7 +54,7 @@ def list_allowed_faults(configuration: Configuration) -> dict[str, frozenset[str
 
 
 def cover(outcome: Outcome, number: int = 0) -> Coverage:
-    """Return the coverage of a search; if it was of several configurations, or looked up, of `number` by its first states."""
+    """Return a search's coverage; if it had several configurations or was looked up, that of `number`, by its first states."""
     alone = replace(outcome.system, configurations=(outcome.system.configurations[number],))
     if not outcome.fired or len(outcome.system.configurations) > 1:
         return look_for_strikes(alone)
@@ -77,7 +77,7 @@ def cover_proof(proof: Proof) -> Coverage:
 
 
 def list_unused_actions(outcome: Outcome) -> tuple[str, ...]:
-    """Return the actions that are possible by construction, and never happened."""
+    """Return those of `list_possible_actions` that never happened in a search."""
     return tuple(name for name in list_possible_actions(outcome.system) if not outcome.fired.get(name))
 
 

@@ -13,7 +13,7 @@ from neverlost.specs.properties import properties
 
 
 def question_id(model: Model, configuration: Configuration, names: list[str]) -> str:
-    """Return `nl-` and 16 digits of a hash of what was asked: model and properties with their digest, and configuration."""
+    """Return `nl-` and 16 hex digits of a hash of what is asked: model and properties, with their digest, and configuration."""
     return question_ids(model, configuration, [names])[0]
 
 

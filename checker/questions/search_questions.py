@@ -117,9 +117,8 @@ def answers(
     seconds_each: float | None = None,
     notify: Callable[[int, SearchAnswer], None] = lambda number, answer: None,
 ) -> list[SearchAnswer]:
-    """Return the answers in order, inconclusive where a search fails; `notify` is called with each as it comes.
-    Leaving early (Ctrl-C, an exception in `notify`) kills what still runs.  Units: seconds for all, and for each.
-    """
+    """Return the answers in order, inconclusive where a search fails; `notify` is called with each, and its number, as it
+    comes.  Leaving early (Ctrl-C, an exception in `notify`) kills what still runs.  Units: seconds for all, and for each."""
     found: dict[int, SearchAnswer] = {}
     for report in run(_work, [(each, seconds_each) for each in questions], workers or os.cpu_count() or 1, seconds):
         if report.kind == "progress":

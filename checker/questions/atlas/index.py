@@ -46,12 +46,12 @@ ANSWERED = (*TABLE, "recovers-writable")
 
 
 class AnswersWarning(UserWarning):
-    """The file of answers cannot be used."""
+    """Warns that the shipped file of answers is not as it was shipped, so that nothing is looked up in it."""
 
 
 @dataclass(frozen=True)
 class Atlas:
-    """Answers by the identifiers of their questions; `header` is the first line of the file."""
+    """Sorted `ids` of questions, for each a byte in `verdicts` and in `steps`; `header` is the first line of the file."""
 
     header: Mapping[str, Any]
     ids: Sequence[int]
@@ -84,12 +84,12 @@ class Atlas:
 
 
 def number_of(question_id: str) -> int:
-    """Return an id, `nl-` and 16 hexadecimal digits, as a number."""
+    """Return the number that the hexadecimal digits of an id, which come after `nl-`, stand for."""
     return int(question_id.removeprefix("nl-"), 16)
 
 
 def size_key(model: Model, sizes: Sizes) -> str:
-    """Return 16 hexadecimal digits, the key of all questions about a model at these sizes; another meaning, another key."""
+    """Return a key of 16 hexadecimal digits for a model at these sizes, which changes with what model and properties mean."""
     meaning = question_digest(model, [properties()[name] for name in ANSWERED])
     return _size_key(model.name, meaning, sizes)
 
@@ -105,7 +105,7 @@ _left_out = False
 
 @contextmanager
 def without_answers() -> Iterator[None]:
-    """In this block, look nothing up: the atlas is as if it were not there."""
+    """While the context is open, make `shipped` return None, so that nothing is looked up."""
     global _left_out
     before, _left_out = _left_out, True
     try:
@@ -147,7 +147,7 @@ def read(path: Path) -> Atlas:
 
 
 def write(rows: Iterable[tuple[str, str, int | None]], header: Mapping[str, Any], path: Path) -> None:
-    """Write answers (identifier, verdict, steps) after `header` (`digests`, and fields by `size_key`); beside, their digest."""
+    """Write `header` (`digests`; `reads`: fields by `size_key`), then answers (id, verdict, steps); and their digest beside."""
     verdicts, names = [str(each) for each in Verdict], sorted(set().union(*header["reads"].values()))
     every = sorted(
         (number_of(each), verdicts.index(verdict), NONE if steps is None else steps) for each, verdict, steps in rows

@@ -58,7 +58,7 @@ def find_known(atlas: Atlas | None) -> Known | None:
 
 
 def outcome(system: System, asked: Sequence[Property]) -> Outcome | None:
-    """Return what the shipped atlas says of a system's first configuration, without states; None unless it decides all."""
+    """Return the shipped atlas's verdicts on a system's first configuration, without traces; None unless it decides all."""
     atlas, configuration = shipped(), system.configurations[0]
     found = answers(atlas, system.model, configuration, asked) if atlas is not None else None
     if found is None or any(verdict is Verdict.INCONCLUSIVE for verdict, _ in found):

@@ -58,7 +58,7 @@ def _verdicts(findings: Sequence[Finding]) -> dict[str, tuple[Verdict, int | Non
 
 
 def _other_reading(outcome: Outcome) -> Way:
-    """Search again by columns, without compiled code; return whether verdicts, lengths and number of states are the same."""
+    """Search again with the `columns` engine; return whether verdicts, trace lengths and the number of states are the same."""
     from neverlost.checker.engine.engines.explore import explore
     from neverlost.checker.engine.search.options import Options
 
@@ -71,7 +71,8 @@ def _other_reading(outcome: Outcome) -> Way:
 
 
 def _solver(outcome: Outcome) -> Way:
-    """Return whether Z3 finds counterexamples as long, or none as far as states are away; not asked beyond `DEEPEST` steps."""
+    """Return whether Z3 finds shortest counterexamples as long, or none up to the depth of the search if there are none.  None
+    where Z3 gives up, and unasked where nothing is about safety or more than `DEEPEST` steps would be unrolled."""
     from neverlost.checker.engine.proof import bounded_search
 
     safety = [each for each in outcome.findings if each.property.kind != RECOVERY]
@@ -92,7 +93,7 @@ def _solver(outcome: Outcome) -> Way:
 
 
 def _walker(outcome: Outcome) -> Way:
-    """Return whether a walk on the ints interpreter counts as many states; not asked of orbits or many; True if violated."""
+    """Return whether the ints interpreter reaches as many states.  Not asked: True if violated; None for orbits, too many."""
     if outcome.verdict is not Verdict.HOLDS or outcome.symmetry:
         is_broken = outcome.verdict is Verdict.VIOLATED
         return Way("the definition", is_broken or None, "counterexamples re-executed" if is_broken else "not asked: orbits")

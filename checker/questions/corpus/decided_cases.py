@@ -60,7 +60,7 @@ class CaseResult:
 
 
 def _never(name: str) -> Property:
-    """Return the property that a flag or number of this name is never set: what a guarantee about it must see violated."""
+    """Return the property that a field of this name is never set: where it holds, a guarantee about that field says nothing."""
 
     def is_unset(k: Any, s: Any) -> Value:
         found = getattr(s, name)
@@ -97,7 +97,7 @@ def judge(
     notify: Callable[[str], None] = lambda name: None,
     means: ExecutionTarget = MEMORY,
 ) -> dict[str, CaseResult]:
-    """Return every case with its answer; equal questions are asked once.  `notify` gets each as it is decided.
+    """Return every case with its answer; equal questions are asked once.  `notify` gets the name of each as it is decided.
 
     Ctrl-C keeps what was decided; the others are undecided, and say why.
     """

@@ -45,7 +45,7 @@ class Examined:
 
 
 class NecessityProgress(Protocol):
-    """Called with the number of parts first, then with the name of each part that is decided."""
+    """Told how many parts there are (`expect`), then called with the name of each part once it is decided."""
 
     def expect(self, total: int) -> None: ...
     def __call__(self, name: str) -> None: ...
@@ -70,8 +70,7 @@ def examine(
 ) -> Examined:
     """Judge every part of the model that the keys name, or those with a text of `only` in the name; a model alone is examined
     in its published profiles.  Errors: `InputError` for unknown keys and values, a plan that does not fit its model, keys that
-    allow no fault, and where no property holds anyway.
-    """
+    allow no fault, and where no property holds anyway."""
     started = time.monotonic()
     given = configuration.read_given(config, settings)
     chosen = configuration.choose(given)
@@ -111,7 +110,7 @@ def _properties(system: System, plan: NecessityPlan | None) -> list[Property]:
 
 
 def _planned(plan: NecessityPlan) -> list[tuple[str, System]]:
-    """Return the profiles as Kafka is designed: a known defect would break what a part is to keep."""
+    """Return a plan's profiles by name, without known defects of Kafka, which would break what a part is to keep."""
     model, found = models()[plan.model], []
     fixed = {key: ("on", "defects=fixed") for key in FIXES if key in model.keys}
     for name, keys in plan.profiles:
@@ -121,7 +120,7 @@ def _planned(plan: NecessityPlan) -> list[tuple[str, System]]:
 
 
 def _mechanism_variants(kept: Sequence[Profile]) -> Iterable[Variant]:
-    """Yield each mechanism that a profile has, switched off there."""
+    """Yield a variant for each mechanism that is on in a profile in which some property holds: there it is switched off."""
     owners: dict[str, list[tuple[int, Any]]] = {}
     for number, profile in enumerate(kept):
         system = profile.question.system

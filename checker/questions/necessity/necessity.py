@@ -43,7 +43,7 @@ class Need(StrEnum):
 
 @dataclass(frozen=True)
 class Profile:
-    """One configuration in which the whole protocol keeps the properties; `distinct` is its number of states (or orbits)."""
+    """One configuration and the properties that hold in it (`left_out`: that do not); `distinct`: its states, or orbits."""
 
     name: str
     question: SearchQuestion
@@ -97,7 +97,7 @@ def profiles(
     workers: int | None = None,
     seconds: float | None = None,
 ) -> list[Profile]:
-    """Return each system with those of the properties that it keeps when nothing is switched off."""
+    """Return a profile for each system, in order, with the properties that hold in it; with none if its search fails."""
     jobs = [
         (system, tuple(each for each in properties if {*each.needs} <= system.places.keys()), seconds) for _, system in named
     ]
@@ -121,8 +121,8 @@ def _keeps(send: Send, system: System, asked: tuple[Property, ...], seconds: flo
 
 
 def find_used_clauses(system: System, seconds: float | None = None) -> frozenset[tuple[str, str]]:
-    """Return the clauses that are the only ones of a step that do not hold in some reachable state.  Any other one
-    can be left out by itself, and the same steps are possible."""
+    """Return each clause that in some reachable state is the only clause of its step that does not hold.  Any other can be
+    left out by itself, and the same steps are possible."""
     with scratch.hold_folder("profile") as place:
         explore(system, (), replace(options_for(system, seconds), state_dir=place))
         store = Store.attach(place)
@@ -131,7 +131,7 @@ def find_used_clauses(system: System, seconds: float | None = None) -> frozenset
 
 
 def _find_used(system: System, states: Packed) -> Iterator[tuple[str, str]]:
-    """Yield the clauses that in one of the states are the only ones of a step that do not hold."""
+    """Yield each clause that in one of the states is the only clause of its step that does not hold; some more than once."""
     batch = Batch(system, states)
     for step in system.steps:
         holds: dict[str, Value] = {}
@@ -171,7 +171,8 @@ def judged(
 def _work(
     send: Send, variant: Variant, distinct: tuple[int, ...], seconds: float | None
 ) -> tuple[Need, int | None, SearchAnswer | None]:
-    """Return what the first profile that breaks a property says; else the first structural, undecided, unneeded or idle one."""
+    """Return need, profile and answer of the first profile that breaks a property; else of the first that is structural, else
+    undecided, else unneeded, else idle; `IDLE` and None without a profile."""
     seen: list[tuple[Need, int, SearchAnswer]] = []
     for number, question in variant.questions:
         answer = answered(question, seconds)

@@ -48,7 +48,7 @@ class Influence:
 
 @dataclass(frozen=True)
 class Bound:
-    """What is known of one configuration.  Units: a probability in a year, a part of the time."""
+    """Bounds of the probability of `loss` in a year, and of the part of the time in which writes are `refused`."""
 
     subject: RatedConfiguration
     loss: Range

@@ -40,7 +40,7 @@ EXIT, OR = -1, " or "
 
 @dataclass(frozen=True)
 class Strike:
-    """An episode as the chain has it: `scope` is `broker`, `rack` or `site`; `rate` is a year's number for each of these.
+    """An episode as the chain has it: `scope` is `broker`, `rack` or `site`, `rate` how often a year to each, `duration` years.
 
     With the probability `common` a strike on a rack is one on every rack; what `waits` strikes only while all are in sync.
     `mark` is the name of the mark that it leaves; if empty, that is the name of the episode.
@@ -64,7 +64,7 @@ def alike(strikes: Sequence[Strike]) -> list[Strike]:
 
 @dataclass(frozen=True)
 class Move:
-    """What happens in a state, how often a year, and the state that it leads to (`EXIT`: none of the region)."""
+    """What happens in a state (`cause`), how often a year, the next state (`EXIT`: outside), and what is `counted` in it."""
 
     target: int
     rate: float
@@ -81,7 +81,7 @@ class Chain:
 
     @cached_property
     def rates(self) -> list[dict[int, float]]:
-        """For each state how fast it is left, by target; several moves to one target are one."""
+        """For each state how often a year it is left for each other one; several moves to one target are added up."""
         found: list[dict[int, float]] = []
         for number, moves in enumerate(self.moves):
             row: dict[int, float] = {}
@@ -136,7 +136,7 @@ def chain(
 
 
 def _changes(state: State, strikes: Sequence[Strike]) -> Iterator[tuple[State, float, str]]:
-    """Yield what may happen next: an end of a mark, or a strike on a broker, a rack or the site."""
+    """Yield the next state, rate and cause of each end of a mark, and of each strike on a broker, a rack or the site."""
     for place, rack in enumerate(state):
         for replica, mark in enumerate(rack):
             if mark is not None:

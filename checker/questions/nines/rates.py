@@ -76,7 +76,7 @@ NAMES = tuple(each.name for each in DEFECTS)
 
 @dataclass(frozen=True)
 class Range:
-    """A value that is known between two; `low` is the better one for data."""
+    """A value that lies between two; `low` is the one that is better for data."""
 
     low: float
     high: float
@@ -193,7 +193,7 @@ def rates(path: str | PathLike[str] | None = None) -> Rates:
 
 
 def _tail(given: Any, path: str) -> Tail:
-    """Return what a user's [tail] says; all of it has to be there, since nothing is assumed."""
+    """Return what a user's table [tail] says; `InputError` unless it has all of `TAIL` and nothing else."""
     if not isinstance(given, dict) or given.keys() != set(TAIL):
         raise InputError(f'bad table [tail] in {path}: give {", ".join(TAIL)}, each once, such as behind = "1 s .. 30 s"')
     units = (_RECORDS, _TIMES, _TIMES)

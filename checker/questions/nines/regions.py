@@ -73,7 +73,7 @@ def largest(
 ) -> Decided | Verdict:
     """Return the first region that holds, the largest first; `violated` if every one is, else, or after `most`, `inconclusive`.
 
-    `decide` answers what a search says under these fault limits; what it leaves undecided is not in a region.
+    `decide` returns the verdict under fault limits; a region that it leaves undecided is passed over.
     """
     found = []
     for number, region in enumerate(candidates(safe)):

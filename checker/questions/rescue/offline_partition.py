@@ -63,7 +63,7 @@ class OfflinePartition:
         return went in INTACT or (self.is_flushed and went == POWER)
 
     def is_cut(self, broker: int) -> bool:
-        """Return True if a log ends below its own high watermark, so that it has lost data."""
+        """Return True if the files of a broker show a log that ends below its own high watermark, so that it has lost data."""
         log = self.files.get(broker)
         return log is not None and (log.high_watermark or 0) > log.end
 
@@ -108,7 +108,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class RescueAdvice:
-    """What to do: elect the `broker`, wait for it, or read its log first, as `says` tells."""
+    """What to do with `broker` (None: no log is left): elect it, wait for it, or, if `says` is `unknown`, read its log."""
 
     says: str
     broker: int | None
@@ -116,7 +116,7 @@ class RescueAdvice:
 
 
 def find_common_end(one: ReplicaFiles, other: ReplicaFiles) -> int:
-    """Return up to which offset two logs have the same records, by their leader epochs; what only one has deleted counts."""
+    """Return the offset before which two logs agree, by their leader epochs; what only one has deleted counts as equal."""
     first = max((each.epochs[0][1] for each in (one, other) if each.epochs), default=0)
     shortest = min(one.end, other.end)
     steps = sorted({first, *(start for each in (one, other) for _, start in each.epochs)})

@@ -42,7 +42,7 @@ class ControllerStep:
 
     @property
     def assumed(self) -> str:
-        """What the answer assumes."""
+        """What the answer assumes, in words: which faults of controllers, and how many elections."""
         loss = "one loses its directory, once" if REPLACE in self.changes else "none loses data"
         kills = "none stops" if ADD in self.changes else "any may be killed"
         return f"of the controllers {loss}, {kills}, and there are {MOST_ELECTIONS} elections at most"

@@ -116,7 +116,7 @@ class _Chain:
         return Said(asked, found.verdict, False, (*self._before(number, found.trace.states[0]), last))
 
     def _when_done(self, asked: Property, step: PlanStep) -> Said:
-        """Return what a property says where the step is done and read everywhere: nothing new can be reached then."""
+        """Return the verdict on a property in those states of the phase in which the step is done; nothing is searched for."""
         system, states = self.phases[-1].outcome.system, self.phases[-1].states
         if step.is_done is not None:
             states = states[:, evaluate_condition(system, states, step.is_done)]

@@ -27,7 +27,7 @@ OFFLINE = "offline already"
 
 @dataclass(frozen=True)
 class FirstAct:
-    """An act before a stop; an `event` is one to wait for."""
+    """What to do before a stop, in words; with an `event`, what to wait for, of the `brokers` if any are named."""
 
     says: str
     event: str | None = None
@@ -36,21 +36,21 @@ class FirstAct:
 
 @dataclass(frozen=True)
 class Margin:
-    """While a broker is down: with how many failures of others writes may stop, or a record may be lost; None: with none."""
+    """The fewest failures beside a stop with which `writes` may stop, and with which a record may be lost; None: none do."""
 
     writes: int | None
     loss: int | None
 
 
 def verdict_text(entries: Sequence[CellVerdict]) -> str:
-    """Return verdicts after a stop as one text; "not decided" where an allowed fault, elections apart, never struck."""
+    """Return verdicts after a stop as one text; "not decided" where an allowed fault other than a leader move never struck."""
     if any(set(each.unstruck) - {LEADER_MOVE.name} for each in entries):
         return UNDECIDED
     return answer_text(*combine(entries))
 
 
 def close_open(says: str, chosen: Chosen, is_whole: bool) -> str:
-    """Return the text, or that nothing is decided where the question leaves something out and no loss was found."""
+    """Return `says`, or "not decided" where `chosen` leaves something out, `is_whole` is False and `says` is no loss."""
     return UNDECIDED if chosen.left_out is not None and not is_whole and not says.startswith(LOST) else says
 
 
@@ -62,18 +62,18 @@ def _look_up(model: str, configuration: tuple[tuple[str, Any], ...], has_answers
 
 
 class LookedUpVerdicts:
-    """Verdicts of the shipped answers."""
+    """Verdicts on stops, looked up in the shipped answers; what these do not have is not decided."""
 
     def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
         """Return the verdict after a stop, as text; with `is_whole` all replicas are in the ISR before the stop."""
         return self._say(with_all_in_sync(chosen) if is_whole else chosen, stop.limits, is_whole)
 
     def ask_more(self, every: Sequence[Chosen]) -> list[str]:
-        """Return the verdicts on the stop of a member of the ISR of other configurations."""
+        """Return, as texts, the verdict on the stop of one ISR member for each of these configurations."""
         return [self.of(each, Stop(1)) for each in every]
 
     def margin(self, chosen: Chosen, stopped: int) -> Margin:
-        """Return with how few failures beside `stopped` ISR members writes may stop, or a record be lost; undecided is both."""
+        """Return the margin beside `stopped` ISR members; what is not decided counts as writes that stop, and as a loss."""
         others = chosen.configuration["replication.factor"] - chosen.configuration[OUTSIDE] - stopped
         writes = loss = None
         for failures in range(others + 1):
@@ -110,15 +110,15 @@ def is_reassigned(chosen: Chosen) -> bool:
 
 
 def is_asked(chosen: Chosen, stop: Stop, is_whole: bool) -> bool:
-    """Return True if a cluster asks for a stop.  With all in the ISR (`is_whole`): of some, without a further fault.  As it is:
-    any without one; with one, of one ISR member, or of none where a replica is outside the ISR."""
+    """Return True if a stop is asked about.  With all in the ISR (`is_whole`): of some, without a further fault.  As it is: any
+    without one; with one, of one ISR member, or of none where a replica is outside the ISR."""
     if is_whole:
         return stop.stopped > 0 and not stop.further
     return not stop.further or stop.stopped == 1 or (stop.stopped == 0 and any(chosen.out.values()))
 
 
 class StopVerdicts:
-    """The verdicts of all configurations after the stops that are asked about; `notify` gets each once it is decided."""
+    """The verdicts on all stops asked about, decided when this is made; `notify` gets each configuration once it is decided."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class StopVerdicts:
         self._words = {key: verdict_text(entries) for key, entries in zip(questions, found, strict=True)}
 
     def ask_more(self, every: Sequence[Chosen]) -> list[str]:
-        """Return the verdicts on the stop of a member of the ISR of other configurations."""
+        """Return, as texts, the verdict on the stop of one ISR member for each of these configurations."""
         asked = [(each.model, {**each.configuration, **Stop(1).limits}) for each in every]
         return [verdict_text(each) for each in decided(asked, *self._search, len)] if asked else []
 
@@ -198,7 +198,7 @@ class DescribedCluster:
         return sorted(every, key=lambda each: (len(each), each))
 
     def of(self, stopped: Iterable[str], further: str = "") -> Iterator[tuple[EqualPartitions, str]]:
-        """Yield the partitions that have replicas on the stopped brokers, with what happens to them."""
+        """Yield each group of partitions that has replicas on a stopped broker, with the verdict on it, as text."""
         chosen = frozenset(stopped)
         for each in self.alike:
             if chosen & each.brokers:
@@ -206,15 +206,15 @@ class DescribedCluster:
 
     @cached_property
     def by_bugs(self) -> list[str]:
-        """The partitions of which a stop loses a record by bugs of the release alone: as designed it does not."""
+        """The names of partitions that may lose a record at the stop of one ISR member by bugs of the release alone."""
         shipping = (each for each in self.alike if each.inside and each.chosen.configuration.get("defects") == "shipped")
         lost = [each for each in shipping if self.said.of(each.chosen, Stop(1)).startswith(LOST)]
         says = self.said.ask_more([change_settings(each.chosen, {"defects": "fixed"}) for each in lost])
         return [name for each, word in zip(lost, says, strict=True) if word in (OK, STOPS) for name in each.names]
 
     def says(self, stopped: Iterable[str], further: str = "") -> dict[str, list[str]]:
-        """Return the partitions by what happens to them when these brokers are stopped; a partition counts by its worst
-        verdict."""
+        """Return the names of partitions by what happens to them when these brokers are stopped, from good to bad; a partition
+        counts by its worst verdict."""
         worst = self.worst(stopped, further)
         found: dict[str, list[str]] = {says: [] for says in sorted({says for says, _ in worst.values()}, key=measure_badness)}
         for name, (says, _) in sorted(worst.items(), key=lambda each: each[1][1].names[each[0]]):
@@ -244,7 +244,7 @@ class DescribedCluster:
         return all({self.said.of(one, Stop(each), is_whole=True) for each in two} in ({OK}, {STOPS}) for one, two in many)
 
     def first(self) -> list[dict[str, Any]]:
-        """Return what to do first, for which partitions, so that the brokers that cannot be stopped now can be stopped."""
+        """Return what to do first (`do`) for which `partitions`, so that brokers that cannot be stopped now can be stopped."""
         found: dict[str, dict[str, int]] = {}
         for each in self.alike:
             says = {self._says(each, Stop(many)) for many in ((0, 1) if each.inside else (0,))}
@@ -280,7 +280,7 @@ class DescribedCluster:
         return FirstAct(f"{needed}, or accept that writes stop meanwhile (--accept TOPIC)")
 
     def order(self, at_a_time: int, then: bool = False) -> list[list[str]]:
-        """Return groups of brokers that may be stopped together, one group after the other; without who must not be stopped."""
+        """Return groups of up to `at_a_time` brokers that may be stopped together, in order; who must not stop is left out."""
         left, groups = [each for each in self.brokers if self.may_stop([each], then)], []
         while left:
             group: list[str] = []

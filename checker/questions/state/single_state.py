@@ -30,7 +30,7 @@ POLICY, ANY, KAFKAS = "election.policy", "any", "preferred"
 
 @dataclass(frozen=True)
 class Election:
-    """Who may be elected when a broker stops or returns (`when`), and who is by the election policy; nobody: offline."""
+    """Who `may` be elected when a broker (from 0) stops or returns, and who is by the election policy; nobody: offline."""
 
     when: str
     broker: int
@@ -40,7 +40,7 @@ class Election:
 
 @dataclass(frozen=True)
 class FaultEffect:
-    """The effect of one fault of one broker, when nothing else fails: which acknowledged records (from 1) can be lost.
+    """The effect of one fault of a broker (from 0), when nothing else fails: which acknowledged records (from 1) can be lost.
 
     `lost` are in order; `trace` is the shortest behaviour to the loss of the first.  Of a broker that is down (`is_down`) it
     begins after the fault, which the model has while a broker runs only.

@@ -47,7 +47,7 @@ class OrderedLabel(int):
 
 @dataclass(frozen=True)
 class Atom:
-    """A comparison of a key with a value, or with another key where `other` is set."""
+    """A comparison of a key with a value; if `other` is set, with another key, which `value` names."""
 
     key: str
     relation: str
@@ -65,8 +65,8 @@ class Atom:
 
 @dataclass(frozen=True)
 class BoundaryRule:
-    """Terms of atoms.  `smallest` says whether no smaller choice of the enumerated terms exists; `proved` is Z3's word on the
-    equality with the matrix."""
+    """Terms (one must hold) of atoms (all must hold).  `smallest` says if no smaller choice of the enumerated terms exists;
+    `proved` is Z3's word on the equality with the matrix."""
 
     terms: tuple[tuple[Atom, ...], ...]
     smallest: bool
@@ -128,7 +128,7 @@ class _Enumeration:
         self.covered, self.tried = 0, 0
 
     def run(self) -> dict[int, tuple[int, ...]]:
-        """Return the terms found, each as its atoms by the cells where it is true, up to a length or until enough was tried."""
+        """Return the numbers of each found term's atoms (at most `LONGEST_TERM`), by the cells where it is true, as bits."""
         unfinished: dict[int, tuple[int, ...]] = {self.marked | self.unmarked: ()}
         for _ in range(LONGEST_TERM):
             unfinished = self._longer(unfinished)
@@ -137,7 +137,7 @@ class _Enumeration:
         return self.found
 
     def _longer(self, terms: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
-        """Return each term with one more atom: those that are true in marked cells only are found, the others are returned."""
+        """Add an atom to each term: put what is true in marked cells only into `found`, return what is true in others too."""
         unfinished: dict[int, tuple[int, ...]] = {}
         for cells, term in terms.items():
             for number in range(term[-1] + 1 if term else 0, len(self.masks)):
@@ -171,7 +171,7 @@ def _cover(terms: Sequence[tuple[int, tuple[int, ...]]]) -> int:
 
 
 def _chosen(terms: Sequence[tuple[int, tuple[Atom, ...]]], marked: int, count: int) -> tuple[list[int], bool]:
-    """Return the numbers of the terms that cover the marked cells at the lowest cost, and whether that is certain."""
+    """Return the numbers of terms that cover the marked cells at lowest cost, and True; if Z3 gives up, others and False."""
     chosen: list[int] = []
     left = marked
     while left:

@@ -80,8 +80,8 @@ class Sweep:
     coverage: tuple[Coverage, ...]
 
     def unstruck(self, cell: int, place: int) -> tuple[str, ...]:
-        """Return the faults that a cell allows and that never struck, and what its property has only one of: what holds there
-        says nothing about them."""
+        """Return the faults that a cell allows and that never struck, and what its property number `place` compares but finds
+        only one of: if that property holds, it says nothing about them."""
         return self.coverage[cell].faults + list_single(self.systems[cell], self.decisions[cell][place].property)
 
     def is_vacuous(self, cell: int) -> bool:
@@ -165,7 +165,7 @@ class Sweeper:
         return list(found.values())
 
     def groups(self) -> list[list[int]]:
-        """Return the cells that share a search, one of each kind of twins, those with the smallest budgets first."""
+        """Return lists of cells that share a search, with one cell of each list of twins; the smallest budgets come first."""
         found: dict[tuple[Any, ...], list[int]] = {}
         for first, *_ in self._twins():
             system, configuration = self.systems[first], self.cells[first][1]
@@ -274,7 +274,7 @@ class Sweeper:
 
 
 def again(system: System, trace: Behaviour, other: System, broken: Property) -> Behaviour | None:
-    """Return the same steps under another configuration; None unless they are possible there and end in a violation."""
+    """Return a behaviour of `other` with the same steps; None unless they are possible there and end in a violation."""
     steps = find_same_steps(system, trace, other)
     for _, start in other.initial_states():
         found = follow_steps(other, start, steps)

@@ -52,7 +52,6 @@ def fault_budgets(replicas: int) -> list[FaultBudget]:
 
 def spots_of(configuration: Configuration) -> list[FaultBudget]:
     """Return every spot of a configuration's table: of the settled brokers that begin in the ISR or ELR, down or not, so
-    many lose data and so many are out.
-    """
+    many lose data and so many are out."""
     holders = sum(ADDING not in each and bool({ISR, ELR} & each) for each in roles({REPLICAS: (), **configuration}))
     return fault_budgets(holders or max(1, configuration["replication.factor"] - configuration.get("start.outside_isr", 0)))
