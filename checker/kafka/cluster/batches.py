@@ -96,7 +96,7 @@ def decode_varint(body: bytes, at: int) -> tuple[int, int]:
 
 
 def find_cut_position(segment: bytes, offset: int) -> int:
-    """Return at which byte the first batch from this offset on begins; without one, where the last batch ends (0 for none).
+    """Return at which byte the first batch without an earlier offset begins; if none does, where the last one ends (or 0).
     Errors: `ValueError` where the offset is in the middle of a batch."""
     position = 0
     for batch in parse_batches(segment):

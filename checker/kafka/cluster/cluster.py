@@ -281,7 +281,7 @@ class Cluster:
 
 
 def find_last_words(node: KafkaNode) -> str:
-    """Return the last error line that a node printed, or else its last line, cut to 300 characters."""
+    """Return the last error line that a node printed, else its last line, else "nothing printed"; at most 300 characters."""
     lines = node.process.read_log().splitlines()
     errors = [line for line in lines if " ERROR " in line or " FATAL " in line or "Exception" in line]
     return (errors or lines or ["nothing printed"])[-1][:300]

@@ -117,7 +117,7 @@ class _Patient:
 
 def _connect(kafka: Any, server: str, options: Mapping[str, Any], reasons: Sequence[str]) -> Any:
     """Return a client that has reached a broker; after a timeout try again, `TRIES` times in all, unless there are `reasons`
-    why it was refused.  What ends it is raised."""
+    why it was refused.  The last timeout, and any other error, is raised."""
     for left in reversed(range(TRIES)):
         try:
             return kafka.KafkaAdminClient(
@@ -190,7 +190,7 @@ class _Reasons(logging.Handler):
 
 @contextmanager
 def _collect_reasons() -> Iterator[list[str]]:
-    """Collect the reasons why connections end while the context is open; the library's own messages are not printed."""
+    """Yield a list that gets the reasons why connections end while the context is open; the library itself prints nothing."""
     logger, kept = logging.getLogger("kafka"), _Reasons()
     before = logger.level, logger.propagate
     logger.setLevel(logging.ERROR)
@@ -227,7 +227,7 @@ def _require_final(problem: Any) -> None:
 
 
 def _describe_features(kafka: Any, admin: Any) -> dict[str, dict[str, int]]:
-    """Return each feature with its finalized level and the highest that this software supports; empty with ZooKeeper."""
+    """Return each feature with its finalized level and the highest that the brokers support; empty if the cluster has none."""
     try:
         found = admin.describe_features()
     except kafka.errors.KafkaError as problem:
