@@ -104,7 +104,7 @@ STOPS = (((True, True), (0, 1)), ((True, False), (0, 1)), ((False, False), (0, 1
 
 
 def compare(setting: ConformSetting) -> Tally:
-    """Compare the model of a setting with Kafka's classes: in the order of publication, and in what counts as a clean stop."""
+    """Return the tally of comparing a setting's model with Kafka: the order of publication, and what counts as a clean stop."""
     begun, tally = time.monotonic(), Tally("broker")
     configuration = setting.configuration
     comes_first = configuration["mechanism.configuration-before-isr"]

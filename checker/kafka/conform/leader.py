@@ -333,8 +333,8 @@ def _agrees(found: Observed, answers: set[LeaderOutcome]) -> bool:
 
 
 def compare(setting: ConformSetting, *drawn: int) -> Tally:
-    """Compare every event in every state of a leader that the model reaches under a setting.  With `drawn`, a number and a
-    seed, compare some events in that many random legal states instead."""
+    """Return the tally of comparing every event in every state of a leader that the model reaches under a setting.  With
+    `drawn`, a number and a seed, compare some events in that many random legal states instead."""
     begun = time.monotonic()
     comparison = LeaderComparison(setting)
     size, least = setting.system.sizes, int(setting.configuration["min.insync.replicas"])

@@ -219,7 +219,7 @@ def read_registration(before: Knowledge, after: Any) -> Knowledge:
 
 
 def compare(setting: ConformSetting) -> Tally:
-    """Compare every distinct case of a setting's reachable states with PartitionChangeBuilder."""
+    """Return the tally of comparing every distinct case of a setting's reachable states with PartitionChangeBuilder."""
     begun = time.monotonic()
     system, configuration = setting.system, setting.configuration
     states = search_reachable(system)

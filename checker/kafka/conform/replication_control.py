@@ -298,7 +298,7 @@ def find_unanswered(found: Sequence[ConformCase], configuration: Configuration) 
 
 
 def compare(setting: ConformSetting) -> Tally:
-    """Compare every distinct case of a setting's reachable states with the controller's own entry points."""
+    """Return the tally of comparing every distinct case of a setting's reachable states with the controller's entry points."""
     begun = time.monotonic()
     states = search_reachable(setting.system)
     found, transitions = find_cases(states, dict.fromkeys(EVENTS))

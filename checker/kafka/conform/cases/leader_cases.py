@@ -221,7 +221,7 @@ class LeaderModel:
         return {replace(each, state=each.state.normal) for each in self._handle(first, state, event)}
 
     def _full(self, state: LeaderState, **changes: Any) -> State:
-        """Return a whole state of the model around what the leader holds; by default the controller holds the same."""
+        """Return a whole state of the model: the leader holds `state`, the controller the same; `changes` are made to that."""
         size = self.system.sizes
         brokers, slots = range(size["replica"]), size["offset"]
 

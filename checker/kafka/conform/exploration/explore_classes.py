@@ -82,9 +82,9 @@ Progress = Callable[[ExplorationResult], None]
 def explore_classes(
     kafka: Kafka, bounds: Bounds, limits: ExplorationLimits, state_dir: str | None, progress: Progress, sample: int = SAMPLE
 ) -> ExplorationResult:
-    """Explore until no state is new, a property is broken, or a limit is reached, in a process with a Java of its own; Ctrl-C,
-    or a Java that dies, keeps what was written by then.  Errors: `InputError` for a version without what is run here, and for a
-    state directory of something else."""
+    """Return the result of exploring until no state is new, a property is broken, or a limit is reached, in a process with a
+    Java of its own; after Ctrl-C, or if that dies, the last one reported.  Errors: `InputError` for a version without what is
+    run here, and for a state directory of something else."""
     if (parsed(kafka.minor) or OLDEST) < OLDEST:
         raise InputError(f"--free explores three brokers from Kafka {OLDEST[0]}.{OLDEST[1]} on, not {kafka.version}")
     found = ExplorationResult(kafka.version, bounds)

@@ -79,7 +79,7 @@ def kafka_of_folder(folder: str, environment: Mapping[str, str] = os.environ) ->
 
 
 def built_jars(checkout: Path) -> tuple[Path, ...]:
-    """Return the jars that Gradle has built in a checkout, and the libraries beside them."""
+    """Return the jars that Gradle has built in a checkout, and the libraries beside them, without sources, tests and docs."""
     built = [*checkout.glob("*/build/libs/*.jar"), *checkout.glob("*/*/build/libs/*.jar")]
     every = [*built, *checkout.glob("core/build/dependant-libs-*/*.jar")]
     return tuple(sorted(each for each in every if not each.name.endswith(LEFT_OUT)))

@@ -394,7 +394,7 @@ class Controller:
 
 
 def _builder(of: str, known: Mapping[str, Any]) -> Any:
-    """Return the builder of a class of the controller, with the known values that this version's has."""
+    """Return the builder of a class of the controller; of the known values those are set for which it has a setter."""
     made = new(f"{PACKAGE}controller.{of}$Builder")
     for name, value in known.items():
         if has_method(made, "set" + name):

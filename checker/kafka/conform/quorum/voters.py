@@ -386,7 +386,7 @@ def find_refused_votes(
 
 
 def compare(setting: str) -> Tally:
-    """Compare every transition of the model that is about one voter with Kafka's classes; a class that is missing is a gap."""
+    """Return the tally of comparing every transition that is about one voter with Kafka's classes; a missing class is a gap."""
     tally = Tally(PART)
     try:
         _compare(setting, tally)

@@ -285,7 +285,7 @@ def _write_history(log: kafka_side.TransactionalLog, seen: ProducerView) -> None
 
 
 def compare(setting: ConformSetting) -> Tally:
-    """Compare every combination of a setting, by class and model; then check that each reachable transition is one of them."""
+    """Return the tally of comparing Kafka and model in every combination, and the reachable transitions with these."""
     begun = time.monotonic()
     asked, tally = TransactionModel(setting.system), Tally("transactions")
     found: dict[Projected, TransactionOutcome] = {}
@@ -300,7 +300,7 @@ def compare(setting: ConformSetting) -> Tally:
 
 
 def _compare_coordinator(asked: TransactionModel, setting: ConformSetting, tally: Tally) -> dict[Projected, TransactionOutcome]:
-    """Compare every combination of a coordinator; return the model's outcomes."""
+    """Compare every combination of a coordinator, counting in the tally; return the model's outcomes by combination."""
     version, found = int(setting.configuration["transaction.version"]), {}
     for event, known in coordinator_cases(asked):
         model = found["coordinator", event, known] = coordinator_model(asked, event, known)
@@ -312,7 +312,7 @@ def _compare_coordinator(asked: TransactionModel, setting: ConformSetting, tally
 
 
 def _compare_partition(asked: TransactionModel, setting: ConformSetting, tally: Tally) -> dict[Projected, TransactionOutcome]:
-    """Compare every combination of a partition; return the model's outcomes."""
+    """Compare every combination of a partition, counting in the tally; return the model's outcomes by combination."""
     log, found = kafka_side.TransactionalLog(int(setting.configuration["transaction.version"])), {}
     try:
         for seen, request in partition_cases(1 + setting.system.sizes["moves"]):
@@ -348,7 +348,7 @@ EVENTS = {
 def _look_up(
     asked: TransactionModel, setting: ConformSetting, tally: Tally, found: dict[Projected, TransactionOutcome]
 ) -> None:
-    """Compare each reachable transition, of those classes and epochs that were compared, with its combination's outcome."""
+    """Compare, into the tally, each reachable transition of the parts and epochs compared with its combination's outcome."""
     compared = {key[0] for key in found}
     if not compared:
         return

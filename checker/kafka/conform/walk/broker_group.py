@@ -339,7 +339,7 @@ class BrokerGroup:
         return left[-1]
 
     def replay(self, me: int, image: PartitionImage) -> None:
-        """Let a broker apply an image, as ReplicaManager.applyDelta does."""
+        """Let a broker apply an image, as ReplicaManager.applyDelta does: of the partition nothing unless its epochs moved."""
         process, broker = self.processes[me], self.broker(me)
         before = self.images[process.replayed - 1] if process.replayed else None
         process.replayed = self.images.index(image, process.replayed) + 1

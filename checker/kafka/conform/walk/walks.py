@@ -107,8 +107,8 @@ def lost_record(view: GroupSight) -> int | None:
 
 
 def compare(kafka: Kafka, seed: int, first: int, count: int, state_dir: str | None = None) -> Tally:
-    """Do `count` walks from number `first` on, three of four with min.insync.replicas 2, the others with 1; keep their tally in
-    `state_dir`, if any.  An older Kafka than `OLDEST` is a gap."""
+    """Do `count` walks from number `first` on, three of four with min.insync.replicas 2, the others with 1; return their
+    tally, and write it into `state_dir`, if any.  An older Kafka than `OLDEST` is a gap."""
     begun = time.monotonic()
     tally = Tally(PART)
     if (parsed(kafka.minor) or OLDEST) < OLDEST:
