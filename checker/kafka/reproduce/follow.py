@@ -51,7 +51,7 @@ def _begin(attempt: Attempt) -> None:
 
 
 def _is_seen(attempt: Attempt, stage: ReproductionStep) -> bool:
-    """Carry out a stage and return whether it went as in the model."""
+    """Carry out a stage; return whether it went as in the model, and if not put the divergence into the outcome."""
     says = "; ".join(stage.says)
     try:
         attempt.hold(stage.during)
@@ -86,7 +86,7 @@ def reach(attempt: Attempt, target: Target, slowly: bool = False) -> None:
 
 
 def _recover(attempt: Attempt) -> None:
-    """Unblock everything, start what is down, wait for replicas to be in sync, and read the partition if it has a leader."""
+    """Undo every fault, wait for replicas to be in sync, and put logs, and what can be read if one leads, into the outcome."""
     cluster, outcome = attempt.cluster, attempt.outcome
     attempt.note("unblock the network and start every broker")
     cluster.network.lift()
