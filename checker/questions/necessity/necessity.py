@@ -43,7 +43,7 @@ class Need(StrEnum):
 
 @dataclass(frozen=True)
 class Profile:
-    """One configuration and the properties that hold in it (`left_out`: that do not); `distinct`: its states, or orbits."""
+    """One configuration and the properties that hold in it (`left_out`: those that do not); `distinct`: states, or orbits."""
 
     name: str
     question: SearchQuestion

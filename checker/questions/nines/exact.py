@@ -35,7 +35,7 @@ def mean_years(chain: Chain, faster: Mapping[str, float] | None = None) -> float
 
 
 def _eliminate(matrix: Floats, number: int, share: Floats) -> None:
-    """Change the matrix: each state before `number` goes on at once to where that one leads, with its own `share` of moves."""
+    """Change the matrix: each state before `number` goes on, with its `share`, at once to where state `number` leads."""
     sources, targets = np.flatnonzero(share), np.flatnonzero(matrix[number])
     matrix[np.ix_(sources, targets)] += np.outer(share[sources], matrix[number, targets])
     np.fill_diagonal(matrix, 0.0)

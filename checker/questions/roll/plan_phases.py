@@ -199,7 +199,7 @@ def carried(before: System, states: Packed, after: System) -> tuple[Packed, NDAr
 
 
 def _put(words: Packed, slot: Slot, value: Any) -> None:
-    """Write a value, or one per state, where nothing is written yet; `EngineError` for one out of bounds."""
+    """Write a value, or one per state, into packed states where it is 0 so far; `EngineError` for one out of bounds."""
     least, most = (int(value.min()), int(value.max())) if isinstance(value, np.ndarray) and len(value) else (slot.low, slot.low)
     least, most = (least, most) if isinstance(value, np.ndarray) else (int(value), int(value))
     if not slot.low <= least <= most <= slot.high:
