@@ -10,7 +10,7 @@ _LIMIT = re.compile("[0-9]|any|any:[1-9](,[0-9]){0,8}|any:[a-z_]+", re.ASCII)
 
 @dataclass(frozen=True)
 class AnyNumber:
-    """A limit on a kind of fault: any number of them, which impair at most `at_once` brokers at the same time (None: all).
+    """A limit on a kind of fault: any number of them, which impair at most `at_once` brokers at the same time (None: no limit).
 
     `beside`: how many may be impaired while 0, 1, 2, ... brokers have lost data; the first is `at_once` (empty: not said).
     `counts_as`: the name of another kind, whose limit each strike spends.
@@ -27,7 +27,7 @@ class AnyNumber:
 
 
 def parse_limit(text: str) -> int | AnyNumber | None:
-    """Return the total or the `AnyNumber` that a text such as `2`, `any:2` or `any:3,1,0` stands for; None for any other."""
+    """Return the total (0 to 9) or the `AnyNumber` (`any`, `any:2`, `any:3,1,0`, `any:KIND`) that a text gives; else None."""
     kind, _, many = text.partition(":")
     if not _LIMIT.fullmatch(text):
         return None

@@ -24,11 +24,11 @@ class Fault:
 
     `one` and `many` are its nouns, `says` completes "how many times ...".  `impairs` is what it strikes, `in_majority`
     whether the majority quorum knows it too, and `is_structural` whether the model has fields or axes only where it can
-    happen.  A fault `of` others stands for all of them: they share one limit.  One that impairs
-    a rack and is `of` others strikes its brokers one by one.
+    happen.  A fault `of` others stands for all of them: they share one limit.  One `of` others that impairs a rack strikes
+    the brokers of one rack, one by one.
 
-    On a cluster: `done` is the operation that brings it about (none: it cannot be, yet), `ends` how a history shows the end of
-    the process, and `seen` names it, with its action's arguments, as what an observed partition would not survive.
+    On a cluster: `done` is the operation that brings it about, `ends` how a history shows the end of the process, and `seen`
+    names it, with its action's arguments, as what an observed partition would not survive; each is empty where there is none.
     """
 
     name: str

@@ -1,9 +1,8 @@
 """The closed vocabulary in which a protocol is written once and read by several interpreters.
 
-A protocol is a tuple of `Action`s over `Field`s.  An action is one generator function: it yields its
-named guard clauses first and then assigns to the state; the assignments run only where every clause
-held.  Values are of a kind that the function does not know (a Python int, a NumPy column, a Z3 term),
-so it combines them with arithmetic, comparison and the four primitives of `Primitives` only.
+A protocol is a tuple of `Action`s over `Field`s.  An action is one generator function: it yields its named guard clauses first
+and then assigns to the state; the assignments run only where every clause held.  Values are of a kind that the function does
+not know (a Python int, a NumPy column, a Z3 term), so it combines them by arithmetic, comparison and `Primitives` only.
 """
 
 from __future__ import annotations
@@ -66,9 +65,9 @@ def replica_id(name: str, replicas: int, *axes: str) -> Field:
 
 
 class Sizes(Mapping[str, int]):
-    """Base of a model's sizes, a frozen dataclass: its attributes are the axes' lengths, and what else the layout depends on.
+    """Base class of a model's sizes, which are a frozen dataclass of the axes' lengths and of what else the layout depends on.
 
-    Fields and parameters name axes by text, so it is a mapping too.  Two systems with equal sizes have the same layout.
+    Axes are named by text, so it is a mapping too, of its attributes that are ints.  Systems with equal sizes have one layout.
     """
 
     def __getitem__(self, axis: str) -> int:
@@ -104,10 +103,9 @@ BOUND = "bound:"
 class Action:
     """A named guarded step with finite parameters.
 
-    `parameters` maps each parameter to the axis of the sizes that it ranges over.  `where` leaves out
-    combinations that make no sense (a replica fetching from itself).  `fault` names the
-    kind of fault that the step is, if it is one.  `can_be_left_out` marks one that makes many states and that
-    few violations need: a quick search for violations leaves it out.
+    `parameters` maps each parameter to the axis of the sizes that it ranges over.  `where` is true of the combinations that
+    make sense (not of a replica that fetches from itself).  `fault` names the kind of fault that the step is, if it is one.
+    `can_be_left_out` marks one that makes many states and few violations need: a quick search for violations leaves it out.
     """
 
     name: str
@@ -119,7 +117,7 @@ class Action:
     can_be_left_out: bool = False
 
     def arguments(self, sizes: Sizes) -> Iterator[dict[str, int]]:
-        """Yield every combination of parameter values that `where` allows, in order."""
+        """Yield each combination of parameter values that `where` allows, by parameter; the last parameter changes fastest."""
         for values in product(*(sizes.along(axis) for axis in self.parameters.values())):
             chosen = dict(zip(self.parameters, values, strict=True))
             if self.where is None or self.where(**chosen):
@@ -139,7 +137,7 @@ def action(
     can_be_left_out: bool = False,
     **parameters: str,
 ) -> Callable[[Callable[..., Clauses]], Action]:
-    """Return the decorator that declares a generator function as an action; keyword arguments name its parameters' axes.
+    """Return the decorator that makes an `Action` of a generator function; other keywords give the axis of each parameter.
 
     `says` is the sentence in Kafka's words, with the parameters in braces.
     """
@@ -177,10 +175,10 @@ class Unbounded:
 class Model:
     """A protocol: its state, its initial states, its actions.
 
-    `initial` gives the assignments of the fields that are not frozen, as `{name: value}` with nested
-    lists for arrays; fields that are left out start at zero, False or `NO_REPLICA`.  `frozen` maps each
-    frozen field to its value under a configuration.  `portrait` draws a state from its nested values.
-    `contradiction` says what is wrong with keys that are right one by one, or None.
+    `initial` gives for each initial state the values of fields that are not frozen, as `{name: value}` with nested lists for
+    arrays; fields that are left out start at zero, a lower bound above it, False or `NO_REPLICA`.  `frozen` maps each frozen
+    field to its value under a configuration.  `normalise` changes the state at the end of every step.  `portrait` draws a state
+    from its nested values.  `contradiction` says what is wrong with keys that are right one by one, or None.
     """
 
     name: str
@@ -201,7 +199,7 @@ class Model:
     unbounded: tuple[Unbounded, ...] = ()
 
     def differing(self, name: str, summary: str, *, replacing: Mapping[str, Action] | None = None, **changes: Any) -> Model:
-        """Return this model under another name, with some actions replaced by name, or with other attributes changed.
+        """Return this model renamed, with the actions that `replacing` gives by name and the attributes of `changes`.
 
         Errors: `ModelError` when an action to replace does not exist.
         """
@@ -226,7 +224,7 @@ def at(k: Primitives, vector: Any, index: Value) -> Value:
 
 
 def put(k: Primitives, array: Any, index: Value, value: Any) -> None:
-    """Effect: write the element of `array` at a state-valued index; a list of values writes a row."""
+    """Effect: write a value (a list: a row) at a state-valued index of `array`; nothing where the array has no such index."""
     store = getattr(array, "store", None)
     if store is not None:
         store(index, value)
@@ -241,14 +239,14 @@ def put(k: Primitives, array: Any, index: Value, value: Any) -> None:
 
 
 def for_every(k: Any, s: Any, axis: str, body: Callable[[Any], Value]) -> Value:
-    """Return True if a condition holds for every element of an axis.  Lemmas must not negate it: some proofs rely on that."""
+    """Return True if a condition holds for every element of an axis.  No lemma may negate this: some proofs rely on that."""
     quantified = _over(k, axis, "for_every")
     found: Value = quantified(axis, body) if quantified else k.all_of(*[body(each) for each in range(s.sizes[axis])])
     return found
 
 
 def for_some(k: Any, s: Any, axis: str, body: Callable[[Any], Value]) -> Value:
-    """Return True if a condition holds for some element of an axis.  Lemmas must not negate it either."""
+    """Return True if a condition holds for some element of an axis.  No lemma may negate this either."""
     quantified = _over(k, axis, "for_some")
     found: Value = quantified(axis, body) if quantified else k.any_of(*[body(each) for each in range(s.sizes[axis])])
     return found
@@ -284,7 +282,7 @@ def count(k: Primitives, conditions: Iterable[Value]) -> Value:
 
 
 def members(bits: int) -> list[int]:
-    """Return the replicas in a set that is a parameter: bit `r` says whether replica `r` belongs to it."""
+    """Return the replicas, lowest first, in a set that is a parameter: bit `r` says whether replica `r` belongs to it."""
     return [each for each in range(bits.bit_length()) if bits >> each & 1]
 
 

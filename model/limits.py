@@ -65,7 +65,7 @@ def is_counted(configuration: Configuration, fault: Fault) -> bool:
 
 
 def payer(configuration: Mapping[str, Any], fault: Fault) -> Fault:
-    """Return the fault whose limit a step spends: one that it counts as, or a limited one that stands for it; else its own."""
+    """Return the fault whose limit a fault spends: the one it counts as, else a limited one that stands for it, else itself."""
     limit = configuration.get(fault.key)
     if isinstance(limit, AnyNumber) and limit.counts_as:
         return next(each for each in FAULTS if each.name == limit.counts_as)
@@ -79,9 +79,9 @@ def can_happen(configuration: Configuration, fault: Fault) -> bool:
 
 
 def is_harmless_loss_a_step(configuration: Configuration) -> bool:
-    """Return True if a power loss that takes nothing is a step of its own: elsewhere a kill does the same and costs no more.
+    """Return True if a power loss that takes nothing is a step of its own, False if a kill does the same and costs no more.
 
-    A killed broker that counts as out may be out wherever it may lose data, if one fewer that loses data allows one more out.
+    A kill does if kills have no limit, or share that of power losses, or count as out and one data loss less allows one more.
     """
     kill, power = payer(configuration, KILL), payer(configuration, LOSSY_CRASH)
     out = _beside(configuration)
@@ -96,7 +96,7 @@ class Limits:
 
     `payers`: faults, each with the other one whose limit it spends; `counted`: those with a total; `marked`: those whose
     victims have a flag; `beside`: how many may be out while 0, 1, 2, ... have lost data (empty: not said).
-    `harmless_losses`: whether a power loss that takes nothing is a step of its own.
+    `has_at_once`: whether `faults.at_once` is given; `harmless_losses`: whether a power loss that takes nothing is a step.
     """
 
     payers: tuple[tuple[str, str], ...]
@@ -128,7 +128,7 @@ def _beside(configuration: Configuration) -> tuple[int, ...]:
 
 
 def contradiction(configuration: Configuration) -> str | None:
-    """Return what is wrong with the limits together; None if nothing is."""
+    """Return in a sentence the first thing that is wrong with a configuration's limits together; None if nothing is."""
     for whole in (each for each in FAULTS if each.of and configuration.get(each.key)):
         for other in FAULTS:
             if other is not whole and configuration.get(other.key) and set(other.of or (other.name,)) & set(whole.of):
@@ -148,14 +148,14 @@ def contradiction(configuration: Configuration) -> str | None:
 
 
 def _is_limited(configuration: Configuration, fault: Fault, other: str) -> bool:
-    """Return True if a fault may be charged to another kind's limit: that is `any:N`, and both impair a broker, or a rack."""
+    """Return True if a fault may count as `other`: the limit of `other` is `any:N`, and both impair brokers, or both racks."""
     kind = next(each for each in FAULTS if each.name == other)
     limit = configuration.get(kind.key)
     return isinstance(limit, AnyNumber) and limit.at_once is not None and kind.impairs == fault.impairs
 
 
 def _uneven(beside: tuple[int, ...], losing: int | AnyNumber | None) -> str | None:
-    """Return what is wrong with `faults.out=any:3,1,0` or with `faults.data_loss` beside it; None if nothing is."""
+    """Return what is wrong with a `faults.out` like `any:3,1,0`, or with `faults.data_loss` beside it; None if nothing is."""
     if list(beside) != sorted(beside, reverse=True):
         return f"{OUT.key}=any:{','.join(map(str, beside))}: more brokers that lose data cannot allow more others out"
     if beside and losing != AnyNumber(len(beside) - 1):
@@ -166,7 +166,7 @@ def _uneven(beside: tuple[int, ...], losing: int | AnyNumber | None) -> str | No
 
 
 def limit_fields(configuration: Configuration, faults: Sequence[Fault]) -> tuple[Field, ...]:
-    """Return the fields that limits need: frozen limits, counters, and marks."""
+    """Return the fields that limits need: a frozen limit of each fault, `at_once`, a counter of each, and marks of victims."""
     limits = limits_of(configuration, faults)
     highest = {each.name: configuration[each.key] if each.name in limits.counted else 0 for each in faults}
     return (
@@ -221,7 +221,7 @@ def fault_enabled(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clause
 
 
 def harmless_loss_enabled(s: View) -> Clauses:
-    """Clauses: where both are counted apart, a power loss takes nothing only if no kill is left, which would do the same."""
+    """Clauses: where kills and power losses have totals apart, a power loss that takes nothing needs that no kill is left."""
     limits = s.sizes.limits
     if limits.counted >= {KILL.name, _payer(s, LOSSY_CRASH).name} and _payer(s, KILL) is KILL:
         yield f"bound: no {KILL.one} is left", getattr(s, KILL.left) == 0
@@ -238,7 +238,7 @@ def record_fault(s: View, fault: Fault, *brokers: int) -> None:
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect, after every step: brokers that are unimpaired are no victims any more."""
+    """Effect, after every step: the marks of brokers that are unimpaired are cleared: they are no victims any more."""
     marked = [each for each in FAULTS if each.name in s.sizes.limits.marked]
     for broker in range(s.sizes["replica"]) if marked else ():
         impaired = s.sizes.is_impaired(k, s, broker)

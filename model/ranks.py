@@ -8,7 +8,7 @@ from neverlost.model.kernel import Primitives, Value, count
 
 
 def ranks(k: Primitives, values: Sequence[Value], highest: int) -> list[Value]:
-    """Return the rank of each value among 0 and all of them: equal values have equal ranks, and a larger one has a larger one.
+    """Return the rank of each value: how many different numbers among 0 and all the values are smaller (so 0 has rank 0).
 
     Units: `highest` is the largest number that a value can be.
     """

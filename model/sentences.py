@@ -43,7 +43,7 @@ def numbered(brokers: int, given: Names = ()) -> tuple[str, ...]:
 
 
 def names_of(system: System, given: Names = ()) -> tuple[str, ...]:
-    """Return what a system's brokers are called."""
+    """Return what a system's brokers are called, as by `numbered`."""
     return numbered(system.sizes["replica"], given)
 
 
@@ -60,7 +60,7 @@ def describe(system: System, before: State | None, step: Step | None, after: Sta
 
 
 def sentences(system: System, states: Sequence[State], steps: Iterable[int], given: Names = ()) -> list[str]:
-    """Return a text for the initial state, `weakness` first, and one for every step; `steps` are numbers of `System.steps`."""
+    """Return a text for the initial state, begun by `weakness`, and one per step; `steps` are numbers of `System.steps`."""
     taken = zip(pairwise(states), steps, strict=True)
     return [
         weakness(system) + INITIAL,
@@ -75,7 +75,7 @@ def weakness(system: System) -> str:
 
 
 def attempted(system: System, before: State, step: Step, given: Names = ()) -> str:
-    """Return who would do what in a step, without what it would change: for one that is not possible."""
+    """Return who would do what in a step, without what it would change: for a step that is not possible."""
     draw = system.model.portrait
     return _head(system, step, names_of(system, given), draw and draw(system.nested(before)))
 
@@ -100,12 +100,12 @@ def leader_of(scene: ClusterSnapshot, names: Names) -> str:
 
 
 def isr_of(scene: ClusterSnapshot, names: Names) -> list[str]:
-    """Return the controller's ISR as one text; none for a quorum, which has no ISR."""
+    """Return the controller's ISR in a list of one text, `ISR=1,2`; an empty list for a quorum, which has no ISR."""
     return [] if not scene.isr and scene.min_isr is None else [f"ISR={listed(scene.isr, names)}"]
 
 
 def metadata_of(scene: ClusterSnapshot, names: Names) -> list[str]:
-    """Return what the controller has, and what the producer and consumers were promised."""
+    """Return texts: what the controller has, such as `ISR=1,2`; which records are acked, or only committed; the notes."""
     sets = {"ELR": scene.elr, "fenced": scene.fenced, "adding": scene.adding, "removing": scene.removing}
     found = isr_of(scene, names) + [f"{name}={listed(each, names)}" for name, each in sets.items() if each]
     found += [] if scene.last_known_leader is None else [f"last known leader {names[scene.last_known_leader]}"]
@@ -116,7 +116,7 @@ def metadata_of(scene: ClusterSnapshot, names: Names) -> list[str]:
 
 
 def beliefs_of(lane: BrokerView, scene: ClusterSnapshot, names: Names) -> list[str]:
-    """Return what a broker that believes it is leader knows of the partition, true or not."""
+    """Return texts: what a broker that believes it is leader knows of the partition, true or not, and the broker's notes."""
     old = f" {STALE_MARK}" if lane.isr != scene.isr else ""
     found = [] if lane.isr is None else [f"ISR={listed(lane.isr, names)}{old}"]
     found += [f"AlterPartition pending: {lane.pending[0]} {names[lane.pending[1]]}"] if lane.pending else []
@@ -124,7 +124,7 @@ def beliefs_of(lane: BrokerView, scene: ClusterSnapshot, names: Names) -> list[s
 
 
 def remembered(leader: BrokerView, scene: ClusterSnapshot, names: Names) -> list[str]:
-    """Return in words the fetch offsets beyond its high watermark that a leader has noted, and which are no longer true."""
+    """Return a text for each fetch offset beyond its high watermark that a leader remembers, marked if it is no longer true."""
     found = []
     for follower, offset in leader.fetched:
         old = "" if leader.has_fetched(scene.lanes[follower], offset) else f" ({STALE_MARK}: its log has changed)"
@@ -133,7 +133,7 @@ def remembered(leader: BrokerView, scene: ClusterSnapshot, names: Names) -> list
 
 
 def is_stale(words: str) -> bool:
-    """Return True if words of a scene say that something known is no longer so."""
+    """Return True if words of a scene say, with `stale`, that something known is no longer so."""
     return STALE_MARK in words
 
 
@@ -162,7 +162,7 @@ def _head(system: System, step: Step, names: Names, before: ClusterSnapshot | No
 
 
 def _argument(system: System, step: Step, name: str, value: int, names: Names) -> Any:
-    """Return an argument as people say it: a broker by its name, a set of brokers as a list, a record as in the pictures."""
+    """Return an argument as people say it: a broker's name, a set as `1,2`, a record as `m1`, a kept log by what it lost."""
     axis = step.action.parameters[name]
     if axis in ("target", "ballot"):
         return listed(members(value), names)
@@ -188,7 +188,7 @@ def _lost(whole: str, kept: Mapping[str, int], everything: int) -> str:
 
 
 def changes(before: ClusterSnapshot, after: ClusterSnapshot, names: Names, actor: int | None = None) -> list[str]:
-    """Return what a step changed, most important first; what happens at the `actor` goes without its name."""
+    """Return what a step changed, in clauses, most important first; what happens at the `actor` goes without its name."""
     change = _Change(before, after, names, actor)
     return [
         *change.assignment(),
@@ -326,7 +326,7 @@ class _Change:
         return ", the last copy" if (set(gone) & self.after.promised) - left else ""
 
     def requests(self) -> list[str]:
-        """Return which AlterPartition requests are sent, which changes forgotten, and the ISR that a leader adopts."""
+        """Return AlterPartition requests that are sent, changes forgotten, and ISRs adopted (not the controller's new one)."""
         found = []
         for old, new in self._lanes():
             if new.pending and new.pending != old.pending:
@@ -340,7 +340,7 @@ class _Change:
         return found
 
     def _forgotten(self, old: BrokerView, new: BrokerView) -> list[str]:
-        """Return a change that a leader no longer waits for, although the controller has committed it."""
+        """Return in a clause the change that a leader no longer awaits, although the controller has committed it; else none."""
         if old.pending is None or new.pending is not None or new.isr is None or new.isr != old.isr:
             return []
         action, replica = old.pending

@@ -52,7 +52,7 @@ class BrokerView:
         return frozenset(record for record, _ in self.log)
 
     def has_fetched(self, follower: BrokerView, offset: int) -> bool:
-        """Return True if a follower's log is the same as this broker's up to an offset."""
+        """Return True if a follower's log is the same as this broker's up to an offset, which is left out."""
         return follower.log[:offset] == self.log[:offset]
 
 
@@ -61,7 +61,7 @@ class ClusterSnapshot:
     """Controller and brokers at one moment.
 
     `authority` is what decides who leads; `acked` are the records that were acknowledged to the producer, `committed` those
-    that consumers could read; `knowledge` says whether the current leader knows less than the controller.
+    that consumers could read; `knowledge` says how the current leader is behind the controller (empty: it is not).
     """
 
     leader: int | None
@@ -87,7 +87,7 @@ class ClusterSnapshot:
 
     @property
     def metadata(self) -> ClusterSnapshot:
-        """The snapshot without its brokers, to compare the rest: also the acknowledged and committed records."""
+        """The snapshot with no brokers in `lanes`, to compare all the rest, acknowledged and committed records included."""
         return ClusterSnapshot(**{**vars(self), "lanes": ()})
 
 
@@ -102,7 +102,7 @@ def named(replica: int) -> int | None:
 
 
 def log_of(values: Mapping[str, Any], replica: int) -> Log:
-    """Return a replica's records with their epochs."""
+    """Return a replica's records with their epochs, up to its log end offset."""
     end = values["log_end_offset"][replica]
     pairs = zip(values["log_record"][replica], values["log_epoch"][replica], strict=True)
     return tuple((record, epoch) for record, epoch in list(pairs)[:end])

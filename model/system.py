@@ -1,8 +1,7 @@
 """A model bound to sizes and configurations: slots, action instances and the packing of states.
 
-A state is a tuple of ints, one per *slot* (a scalar field, or one element of an array field), in
-the order of `System.slots`.  Packing puts each slot that can vary into bits of 64-bit words; a slot
-that has one possible value (most configuration) takes none.
+A state is a tuple of ints, one per *slot* (a scalar field or an element of an array field), in the order of `System.slots`.
+Packing puts each slot that can vary into bits of 64-bit words; one with one possible value (most configuration) takes none.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def read_toml_beside(module: str) -> dict[str, Any]:
-    """Return what the TOML file with a module's name says that lies beside it, in the archive of a Spark executor too.
+    """Return the tables of the TOML file that lies beside a module and has its name, also in the archive of a Spark executor.
 
     Errors: `OSError` where it cannot be read, `TOMLDecodeError` (a `ValueError`) where it is no TOML.
     """

@@ -44,7 +44,7 @@ class Behaviour:
     steps: tuple[int, ...]
 
     def faults(self, system: System) -> dict[str, int]:
-        """Return how often each kind of fault occurs."""
+        """Return how often each kind of fault occurs, by the kind whose limit it spends; without kinds that do not occur."""
         found: dict[str, int] = {}
         for number in self.steps:
             fault = system.fault_of(system.steps[number])
@@ -166,7 +166,7 @@ class Outcome:
     cluster: JobsDone | None = None
 
     def undecided(self, reason: str | None) -> Outcome:
-        """Return the outcome with `inconclusive` for `holds` if there is a reason: the question leaves something out."""
+        """Return the outcome with `inconclusive` for `holds`, and the reason if it has none; unchanged without a reason."""
         if reason is None or all(each.verdict is not Verdict.HOLDS for each in self.findings):
             return self
         findings = (

@@ -45,7 +45,7 @@ def find_definitions(function: FunctionType) -> list[Any]:
 
 
 def _find_lambdas(function: FunctionType) -> list[Any]:
-    """Return, of the lambdas that begin on a line, the innermost that contain what the code was made of."""
+    """Return, of the lambdas that begin on the function's line, the innermost that contain what the code was made of."""
     code = function.__code__
     spans = [each for each in code.co_positions() if None not in each and each[3] != each[2]]
     start = min(((each[0] or 0, each[2] or 0) for each in spans), default=(code.co_firstlineno, 0))
@@ -57,8 +57,8 @@ def _find_lambdas(function: FunctionType) -> list[Any]:
 
 
 def _find_around(function: FunctionType) -> list[Any]:
-    """Return the functions in the module's statement in which a function begins: it alone where it is that statement, none if
-    there is none."""
+    """Return the functions in the module's statement in which a function begins: that statement alone if it is the function
+    itself; an empty list if there is none."""
     line, name = function.__code__.co_firstlineno, function.__code__.co_name
     for statement in _parse_module(function.__code__.co_filename, function.__globals__["__name__"]).body:
         if line == _find_first_line(statement) and getattr(statement, "name", None) == name:
@@ -95,7 +95,7 @@ def _get_end(node: Any) -> tuple[int, int]:
 
 
 def extend_scopes(scope: ast.AST, scopes: Scopes) -> Scopes:
-    """Return the scopes that are seen from inside a scope: those around it, and its own names."""
+    """Return the scopes that are seen from inside a scope: those around it that are no classes, and its own names."""
     names = _find_bound(scope)
     outer = tuple(each for each in scopes if not isinstance(each, _ClassNames))
     return (*outer, _ClassNames(names) if isinstance(scope, ast.ClassDef) else names)

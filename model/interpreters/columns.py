@@ -66,7 +66,7 @@ def _narrow(value: Value) -> Value:
 
 
 class Batch:
-    """Packed states whose fields are unpacked when they are first read."""
+    """Packed states whose fields are unpacked when they are first read, and kept so."""
 
     def __init__(self, system: System, words: Packed) -> None:
         self.system, self.words = system, words
@@ -94,7 +94,7 @@ class Batch:
 
 
 class ColumnsView(View):
-    """A view of some rows of a batch; `rows` None means all of them."""
+    """A view of some rows of a batch; `rows` None means all of them.  Assignments go to `writes` alone."""
 
     __slots__ = ("_batch", "_rows", "_seen", "writes")
     writes: dict[int, Value]
@@ -123,7 +123,7 @@ class ColumnsView(View):
 
 
 def _with_properties(system: System) -> type[ColumnsView]:
-    """Return the view with a property for each field of a system: one is found much sooner than `__getattr__` answers."""
+    """Return a subclass of the view, with a property for each field: Python finds it much sooner than `__getattr__` answers."""
 
     def reader(base: int, shape: tuple[int, ...]) -> property:
         return property((lambda view: Vector(view, base, shape)) if shape else lambda view: view._read(base))
@@ -140,7 +140,10 @@ class Successors:
         self._clauses = [0] * len(system.steps)  # none is counted before a guard has run to its end
 
     def of(self, words: Packed, numbers: Iterable[int] | None = None) -> Iterator[tuple[int, NDArray[np.intp], Packed]]:
-        """Yield step number, parent rows and packed successors for each step (all, or some) that is enabled in some row."""
+        """Yield step number, parent rows and packed successors for each step (all, or `numbers`) that is enabled in some row.
+
+        Errors: `ModelError` where a step leaves the declared bounds.
+        """
         batch = Batch(self.system, words)
         for number in range(len(self.system.steps)) if numbers is None else numbers:
             found = self._apply(batch, number)
@@ -229,11 +232,11 @@ def evaluate_condition(system: System, words: Packed, predicate: Predicate) -> N
 
 
 def pack_rows(system: System, states: list[State]) -> Packed:
-    """Return states given as tuples, packed: one column each."""
+    """Return states given as tuples, packed as `uint64[words, n]`: one column each."""
     rows = np.array([system.pack(state) for state in states], dtype=np.uint64).reshape(len(states), system.words)
     return np.ascontiguousarray(rows.T)
 
 
 def unpack_row(system: System, words: Packed, row: int) -> State:
-    """Return one packed state as a tuple."""
+    """Return the packed state in column `row` as a tuple."""
     return system.unpack([int(word[row]) for word in words])

@@ -33,7 +33,7 @@ def run_guard(system: System, number: int, view: NativeView) -> Iterator[Value]:
 
 
 def emit_step(system: System, number: int) -> str | None:
-    """Return the function of one step: `step_N(words, place) -> TAKEN | OUTSIDE`, which stores the successor at `place`.
+    """Return the LLVM function of one step: `step_N(words, place) -> TAKEN | OUTSIDE` stores the successor at `place`.
 
     It is for states that meet the guards.  None where a guard clause is false in every state, as far as ranges show.
     """
@@ -258,7 +258,7 @@ def emit_take(system: System, number: int) -> str:
 
 
 def emit_expand(system: System, steps: Sequence[int]) -> str:
-    """Return the function `expand` that `emit_system` describes, and the functions that it calls, but those of the steps."""
+    """Return the function `expand` that `emit_system` describes, and what it calls except functions of `emit_step`."""
     groups = {f"guards_{start}": steps[start : start + GROUP] for start in range(0, len(steps), GROUP)}
     parts = [emit_guards(system, name, members) for name, members in groups.items()]
     parts += [emit_take(system, n) for n in steps]

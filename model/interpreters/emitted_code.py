@@ -88,7 +88,7 @@ class Code:
 
 
 class Compiled:
-    """A value that is known only when the program runs."""
+    """A value that is known only when the program runs; as a Python condition it raises `ModelError`."""
 
     __slots__ = ("code", "register")
 
@@ -338,7 +338,7 @@ def _emit_unpack_lanes(code: Code, slot: Slot) -> Value:
 
 
 def emit_pack(code: Code, slot: Slot, value: Value) -> str:
-    """Return the bits of a slot that holds a value, at their place in its word."""
+    """Return an operand of 64 bits with a value at the slot's place in its word, and zeros elsewhere."""
     if isinstance(value, int):
         return str((int(value) - slot.low) << slot.shift)
     if isinstance(value, Flag):

@@ -29,7 +29,7 @@ class Ints:
 
 
 class IntsView(View):
-    """A view of one state; assignments go to a copy."""
+    """A view of one state; assignments go to a copy, `values`."""
 
     __slots__ = ("values",)
     values: list[int]

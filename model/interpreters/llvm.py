@@ -39,7 +39,7 @@ class OptimizationLevel(IntEnum):
 
 
 def compile_program(text: str, effort: OptimizationLevel) -> bytes:
-    """Return the machine code of a program as an object file."""
+    """Return the machine code of a program, for this processor, as an object file."""
     _initialise()
     _, name, features = describe_processor()
     target = llvm.Target.from_default_triple()
@@ -53,7 +53,7 @@ def compile_program(text: str, effort: OptimizationLevel) -> bytes:
 
 
 class Loaded:
-    """An object file in memory, and its functions, which live as long as this; calls let other threads of Python run."""
+    """An object file in memory, and its `functions` by name, which live as long as this; calls let other Python threads run."""
 
     def __init__(self, machine_code: bytes, signatures: Mapping[str, tuple[Any, ...]]) -> None:
         _initialise()

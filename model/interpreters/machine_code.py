@@ -24,7 +24,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 def make_bounds_error(system: System, rows: Rows, code: int) -> ModelError:
-    """Return the error of an expansion that returned `code`, in the columns interpreter's words; another if that finds none."""
+    """Return the error of an expansion that returned `code`: the columns interpreter's, or one that says that it has none."""
     row, step = (-1 - code) & 0xFFFFFFFF, (-1 - code) >> 32
     try:
         list(Successors(system).of(np.ascontiguousarray(rows[row : row + 1].T), [step]))

@@ -22,7 +22,7 @@ Settings = Mapping[str, Sequence[int]]
 
 
 class _Overlaid:
-    """A view in which some frozen fields have other values."""
+    """A view in which some frozen fields have other values; assignments go to the view below."""
 
     __slots__ = ("_given", "_view")
 
@@ -38,7 +38,7 @@ class _Overlaid:
 
 
 def mix_versions(system: System, settings: Settings) -> Model:
-    """Return the system's model in which each step may read each of the settings with each of its values."""
+    """Return the system's model with each action once for every choice of values of the settings that it reads."""
     read = {
         action.name: read_by_steps(system, (each for each in system.steps if each.action is action)) & settings.keys()
         for action in system.model.actions

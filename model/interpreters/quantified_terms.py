@@ -91,7 +91,7 @@ class Quantified(Terms):
         return z3.Exists([each], z3.And(self.within(axis, each), self.lift(body(each))))
 
     def end_of(self, axis: str, limit: Any, condition: Callable[[Any], Value]) -> Any:
-        """Return one more than the last element below a limit that meets a condition; 0 if there is none."""
+        """Return a new number; `defined` has it one more than the last element below a limit that meets a condition, or 0."""
         end = z3.Int(f"end_of_{axis}!{len(self.defined)}")
         each = make_fresh(axis)
         last, none_later = self.lift(condition(end - 1)), z3.Not(self.lift(condition(each)))
@@ -100,7 +100,7 @@ class Quantified(Terms):
         return end
 
     def first_of(self, axis: str, limit: Any, condition: Callable[[Any], Value]) -> Any:
-        """Return the first element below a limit, which is not negative, that meets a condition; the limit if there is none."""
+        """Return a new number; `defined` has it the first element below a limit >= 0 that meets a condition, or the limit."""
         first = z3.Int(f"first_of_{axis}!{len(self.defined)}")
         each = make_fresh(axis)
         here, before, last_before = (self.lift(condition(at)) for at in (first, each, first - 1))
@@ -188,8 +188,8 @@ Witnesses = Callable[[int, Sequence[tuple[str, Any]]], Sequence[Any]]
 
 @dataclass(frozen=True)
 class Concluded(Quantified):
-    """Primitives for a conclusion: it is shown for fresh elements (`made`), and on an axis with `witnesses` what it says to
-    exist is one of them."""
+    """Primitives for a conclusion: it is shown for fresh elements (`made` has those in scope), and on an axis with `witnesses`
+    what it says to exist is one of the witnesses."""
 
     witnesses: Mapping[str, Witnesses] = field(default_factory=dict)
     quantified: list[Any] = field(default_factory=list)
@@ -265,7 +265,7 @@ class Length(Element):
 
 
 class QuantifiedView(View):
-    """A view of a state of every size; assignments go to a copy."""
+    """A view of a state of every size; assignments go to a copy, `functions`."""
 
     __slots__ = ("functions", "lengths")
     functions: Functions
@@ -345,7 +345,7 @@ class Array:
         self._write(closed, opened, lambda _: _lift(value))
 
     def copy(self) -> Any:
-        """Return a row with the values of now, which later writes do not change."""
+        """Return the values of now, which later writes do not change: a list, or an `AxisRow` on an axis without a number."""
         if not self._view.is_open(self._axis):
             return list(self)
         place = make_fresh(self._axis)
@@ -359,7 +359,7 @@ class Array:
             Array(self._view, self._field, (*self._index, at)).fill(value)
 
     def fill(self, values: Any) -> None:
-        """Effect: write every element of a row."""
+        """Effect: write every element of a row, each from the one of `values` at its place."""
         if not self._view.is_open(self._axis):
             for position in range(len(self)):
                 self[position] = values[position]
@@ -376,7 +376,7 @@ class Array:
         return closed, tuple(_lift(each) for axis, each in pairs if self._view.is_open(axis))
 
     def _write(self, closed: tuple[int, ...], opened: tuple[Any, ...], value: Callable[[tuple[Any, ...]], Any]) -> None:
-        """Effect: the field's function gives `value` where its first arguments are `opened`; elsewhere what it gave before."""
+        """Effect: the field's function gives `value` of its arguments where they begin with `opened`, elsewhere as before."""
         old = self._view.functions[self._field.name]
         before = old[closed]
 
@@ -398,7 +398,7 @@ def _make_constant(value: Any) -> Function:
 
 
 def list_lengths(system: System) -> dict[str, Any]:
-    """Return the axes without a number, by length: None where the model leaves them unbounded, a constant for the replicas."""
+    """Return by axis the lengths that are no number: None where the model leaves it unbounded, a constant for the replicas."""
     return {**{each.axis: None for each in system.model.unbounded}, REPLICA: Length("replication.factor", REPLICA)}
 
 
@@ -432,7 +432,7 @@ def list_closed_indices(system: System, declared: Field, opened: Mapping[str, An
 
 
 def initial(system: System, opened: Mapping[str, Any]) -> list[Functions]:
-    """Return the initial states, each alike at all elements of an axis without a number for its length; else a `ModelError`."""
+    """Return the distinct initial states.  Errors: `ModelError` for one whose values differ along an axis without a number."""
     return [_make_uniform(system, opened, state) for state in sorted({state for _, state in system.initial_states()})]
 
 

@@ -103,7 +103,7 @@ def bound_slots(system: System, terms: Terms, symbols: Symbols) -> list[Any]:
 
 
 class TermsView(View):
-    """A view of a symbolic state; assignments go to a copy."""
+    """A view of a symbolic state; assignments go to a copy, `values`."""
 
     __slots__ = ("values",)
     values: Symbols
@@ -120,7 +120,7 @@ class TermsView(View):
 
 
 def transition(system: System, terms: Terms, step: Step, symbols: Symbols) -> tuple[list[tuple[str, Value]], Symbols]:
-    """Return the guard clauses of a step that are not disabled, by name, and the symbolic state after it."""
+    """Return the guard clauses of a step that are not disabled, as (name, condition), and the symbolic state after it."""
     view = TermsView(system, symbols)
     guard = [each for each in step.run(terms, view) if (step.action.name, each[0]) not in system.disabled]
     if system.model.normalise is not None:

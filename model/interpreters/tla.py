@@ -29,7 +29,7 @@ LOOSE = ("/\\", "\\/", "IF")
 
 
 class Expression:
-    """An operator applied to operands, each an expression or a text.  Equal expressions are the same object."""
+    """An operator applied to operands, each an expression or a text.  Equal ones are the same object; `==` makes another."""
 
     __slots__ = ("operands", "operator")
     __hash__ = object.__hash__
@@ -151,7 +151,7 @@ def read(slot: Slot) -> Value:
 
 
 def operator_name(step: Step) -> str:
-    """Return the name of a step's operator, which TLC prints in a behaviour."""
+    """Return the name of a step's operator, which TLC prints: the action and its arguments, joined by `_`, with `m1` for -1."""
     return "_".join([step.action.name, *(str(each).replace("-", "m") for each in step.arguments.values())])
 
 
@@ -241,7 +241,7 @@ def _tuple(shape: Sequence[int], values: Iterator[str]) -> str:
 
 
 def _actions(system: System) -> Iterator[str]:
-    """Yield for each action a comment, its steps' operators and their disjunction; then `Next`, of all actions, and `Spec`."""
+    """Yield for each action that is possible a comment, its steps' operators and their disjunction; then `Next`, and `Spec`."""
     possible: list[str] = []
     for action, steps in groupby(system.steps, lambda step: step.action):
         operators = {operator_name(step): text for step in steps if (text := _operator(system, step)) is not None}
@@ -262,7 +262,7 @@ def _about(action: Action) -> Iterator[str]:
 
 
 def _operator(system: System, step: Step) -> str | None:
-    """Return a step's operator; None where its guard is false in every state."""
+    """Return the text of a step's operator; None where a guard clause is false in every state."""
     view = TlaView(system)
     clauses = []
     for clause, condition in step.run(Tla, view):
@@ -301,7 +301,7 @@ def _assignments(system: System, effect: Mapping[int, Value], body: _Writer) -> 
 
 
 class _Writer:
-    """Writes the expressions of one operator; what is used again has a name in a LET."""
+    """Writes the expressions of one operator; what is used again, and is not short, has a name in a LET."""
 
     def __init__(self, values: Iterable[Value]) -> None:
         self._names: dict[int, str] = {}

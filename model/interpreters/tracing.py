@@ -13,7 +13,7 @@ from neverlost.model.system import State, Step, System
 
 
 class NotingView(IntsView):
-    """A view of a state that notes the names of the fields that are read."""
+    """A view of a state that adds to `noted` the names of the fields that are read, and of arrays that are assigned to."""
 
     __slots__ = ("noted",)
     noted: set[str]
@@ -33,7 +33,7 @@ def lowest(system: System) -> State:
 
 
 def read_by_steps(system: System, steps: Iterable[Step]) -> set[str]:
-    """Return the names of the fields that some steps read."""
+    """Return the names of the fields that any of these steps reads, and of arrays that one of them assigns to."""
     noted, state = set[str](), lowest(system)
     for step in steps:
         for _ in step.run(Ints, NotingView(system, noted, state)):

@@ -30,7 +30,7 @@ class Concluding(Terms):
     quantified: list[Any] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return True if a condition holds of a new element of which nothing is known; it is kept in `made`."""
+        """Return True if a condition holds of a new element of which nothing is known; the element is added to `made`."""
         self.made.append(z3.Int(f"any_{axis}!{len(self.made)}"))
         fresh = self.made[-1]
         return _note(self.quantified, z3.Or(z3.Not(fresh >= 0), self.lift(body(fresh))))
@@ -77,13 +77,13 @@ class Assuming(Terms):
         return _note(self.quantified, holds)
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return True if a condition holds of a new element of which nothing else is known; it is kept in `made`."""
+        """Return True if a condition holds of a new element of which nothing else is known; the element is added to `made`."""
         fresh = self._name_term(f"some_{axis}!{len(self.made)}", z3.IntSort())
         self.made.append(fresh)
         return _note(self.quantified, z3.And(fresh >= 0, self.lift(body(fresh))))
 
     def _name_term(self, name: str, sort: Any) -> Any:
-        """Return a constant, or a function of the elements in whose scope it is."""
+        """Return a new constant; inside a `for_every`, a new function, applied to the elements of those around it."""
         if not self.scope:
             return z3.Const(name, sort)
         return z3.Function(name, *[z3.IntSort()] * len(self.scope), sort)(*self.scope)
@@ -120,14 +120,14 @@ def require_positive(term: Any, quantified: Sequence[Any]) -> None:
 
 @dataclass(frozen=True)
 class OpenState:
-    """Values of the slots, and for each field over an unbounded axis a function per inner element."""
+    """Values of the slots, and for each field over an unbounded axis (whose values are None) a function per inner element."""
 
     values: Symbols
     functions: dict[str, list[Function]]
 
 
 class OpenView(TermsView):
-    """A view of a state without bounds; assignments go to a copy."""
+    """A view of a state without bounds; assignments go to a copy, which `state` returns."""
 
     __slots__ = ("functions",)
     functions: dict[str, list[Function]]
@@ -180,7 +180,7 @@ def _lift(value: Any) -> Any:
 
 
 def list_open_axes(system: System) -> dict[str, str]:
-    """Return the unbounded axes, and the clause that bounds each; empty where the model has none.
+    """Return by unbounded axis the clause that bounds it; an empty dict where the model has none.
 
     Errors: `ModelError` for a field with such an axis anywhere but first of at most two.
     """
@@ -258,7 +258,7 @@ def take_open_step(system: System, step: Step, before: OpenState) -> tuple[list[
 
 
 def make_open_steps(system: System) -> list[tuple[Step, list[Any]]]:
-    """Return the steps, each with its variables: one for an argument over an unbounded axis, in place of all of its values."""
+    """Return the steps, each with its variables: for an argument over an unbounded axis one variable in place of all values."""
     axes = list_open_axes(system)
     found: dict[tuple[Any, ...], tuple[Step, list[Any]]] = {}
     for step in system.steps:

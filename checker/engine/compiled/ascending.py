@@ -41,7 +41,7 @@ class Ascending:
             return [*pool.map(work, things)]
 
     def sort(self, blocks: list[Rows]) -> Rows:
-        """Return the rows of some blocks in ascending order; the blocks are freed."""
+        """Return the rows of some blocks in ascending order, repeats too; the list `blocks` is emptied."""
         blocks[:] = [each for each in map(np.ascontiguousarray, blocks) if len(each)]
         total = sum(map(len, blocks))
         if total <= SMALL or not (digits := self._digits(blocks, min(DIGIT, (total // SMALL).bit_length() + 1))):
@@ -86,7 +86,7 @@ class Ascending:
         return digits
 
     def _spread(self, blocks: list[Rows], total: int, digit: tuple[int, int]) -> tuple[Rows, list[int]]:
-        """Return the rows grouped by one digit, and where the group of each value ends; the blocks are freed."""
+        """Return the rows grouped by one digit, and where the group of each value ends; the list `blocks` is emptied."""
         counts = np.zeros(1 << DIGIT, np.int64)
         for block in blocks:
             self.functions["tally"](block.ctypes.data, len(block), counts.ctypes.data, *digit)
@@ -127,7 +127,7 @@ class Ascending:
         return rows
 
     def run(self, blocks: list[Rows]) -> Run:
-        """Return the distinct rows of some blocks, ascending and compressed; the blocks are freed."""
+        """Return the distinct rows of some blocks, ascending and compressed; the list `blocks` is emptied."""
         return Run(b"".join(self.encode(self.distinct(self.sort(blocks)))), self.words)
 
     def unite(self, runs: Sequence[Run], known: Sequence[Known]) -> Run:

@@ -30,7 +30,7 @@ class CompiledChecks:
         return LevelReport(size, by_configuration=np.zeros(count, np.int64) if count > 1 else None)
 
     def of(self, rows: Rows) -> LevelReport:
-        """Return the report of new states: smallest violations, how many per configuration, how many states in their orbits."""
+        """Return the report of new states: smallest violation by (property, configuration), states by configuration, orbits."""
         report, count = self.nothing(len(rows)), self._configurations.count
         if self._programs.symmetry is not None:
             report.orbits = self._programs.identify(rows, len(rows))

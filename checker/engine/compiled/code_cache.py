@@ -87,7 +87,7 @@ def read(path: Path) -> bytes | None:
 
 
 def _sign(place: int, name: str, content: bytes) -> bytes:
-    """Return the signature of a file of an open folder. Errors: `OSError` where the secret cannot be read or made."""
+    """Return the signature of a file of an open folder; make the secret if there is none.  Errors: `OSError` if that fails."""
     if SECRET not in os.listdir(place):
         with _make_file(place) as (stream, temporary):
             stream.write(secrets.token_bytes(32))
@@ -109,7 +109,7 @@ def _make_file(place: int) -> Iterator[tuple[BinaryIO, str]]:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Cache compiled code, or do nothing where the folder is not ours or full; remove the oldest files beyond `KEPT`."""
+    """Cache compiled code, or do nothing if the folder is not ours or the disk is full; remove the oldest beyond `KEPT`."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with open_own_folder(path.parent) as place:
@@ -127,7 +127,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def find_cache_marker(system: System, properties: Sequence[Property], symmetry: bool) -> Path:
-    """Return the path at which a file says that a search of these steps, values and properties left machine code.
+    """Return the path of a file that is there if a search of these steps, values and properties left machine code.
 
     Then the text of the program, which takes its time, is worth writing early; that text decides what code is used, whatever
     this file says.

@@ -44,7 +44,7 @@ class NativeExpansion(Expansion):
         return np.concatenate(parts, axis=1) if fired.any() else None
 
     def _sift(self, rows: Rows, latest: Rows) -> Rows:
-        """Return rows without those that this batch has found lately; one that was found long before may come again."""
+        """Return rows without those that this batch found lately; one found long before may come again.  Overwrites `rows`."""
         left = np.zeros(1, np.int64)
         self._programs.functions["sift"](rows.ctypes.data, len(rows), left.ctypes.data, latest.ctypes.data)
         return rows[: int(left[0])]

@@ -95,7 +95,7 @@ class Orbits:
 
     @property
     def text(self) -> str:
-        """Return the text of `canonical(rows, count) -> total`: rows become canonical; it counts their orbits' states."""
+        """Return the text of `canonical(rows, count) -> total`: rows become canonical; the total is states in their orbits."""
         return "\n".join([*self._tables(), self._function()])
 
     def _tables(self) -> list[str]:

@@ -28,7 +28,7 @@ ORDER_SIGNATURES = {
 
 
 def emit_order_functions(words: int) -> str:
-    """Return the text of all functions on ascending rows."""
+    """Return the text of all functions that sort rows, or work on ascending ones."""
     texts = [emit_tally, emit_arrange, emit_sort, emit_differ, emit_unique, emit_strike, emit_split, emit_join]
     return "\n".join(each(words) for each in texts)
 
@@ -62,7 +62,7 @@ def emit_tally(words: int) -> str:
 
 
 def emit_arrange(words: int) -> str:
-    """Emit `arrange(rows, count, others, places, word, shift)`: rows go into `others`, to the place of their digit."""
+    """Emit `arrange(rows, count, others, places, word, shift)`: each row goes to its digit's place in `others`; it moves up."""
     text = Text("m")
     digit = _emit_digit(text, words)
     place = text.load("%places", digit)

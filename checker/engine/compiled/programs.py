@@ -39,7 +39,7 @@ LONG = 500_000
 
 
 def find_cached_file(text: str) -> Path:
-    """Return the file in which a program's compiled code is cached, after a byte for the effort that went into it."""
+    """Return the path at which a program's compiled code is cached, if it is, after a byte for the effort that went into it."""
     return folder() / hashlib.sha256("\0".join([*describe_processor(), text]).encode()).hexdigest()
 
 
@@ -135,7 +135,7 @@ class Programs:
         return count if self.symmetry is None else self.functions["canonical"](rows.ctypes.data, count)
 
     def successors(self, rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
-        """Return the successors of a few packed states, and for each a number: its row in the lower half, its step above.
+        """Return the successors of packed states, canonical, and for each a number: bits 0-31 its parent's row, above its step.
 
         Errors: `ModelError` where a step leaves the declared bounds.
         """
@@ -176,7 +176,7 @@ class Programs:
                 raise EngineError(f"machine code and the columns interpreter disagree on {each.name}")
 
     def _any_states(self) -> Rows:
-        """Return random states within their bounds, reachable or not: some of them are likely to break a property."""
+        """Return `SAMPLE` random states, always the same, reachable or not: some of them are likely to break a property."""
         drawn, rows = np.random.default_rng(0), np.zeros((SAMPLE, self.system.words), np.uint64)
         for slot in self.system.slots:
             rows[:, slot.word] |= drawn.integers(0, slot.high - slot.low, SAMPLE, np.uint64, True) << np.uint64(slot.shift)

@@ -133,12 +133,12 @@ class Boxes:
         self.scatter(sender, after, count)
 
     def scatter(self, sender: int, rows: Rows, count: int) -> None:
-        """Put the first `count` rows, mixed, into their owners' boxes, but for those that the sender has lately put there."""
+        """Mix the bits of the first `count` rows and put them into their owners' boxes, but not what was put there lately."""
         arrays = self._owners, self._places[sender], self._filled[sender], self._latest[sender]
         self._programs.functions["scatter"](rows.ctypes.data, count, *[each.ctypes.data for each in arrays])
 
     def empty(self, sender: int, owner: int) -> tuple[Rows, int]:
-        """Return a box and how many states lie in it; it is filled again from its beginning."""
+        """Return a box and how many states lie in it; what comes next overwrites them."""
         count = int(self._filled[sender, owner])
         self._filled[sender, owner] = 0
         return self._boxes[sender][owner], count

@@ -212,7 +212,7 @@ class StateTables:
             self.grow(number, wanted + wanted // MARGIN)
 
     def absorb(self, mixed: NDArray[Any], count: int, level: int, fresh: NDArray[np.uint64]) -> int:
-        """Insert mixed states; return how many were new.  `fresh` takes those, unmixed, and has room for all."""
+        """Insert the first `count` mixed states; return how many were new.  `fresh`, with room for all, gets those, unmixed."""
         filled = np.zeros(1, np.int64)
         done = 0
         while True:
@@ -223,7 +223,7 @@ class StateTables:
             self.grow(int(mixed[done, 0]) & (TABLES - 1))
 
     def collect(self, number: int, level: int) -> NDArray[np.uint64]:
-        """Return the states of a table that a level brought, in no order."""
+        """Return those states of a table that a level brought, in no particular order."""
         found = np.empty((int(self.descriptions[number, USED]), self.layout.words), np.uint64)
         filled = np.zeros(1, np.int64)
         self.functions["collect"](self.address(number), number, level, found.ctypes.data, filled.ctypes.data)

@@ -289,7 +289,7 @@ def _emit_field(text: Text, layout: Layout, body: str, shift: int, width: int) -
 
 
 def _emit_recover(text: Text, layout: Layout, table: str, number: str) -> list[str]:
-    """Emit the mixed words of the entry with `%tag` and `%body` in `%bucket` of a table."""
+    """Emit the mixed words of the entry with `%tag` and `%body` in `%bucket` of the table with this number."""
     distance = text.low("%tag", DISTANCE_BITS)
     beyond = text.op("lshr", text.op("mul", distance, text.op("sub", distance, 1)), 1)
     before = text.op("sub", "%bucket", beyond)

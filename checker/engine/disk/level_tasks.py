@@ -58,7 +58,7 @@ Block = tuple[int, Bytes]
 
 @dataclass(frozen=True)
 class SearchDescription:
-    """What every task of a search needs to know; small, and the same for all of them.  Configurations are as JSON."""
+    """What every task of a search needs to know; small, the same for all of them.  Configurations are as `plain` has them."""
 
     location: str
     model: str
@@ -83,7 +83,7 @@ class SearchDescription:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> SearchDescription:
-        """Return a description that came as JSON."""
+        """Return the description that parsed JSON gives."""
         more = {"configurations": tuple(given["configurations"]), "disabled": tuple(map(tuple, given["disabled"]))}
         homes = given["homes"]
         return cls(**{**given, **more, "homes": homes and Homes(homes["model"], tuple(homes["properties"]))})
@@ -91,7 +91,7 @@ class SearchDescription:
     def load(self) -> tuple[System, list[Property]]:
         """Return the system and the properties, from this machine's own source.
 
-        Errors: `InputError` when that is not the driver's.
+        Errors: `InputError` where one is missing here, or means something else than the driver's.
         """
         other = f"an executor has another version of {self.model} than the driver; install the same neverlost"
         if self.homes is None:
@@ -110,7 +110,7 @@ class LevelTask:
     """What the tasks of one level do: `slices` of the frontier are expanded, each of `parts` owners settles its keys.
 
     `runs` hold all visited states; `merging` names those of them that the new states are merged with.  A process that
-    has expanded `columns` states goes on in machine code.
+    has expanded `columns` states goes on in machine code.  Configurations with the numbers `decided` are not expanded.
     """
 
     depth: int
@@ -149,7 +149,7 @@ class Counted:
 
 
 class LevelWorker:
-    """Does the tasks of a search in one process, with the store, an interpreter and the properties."""
+    """Does the tasks of a search in one process, with the store and the properties; lets the process have more open files."""
 
     def __init__(self, store: Store, system: System, asked: Sequence[Property], symmetry: bool) -> None:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -161,7 +161,7 @@ class LevelWorker:
         self._expanded_here = 0
 
     def candidates(self, task: LevelTask, slices: Iterable[tuple[StateFile, int, int]], counted: Counted) -> Iterator[Keyed]:
-        """Yield the successors of slices, in arrays of about `task.candidates`, each sorted and without repeats; count them."""
+        """Yield successors of slices in sorted arrays of about `task.candidates`, without repeats; count all in `counted`."""
         waiting: list[Packed] = []
         self._decide(task)
         for batch in self._batches(slices):
@@ -233,7 +233,7 @@ class LevelWorker:
         result.orbits = report.orbits
 
     def parents(self, slices: Iterable[tuple[StateFile, int, int]], targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
-        """Return, for each target that has a predecessor here, the smallest one and the lowest step from it."""
+        """Return, for each target that has a predecessor in the slices, the smallest one and the lowest step from it."""
         best: dict[Words, tuple[Words, int]] = {}
         for batch in self._batches(slices):
             for number, rows, after in self._expansion.steps(batch):
@@ -278,7 +278,7 @@ def _parse_task(text: str) -> tuple[LevelWorker, LevelTask, dict[str, Any]]:
 
 
 def expand(text: str, numbers: Iterable[int], retried: int = 0) -> Iterator[Block]:
-    """Expand the slices with these numbers; yield blocks of candidates for their owners, then the counts; or a failure."""
+    """Expand the slices with these numbers; yield for each blocks of candidates for their owners, then counts; or a failure."""
     try:
         worker, task, _ = _parse_task(text)
         for number in numbers:
@@ -320,7 +320,7 @@ def settle(text: str, blocks: Iterable[Block], retried: int = 0) -> Iterator[Byt
 
 
 def search_back(text: str, numbers: Iterable[int]) -> Iterator[bytes]:
-    """Yield, as JSON, the predecessors of the targets within the slices with these numbers; or a failure."""
+    """Yield, as JSON, the smallest predecessors of targets within the slices with these numbers; or a failure."""
     try:
         worker, task, given = _parse_task(text)
         targets = [tuple(each) for each in given["targets"]]

@@ -158,7 +158,7 @@ class LevelsOnDisk:
         self._running.set_result(([self.worker.settle(self._task, 0, [first])], Counted(len(states))))
 
     def resume_levels(self) -> Iterator[LevelReport]:
-        """Yield the reports of the levels that an earlier search committed; without any, that of the initial states."""
+        """Delete what is uncommitted; yield the reports of committed levels.  Without any, commit the initial states first."""
         self.levels = self.store.levels()
         if not self.levels:
             self.store.discard_uncommitted([])
@@ -243,7 +243,7 @@ class LevelsOnDisk:
         )
 
     def _choose_merging(self, expected: int) -> list[StateFile]:
-        """Return the runs to merge next: the newest, while each has under `RATIO` times the later rows, `expected` included."""
+        """Return runs to merge next: newest generations, while each has under `RATIO` times `expected` plus the later rows."""
         chosen: list[StateFile] = []
         for generation in reversed(self.generations):
             rows = sum(file.rows for file in generation)
@@ -348,14 +348,14 @@ def _merge_reports(found: Sequence[Settled]) -> LevelReport:
 
 
 def _slice_files(files: Iterable[StateFile], most: int) -> Iterator[tuple[StateFile, int, int]]:
-    """Cut files into slices of at most `most` states."""
+    """Yield slices of at most `most` states: the file, the number of the first state, and that after the last."""
     for file in files:
         for start in range(0, file.rows, most):
             yield file, start, min(start + most, file.rows)
 
 
 def parse_tuning(conf: Mapping[str, str]) -> dict[str, int]:
-    """Return `TUNING` as changed by what begins with `neverlost.`; `InputError` for an unknown one, and for no whole number."""
+    """Return `TUNING` changed by what begins with `neverlost.`, most 1 at least; `InputError` for a bad name or value."""
     found = dict(TUNING)
     for name, value in conf.items():
         if not name.startswith("neverlost."):

@@ -31,7 +31,7 @@ FORMAT = "neverlost.states/1"
 
 
 def export(system: System, store: Store, directory: str | Path) -> int:
-    """Write the states of every committed level; return how many there were.
+    """Write the states of every committed level, the dictionary and the configurations; return how many states there were.
 
     Errors: `InputError` when the directory has something in it already, or cannot be written.
     """

@@ -39,7 +39,7 @@ def explore(
     """Explore reachable states, as far as the options say; return a verdict on each property of each configuration, and counts.
 
     Errors: `InputError` for an unusable state directory; `EngineError` where an engine and ints disagree; `ModelError` where a
-    step leaves the declared bounds.
+    step leaves the declared bounds.  An interrupt ends the search: what is not decided by then is inconclusive.
     """
     asked = options or Options()
     if asked.orbits and asked.state_dir is None and all(system.model.symmetric(each) for each in system.configurations):

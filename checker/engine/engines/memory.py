@@ -105,7 +105,7 @@ class MemorySearch(LevelSearch):
         store.commit(replace(level, files=tuple(each for each in files if each.rows)))
 
     def _level_of(self, report: LevelReport) -> Level:
-        """Return the manifest entry of the closed level, without its files."""
+        """Return the manifest entry of the closed level, without its files, with what was counted since the last call."""
         generated, _, _, fired = self.workers.counts()
         before, self._kept = self._kept, (generated, Counter(fired))
         return Level(
@@ -117,7 +117,7 @@ class MemorySearch(LevelSearch):
         )
 
     def _relieve(self, most: float = 0.5) -> None:
-        """Move visited states to the store when more than the part `most` of the memory limit is used; columns keep theirs."""
+        """Move a compiled search's visited states to the store if more than the part `most` of the memory limit is used."""
         limit = self.options.limits.memory_bytes
         if isinstance(self.workers, OwnedStates) or self.store is None or limit is None:
             return

@@ -55,7 +55,7 @@ class LedgerLine:
 
 
 def describe_bounds(unbounded: Collection[str], config: Mapping[str, Any]) -> str:
-    """Return in words what a proof leaves unbounded, and what it bounds."""
+    """Return in words what a proof leaves unbounded and what it bounds, to follow `proved`: first a blank, or a comma."""
     *most_names, last = [each for each in unbounded if each != "offsets"] or [""]
     if not last:
         return " within the bounds"

@@ -10,7 +10,7 @@ from neverlost.specs.property import RECOVERY, Property
 
 
 def count_reachable(system: System, properties: Sequence[Property]) -> int | None:
-    """Return how many states are reachable, on the ints interpreter; None if a property but recovery fails in one of them."""
+    """Return how many states are reachable, on the ints interpreter; None if a property other than of recovery fails in one."""
     safety = [each for each in properties if each.kind != RECOVERY]
     seen = {state for _, state in system.initial_states()}
     waiting = list(seen)

@@ -59,7 +59,7 @@ def have_come() -> bool:
 
 @contextmanager
 def interrupt_at_once() -> Iterator[None]:
-    """In this block a signal raises `KeyboardInterrupt` at once, in the main thread; in other threads nothing changes."""
+    """Mark this block as a search: in it `end_command` raises `KeyboardInterrupt` at once.  In other threads do nothing."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

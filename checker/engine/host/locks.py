@@ -21,7 +21,7 @@ _held: set[Path] = set()
 
 @contextmanager
 def hold_lock(place: Path | str | None, name: str = FILE) -> Iterator[None]:
-    """Hold the lock of a local directory; do nothing for None, and for a place with "://" in it.
+    """Hold the lock of a local directory, made if it is missing; do nothing for None, and for a place with "://" in it.
 
     Errors: `InputError` where another search holds it, with who and since when, and where no lock can be written.
     """

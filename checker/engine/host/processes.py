@@ -73,7 +73,7 @@ SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 
 @contextlib.contextmanager
 def change_environment(changed: Mapping[str, str]) -> Iterator[None]:
-    """Set these variables in the environment during the block."""
+    """Set these variables in the environment during the block, and restore them after it."""
     before = {name: os.environ.get(name) for name in changed}
     os.environ.update(changed)
     try:
@@ -137,7 +137,7 @@ def run(
     """Yield the reports of all jobs as they come, `workers` at a time; what is not done after `seconds` is killed.
 
     Every job ends with one `result` or one `failure`.  Closing the iterator, or an interrupt, kills what still runs.  With a
-    `place`, jobs work in this folder, write no file, and have nothing open that is open here.
+    `place`, jobs work in this folder, write no file, and have nothing open that is open here.  Each may use `memory_bytes`.
     """
     waiting = list(enumerate(jobs))[::-1]
     running: dict[int, Child] = {}
@@ -179,7 +179,7 @@ def _start_child(context: Any, work: Work, arguments: tuple[Any, ...], memory: i
 
 
 def _collect_reports(running: dict[int, Child], deadline: float) -> Iterator[JobReport]:
-    """Wait until there is a report, for `LOOK` seconds and to the deadline at most, and yield the reports there are."""
+    """Wait for a report, `LOOK` seconds and to the deadline at most; yield all there are, and remove children that are done."""
     patience = min(LOOK, max(0.0, deadline - time.monotonic()))
     with interrupts.interrupt_at_once():
         ready = set(wait([child.pipe for child in running.values()], patience))

@@ -25,7 +25,7 @@ USED_UP = {
 
 
 class ResourceExhausted(Exception):
-    """What a search works with is gone: memory, a disk, a worker, Spark.  It ends inconclusive, with what it covered."""
+    """What a search works with is gone: memory, a disk, a worker, Spark.  The search is inconclusive, with what it covered."""
 
 
 def classify_exhaustion(problem: Exception) -> str:
@@ -48,7 +48,7 @@ _UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 def measure_memory() -> int:
-    """Return the resident memory of this process and its children now, in bytes; its own peak where there is no /proc."""
+    """Return the resident bytes of this process and its direct children now; its own peak where there is no /proc."""
     try:
         own = _measure_resident("self")
         children = Path("/proc/self/task").glob("*/children")

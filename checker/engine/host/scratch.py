@@ -58,7 +58,7 @@ def _make_folder(prefix: str, base: str | None, stack: contextlib.ExitStack) -> 
 
 @cache
 def clear_once() -> None:
-    """Remove what is left over, when the process first asks."""
+    """Remove what is left over, as `clear` does, when the process first asks; nothing later."""
     clear()
 
 

@@ -22,5 +22,5 @@ def plain_markdown(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return the text with characters that are obeyed instead of shown written as escapes."""
+    """Return the text with characters that are obeyed instead of shown as escapes; tabs and ends of lines stay."""
     return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

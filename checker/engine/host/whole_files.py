@@ -24,9 +24,9 @@ def write_text(path: PathLike[str] | str, text: str) -> Path:
 
 
 def write_bytes(path: PathLike[str] | str, content: bytes) -> Path:
-    """Write a file under a temporary name, rename it and return its path; a pipe, or what is in /dev, is written to directly.
+    """Write a file under a temporary name in its folder, which is made if missing; rename it, over an old one; return its path.
 
-    Errors: `InputError` where the place cannot be written.
+    A pipe, or what is in /dev or /proc, is written to directly.  Errors: `InputError` where the place cannot be written.
     """
     path = Path(path)
     temporary: str | None = None

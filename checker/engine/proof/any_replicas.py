@@ -52,7 +52,7 @@ class Turns(Sized):
     over: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
     def range(self, *bounds: Any) -> Iterator[Any]:
-        """Yield what Python's own range does; of an axis without a length, an element of which nothing is known."""
+        """Yield what Python's own range does; of an axis without a length, one unknown element (`ModelError` unless from 0)."""
         if not isinstance(bounds[-1], Length):
             return iter(range(*bounds))
         if len(bounds) > 1:
@@ -60,7 +60,7 @@ class Turns(Sized):
         return self.turn(bounds[0].axis)
 
     def turn(self, axis: str, apart: Any = None) -> Iterator[Any]:
-        """Yield one symbolic element of an axis, any but `apart` if that is given."""
+        """Yield one symbolic element of an axis, any but `apart` if that is given; as the loop ends, add it to `over`."""
         each = make_fresh(axis)
         named = [] if apart is None else [each != apart]
         named += [name_elements(axis)(each)] if self.lengths[axis] is None else []
@@ -88,7 +88,7 @@ class Turns(Sized):
         return super().is_big(AxisRow(each, z3.And(inside, *elements)))
 
     def close(self, condition: Value, is_every: bool) -> Value:
-        """Return a condition on one turn of loops that have ended as one on all their turns (`is_every`), or on some."""
+        """Return a condition on one turn of ended loops as one on all their turns (`is_every`) or some; others as they are."""
         found = self._find_over([condition])
         if not found:
             return condition
@@ -190,7 +190,7 @@ def begin(system: System, lengths: Mapping[str, Any], differs: str) -> Functions
 
     A value depends on nothing but which of its replicas are that one, at every size that is compared; along other axes without
     a length (`lengths` has these axes) all values are alike.
-    Errors: `ModelError` where it does on more.
+    Errors: `ModelError` where a value depends on more.
     """
     known: dict[tuple[str, tuple[int, ...]], dict[tuple[bool | None, ...], Any]] = {}
     for other in resize(system):

@@ -121,7 +121,7 @@ class Unrolling:
         self._state_facts(self.states[-1])
 
     def strengthen(self, lemmas: Sequence[Lemma]) -> None:
-        """Add what is known of every reachable state: those of some lemmas that are inductive for this very system."""
+        """Assert, of all states but the first and of those to come, the lemmas that are inductive for this very system."""
         self.facts = find_inductive(self.system, lemmas)
         for state in self.states[1:]:
             self._state_facts(state)
@@ -219,7 +219,7 @@ def _group_by_effect(terms: Terms, before: Any, choices: list[tuple[Any, Any]]) 
 
 
 def find_interchangeable(system: System) -> list[set[int]]:
-    """Return for each replica which can trade places with it, it included; none at all in a model that is not symmetric."""
+    """Return for each replica the set of those that can trade places with it, itself included; empty if not symmetric."""
     known = {state for _, state in system.initial_states()}
     replicas = range(system.sizes.get("replica", 0))
     symmetric = all(system.model.symmetric(each) for each in system.configurations)
@@ -279,7 +279,7 @@ def unroll(send: Send, system: System, properties: Sequence[Property], lemmas: S
 def _find_violations(
     unrolling: Unrolling, broken: Property, number: int, steps: int, remaining: set[tuple[int, ...]], frozen: list[int]
 ) -> Iterator[Behaviour]:
-    """Yield one trace of this length for each cell that has one and had none before; `InterruptedError` if z3 gives up."""
+    """Yield a trace of this length for each `remaining` cell with one; remove the cell.  `InterruptedError` if z3 gives up."""
     solver, undecided, fails = unrolling.solver, z3.Bool(f"undecided:{number}"), z3.Bool(f"fails:{number}@{steps}")
     solver.add(
         z3.Implies(fails, z3.Not(lift_condition(unrolling.system, unrolling.terms, unrolling.states[-1], broken.condition)))

@@ -161,7 +161,7 @@ class ParametricEncoding:
         )
 
     def tasks(self) -> list[ProofTask]:
-        """Return every task: an action is one, whatever its arguments."""
+        """Return every task: an action is one, whatever its arguments on axes without a length."""
         steps = [ProofTask(CONSECUTION, number, each.label) for number, each in enumerate(self.steps)]
         return [ProofTask(INITIATION, label="initial states"), *steps, ProofTask(SAFETY, label=self.goal.name)]
 
@@ -190,7 +190,7 @@ class ParametricEncoding:
         return [self._refute(after, goal, self._enough.get((task, goal.name), ALL), arguments)]
 
     def attempts(self, task: ProofTask, goal: Goal) -> list[str]:
-        """Return which witnesses are tried, in this order, for what a conclusion says to exist; only `ALL` if nothing is."""
+        """Return which witnesses to try, in order, for what a conclusion says to exist; only `ALL` if it says none to exist."""
         if task.step is None:
             return [ALL]
         k = self._concluding(self.steps[task.step].elements, ALL, goal.lemma)
@@ -263,7 +263,7 @@ FACTOR = "replication.factor"
 
 
 def resize(system: System) -> Iterator[System]:
-    """Yield the system with each number of replicas that is compared.  Errors: `ModelError` where its fields are others."""
+    """Yield the system with each number of replicas in `COMPARED`.  Errors: `ModelError` where its fields are others."""
     for replicas in COMPARED:
         other = bind(system.model, *[{**each, FACTOR: replicas} for each in system.configurations])
         if _describe_shapes(other) != _describe_shapes(system):

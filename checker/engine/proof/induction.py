@@ -165,7 +165,7 @@ class Proof:
 def discharge(
     send: Send, reading: Reading, task: ProofTask, patience: float, shared: smtlib.SharedDefinitions | None
 ) -> str | None:
-    """Send an answer for every obligation of a task; return its SMT-LIB text if one is asked for."""
+    """Send an answer for every obligation of a task; return its SMT-LIB text if `shared` is given, else None."""
     goals = reading.goals(task)
     if isinstance(reading, ParametricEncoding):
         known = smtlib.SharedDefinitions(reading)
@@ -179,7 +179,7 @@ def discharge(
 def _prove_with_quantifiers(
     reading: ParametricEncoding, task: ProofTask, goal: Goal, patience: float, shared: smtlib.SharedDefinitions | None = None
 ) -> ObligationAnswer:
-    """Return what cvc5 says of an obligation, with one choice of witnesses after the other, and with more instances.
+    """Return `proved` or `unknown`, by cvc5, with one choice of witnesses after the other, and with more instances.
 
     Only that it is unsatisfiable counts: with other witnesses it might be where it is not with these.
     """
@@ -229,7 +229,7 @@ def _prove_one_by_one(send: Send, reading: Reading, task: ProofTask, goals: Sequ
 def _ask_other_solvers(
     reading: Reading, task: ProofTask, goal: Goal, answer: ObligationAnswer, patience: float
 ) -> ObligationAnswer:
-    """Return what the rest of the portfolio says of an obligation; where none decides it, what was tried."""
+    """Return what the other solvers, cvc5 last, say of an obligation; where none decides it, `unknown` with what was tried."""
     tried = [f"{reading.solvers[0] or DEFAULT_TACTIC} ({answer.reason})"]
     for number, name in enumerate(reading.solvers[1:], start=1):
         fresh = _make_solver(name, SEED + number, patience)
@@ -304,9 +304,9 @@ def prove(
 ) -> Proof:
     """Try to prove a property inductive with the help of lemmas, and return what became of it.
 
-    `given` reads the system otherwise than within its bounds.  A system that renumbers is first asked with the renumbering
-    apart; steps that are refuted so, with it.  `until_refuted` stops at the first obligation that is refuted;
-    `look_up` explores whether what refutes them is reachable.
+    `given` reads the system otherwise than within its bounds.  A system that renumbers is first asked about with renumbering
+    as a step of its own; steps that are refuted so, again together with it.  `until_refuted` stops at the first obligation
+    that is refuted; `look_up` explores whether what refutes them is reachable; `with_texts` keeps the SMT-LIB texts.
     Errors: `EngineError` when a solver's process fails, or a counterexample does not replay on ints.
     """
     started = time.monotonic()
@@ -387,7 +387,7 @@ def _compute_left(effort: ProofBudget, spent: float) -> float | None:
 def _discharge_all(
     reading: Reading, tasks: Sequence[ProofTask], effort: ProofBudget, with_texts: bool, until_refuted: bool
 ) -> tuple[list[ObligationAnswer], list[tuple[ProofTask, str]]]:
-    """Return every obligation's answer in the order of the tasks, and the tasks' SMT-LIB texts where these are asked for."""
+    """Return answers (`until_refuted`: to the first refuted) in the tasks' order, and the tasks' SMT-LIB texts if asked for."""
     shared = smtlib.SharedDefinitions(reading) if with_texts else None
     jobs = [(reading, task, effort.patience, shared) for task in tasks]
     answers: list[ObligationAnswer] = []

@@ -38,7 +38,7 @@ class AskedSet:
 
 @dataclass(frozen=True)
 class Sized(Quantified):
-    """Primitives with which it can be asked whether a set of elements is big or small."""
+    """Primitives with which it can be asked whether a set of elements is big or small; `asked` gets the sets asked about."""
 
     asked: list[AskedSet] = field(default_factory=list, kw_only=True)
 

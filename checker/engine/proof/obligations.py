@@ -209,7 +209,7 @@ def _find_symbol(value: Any) -> Any:
 
 
 def find_symbols(terms: Iterable[Any]) -> dict[str, Any]:
-    """Return the uninterpreted symbols of some terms, by name."""
+    """Return the declarations of the uninterpreted symbols (constants and functions) of some terms, by name."""
     found: dict[str, Any] = {}
     seen: set[int] = set()
     stack = list(terms)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ProofProgress:
-    """How far a proof is: the obligations proved and not proved so far, and of how many tasks, each with some, are done."""
+    """How far a proof is: obligations proved, and answered but not proved (`open`); tasks done, `of` all, each with some."""
 
     proved: int
     open: int

@@ -34,7 +34,7 @@ class SharedDefinitions:
 
 
 def format_task(reading: Reading, task: ProofTask, shared: SharedDefinitions, some: Sequence[Goal] | None = None) -> str:
-    """Return a task's obligations, or some of them, as SMT-LIB 2."""
+    """Return a task's obligations, or `some` of them, as SMT-LIB 2; `shared` keeps the texts of its premises."""
     premises, chosen = reading.premises(task), reading.goals(task) if some is None else some
     goals: list[tuple[Goal, list[Any]]] = [(goal, reading.refutation(task, goal)) for goal in chosen]
     if task not in shared.premises:
@@ -60,7 +60,7 @@ def name_file(number: int, kind: str) -> str:
 
 
 def format_files(texts: Sequence[tuple[ProofTask, str]], about: dict[str, Any]) -> dict[str, bytes]:
-    """Return the files of a proof by name, with the manifest that lists them."""
+    """Return the content of each file of a proof by its name, that of the manifest which lists them included."""
     files, listed = {}, []
     for number, (task, text) in enumerate(texts):
         name, content = name_file(number, task.kind), text.encode()

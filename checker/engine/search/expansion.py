@@ -36,7 +36,7 @@ class Expansion:
         """Do nothing: there is nothing to release."""
 
     def of(self, batch: Packed) -> Packed | None:
-        """Return and count the successors of a batch, without configurations that are decided; None if there are none."""
+        """Return and count the successors of a batch, repeats too, without decided configurations; None if there are none."""
         if self.decided is not None:
             batch = batch.compress(~self.decided[self.configurations.of(batch)], axis=1)
         parts = []

@@ -28,7 +28,7 @@ class LevelReport:
     orbits: int = 0
 
     def merge(self, other: LevelReport) -> LevelReport:
-        """Return this report merged with another; the smallest violation wins, so how states were split does not matter."""
+        """Return this report merged with another: counts add up, the smallest violation wins.  This one's violations change."""
         for key, words in other.violations.items():
             self.note(key, words)
         one, two = self.by_configuration, other.by_configuration
@@ -51,7 +51,7 @@ class Checks:
         self.configurations, self.symmetry = configurations, symmetry
 
     def report(self, new: int) -> LevelReport:
-        """Return an empty report for a level of `new` states."""
+        """Return a report for a level of `new` states of which nothing is noted yet."""
         count = self.configurations.count
         return LevelReport(new, by_configuration=np.zeros(count, np.int64) if count > 1 else None)
 

@@ -63,7 +63,7 @@ class Symmetry:
         return chosen
 
     def _ranks(self, states: Packed) -> NDArray[np.int8]:
-        """Return for each replica how many others have a smaller description.  Shape: `(replicas, n)`."""
+        """Return for each replica in each state how many others have a smaller description.  Shape: `(replicas, n)`."""
         said = np.zeros((self.replicas, states.shape[1]), np.uint64)
         for slots in self.descriptions:
             for replica, slot in enumerate(slots):
@@ -93,7 +93,7 @@ class Symmetry:
         return best
 
     def _fitting_images(self, states: Packed, ranks: NDArray[np.int8]) -> Iterator[tuple[NDArray[np.intp], Packed]]:
-        """Yield, for each permutation, the states whose replicas it puts in order, and what it makes of them."""
+        """Yield, for each permutation that puts replicas of some states in order, these states' positions and their images."""
         for moves, standing in zip(self._moves, self._standing, strict=True):
             rows = np.flatnonzero(_are_in_order(ranks[standing]))
             if len(rows):
@@ -236,7 +236,7 @@ class Renaming:
         self._known: dict[State, list[tuple[int, State, State]]] = {}
 
     def __call__(self, trace: Behaviour) -> Behaviour:
-        """Return a behaviour of the system whose states have the canonical forms of the trace's."""
+        """Return a behaviour whose states have the trace's as canonical forms.  Errors: `EngineError` where there is none."""
         states = [self.starts[trace.states[0]]]
         steps: list[int] = []
         for wanted in trace.states[1:]:

@@ -67,7 +67,7 @@ def _find_extra_home() -> Path | None:
 
 
 def _drop_module(home: Path) -> Path:
-    """Return a Java home whose launcher drops the argument that this runtime would refuse."""
+    """Return a new Java home, in a temporary folder, whose launcher drops the argument that this runtime would refuse."""
     shim = make_temporary_folder()
     (shim / "bin").mkdir()
     launcher = shim / "bin" / "java"

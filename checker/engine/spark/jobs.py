@@ -30,7 +30,7 @@ _WHAT = "a level", "what was committed can be resumed"
 
 
 class SparkJobs:
-    """Runs level tasks on a session, which is started when the first one comes."""
+    """Runs level tasks on a session, which is started when the first one comes, or by `prepare`."""
 
     def __init__(self, search: SearchDescription, master: str, conf: Mapping[str, str]) -> None:
         spark_session.check_requirements(master)
@@ -99,7 +99,7 @@ class SparkJobs:
         return [parse_settled(body) for body in found], counted
 
     def parents(self, task: LevelTask, targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
-        """Return, for each target that has one, the smallest predecessor in a level, and the lowest step from it."""
+        """Return, for each target that has one, the smallest predecessor in the task's slices, and the lowest step from it."""
         text = describe_task(self.search, task, targets=targets)
         with spark_session.ask_spark(*_WHAT):
             rows = _collect_rows(self._numbers(len(task.slices)).mapInArrow(partial(_search_back, text), _RESULTS))

@@ -137,7 +137,7 @@ def is_remote(session: Any) -> bool:
 
 
 def start(master: str, conf: Mapping[str, str], name: str) -> Any:
-    """Return a session on a master; our defaults yield to `conf`.
+    """Return a session on a master, with our source sent to it unless it is local; our defaults yield to `conf`.
 
     Errors: `InputError` when Spark cannot be started or reached, `ResourceExhausted` where its Java is gone before it is ready.
     """
@@ -284,7 +284,7 @@ def ask_spark(work: str, kept: str) -> Iterator[None]:
 
 
 def find_reason(problem: Exception) -> str:
-    """Return the line of a long message that says what happened."""
+    """Return the line of a long message that says what happened, 300 characters of it at most."""
     try:
         text = str(problem)
     except Exception as gone:  # what Java's exceptions say is asked of Java

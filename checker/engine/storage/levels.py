@@ -138,7 +138,7 @@ class Store:
 
     @classmethod
     def create(cls, location: str | Path, meta: Mapping[str, Any]) -> Store:
-        """Return an empty store.  Errors: `InputError` when the place holds a store already, or files that are no store's."""
+        """Make an empty store.  Errors: `InputError` when the place holds a store already, or files that are no store's."""
         place = open_storage(location)
         others = [name for name in place.names() if name not in (_META, FILE, OWNER) and not _UNCOMMITTED.match(name)]
         if others and place.read(_META) is None:
@@ -188,7 +188,7 @@ class Store:
         return int(self.meta["words"])
 
     def write(self, states: Packed, folder: str, order: str = KEYED, low: int = 0, high: int = 1 << 64) -> StateFile:
-        """Write states to a new file under a name that is used once, and return it; it counts once a manifest lists it."""
+        """Write states to a new file under a name used once; return its entry, which counts once a manifest has it."""
         content: Sequence[Bytes]
         if order == ASCENDING:
             content = [compact.encode_block(rows) for rows in compact.cut_portions(states.T)]
@@ -199,7 +199,7 @@ class Store:
     def write_content(
         self, content: Sequence[Bytes], rows: int, folder: str, order: str, low: int = 0, high: int = 1 << 64
     ) -> StateFile:
-        """Write states that are in their stored form already to a new file, and return it; it counts once a manifest has it."""
+        """Write states, in their stored form already, to a new file; return its entry, which counts once a manifest has it."""
         parts = [_HEADER.pack(_MAGIC, _VERSIONS[order], self.words, rows, self.identity), *content]
         digest = hashlib.sha256()
         for part in parts:
@@ -213,7 +213,7 @@ class Store:
         return self.write(states, _name_level(depth), order, low, high)
 
     def write_level_content(self, depth: int, content: Sequence[Bytes], rows: int, order: str) -> StateFile:
-        """Write states of a depth that are in their stored form already to a new file, and return it."""
+        """Write states of a depth that are in their stored form already to a new file, and return its entry."""
         return self.write_content(content, rows, _name_level(depth), order)
 
     def read(self, file: StateFile) -> Packed:
@@ -355,7 +355,7 @@ class Store:
         )
 
     def check(self) -> None:
-        """Read every file of every committed level, and compare it with the digest in its manifest.
+        """Read every file of every committed level, but no run, and compare it with the digest in its manifest.
 
         Errors: `InputError` names the first file that is missing or was changed.
         """

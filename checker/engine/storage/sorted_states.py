@@ -72,7 +72,7 @@ def _unmix(part: Keyed) -> None:
 
 
 def sort_distinct(states: Keyed) -> Keyed:
-    """Return the same states in order, each once."""
+    """Return the same states sorted by key, then by the other words, each once."""
     return _drop_repeats(_tidy_order(states.take(_sort_roughly(states[0]), axis=1), _count_tag_bits(states.shape[1])))
 
 
@@ -121,7 +121,7 @@ def slice_range(states: Keyed, low: int, high: int) -> Keyed:
 
 
 def compute_key_range(part: int, parts: int) -> tuple[int, int]:
-    """Return the keys `low..high - 1` that one of `parts` equal parts owns."""
+    """Return `low, high`: part number `part`, from 0, of `parts` equal parts owns the keys `low..high - 1`."""
     return _WORD * part // parts, _WORD * (part + 1) // parts
 
 

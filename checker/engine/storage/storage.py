@@ -36,7 +36,7 @@ class Storage(Protocol):
 def open_storage(location: str | Path) -> Storage:
     """Return the storage of a local path or of a URI such as `hdfs://…` or `s3a://…`.
 
-    Errors: `InputError` when the scheme is unknown or the place cannot be reached.
+    Errors: `InputError` when the scheme is unknown or the URI cannot be used.
     """
     text = str(location)
     if text.startswith("file://"):
@@ -54,7 +54,7 @@ class LocalStorage:
         return Path(self.location, name)
 
     def read(self, name: str) -> Bytes | None:
-        """Return the content, or None when there is no such file."""
+        """Return the content, or None when there is no such file.  Errors: `InputError` where it cannot be read."""
         import mmap
 
         try:
@@ -67,7 +67,7 @@ class LocalStorage:
             raise InputError(f"cannot read {self._path(name)}: {problem.strerror}; check the state directory") from None
 
     def create(self, name: str, parts: Sequence[Bytes]) -> bool:
-        """Write a new file durably; return False, and write nothing, when the name is taken."""
+        """Write a new file durably; return False if the name is taken.  Errors: `InputError`; `ResourceExhausted` if full."""
         path = self._path(name)
         temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         try:
@@ -94,7 +94,7 @@ class LocalStorage:
                 temporary.unlink()
 
     def names(self) -> list[str]:
-        """Return every file's name, sorted."""
+        """Return the name of every file, here and in folders below, relative to this folder, sorted."""
         root = Path(self.location)
         found = [str(Path(folder, each).relative_to(root)) for folder, _, each_files in os.walk(root) for each in each_files]
         return sorted(name.replace(os.sep, "/") for name in found)
@@ -126,7 +126,7 @@ class ArrowStorage:
         return f"{self._root}/{name}"
 
     def read(self, name: str) -> Bytes | None:
-        """Return the content, or None when there is no such file."""
+        """Return the content, or None when there is no such file.  Errors: `InputError` where it cannot be read."""
         try:
             with self._filesystem.open_input_file(self._path(name)) as file:
                 size = file.size()
@@ -139,7 +139,7 @@ class ArrowStorage:
     def create(self, name: str, parts: Sequence[Bytes]) -> bool:
         """Write a new file; return False, and write nothing, when the name is taken.
 
-        An object store shows an object only after its single upload; elsewhere a rename shows it.
+        An object store shows an object only after its single upload; elsewhere a rename shows it.  Errors: `InputError`.
         """
         path = self._path(name)
         if self._is_there(path):
@@ -163,7 +163,7 @@ class ArrowStorage:
         return bool(self._filesystem.get_file_info(path).type != FileType.NotFound)
 
     def names(self) -> list[str]:
-        """Return every file's name, sorted."""
+        """Return the name of every file, here and in folders below, relative to this folder, sorted."""
         from pyarrow.fs import FileSelector, FileType
 
         found = self._filesystem.get_file_info(FileSelector(self._root, allow_not_found=True, recursive=True))

@@ -58,7 +58,7 @@ def explore(
 
 @dataclass(frozen=True)
 class _Watch:
-    """Called before each batch of a graph; raises if the search was cut short, a limit is reached or the graph is too large."""
+    """Called before each batch of a graph; reports; raises if the search was cut short, at a limit or for too large a graph."""
 
     outcome: Outcome
     options: Options

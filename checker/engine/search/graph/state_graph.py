@@ -64,7 +64,7 @@ class StateGraph:
         return spends[self.steps]
 
     def reaching(self, wanted: Chosen, edges: Chosen | None = None) -> Chosen:
-        """Return the states from which a wanted one can be reached along some edges (None: all)."""
+        """Return the wanted states and those from which one of them can be reached along some edges (None: all)."""
         kept = slice(None) if edges is None else edges
         return _spread(wanted, self.targets[kept], self.sources[kept])
 
@@ -164,8 +164,8 @@ def build_from_levels(
 ) -> StateGraph:
     """Return the graph of all reachable states, given as packed levels in any order within each.
 
-    With `only` it is the graph of some steps, and of states that these do not leave.  `notify` gets how many states are
-    done before each batch; it may raise to give up.
+    With `only` it is the graph of the steps with these numbers, on states that they do not leave.  `notify` gets before each
+    batch how many states are done; it may raise to give up.
     Errors: `EngineError` when a step leads to a state that is not among them.
     """
     known, bounds = StateSet(system.words), [0]
