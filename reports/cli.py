@@ -83,7 +83,7 @@ def _end_at_once(*_: object) -> NoReturn:
 
 
 def _ignore_broken_pipes() -> None:
-    """Ignore a closed stdout or stderr, so that the command reaches its verdict and exit status."""
+    """Replace stdout and stderr by streams that drop what no one reads any more, so that the command reaches its end."""
     import io
 
     class Stream(io.FileIO):

@@ -23,7 +23,8 @@ Found = TypeVar("Found", bound="Answer")
 def writes_bundle(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
     """Decorate a function: with `out` it writes a bundle there: its question, the files that it read, its document.
 
-    The `REPORT` of the module `page` beside it says how the document becomes a page.  Kafka's files may be keywords, too.
+    The `REPORT` of the module `page` beside it says how the document becomes a page.  Kafka's files may be keywords, which are
+    put into its `files`.  Errors: `InputError`, before the function is called, for an `out` that cannot be written.
     """
 
     @wraps(function)

@@ -98,7 +98,7 @@ class BundleQuestion:
     commit: str | None = field(default_factory=commit_of_checkout)
 
     def with_arguments(self, **more: Any) -> BundleQuestion:
-        """Return the question with further arguments; those that are None or empty are left out."""
+        """Return the question with further arguments as JSON values; those that are None, [] or {} are left out."""
         plain = {name: _as_json_value(value) for name, value in more.items() if value is not None}
         plain = {name: value for name, value in plain.items() if value not in ([], {})}
         return replace(self, arguments={**self.arguments, **plain})
@@ -132,7 +132,7 @@ class BundleQuestion:
 
     @property
     def answered(self) -> dict[str, str]:
-        """The last fields of a document that answers the question: its digest, and the commit of the program."""
+        """The last fields of a document that answers the question: its digest and, if it is known, the program's commit."""
         return {"question": self.digest, **({"commit": self.commit} if self.commit else {})}
 
     @property

@@ -30,8 +30,8 @@ TOPIC_ID = re.compile(r"(?<=TopicId:)(\s*)[\w-]{22}")
 
 
 def redact_names(arguments: Mapping[str, Any], contents: Contents, names: Iterable[str]) -> tuple[dict[str, Any], Contents]:
-    """Return arguments and contents with `topic-1` for the first name, `file-1` for the first file, and so on; and contents
-    without addresses, topic ids and private settings.  Errors: `InputError` for a file that is not text."""
+    """Return arguments and contents with `topic-1` for the first name in order, `file-1` (with its ending) for the first file;
+    and contents with addresses, topic ids and private settings replaced.  Errors: `InputError` for a file that is not text."""
     files = {name: f"file-{number}{_ending(name)}" for number, name in enumerate(contents, 1) if name != STANDARD_INPUT}
     topics = {name: f"topic-{number}" for number, name in enumerate(sorted(set(names)), 1)}
     hidden = {files.get(name, name): _without(name, content, topics).encode() for name, content in contents.items()}
@@ -39,7 +39,7 @@ def redact_names(arguments: Mapping[str, Any], contents: Contents, names: Iterab
 
 
 def without_secrets(contents: Contents) -> Contents:
-    """Return the contents without the values of secret settings; files that are not text are unchanged."""
+    """Return the contents with `redacted` for the values of secret settings; files that are not UTF-8 text are unchanged."""
     return {name: _without_secrets(each) for name, each in contents.items()}
 
 

@@ -23,8 +23,8 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,120}")
 
 
 def read_files(folder: Path) -> Contents:
-    """Return every file of a bundle by its name.  Errors: `InputError` for a folder that cannot be read; for links, pipes,
-    devices and sockets; for names that a file system may take for another one; for more than is ever written."""
+    """Return the content of every file of a bundle by name, as `traces/x`.  Errors: `InputError` for a folder that cannot be
+    read, or an empty one in it; for what is no plain file; for names that are unsafe or differ in case only; for too much."""
     entries = dict(_entries(folder, ""))
     if sum(each.st_size for each in entries.values()) > MOST_BYTES:
         raise _refused(folder, TOO_LARGE)
@@ -41,8 +41,7 @@ def read_files(folder: Path) -> Contents:
 
 
 def read_manifest(folder: Path, files: Contents) -> dict[str, str]:
-    """Return the digests that the manifest of a bundle lists, by file name.  Errors: `InputError` for a manifest of another
-    form."""
+    """Return the digests that a bundle's manifest lists, by file name.  Errors: `InputError` for none, or of another form."""
     if MANIFEST not in files:
         raise InputError(f"{str(folder)!r} has no {MANIFEST}; name the --out directory of a command")
     found = parse_json(files[MANIFEST].decode("utf-8", "replace"), f"{str(folder)!r}: {MANIFEST}")
@@ -63,7 +62,7 @@ def _is_plain(name: str) -> bool:
 
 
 def _entries(folder: Path, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the plain files below a folder.  Errors: `InputError` for anything else that is there."""
+    """Yield name and status of each file below `prefix` in a folder.  Errors: `InputError` for anything else that is there."""
     try:
         with os.scandir(folder / prefix if prefix else folder) as entries:
             found = sorted((each.name, each.stat(follow_symlinks=False)) for each in entries)

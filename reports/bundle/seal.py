@@ -87,9 +87,9 @@ def write_bundle(
     also: Mapping[str, bytes] | None = None,
     tables: Mapping[str, TableReport] | None = None,
 ) -> None:
-    """Write a bundle: the question first, then counterexamples, result, ledger, configuration, environment, command and
-    reports, and at last the manifest with all digests.  `also` are further files that the answer rests on.  An earlier bundle
-    in the directory is removed."""
+    """Write a bundle, after an earlier one in the directory is removed: the question first, then counterexamples, result,
+    ledger, configuration (if there is only one), environment, command and reports, and at last the manifest with all digests.
+    `also` are further files that the answer rests on."""
     folder = Path(directory)
     remove_earlier_bundle(folder)
     for name, content in {**question.files, **(also or {})}.items():
@@ -147,9 +147,9 @@ def render(
     known: Mapping[str, Counterexample] | None = None,
     tables: Mapping[str, TableReport] | None = None,
 ) -> list[Path]:
-    """Write everything that follows from a result and its traces: reports, pictures, and the gate files.  Returns the
-    reports.  Traces are read from the folder unless they are in `known`.  Of a document without properties or cells only
-    the tables are written that `tables` has for its schema, if any."""
+    """Write into `place` what follows from a result and its traces: reports, gate files and, but for a sweep, pictures; return
+    the reports' paths.  Traces are read from `folder` unless they are in `known`.  Of a document without properties or cells
+    only the tables are written that `tables` has for its schema, if any."""
     from neverlost.reports.output.gate import write_gate
     from neverlost.reports.page.render import write_reports
     from neverlost.reports.page.tables import write_tables
@@ -168,8 +168,8 @@ def render(
 
 
 def render_again(directory: str, target: str | None, tables: Mapping[str, TableReport]) -> list[Path]:
-    """Write the reports of a directory with a result again, into it or elsewhere; update a bundle's manifest, and return them.
-    Errors: `InputError` for a directory without a result that can be read, and for a result that has no report."""
+    """Write the reports of a directory's result again, into `target` or, if it is None, into the directory, whose manifest is
+    then updated; return their paths.  Errors: `InputError` for a directory without a readable result, or one without report."""
     folder = Path(directory)
     if not (folder / RESULT).exists():
         raise InputError(f"{directory!r} has no {RESULT}; name the --out directory of check or sweep")

@@ -18,7 +18,7 @@ Kept = tuple[RunOptions, Callable[[Outcome], None]]
 
 @contextmanager
 def keep_levels(request: RunOptions) -> Iterator[RunOptions]:
-    """Yield the request with a temporary directory for its levels, unless it has one."""
+    """Yield the request with a directory for its levels: its own or, if it has none, a temporary one, removed afterwards."""
     if request.state_dir is not None:
         yield request
         return

@@ -40,7 +40,7 @@ def check(
     agree: Annotated[bool, typer.Option("--agree", help="ask every other way to the verdict that is at hand")] = False,
     **given: Unpack[CheckingCluster],
 ) -> int:
-    """Run `neverlost check`; return the exit status.  Without limits of faults it prints a tolerance table, if there is one."""
+    """Run `neverlost check`; return the exit status.  Without limits of faults print tolerance tables, if the model has any."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.gate import announce
     from neverlost.reports.output.output import Output
@@ -96,7 +96,7 @@ def check(
 
 
 def show_decided(progress: LiveProgress, chosen: Chosen, outcome: Outcome) -> None:
-    """Print one of several verdicts as soon as it is known; the screen with all of them comes at the end."""
+    """Print one of several verdicts as soon as it is known; at a terminal only its topics, for a table of all follows."""
     from neverlost.reports.documents.answers import list_topics
     from neverlost.reports.output.output import verdict_line
 

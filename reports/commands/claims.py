@@ -86,7 +86,8 @@ def _misplayed(claim: Claim, judged: dict[str, CaseResult]) -> list[str]:
 
 
 def _deciding(claim: Claim, judged: dict[str, CaseResult]) -> str:
-    """Return the cases that decided a claim: what breaks it, else what shows it, and the limits beyond it."""
+    """Return as text the cases that decided a claim, with their verdicts: those that break it, else those that show it (or are
+    compared) and its limits; then what is wrong with them."""
     from neverlost.reports.questions.corpus.document import found_text
 
     order = ("breaks",) if claim.roles.get("breaks") else ("shows", "without", "with", "limits")

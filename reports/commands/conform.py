@@ -119,7 +119,7 @@ def _choose_parts(named: list[str] | None) -> list[str]:
 def _compare_with_model(
     kafka: Kafka, parts: list[str], cases: CaseOptions, walking: WalkOptions, request: RunOptions, output: Output
 ) -> int:
-    """Compare the model with Kafka's classes, write the result, return the exit status.  Errors: `InputError` if none can."""
+    """Compare Kafka's classes with the model, write the result, return the exit status.  Errors: `InputError` if none can."""
     from neverlost.checker.engine.host import processes
     from neverlost.checker.kafka.conform.run import ConformReport, plan_jobs, run_jobs, run_walks
     from neverlost.checker.kafka.conform.walk.walks import SEED

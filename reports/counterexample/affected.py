@@ -41,7 +41,7 @@ def _find_rule(
     faults: Sequence[str | None], scenes: Sequence[ClusterSnapshot], record: int, leader: int, names: Names
 ) -> Affected:
     """Return which records can be lost as one was: any that a broker has not fetched or flushed; by a lost disk, every one;
-    where no log ever had it, any that has not reached the leader."""
+    where no log ever had it, any that has not reached the leader; `NOTHING_SAID` where the steps show none of these."""
     if not any(record in lane.records for scene in scenes for lane in scene.lanes):
         return Affected("That can be any record that has not reached the leader yet.")
     cause = _find_cause(faults, scenes, record, leader)

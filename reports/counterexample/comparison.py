@@ -16,8 +16,8 @@ from neverlost.model.system import System
 @dataclass(frozen=True)
 class Comparison:
     """The steps of a counterexample, as far as another configuration takes them.  `differs` is the first step after which the
-    state looks different there, with the differences in words; `refused` the step that is not possible there, with the guard
-    clause (or other reason) that blocks it."""
+    state looks different there (0: the initial state does), with the differences in words; `refused` the step, from 1, that is
+    not possible there, with the guard clause (or other reason) that blocks it.  Each is None where there is none."""
 
     trace: Behaviour
     differs: tuple[int, tuple[str, ...]] | None

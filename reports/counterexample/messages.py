@@ -53,8 +53,7 @@ class Message:
 
 
 def message_of(label: str) -> Message | None:
-    """Return the message of a step's label, such as `leader_note_fetch(leader=0, follower=1)`; None for a step without a
-    message."""
+    """Return the message of a step's label, such as `leader_note_fetch(leader=0, follower=1)`; None if the step sends none."""
     found = _LABEL.fullmatch(label)
     if found is None or found["action"] not in MESSAGES:
         return None

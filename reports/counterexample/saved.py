@@ -43,7 +43,7 @@ class Counterexample:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the replicas, if the input gives any."""
+        """The user's brokers that name the replicas, of the first partition; empty without any, or for several topics."""
         return broker_names(self.brokers)
 
     @cached_property
@@ -69,8 +69,7 @@ class Counterexample:
 
 
 class SavedCounterexamples:
-    """The counterexamples of a directory by file name, each read and re-executed when it is first needed; `known` ones are not
-    read."""
+    """The counterexamples of a directory by file name, each read and re-executed when first needed; `known` ones never are."""
 
     def __init__(self, folder: Path, known: Mapping[str, Counterexample] | None = None) -> None:
         self._folder, self._known = folder, dict(known or {})

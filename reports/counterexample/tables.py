@@ -13,8 +13,8 @@ Data = Mapping[str, Any]
 
 
 def pairs(data: Data) -> list[dict[str, Any]]:
-    """Return counterexamples with the same steps under the nearest safe setting, each pair once.  One of each kind of reason
-    comes first, then those with the fewest changes."""
+    """Return tables of counterexamples beside the same steps under the nearest safe setting, each pair once.  One of each kind
+    of reason comes first, and among these those with the fewest changes."""
     found = {}
     for cell in data["cells"]:
         for entry in cell["properties"]:

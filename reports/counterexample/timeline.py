@@ -71,8 +71,8 @@ class Timeline:
 
     @property
     def moments(self) -> dict[int, str]:
-        """The frames that decide, by number: where the lost records were acknowledged, where the first broker loses them, and
-        where a leader is without them."""
+        """What the frames that decide show, by their number: all lost records first acknowledged, one of them first dropped by
+        a broker and, in the last, a leader that lacks one; each only if it is so, and nothing without a lost record."""
         found: dict[int, str] = {}
         for frame in self.frames if self.lost else ():
             if self.lost <= frame.scene.acked and ACKNOWLEDGED not in found.values():
@@ -85,7 +85,7 @@ class Timeline:
 
     @property
     def still_held(self) -> list[str]:
-        """Which brokers have a lost record still, and what becomes of it."""
+        """A sentence for each follower that still has a lost record, which it will truncate; none if no leader lacks one."""
         lanes = self.last.scene.lanes
         leaders = [lane.broker for lane in lanes if lane.is_leader and not self.lost <= lane.records]
         held = [(lane, sorted(self.lost & lane.records)) for lane in lanes if leaders and not lane.is_leader]
@@ -141,8 +141,8 @@ class Timeline:
 
 
 def timeline(system: System, broken: Property, trace: Behaviour, breaks: bool = True, given: Names = ()) -> Timeline:
-    """Return the frames of a trace, which need not break the property; `given` are the user's names of the replicas.  Errors:
-    `ValueError` for a model without cluster snapshots."""
+    """Return the timeline of a trace; unless it `breaks` the property, nothing in it is lost.  `given` are the user's names of
+    the replicas.  Errors: `ValueError` for a model without cluster snapshots."""
     draw = system.model.portrait
     if draw is None:
         raise ValueError(f"{system.model.name} has no portrait")

@@ -48,13 +48,13 @@ class Group:
 
     @property
     def remedy(self) -> Mapping[str, Any] | None:
-        """What to change, None for nothing; the same for all cells of the group."""
+        """The remedy in the document, also if no change helps; None where none was looked for; the same for all cells."""
         found: Mapping[str, Any] | None = self.cells[0].get("remedy")
         return found
 
     @property
     def change(self) -> str:
-        """What to change, in words; empty if there is nothing to change."""
+        """What to change, or why nothing helps, in words; empty without a remedy."""
         return "" if self.remedy is None else str(self.remedy["says"])
 
     @property
@@ -105,8 +105,8 @@ def cause(cell: Cell) -> str:
 
 
 def list_unstruck(cell: Cell, entry: Mapping[str, Any]) -> list[str]:
-    """Return the allowed faults that never struck though a property holds, and what it compares with a second that is not
-    there; what holds then says nothing about them."""
+    """Return, of a property that holds, the allowed faults that never struck, and what it compares with a second that is not
+    there: it says nothing about these; nothing of one that does not hold."""
     if entry["verdict"] != "holds":
         return []
     return list(dict.fromkeys((*(cell.get("never") or {}).get("faults", ()), *entry.get("never", ()))))
@@ -137,7 +137,7 @@ def say_reassignment(configuration: Mapping[str, Any]) -> str:
 
 
 def say_racks(configuration: Mapping[str, Any]) -> str:
-    """Return how many replicas share a rack; empty where each has its own, or none is known."""
+    """Return how many replicas are in the fullest rack, in words; empty where each has its own, or none is known."""
     racks = [each for each in str(shown(configuration.get("broker.rack", ""))).split(",") if each]
     most = max(map(racks.count, racks), default=1)
     return f"{most} of {len(racks)} replicas in one rack" if most > 1 else ""

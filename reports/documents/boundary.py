@@ -62,7 +62,7 @@ class Boundary:
         return sorted(values, key=lambda value: rank(key, value))
 
     def neighbours(self, number: int, direction: int) -> dict[str, int]:
-        """Return by key the next cell that is safer (+1) or riskier (-1) in that key alone; a key without one is left out."""
+        """Return, by key, the number of the next cell that is safer (+1) or riskier (-1) in that key alone, if there is one."""
         found = {}
         for key, order in self.orders.items():
             if self.rows[number][key] not in order:
@@ -77,7 +77,7 @@ class Boundary:
         return found
 
     def edge(self, verdict: Verdict, direction: int, opposite: Verdict) -> list[int]:
-        """Return the cells with a verdict that have neighbours by settings in a direction, all of the opposite verdict."""
+        """Return the numbers of cells with a verdict that have neighbours by settings in a direction, all `opposite`."""
         found = []
         for number, each in enumerate(self.verdicts):
             if each is verdict:
@@ -121,8 +121,7 @@ class Boundary:
         return smallest_rule(rows, [self.verdicts[number] is Verdict.VIOLATED for number in decided]), len(decided)
 
     def _placed(self, key: str, value: Any) -> Any:
-        """Return the sortable form of a value: versions and limits of faults have an order, and an absent fault is a limit of
-        0."""
+        """Return the sortable form of a value: versions and limits of faults have an order, and an absent fault counts as 0."""
         if key.startswith(FAULTS):
             is_none = key == AT_ONCE and not value
             return OrderedLabel(encoded(AnyNumber() if is_none else value or 0), str(shown(value or 0)))

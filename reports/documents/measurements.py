@@ -63,7 +63,7 @@ def _values(value: Any, pattern: list[str]) -> Iterator[Any]:
 
 
 def take_measured_values(name: str, derived: Any, stated: Any) -> Any:
-    """Return the derived document with the stated document's measured values, where these are what they should be."""
+    """Return a file's derived document with the stated one's measured values, where they are of the kinds in `MEASURED`."""
     patterns = [(place.split("."), kind) for place, kind in MEASURED.get(name, {}).items()]
     return _overlaid(derived, stated, patterns) if patterns else derived
 
@@ -83,8 +83,7 @@ def _overlaid(derived: Any, stated: Any, patterns: Patterns, name: str = "") -> 
 
 
 def _in_place(names: list[str], stated: list[str], optional: set[str]) -> list[str]:
-    """Return a derived document's names with the measured names that it lacks, each behind its predecessor in the stated
-    document."""
+    """Return `names`, to which the optional ones that they lack are added, each behind its predecessor in `stated`."""
     for place, name in enumerate(stated):
         if name in optional and name not in names:
             before = stated[place - 1] if place else None
@@ -121,7 +120,7 @@ def _is_word(value: Any) -> bool:
 
 
 def is_measurement(value: Any) -> bool:
-    """Return True if a value consists of numbers that are not negative, booleans and short texts."""
+    """Return True if a value consists of numbers that are not negative, booleans, short texts and None, however nested."""
     if isinstance(value, Mapping):
         return all(_is_word(name) and is_measurement(each) for name, each in value.items())
     if isinstance(value, list):
@@ -130,7 +129,7 @@ def is_measurement(value: Any) -> bool:
 
 
 def is_plain(value: Any) -> bool:
-    """Return True if a value consists of numbers (also negative), booleans and short texts."""
+    """Return True if a value consists of numbers (also negative), booleans, short texts and None, however nested."""
     if isinstance(value, Mapping):
         return all(_is_word(name) and is_plain(each) for name, each in value.items())
     if isinstance(value, list):
@@ -139,7 +138,7 @@ def is_plain(value: Any) -> bool:
 
 
 def differences(stated: Any, derived: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield where two documents differ: the place, the stated value and the derived one."""
+    """Yield where two documents differ: the place, the stated value and the derived one, `ABSENT` for what one lacks."""
     if isinstance(stated, Mapping) and isinstance(derived, Mapping):
         for key in dict.fromkeys([*stated, *derived]):
             place = f"{path}.{key}" if path else str(key)

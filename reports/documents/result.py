@@ -46,8 +46,7 @@ def count_fields(counts: Counts) -> dict[str, int]:
 
 
 def levels(growth: Sequence[tuple[int, int]]) -> dict[str, list[int]]:
-    """Return for each level, the initial one first, how many states were generated and how many were distinct when it was
-    complete."""
+    """Return two lists: how many states were generated, and distinct, when each level, the initial one first, was complete."""
     return {"generated": [each for each, _ in growth], "distinct": [each for _, each in growth]}
 
 

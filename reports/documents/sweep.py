@@ -94,7 +94,7 @@ def document(
 
 
 def _file(matrix: Matrix) -> dict[str, Any]:
-    """Return the user's matrix file with the lines of the keys that vary."""
+    """Return the user's matrix file with the lines of the keys that vary; {} where there is no file."""
     lines = {key: matrix.lines[key] for key in matrix.varying if key in matrix.lines}
     return {"file": matrix.file, "lines": lines} if matrix.file else {}
 
@@ -157,8 +157,8 @@ def read_baseline(path: str) -> dict[str, Any]:
 
 
 def changes(baseline: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return each cell and property whose verdict differs from the baseline's, new cells and removed ones included.  For a
-    cell whose question differs under the same name, `question` says how."""
+    """Return each cell and property whose verdict differs from the baseline's, new cells and removed ones included.  A cell
+    whose question differs under the same name is there with every property, and `question` says how it differs."""
     before, after = _asked(baseline["cells"]), _asked(now["cells"])
     gone = {each.name: each for key, each in before.items() if key not in after}
     pairs = [(before[key] if key in before else gone.pop(each.name, None), each) for key, each in after.items()]
@@ -186,6 +186,6 @@ def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 
 
 def tolerance_lines(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return which faults each setting survives, in as few lines as say the same."""
+    """Return pairs of settings and a sentence about which faults they survive, merged into as few as say the same."""
     rows = found.get("fault_tolerance", [])
     return merge_rows([(each["setting"], each["says"]) for each in rows], values_of(each["setting"] for each in rows))

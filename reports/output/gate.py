@@ -40,8 +40,7 @@ def write_gate(folder: Path, document: Mapping[str, Any], place: Path) -> None:
 
 
 def announce(document: Mapping[str, Any]) -> None:
-    """Append the summary to the page of a GitHub job, if it runs in one.  Errors: `InputError` for a file that is not
-    writable."""
+    """Append the summary to the page of a GitHub job, if it runs in one.  Errors: `InputError` if that cannot be written."""
     target = os.environ.get("GITHUB_STEP_SUMMARY")
     if target:
         from neverlost.reports.ci.formats import markdown

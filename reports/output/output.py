@@ -91,7 +91,7 @@ class Output:
         render: Callable[[Any], str] | None = None,
     ) -> None:
         """Write the document to the `--json` target and, unless it `is_saved` there already, into `out`.  Print it here in any
-        format but text, which the caller prints; with `--quiet` print `lines` and what is assumed instead of that text."""
+        format but text, which the caller prints; with `--quiet` print `lines` and assumed values instead, caveats on stderr."""
         if self.json == "-" or self.format == "json":
             sys.stdout.write(as_json(document))
         elif render is not None:

@@ -41,8 +41,7 @@ MOST_IN_MARKDOWN, MOST_RUNS, MOST_NAMED = 60, 6, 12
 def write_reports(
     folder: Path, document: Mapping[str, Any], target: Path | None = None, traces: SavedCounterexamples | None = None
 ) -> list[Path]:
-    """Write `report.md` and `report.html` from a directory with a result and its traces, into it or elsewhere.
-    Returns the two reports."""
+    """Write `report.md` and `report.html` of a result and its traces in `folder`, into it or `target`; return the two paths."""
     place = target or folder
     data = report_data(folder, document, traces)
     packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

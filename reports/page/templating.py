@@ -10,7 +10,7 @@ from neverlost.reports.wording.sentences import say_left_out
 
 
 def page_templates() -> Environment:
-    """Return the template environment that escapes every value for HTML."""
+    """Return the template environment in which templates `.html` escape every value; others escape nothing."""
     found = Environment(
         loader=PackageLoader("neverlost.reports.page", "templates"),
         autoescape=select_autoescape(["html"]),

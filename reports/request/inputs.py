@@ -33,7 +33,7 @@ def read_configurations(given: Given, kafka_version: str | None = None, **files:
 
 
 def select_topics(every: Sequence[Chosen], topics: Sequence[str], option: str = "--topic") -> list[Chosen]:
-    """Return the configurations of some of the described topics.  Errors: `InputError` for a topic that is not described."""
+    """Return the configurations of some described topics, without other topics.  Errors: `InputError` for one not described."""
     known = {topic_of(subject) for each in every for subject in each.subjects}
     for name in topics:
         if not known:
@@ -55,7 +55,7 @@ def select_topics(every: Sequence[Chosen], topics: Sequence[str], option: str = 
 
 
 def make_labels(every: Sequence[Chosen]) -> list[str]:
-    """Label each configuration with its topics, plus the keys that differ (other than known defects) when two share topics."""
+    """Return a label for each configuration: its topics and, if others share them, the keys that differ (but for `defects`)."""
     same: dict[str, list[dict[str, str]]] = {}
     for each in every:
         same.setdefault(describe_subject(each), []).append(_values(each))

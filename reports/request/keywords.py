@@ -67,7 +67,7 @@ class SearchingCluster(ClusterKeywords, Searching, total=False):
 
 
 class CheckingCluster(ClusterKeywords, Checking, total=False):
-    """Keywords for a described cluster and a check whose finished levels are stored."""
+    """Keywords for a described cluster and a check."""
 
 
 Settings = dict[str, Any] | list[str] | tuple[str, ...] | None

@@ -93,7 +93,7 @@ def _spark_setting(text: str) -> tuple[str, str]:
 
 
 def memory_size(size: str | int | None) -> int | None:
-    """Parse a size such as `512M` or `2GiB` as bytes; None for None.  Errors: `InputError` for anything else."""
+    """Parse a size such as `512M` (millions) or `2GiB` as bytes; None for None.  Errors: `InputError` for anything else."""
     if size is None:
         return None
     match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmg]?i?)b?", str(size).strip().lower())

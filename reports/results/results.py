@@ -112,7 +112,7 @@ class Answer:
 
     @classmethod
     def of(cls, document: Document, **more: Any) -> Self:
-        """Make a result of the document's fields with the names of its own; `more` gives fields otherwise."""
+        """Return a result: `more` gives its fields, and the others are the document's fields of the same names, if there."""
         names = {each.name for each in fields(cls)} - {"document"} - more.keys()
         return cls(document=document, **{name: document[name] for name in names & document.keys()}, **more)
 
@@ -229,8 +229,7 @@ class Result(Answer):
         properties: Iterable[str] | None = None,
         notify: Callable[[str], None] = lambda text: None,
     ) -> list[str]:
-        """Write the state graph of one configuration: the `.graphml` or `.dot` file that is named, or a directory with
-        both.
+        """Write the state graph of one configuration: the `.graphml` or `.dot` file that is named, or both into a directory.
 
         States that break one of the properties (all guarantees, unless they are named) are marked.  Returns a sentence about
         the graph, and one for each file.

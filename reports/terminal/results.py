@@ -53,7 +53,7 @@ def console() -> Console:
 
 @contextmanager
 def shown_once(is_read: bool) -> Iterator[None]:
-    """Suppress warnings about the input where they are printed beside the verdicts."""
+    """In this block suppress warnings about the input if `is_read`: they are printed beside the verdicts then."""
     with warnings.catch_warnings():
         if is_read:
             warnings.simplefilter("ignore", KafkaFilesWarning)
@@ -136,7 +136,7 @@ def show_trap(out: Console, system: System, trace: Behaviour) -> None:
 
 
 def summary(configuration: Configuration, release: str | None = None) -> str:
-    """Return a configuration in a line, without empty values and faults of 0; without a release, mechanisms that are off."""
+    """Return a configuration as text, but for empty values and faults of 0; without `release` with mechanisms that are off."""
     settings = {name: value for name, value in configuration.items() if not name.startswith(MECHANISM)}
     parts = [
         f"{name}={str(value).lower() if isinstance(value, bool) else shown(value)}"
@@ -158,7 +158,7 @@ def show_settings(out: Console, settings: Sources, of: str = "settings") -> None
 
 
 def show_input(out: Console, cell: Mapping[str, Any]) -> None:
-    """Print where the values come from, and the notices about the input."""
+    """Print where the values come from, and the notices about the input; nothing without notices and values from files."""
     if not provenance.has_files(cell):
         return
     show_settings(out, cell["settings"])

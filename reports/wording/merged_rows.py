@@ -52,7 +52,8 @@ def values_of(rows: Iterable[Row]) -> dict[str, Values]:
 
 
 def merge_rows(rows: Sequence[tuple[Row, Hashable]], every: Mapping[str, Values]) -> list[tuple[str, Any]]:
-    """Return rows as texts: those that say the same but for one key merged, and without keys with all values of `every`."""
+    """Return pairs of settings as text and what is said: rows that say the same are merged, key by key, and a key that has all
+    its values in `every` is left out."""
     keys = list(dict.fromkeys(key for row, _ in rows for key in row))
     known = [(tuple((row.get(key),) for key in keys), said) for row, said in rows]
     count = len(known) + 1

@@ -26,7 +26,8 @@ OF_PRODUCERS = ("acks", "enable.idempotence")
 def chosen_configurations(given: Given, files: KafkaFiles, version: str | None = None) -> tuple[list[Chosen], list[str]]:
     """Return the configurations, each with its notices, and a sentence for each notice that a user must see.
 
-    Given keys win over files; without files there are no sentences.  Errors: `InputError` for a wrong key, value or file.
+    Given keys win over files; without files there are no sentences.  `version` is that of `--kafka-version`, if it is given.
+    Errors: `InputError` for a wrong key, value or file, and for given keys that name another version.
     """
     given = _with_version(given, version)
     named = {option: path for option, path in files.items() if path is not None}
@@ -50,10 +51,7 @@ def chosen_configurations(given: Given, files: KafkaFiles, version: str | None =
 
 
 def _with_version(given: Given, version: str | None) -> Given:
-    """Return the keys with the version of `--kafka-version`.
-
-    Errors: `InputError` where they name another.
-    """
+    """Return the keys with this version, if there is one.  Errors: `InputError` where they name another already."""
     if version is None:
         return given
     version = without_scala(version)
@@ -64,7 +62,8 @@ def _with_version(given: Given, version: str | None) -> Given:
 
 
 def _stand(cluster: ClusterConfiguration, chosen: Chosen) -> Chosen | None:
-    """Return the configuration that begins as the partitions stand now; None where nothing special is there, or none can."""
+    """Return the configuration that begins as the first partition stands now; None where no partition is being reassigned or
+    is one of `_hanging`, and where no model can begin so."""
     if not (_moved(cluster) or _hanging(cluster, chosen.configuration)):
         return None
     partition = next(iter(cluster.partitions.values()))[0]
@@ -83,8 +82,8 @@ def _moved(cluster: ClusterConfiguration) -> list[str]:
 
 
 def _hanging(cluster: ClusterConfiguration, configuration: Configuration) -> list[str]:
-    """Return the partitions whose stored records are at stake, and no new ones: offline, or with acks=all below
-    min.insync.replicas."""
+    """Return the names of the partitions that take no new records, so that only stored ones are at stake: those that are
+    offline or, unless acks is 0 or 1, have fewer replicas in sync than min.insync.replicas."""
     least = min(configuration.get("min.insync.replicas", 1), configuration["replication.factor"])
     needs_isr = str(configuration.get("acks")) not in ("0", "1")
     return [
@@ -95,10 +94,10 @@ def _hanging(cluster: ClusterConfiguration, configuration: Configuration) -> lis
 
 
 def _about_standing(cluster: ClusterConfiguration, chosen: Chosen) -> Iterator[Notice]:
-    """Yield what is said of partitions that are being reassigned, or whose stored records hang by the last replicas.
+    """Yield at most one notice of a reassignment and one of `_hanging` partitions: of the first such, and how many more.
 
-    Where the question begins as they stand it is a warning; else `holds` is no answer about them, and neither is it where a
-    partition is offline: what the brokers that are down have kept is not shown.
+    It is a warning where the question begins as they stand.  Else it is of kind `LEFT_OUT`: `holds` is no answer about them.
+    So it is for an offline partition too: what the brokers that are down have kept is not shown.
     """
     moved, hanging = _moved(cluster), _hanging(cluster, chosen.configuration)
     kind, left_out = (
@@ -135,7 +134,7 @@ def _and_more(names: Sequence[str]) -> str:
 
 
 def _not_read(settings: Mapping[str, Setting], given: Given, chosen: Chosen) -> tuple[Notice, ...]:
-    """Return a warning for each key that a file sets and the model does not read."""
+    """Return a warning for each key that a file sets, that is not given too, and that the model does not read."""
     return tuple(
         Notice(NoticeKind.WARNING, f"{key}={each.value} is not read by model {chosen.model.name}", each.where)
         for key, each in sorted(settings.items())

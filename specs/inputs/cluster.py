@@ -27,9 +27,9 @@ from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Setting
 class ClusterConfiguration:
     """One configuration: contract keys with raw values, each with its place and how it came to be.
 
-    `topics` are those it speaks for, with partitions where they differ within a topic; empty if no file names a topic.
-    `places` are where the files speak of each topic.  `notices` are what
-    was noticed about them: warnings, assumptions, and what was read but is not modelled.
+    `topics` are those it speaks for, as `orders` or `orders (partitions 0-3)`; empty if no file names a topic.  `partitions`
+    are by name (`orders-0`), each with its replicas as assigned, rack by rack if the racks are known.  `places` are where the
+    files speak of each of the topics.  `notices` are warnings, assumptions, and what was read but is not modelled.
     """
 
     settings: Mapping[str, Setting]
@@ -58,7 +58,7 @@ class ClusterConfiguration:
 
     @property
     def is_internal(self) -> bool:
-        """True if it speaks for topics that programs of Kafka write."""
+        """True if it speaks for a topic that a program of Kafka writes."""
         return any(internal_topic(topic_of(each)) for each in self.topics)
 
     @property
@@ -74,7 +74,7 @@ class ClusterConfiguration:
 
 @lru_cache(maxsize=10_000)
 def _as_text(brokers: tuple[int, ...]) -> tuple[str, ...]:
-    """Return broker ids as texts; kept, since a cluster has the same few lists of them again and again."""
+    """Return broker ids as texts; cached, since a cluster has the same few lists of them again and again."""
     return tuple(map(str, brokers))
 
 
@@ -86,13 +86,13 @@ class _Found:
     notices: list[Notice] = field(default_factory=list)
 
     def offer(self, key: str, setting: Setting | None) -> None:
-        """Take a setting unless a stronger source has set the key."""
+        """Effect: keep a setting, unless it is None, or the key was offered with another before."""
         if setting is not None:
             self.settings.setdefault(key, setting)
 
 
 def _topic_value(topic: Topic, described: Described, key: str) -> Setting | None:
-    """Return what the describe output or the configs output shows for a topic; None where neither shows the key.
+    """Return what the describe output or the configs output shows for a topic's key; None where neither shows it, or `null`.
 
     Errors: `InputError` where they contradict each other.
     """
@@ -107,7 +107,7 @@ def _topic_value(topic: Topic, described: Described, key: str) -> Setting | None
 
 
 def _racks(partition: DescribedPartition, described: Described) -> Setting | None:
-    """Return the racks of all replicas, sorted, as one setting; None unless each broker is described with one (no comma)."""
+    """Return the racks of the settled replicas, sorted and joined by commas; None unless each has one that has no comma."""
     if not described.brokers:
         return None
     brokers = [described.brokers.get(str(each), {}).get("broker.rack") for each in partition.settled]
@@ -118,7 +118,7 @@ def _racks(partition: DescribedPartition, described: Described) -> Setting | Non
 
 
 def _offer_topic_keys(found: _Found, sources: Sources, topic: Topic | None) -> None:
-    """Effect: offer the topic keys from all sources, strongest first."""
+    """Effect: offer `found` the topic keys from all sources, strongest first, and add the notices of a source that decides."""
     for key, broker_key in TOPIC_KEYS.items():
         if topic:
             found.offer(key, _topic_value(topic, sources.described, key))
@@ -138,7 +138,7 @@ def _offer_topic_keys(found: _Found, sources: Sources, topic: Topic | None) -> N
 
 
 def _default(sources: Sources, topic: Topic | None, key: str) -> Setting:
-    """Return the version's default; the least safe value is assumed where the brokers may have set what no file can show."""
+    """Return the version's default; the least safe value is assumed where the brokers may have set what no file shows."""
     default = sources.default[key]
     if topic is None or topic.shows_broker_values or sources.knows_cluster:
         return default
@@ -146,7 +146,7 @@ def _default(sources: Sources, topic: Topic | None, key: str) -> Setting:
 
 
 def _unseen(sources: Sources, topic: Topic, name: str, static: Setting, default: Setting) -> list[Notice]:
-    """Return a warning of a static value that is not the default, but is not shown: the brokers would have printed it."""
+    """Return a warning of a static value that a topic's description lacks: brokers print it; [] if it is the default."""
     if static.value == default.value:
         return []
     says = f"{name}={static.value} is not what the description of topic {quote(topic.name)} shows"
@@ -203,8 +203,8 @@ def _about(topic: Topic, sources: Sources) -> list[Notice]:
 
 
 def _configurations(sources: Sources, topic: Topic | None, partition: DescribedPartition | None) -> list[ClusterConfiguration]:
-    """Return how one partition, a topic without partition lines, or a cluster may be configured: one way for each of what is
-    unknown, such as ELR."""
+    """Return how one partition, a topic without partition lines, or a cluster may be configured: one configuration for each
+    combination of the values that no file shows, such as ELR."""
     found = _Found()
     _offer_factor(found, sources, topic, partition)
     _offer_topic_keys(found, sources, topic)
@@ -229,13 +229,13 @@ def _standing(partition: DescribedPartition) -> tuple[bool, str]:
 
 
 def _values(configuration: ClusterConfiguration) -> tuple[Any, ...]:
-    """Return what makes a configuration distinct: its values, wherever they come from, and how its partitions stand."""
+    """Return what makes a configuration distinct: its values but not their places, `is_internal`, how its partitions stand."""
     values = tuple((key, each.value) for key, each in sorted(configuration.settings.items()))
     return values, configuration.is_internal, *{_standing(each) for each, _ in configuration.partitions.values()}
 
 
 def _of_topic(sources: Sources, topic: Topic) -> list[ClusterConfiguration]:
-    """Return the distinct configurations of one topic, named with partitions if there are several."""
+    """Return the configurations of one topic: those of each kind of partition, which it names if there are several kinds."""
     # Partitions of a topic differ in their replicas alone, so one partition of each kind stands for the others.
     described = sources.described
     alike: dict[tuple[Any, ...], list[DescribedPartition]] = {}
@@ -255,7 +255,7 @@ def _of_topic(sources: Sources, topic: Topic) -> list[ClusterConfiguration]:
 
 
 def _place(topic: Topic, group: list[DescribedPartition], described: Described) -> SourcePlace:
-    """Return where a topic is described, or its first partition that is meant if not all are."""
+    """Return where a topic is described or, for a group of some of its partitions, where the first of the group is."""
     listed = (each.where for each in described.configs.get(topic.name, {}).values())
     is_part = group and len(group) < len(topic.partitions)
     where = group[0].where if is_part else topic.place or next(listed, "")
@@ -263,14 +263,14 @@ def _place(topic: Topic, group: list[DescribedPartition], described: Described) 
 
 
 def _subjects(topic: Topic, group: list[DescribedPartition], groups: int) -> tuple[str, ...]:
-    """Return the topic, with its partitions if only some of them are meant."""
+    """Return the topic's name, with the group's partitions if there are several groups: `("orders (partitions 0-3)",)`."""
     return (topic.name if groups < 2 else f"{topic.name} ({_numbered(group)})",)
 
 
 def _placed(
     topic: Topic, group: list[DescribedPartition], described: Described
 ) -> dict[str, tuple[DescribedPartition, tuple[int, ...]]]:
-    """Return partitions by name, each with its replicas as assigned, rack by rack where every rack is known."""
+    """Return a group's partitions by name (`orders-0`), each with its settled replicas as assigned, rack by rack if known."""
     found = {}
     for each in group:
         order = each.settled
@@ -319,7 +319,7 @@ def _least_known(same: list[ClusterConfiguration]) -> dict[str, Setting]:
 
 
 def _topics(described: Described) -> list[Topic]:
-    """Return the described topics or, without a description, those of the configurations."""
+    """Return the described topics or, if none is described, those that the configs outputs name, without partitions."""
     if described.topics:
         return list(described.topics.values())
     return [Topic(name, Setting("", ""), {}, False) for name in described.configs]

@@ -19,7 +19,8 @@ WORKERS = "configuration of every Connect worker"
 
 @dataclass(frozen=True)
 class InternalTopic:
-    """A topic by its name: who writes it, and the settings of the file with which its writer makes it anew."""
+    """A topic by a pattern of its name: who writes it, and the keys, in which file, of the replication factor and the min ISR
+    with which the writer creates it; `least` is empty where it has no such key."""
 
     pattern: str
     writer: str
@@ -55,12 +56,12 @@ INTERNAL = (
 
 @cache
 def internal_topic(name: str) -> InternalTopic | None:
-    """Return what is known of a topic that a program of Kafka writes; None for any other."""
+    """Return what is known of a topic that, by its name, a program of Kafka writes; None for any other name."""
     return next((each for each in INTERNAL if re.fullmatch(each.pattern, name)), None)
 
 
 def acks_of_writer(name: str, server: Settings) -> tuple[Setting, tuple[Notice, ...]] | None:
-    """Return the acks with which a program of Kafka writes its own topic, and what is assumed there; None for other topics."""
+    """Return the acks with which a program of Kafka writes its own topic, and notices of what is assumed; None for others."""
     found = internal_topic(name)
     if found is None:
         return None

@@ -82,7 +82,7 @@ def _trees(text: str, name: str) -> tuple[DocumentNode, ...]:
 
 
 def _not_taken(text: str, name: str) -> InputError:
-    """Return the error for a format that is not read."""
+    """Return the error for a format that is not read: it names the format if it is known, and what to give instead."""
     for line in lines_of(text)[:200]:
         for pattern, what, remedy in NOT_TAKEN:
             if re.match(pattern, line[:500], re.IGNORECASE):

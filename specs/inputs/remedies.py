@@ -91,8 +91,8 @@ class Command:
 
 
 def candidates(chosen: Chosen, names: Iterable[str] = ()) -> list[Changes]:
-    """Return sets of changes to try for these properties: those that flush last, else one change before two, then the cheapest
-    first; none makes a setting less safe."""
+    """Return sets of one to three changes to try, for the properties `names` too: those that flush last, else one change
+    before two, then the cheapest first; none makes a setting less safe."""
     single = [*_single(chosen), *_of_properties(chosen, names)]
     found = [
         {key: value for change in several for key, value in change.items()}
@@ -123,7 +123,7 @@ def drawbacks(changes: Changes, factor: int) -> list[str]:
 
 
 def strongest(found: Iterable[Changes]) -> Changes:
-    """Return each setting of these changes at its safest: what all of them do not help, none of them alone does."""
+    """Return the changes as one, each key with its greatest number or else first value: if this does not help, none does."""
     every: dict[str, str] = {}
     for each in found:
         for key, value in each.items():
@@ -144,7 +144,7 @@ def moved_in(now: Mapping[str, Any]) -> bool:
 
 
 def request(changes: Changes, now: Mapping[str, object]) -> str:
-    """Return the changes as a request, each with what is set now."""
+    """Return the changes as one sentence that asks for them, each setting with its present value."""
     settings = [
         f"{key}={value} (now {_written(now.get(key))})" for key, value in changes.items() if key not in (OUTSIDE, VERSION)
     ]
@@ -278,7 +278,7 @@ def _more_replicas(chosen: Chosen, factor: str) -> list[Command]:
 
 
 def _own_keys(chosen: Chosen, changes: Changes) -> list[Command]:
-    """Return the settings with which programs of Kafka make their own topics: they hold for topics that are made anew."""
+    """Return the lines, in files of Kafka's own programs, that make the change for topics that these create from then on."""
     known = filter(None, (internal_topic(topic_of(each)) for each in chosen.subjects))
     lines = [
         (key, changes[of], each.file)

@@ -37,7 +37,8 @@ OTHER = re.compile(r"Dumping |\||Found \d+ invalid bytes|\[\d{4}-\d\d-\d\d |$")
 @dataclass(frozen=True)
 class ReplicaFiles:
     """What files say of one replica's log.  Shapes: `epochs` are pairs of a leader epoch and its start offset.  Units: offsets;
-    `end` is the next record's.  `problem` says how the files contradict themselves."""
+    `end` is the next record's.  `problem` says why the files cannot be believed: they contradict each other, or are of another
+    broker, or the replica's directory is not there; None if nothing is wrong."""
 
     broker: int
     epochs: tuple[tuple[int, int], ...]
@@ -47,9 +48,9 @@ class ReplicaFiles:
 
 
 def read_replica(broker: int, directory: str, topic: str, partition: int) -> ReplicaFiles:
-    """Return what the files in a directory say.
+    """Return what the files in a directory say; the high watermark is the greatest offset known as committed.
 
-    Errors: `InputError` for a file that is missing, cut or malformed, and for one without this partition.
+    Errors: `InputError` for a file that is needed and missing, cut or malformed, and where none has this partition's log end.
     """
     folder = Path(directory)
     entries = _entries(folder / EPOCHS, 2)
@@ -72,7 +73,8 @@ def read_replica(broker: int, directory: str, topic: str, partition: int) -> Rep
 
 
 def _read_dump(file: Path) -> tuple[list[tuple[int, int, int]], int]:
-    """Return base offset, last offset and epoch of valid batches, and the log's end.  Errors: `InputError` for other text."""
+    """Return base offset, last offset and epoch of the batches before the first invalid one, and the next offset after them.
+    Errors: `InputError` for other text."""
     batches, end = list[tuple[int, int, int]](), None
     for at, line in enumerate(lines_of(read_text(str(file), "--replica")), 1):
         if (start := START.match(line)) is not None:
@@ -105,8 +107,8 @@ def _other_broker(file: Path, broker: int) -> str | None:
 
 
 def _missing_directory(file: Path, broker: int, name: str) -> str | None:
-    """Return what kafka-log-dirs.sh says against a replica: no directory of the broker has it, and which failed; else None.
-    Errors: `InputError` for what the tool does not print."""
+    """Return what kafka-log-dirs.sh says against a replica: no directory of the broker has it, and which failed; None if one
+    has it, or there is no file, or no broker in it.  Errors: `InputError` for what the tool does not print."""
     if not is_there(file):
         return None
     lines, shown = lines_of(read_text(str(file), "--replica")), repr(str(file))
@@ -123,7 +125,7 @@ def _missing_directory(file: Path, broker: int, name: str) -> str | None:
 
 
 def _committed(file: Path, topic: str, partition: int) -> int | None:
-    """Return what kafka-get-offsets.sh printed: an offset up to which all was committed; None where it printed none."""
+    """Return the partition's offset that kafka-get-offsets.sh printed, before which all is committed; None if it has none."""
     for at, line in enumerate(lines_of(read_text(str(file), "--replica")) if is_there(file) else [], 1):
         name, _, rest = line.partition(f":{partition}:")
         if name == topic and rest:

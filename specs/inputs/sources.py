@@ -97,8 +97,9 @@ class SharedValue:
 
 @dataclass(frozen=True)
 class Sources:
-    """Everything that was read.  `stated` is the version as a file states it, or as it is assumed.  `unknown` are the values,
-    in every combination, of what no file shows.  `given` are keys that are set elsewhere, about which nothing needs to be
+    """Everything that was read.  `stated` is the version as a file states it, or as it is assumed.  `unknown` are ELR and the
+    metadata version, in every combination that is possible.  `brokers` and `static` are the values that brokers' dynamic
+    settings and static files share, by topic key.  `given` are keys that are set elsewhere, about which nothing needs to be
     assumed.  `applications` say who writes which topic, and `producer` who writes any other."""
 
     described: Described
@@ -116,8 +117,8 @@ class Sources:
     applications: tuple[Application, ...]
 
     def producer_of(self, topic: str | None) -> tuple[Producer, tuple[Notice, ...]]:
-        """Return who writes a topic, the least safe of several, with what is said of it: the applications that name it, the
-        program of Kafka whose own it is, else the producer that is given or assumed."""
+        """Return who writes a topic, and its notices (of assumptions only if acks is not given): the least safe producer of
+        the applications that name the topic, else the program of Kafka whose own it is, else the one given or assumed."""
         clients = [client for each in self.applications if topic and each.writes(topic) for client in each.clients]
         own = None if clients or topic is None else acks_of_writer(topic, self.server)
         if own is not None:
@@ -134,11 +135,9 @@ OPTIONS = (
 
 
 def read_sources(paths: Mapping[str, Paths], kafka_version: str | None, given: Collection[str]) -> list[Sources]:
-    """Read every file, by the name of its option, as files of the version that is stated, or of each that may have printed
-    them.
-
-    Errors: `InputError` for a file that cannot be read or makes no sense, and for files that contradict each other.
-    """
+    """Return what all files say, which are given by the name of their option: once for the version that is stated; else for
+    the oldest and the newest that can have printed them, or once with no version if none is a file of a cluster.
+    Errors: `InputError` for a file that cannot be read or makes no sense, and for files that contradict each other."""
     listed = {name: _listed(paths.get(name)) for name in OPTIONS}
     require_one_standard_input({_flag(name): files for name, files in listed.items()})
     described = Described()
@@ -197,7 +196,7 @@ def _listed(paths: Paths) -> list[Path]:
 
 
 def _read_static(paths: list[Path], option: str) -> Settings:
-    """Return the static settings of a broker or a controller.
+    """Return the static settings of all these files, of brokers or of controllers, together.
 
     Errors: `InputError` for a mistyped key, for a file without any key of a broker, and for files that differ in what an
     answer depends on.
@@ -219,10 +218,8 @@ def _read_static(paths: list[Path], option: str) -> Settings:
 
 
 def _version(stated: list[Setting], metadata: Setting | None) -> Version | None:
-    """Return the version that the command line and the files agree on, None if none says one.
-
-    Errors: `InputError` for one that does not exist, and for two that cannot both be.
-    """
+    """Return the version that command line and files agree on, else the oldest that has the metadata version, else None.
+    Errors: `InputError` for one that does not exist, and for two that cannot both be."""
     versions = [(parse_version(each.value, each.where), each) for each in stated]
     for version, each in versions[1:]:
         first, place = versions[0]
@@ -244,14 +241,14 @@ def _version(stated: list[Setting], metadata: Setting | None) -> Version | None:
 
 
 def entity_value(settings: Settings, key: str, contract_key: str) -> Setting | None:
-    """Return the value of an entity's key; None if it is not set, which Kafka prints as `null`."""
+    """Return the value of an entity's key as `contract_key` has it; None if it is not set, which Kafka prints as `null`."""
     if key not in settings or settings[key].value == "null":
         return None
     return canonical(contract_key, settings[key], key)
 
 
 def _brokers(described: Described, key: str, contract_key: str) -> SharedValue:
-    """Return the brokers' dynamic value; the least safe one where they differ."""
+    """Return the brokers' dynamic value; where they differ the least safe one, with a warning; None if no broker has one."""
     values = [each for each in (entity_value(broker, key, contract_key) for broker in described.brokers.values()) if each]
     if not values:
         return SharedValue(None)
@@ -267,7 +264,7 @@ def _weakest(key: str, values: Iterable[Setting]) -> Setting:
 
 
 def _static(server: Settings, controller: Settings | None, default: Settings, key: str, knows_server: bool) -> SharedValue:
-    """Return what the static files set; where brokers and controllers differ, the least safe value decides."""
+    """Return what static files set, if they do; where brokers and controllers differ, the less safe value, with a warning."""
     name = TOPIC_KEYS[key]
     mine = canonical(key, server[name], name) if name in server else None
     if controller is None or key not in CONTROLLER_KEYS:
@@ -324,7 +321,8 @@ def _require_kraft(server: Settings, version: Version) -> None:
 def _unknown(
     described: Described, version: Version | None, default: Settings, given: Collection[str], is_cluster: bool
 ) -> tuple[Settings, ...]:
-    """Return what ELR and the metadata version may be together where no file says; ELR that is on takes the newest level."""
+    """Return the combinations of ELR and metadata version that are possible: one where both are known.  The latter is left out
+    where nothing depends on it or it is given, and where no file shows it and ELR is on, not given: it is the newest then."""
     found: list[Settings] = []
     for elr in _known_elr(described, version, default, given):
         if not is_cluster or version is None or version < FIRST_WITH_BROKER_EPOCHS or METADATA in given:
@@ -352,8 +350,8 @@ def _open_metadata(version: Version) -> tuple[Setting, Setting]:
 def _known_elr(described: Described, version: Version | None, default: Settings, given: Collection[str]) -> tuple[Setting, ...]:
     """Return whether eligible leader replicas are on: one value, or both where a version has them and no file shows which.
 
-    A partition that lists some is proof that they are on.  Errors: `InputError` where a file says that they are off, and no key
-    which is so (it may be of another time, or the feature was switched off since), and where the version does not have them.
+    A partition that lists some is proof that they are on.  Errors: `InputError` for such a partition where the version does not
+    have them, or a file says that they are off (it may be of another time) and no given key says which is so.
     """
     listed = (each.where for topic in described.topics.values() for each in topic.partitions.values() if each.elr)
     where = next(listed, None)
@@ -375,7 +373,7 @@ def _known_elr(described: Described, version: Version | None, default: Settings,
 
 
 def not_modelled(settings: Settings, topics: tuple[str, ...] = ()) -> list[Notice]:
-    """Return a notice of each setting that was read and that no answer depends on."""
+    """Return a notice, about these topics, of each setting in `NOT_MODELLED`, unless its value changes nothing (`SILENT`)."""
     return [
         Notice(NoticeKind.NOT_MODELLED, f"{key}={settings[key].value.strip()}: {says}", settings[key].where, "", topics)
         for key, says in NOT_MODELLED.items()

@@ -11,8 +11,8 @@ FILE = "junit.xml"
 
 
 def render(result: GateResult) -> str:
-    """Return the XML.  With a baseline a case fails if its verdict changed, without one if it is violated; an undecided case
-    is skipped.  The full message of an answer stands once, with the first of its topics."""
+    """Return the XML.  With a baseline a case fails if its verdict changed or it is gone, without one if it is violated; an
+    undecided case is skipped.  The full message of an answer stands once, with the first of its topics."""
     suite = Element("testsuite", name=result.name, time=f"{result.seconds:.3f}")
     for each in result.verdicts:
         first, *others = each.subjects
@@ -32,7 +32,7 @@ def render(result: GateResult) -> str:
 
 
 def add_case(suite: Element, group: str, name: str) -> Element:
-    """Add a test case; `group` becomes the last part of its class name."""
+    """Add a test case to the suite, and return it; `group` becomes the last part of its class name."""
     return SubElement(suite, "testcase", classname=f"{suite.get('name')}.{group}", name=name, time="0")
 
 

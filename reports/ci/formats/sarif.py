@@ -96,7 +96,7 @@ def _result(result: GateResult, each: GateVerdict, rule: int) -> dict[str, Any]:
 
 
 def _own_line(subject: str, line: SourceLine) -> Location:
-    """Return the location of a line of the user's file, relative to the working directory."""
+    """Return the location of a line of the user's file, relative to the working directory if the file is inside that."""
     path = Path(line.file)
     inside = path.relative_to(Path.cwd()) if path.is_absolute() and path.is_relative_to(Path.cwd()) else path
     uri = inside.as_uri() if inside.is_absolute() else quote(inside.as_posix())
@@ -134,8 +134,7 @@ def _steps(trace: Path) -> Sentences:
 
 
 def find_decisive_step(steps: Sentences, refused: dict[str, Any] | None) -> Location:
-    """Return the place of the clause by which the nearest safe cell refuses a step; else of the last step that is not a
-    fault."""
+    """Return the place of the clause by which the nearest safe cell refuses a step; else of the last step that is no fault."""
     if refused:
         action, says = steps[refused["step"] - 1]
         return _location(*locate_clause(action, refused["clause"]), f"{says}; a safe configuration refuses it")

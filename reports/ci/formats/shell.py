@@ -10,7 +10,7 @@ FILE = "changes.sh"
 
 
 def render(result: GateResult) -> str:
-    """Return the commands by group of topics, the worst first; only decided changes are in it, and none of a sweep."""
+    """Return the script: commands by group of topics, the worst first; only decided changes are in it, and none of a sweep."""
     found = [] if result.is_sweep else [each for each in group_by_answer(result.document) if each.commands]
     lines = [line for each in found for line in ("", *_group(each))]
     head = ["#!/bin/sh", "# set HOST:PORT first; every change was verified: with it, what was asked holds", "set -eu"]

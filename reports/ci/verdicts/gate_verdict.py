@@ -51,7 +51,7 @@ class GateVerdict:
 
     @property
     def advice(self) -> str:
-        """What to change, as a sentence to append; empty where no change is known that helps."""
+        """What to change, as a sentence after a blank, to append; empty where no change is known that helps."""
         remedy = self.cell.get("remedy") or {}
         return f" {remedy_lines(remedy)[0]}" if remedy.get("changes") else ""
 
@@ -125,7 +125,7 @@ class GateResult:
         return ", ".join(cell.get("topics", ())) or f"{cell['model']}: {brief_settings(cell)}"
 
     def _places(self, cell: Mapping[str, Any]) -> dict[str, SourceLine]:
-        """Return the lines of the cell's topics; else of the matrix; else of the first setting that a file gives."""
+        """Return the lines of the user's files about a cell: by topic or, by its name, the matrix's or the first setting's."""
         if self.is_sweep:
             about = self.document["matrix"]
             number = _line(about.get("lines", {}), cell, about["varying"])

@@ -110,7 +110,7 @@ class Advisor:
 
     def remedy(self, chosen: Chosen, asked: Sequence[Property], found: Outcome, is_one: bool = True) -> Remedy:
         """Return the smallest change that mends a configuration whose outcome is `found` (`changes` is empty if none does), and
-        if known defects lose records.  Where all settings at their safest together do not help, only upgrades or ELR are tried;
+        whether known defects break it.  If all settings at their safest together do not help, only upgrades or ELR are tried;
         if those fail, what helps as designed.  Changes that flush every record are tried only if it `is_one` topic."""
         self._tried.clear()
         self._note_broken(found)

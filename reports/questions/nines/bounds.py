@@ -52,7 +52,8 @@ class NinesBounds:
         self._tables = Tables(None, self.request, self.progress, self.atlas)
 
     def of(self, chosen: Chosen) -> ConfigurationNines:
-        """Bound the loss of a configuration as designed, and what the known defects add; `NoBound` where no region holds."""
+        """Bound the loss of a configuration as designed, and what known defects add; `NoBound` where no region holds, or it
+        begins as a described partition stands, or leaves a part of that out."""
         is_designed = chosen.configuration["defects"] == "fixed"
         ideal = chosen if is_designed else change_settings(chosen, {"defects": "fixed"})
         survived = self._tables.of(ideal, {})

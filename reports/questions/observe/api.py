@@ -90,7 +90,7 @@ def observe(
 
 
 def _find_intervals(found: HistoryVerdict) -> Sequence[Interval]:
-    """Return the intervals with what could have been lost in each; none if a limit is reached, which `found.unsaid` names."""
+    """Return the intervals with what could have been lost in each; none, and set `found.unsaid`, if a limit is reached."""
     try:
         return find_intervals(found)
     except TooLarge as problem:

@@ -206,7 +206,8 @@ def weaken(system: System, clauses: Sequence[str]) -> System:
 
 
 def read_every_size(system: System, lemmas: Sequence[Lemma], goal: Property) -> ParametricEncoding:
-    """Return the obligations for every number of replicas: in logs of any length or, with ELR, within the bounds."""
+    """Return the obligations for every number of replicas: in logs of any length or, with ELR, within the bounds.
+    Errors: `InputError` for a model that cannot be read so."""
     if isinstance(system.sizes, KraftSizes):
         try:
             instead = SETS if system.sizes.elr else IN_CONDITIONS

@@ -145,7 +145,7 @@ def save_evidence(report: ReproductionReport, trace: str, cluster_logs: Mapping[
 
 
 def trimmed_logs(cluster: Cluster, topic: str) -> dict[str, str]:
-    """Return by node the last log lines about partition 0 of a topic, and errors; `metadata` has its metadata records."""
+    """Return by node the last `LONGEST_LOG` lines about partition 0 of a topic or errors; `metadata` has the metadata log."""
     found = {}
     for node in cluster.nodes:
         lines = [each for each in node.process.read_log().splitlines() if f"{topic}-0" in each or " ERROR " in each]

@@ -71,8 +71,9 @@ def plan_reproduction(trace: str, settings: Sequence[str]) -> ReproductionReques
 
 
 def try_on_cluster(question: ReproductionRequest, where: KafkaTarget, times: int, output: Output, say: Notify) -> int:
-    """Try a counterexample `times` times on one cluster, each time with a new topic.  Return 0 if all tries reproduce it, 21 if
-    one does not, 20 if the cluster cannot be run.  Errors: `InputError` where there is no Kafka to be had."""
+    """Try a counterexample `times` times on one cluster, each time with a new topic; save the evidence, and deliver and say the
+    verdicts.  Return 0 if all tries reproduce it, 21 if one does not, 20 if the cluster cannot be run.  Errors: `InputError`
+    where there is no Kafka to be had."""
     require_one(where.home, where.version)
     import_client()
     home, planned = find_kafka(where.home, where.version, trust=where.trust), question.plan

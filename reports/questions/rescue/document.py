@@ -37,7 +37,8 @@ WENT = {
 
 @dataclass(frozen=True)
 class RescueSubject:
-    """The partition as it is described, what is assumed, and who would lose nothing if min.insync.replicas had been higher."""
+    """The partition as described, and what is assumed; `safe_if_copied` is a broker, and the min.insync.replicas with which it
+    would lose nothing, had it been set."""
 
     topic: Topic
     partition: DescribedPartition

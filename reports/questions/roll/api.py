@@ -158,7 +158,7 @@ def _input(every: Sequence[Chosen]) -> RollInput:
 
 
 def _document(cluster: DescribedCluster, at_a_time: int) -> dict[str, Any]:
-    """Return the result document: for each broker what its stop does, those that may be stopped first."""
+    """Return the result document: for each broker (those that may be stopped come first) what its stop does, and the order."""
     brokers = {
         each: {
             "may_be_stopped": cluster.may_stop([each]),

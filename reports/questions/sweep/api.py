@@ -138,7 +138,8 @@ def _read(matrix: str, settings: Settings = None, baseline: str | None = None) -
 def _sweeper(
     found: Matrix, name: str, properties: Iterable[str] | None, progress: Reporter | None, search: Searching
 ) -> tuple[Sweeper, RunOptions]:
-    """Return the `Sweeper` that decides a matrix, and its options; symmetry is as the matrix says unless it was given."""
+    """Return the `Sweeper` that decides a matrix, and its options; symmetry is as the matrix says unless it was given.
+    Errors: `InputError` for a property without its fields, and for symmetry where replicas differ."""
     reduced = search.get("symmetry")
     request = RunOptions(**search | {"symmetry": bool(found.symmetry) if reduced is None else reduced})
     asked = choose_properties(found.cells[0].model, properties or found.properties)

@@ -264,7 +264,8 @@ class Tables:
         self._options = replace(self.request, orbits=True).options()
 
     def of(self, chosen: Chosen, more: Mapping[str, Any], known_only: bool = False) -> Tolerance | None:
-        """Return the table of a configuration; None if `known_only` and it would need a search."""
+        """Return a configuration's table; if it leaves something out, safety that holds in it is undecided.  None if
+        `known_only` and it would need a search."""
         asked = {**chosen.configuration, **more}
         sizes = chosen.model.name, sizes_of(chosen.model, asked)
         is_near = sizes in self._sizes

@@ -104,8 +104,7 @@ def table_lines(found: Tolerance) -> list[str]:
 
 
 def most_impaired(found: Tolerance) -> int:
-    """Return the number of the last row and column: how many replicas can be impaired besides those outside the ISR at the
-    start."""
+    """Return the number of the last row and column: how many replicas can be impaired besides those first outside the ISR."""
     return max(spot.losing for spot in found.entries)
 
 

@@ -196,7 +196,7 @@ def _parts(document: Document) -> list[_Part]:
 
 
 def _worst(document: Document, several: Sequence[_Part]) -> _Part:
-    """Return the worst answer for a topic; of equal ones that with something to do."""
+    """Return the worst answer for a topic, of equal ones that with something to do; set its `differs` if the answers differ."""
     found = min(
         several,
         key=lambda each: (list(RISKS).index(each.designed.risk), each.designed.danger, each.label not in document["advice"]),
@@ -384,7 +384,7 @@ def _groups_now(document: Document, parts: Sequence[_Part]) -> Iterable[TopicGro
 
 
 def _with_brokers(partition: Mapping[str, Any]) -> str:
-    """Return a partition with the brokers that hold what is stored, where these are few."""
+    """Return a partition; if it refuses writes or is on its last replica, with the brokers that alone hold what is stored."""
     holders = partition["in_sync"]
     shown = f" (on broker{'s' * (len(holders) > 1)} {','.join(holders)} alone)"
     return str(partition["partition"]) + (shown if partition["is"] in (describe.REFUSES, describe.LAST) else "")
@@ -443,7 +443,7 @@ def _bug(defect: Defect, release: str) -> Bug:
 
 
 def _notices(document: Document) -> Iterable[str]:
-    """Yield what was assumed or warned of, each once; what the screen says of partitions already is left out."""
+    """Yield a line for each kind of notice, which says each once; what the screen says of partitions already is left out."""
     spoken = [each for notices in document["notices"].values() for each in notices]
     kinds = (NoticeKind.WARNING, NoticeKind.NOT_MODELLED, NoticeKind.ASSUMED)
     for kind in kinds:

@@ -72,8 +72,8 @@ def _of_group(document: Mapping[str, Any], label: str, number: int) -> Iterator[
 
 
 def _losers(entries: Entries, out: int) -> int | None:
-    """Return how many brokers may lose data at once while so many others are out; -1 if not even none; None if that is
-    undecided, or nobody asked whether an acknowledged record is lost."""
+    """Return how many brokers may lose data at once while so many others are out, and no record is lost; -1 if one is lost
+    though none does; None if that is undecided, or nobody asked whether an acknowledged record is lost."""
     if any(ACKED not in (each.property.name for each in row) for row in entries.values()):
         return None
     says = [answer_in(entries, spot)[0] for spot in sorted(entries) if spot.out == out]

@@ -49,7 +49,8 @@ def parse_cell(text: str | None) -> FaultBudget | None:
 
 
 def show(out: Console, result: ToleranceResult, spot: FaultBudget | None, with_tables: bool = True) -> None:
-    """Print one screen about described topics, the worst first; then, or for one configuration, a table for each."""
+    """Print one screen about described topics, the worst first; then (`with_tables`), or without topics, each table, with the
+    counterexample of the cell `spot` if it is given."""
     if describe.get_main(result.subjects[0].table) is not None and any(each.chosen.subjects for each in result.subjects):
         show_overview(out, overview(result.document))
         if not with_tables:

@@ -47,7 +47,8 @@ class Derived:
         return parse_json(self.files[name].decode(), name)
 
     def rendered(self, documents: Mapping[str, bytes], name: str) -> Contents:
-        """Return, by name, the reports, pictures and gate files that follow from these documents; `name` is the result."""
+        """Write these documents into the folder; return, by name, the reports, pictures and gate files that follow from them.
+        `name` is the result's."""
         for each, content in documents.items():
             (self.folder / each).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / each).write_bytes(content)

@@ -211,8 +211,8 @@ def is_any_witness_accepted(own: Derived) -> bool:
 
 
 def read_witness(files: Contents, name: str, about: Document, broken: str, own: Derived) -> Counterexample:
-    """Return a counterexample of the bundle, re-executed.  Errors: `InputError` for one of another question, or not written
-    as neverlost writes it."""
+    """Return a counterexample of the bundle, re-executed, and write its file into the derived folder.  Errors: `InputError` for
+    one of another question, or not written as neverlost writes it."""
     if name not in files or not name.endswith(SUFFIX):
         raise InputError(f"{RESULT} is refused: {about['id']} is said to violate {broken}, but there is no {name}")
     (own.folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -38,9 +38,10 @@ class Application:
 
 
 def read_applications(path: Path) -> list[Application]:
-    """Return the applications of a file, with the producer files that it names.
+    """Return the applications of a TOML file, each with the clients of the producer files that it names, beside this file.
 
-    Errors: `InputError` for a file that is none of this kind, and as `read_clients`.
+    Errors: `InputError` for a file without `[[application]]`, a key unknown, missing or empty (no name is needed), and as
+    `read_clients`.
     """
     name = shown_name(path)
     document = parse_toml(read_text(path, FLAG), name)
@@ -69,7 +70,7 @@ def _texts(value: Any, key: str, where: str) -> tuple[str, ...]:
 
 
 def require_topics(applications: Iterable[Application], topics: Sequence[str]) -> None:
-    """Errors: `InputError` for a pattern that no described topic has: its producer would count nowhere."""
+    """Errors: `InputError` for a pattern that no described topic matches: its producer would count nowhere."""
     for each in applications:
         for pattern in each.topics:
             if not any(fnmatchcase(topic, pattern) for topic in topics):

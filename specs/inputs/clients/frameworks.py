@@ -65,7 +65,7 @@ def _spring(settings: Settings, role: str) -> Named:
 
 
 def _spring_cloud(settings: Settings, role: str) -> Named:
-    """Return for each binding its settings on top of the binder's; without bindings the binder's alone, under no name."""
+    """Return, by binding that has settings, the binder's with these on top; without such a binding, the binder's under ""."""
     binder = _after(settings, "spring.cloud.stream.kafka.binder.")
     required = next((binder[key] for key in ("requiredAcks", "required-acks", "requiredacks") if key in binder), None)
     base: Settings = {"acks": required} if required and role == "producer" else {}
@@ -81,7 +81,7 @@ def _spring_cloud(settings: Settings, role: str) -> Named:
 
 
 def _quarkus(settings: Settings, role: str) -> Named:
-    """Return each Kafka channel's settings in production, on top of the common ones; without channels these, under no name."""
+    """Return each Kafka channel's settings in production, on top of the common ones; without a channel, the common under ""."""
     settings = {key: each for key, each in settings.items() if not key.startswith("%")} | _after(settings, "%prod.")
     base = _after(settings, "kafka.") | _after(settings, "mp.messaging.connector.smallrye-kafka.")
     channels: Named = {}
@@ -94,13 +94,13 @@ def _quarkus(settings: Settings, role: str) -> Named:
 
 
 def _channel(key: str) -> tuple[str, str, str]:
-    """Return channel, dot and key of `"my.channel".acks` or `orders.acks`; no dot and no key where there is none."""
+    """Return channel, dot and key of `"my.channel".acks` or `orders.acks`; dot and key are empty where there is no dot."""
     quote = re.match(r'"([^"]*)"(\.)(.*)$', key)
     return (quote[1], quote[2], quote[3]) if quote else key.partition(".")
 
 
 def _connect(settings: Settings, role: str) -> Named:
-    """Return a client's settings in a worker's file, or in a connector's (where they may stand below `config`)."""
+    """Return a client's settings, under "", of a worker's file, or a connector's (also below `config`); `override.` wins."""
     for wrapped in ("spec.config.", "config."):
         settings = settings | _after(settings, wrapped)
     own = _after(settings, f"{role}.")
@@ -160,7 +160,7 @@ def _librdkafka(settings: Settings, role: str) -> Named:
 
 
 def _is_librdkafka(settings: Settings) -> bool:
-    """Return True if a file has names of librdkafka alone.  Errors: `InputError` if it has such of the Java client too."""
+    """Return True if a key is one that only librdkafka knows.  Errors: `InputError` if another is one that only Java knows."""
     own, java = _only("librdkafka-", ""), _only("", "librdkafka-")
     theirs, others = [key for key in settings if key in own], [key for key in settings if key in java]
     if theirs and others:
@@ -172,13 +172,13 @@ def _is_librdkafka(settings: Settings) -> bool:
 
 
 def _only(has: str, lacks: str) -> frozenset[str]:
-    """Return the client keys of one library, by the prefix of its kinds, that the other does not know."""
+    """Return the client keys that one library knows and the other does not, by the prefixes that `names` has for them."""
     every = names()
     return (every[f"{has}producer"] | every[f"{has}consumer"]) - (every[f"{lacks}producer"] | every[f"{lacks}consumer"])
 
 
 def _prefixed(settings: Settings, role: str) -> Named:
-    """Return the settings of a file with `producer.acks` beside `acks`, as applications of their own write it."""
+    """Return, under "", the settings with and without the role's prefix (`producer.acks`, `acks`), which is removed."""
     other = "consumer." if role == "producer" else "producer."
     return {"": _joined((key.removeprefix(f"{role}."), each) for key, each in settings.items() if not key.startswith(other))}
 

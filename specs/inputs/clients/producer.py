@@ -50,7 +50,7 @@ def parse_acks(setting: Setting) -> str:
 
 
 def _conflicts(acks: Setting, given: Settings, limit: int) -> list[str]:
-    """Return what idempotence does not go with, as Kafka says it."""
+    """Return the given settings that conflict with idempotence, as `retries=0 (PLACE)`; `limit` is the most in flight."""
     found = [f"acks={acks.value} ({acks.where})"] if "acks" in given and acks.value != "all" else []
     if "retries" in given and parse_whole(given["retries"], "retries", 0, LARGEST_INT) == 0:
         found.append(f"retries=0 ({given['retries'].where})")
@@ -108,7 +108,7 @@ def _list_not_modelled(given: Settings, says: Mapping[str, str]) -> list[Notice]
 
 
 def consumer_notices(given: Settings) -> list[Notice]:
-    """Return notices of a consumer's settings that are not modelled, and a warning where it commits offsets by itself."""
+    """Return notices of a consumer's settings that are not modelled, and a warning unless enable.auto.commit is set false."""
     found, key = _list_not_modelled(given, CONSUMER_NOT_MODELLED), "enable.auto.commit"
     if key in given and not parse_truth(given[key], key):
         return found
@@ -127,9 +127,9 @@ def assumed_producer(version: Version | None, default: Mapping[str, Setting]) ->
 
 
 def decide(clients: Iterable[Client], version: Version | None, default: Mapping[str, Setting]) -> Producer:
-    """Return the producer of some clients: the one with the least safe acks decides.
+    """Return one producer for several clients: the one with the least safe acks decides, of such the one without idempotence.
 
-    Errors: as `producer`.
+    Its notices are those of all clients, and more where they differ or acks is not set.  Errors: as `producer`.
     """
     every = [(each, producer(each.settings, version, default, not each.dialect.has_java_client)) for each in clients]
     decisive, found = min(every, key=lambda each: (_SAFER.index(each[1].acks.value), each[1].idempotence.value == "true"))

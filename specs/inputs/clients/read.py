@@ -38,7 +38,7 @@ class Client:
 def read_clients(path: Path, role: str) -> list[Client]:
     """Return the clients of a file; `role` is `producer` or `consumer`.
 
-    Errors: `InputError` for a file without a setting of such a client, and for a mistyped one.
+    Errors: `InputError` for a file that cannot be read or has no setting of such a client, a mistyped key, or a placeholder.
     """
     name = shown_name(path)
     settings = flat_settings(read_text(path, f"--{role}-properties", encoding="iso-8859-1"), name)
@@ -52,7 +52,7 @@ def read_clients(path: Path, role: str) -> list[Client]:
 def flat_settings(text: str, name: str) -> Settings:
     """Return the settings of a text by dotted key; its looks, not its name, say if it is JSON, YAML or properties.
 
-    Errors: `InputError` for malformed text, and documents of one stream that set a key differently, but for a profile's name.
+    Errors: `InputError` for malformed text, and for YAML documents that set a key differently (profiles' names may differ).
     """
     if looks_like_json(text):
         return parse_json(text, name).settings()
@@ -65,7 +65,7 @@ def flat_settings(text: str, name: str) -> Settings:
 
 
 def _utf8(text: str) -> str:
-    """Return a text that was read as ISO 8859-1, as properties are, read as UTF-8, as YAML is, if it can be."""
+    """Return a text that was read as ISO 8859-1 (as properties are) read as UTF-8 (as YAML is); unchanged if it is not that."""
     try:
         return text.encode("iso-8859-1").decode("utf-8")
     except UnicodeError:
@@ -73,7 +73,7 @@ def _utf8(text: str) -> str:
 
 
 def _merge(found: Settings, more: Settings) -> None:
-    """Add the settings of a further document.  Errors: `InputError` where it has another value, but for a profile's name."""
+    """Effect: add more settings to `found`.  Errors: `InputError` where a key has another value, but for a profile's name."""
     for key, each in more.items():
         if key in found and found[key].value != each.value and key.rpartition(".")[2] not in ("on-profile", "profiles"):
             raise InputError(
@@ -84,7 +84,7 @@ def _merge(found: Settings, more: Settings) -> None:
 
 
 def _client(called: str, dialect: Dialect, own: Settings, role: str, name: str) -> Client:
-    """Return one client, with what its framework sets for a producer.
+    """Return one client, with what its framework sets for a producer, and a notice of the keys that Kafka does not know.
 
     Errors: `InputError` for a mistyped key, or a decisive value that is a placeholder.
     """
@@ -99,7 +99,7 @@ def _client(called: str, dialect: Dialect, own: Settings, role: str, name: str) 
 
 
 def _ignored(strange: Settings, role: str) -> Iterable[Notice]:
-    """Yield a notice of the keys that Kafka's client does not know, if there are any: plug-ins and serializers read them."""
+    """Yield one notice of the keys that Kafka's client does not know, if there are any: plug-ins and serializers read them."""
     if strange:
         keys = ", ".join(map(quote, list(strange)[:5])) + (", ..." if len(strange) > 5 else "")
         says = f"{len(strange)} key{'s' * (len(strange) > 1)} that Kafka's {role} does not know: {keys}"
@@ -137,7 +137,7 @@ def _example(dialect: Dialect, role: str, key: str) -> str:
 
 
 def _require_known(settings: Settings, found: list[Client], role: str, name: str, dialect: Dialect) -> None:
-    """Errors: `InputError` for a file in which no client of the role has a known setting."""
+    """Errors: `InputError` for a file in which no client of the role has a known setting, but not for a Connect worker's."""
     if any(key in known_to(role) for client in found for key, each in client.settings.items() if each.how == Origin.FILE):
         return
     if role == "producer" and dialect.name == CONNECT and "connector.class" not in settings:

@@ -29,7 +29,7 @@ _IDS = ("id", "nodeId", "brokerId", "broker_id")
 
 
 def is_tree(tree: DocumentNode) -> bool:
-    """Return True if a document is a list of topics, or has one."""
+    """Return True if a document is a list of topics, has one, or is one topic, and is not what --bootstrap-server saw."""
     topics = [] if tree.has("schema") else _topics(tree)
     has_replicas = [isinstance(each.get("partitions").content, list) or each.has("replication_factor") for each in topics]
     return bool(topics) and all(has_replicas) and all(_first(each, _NAMES) is not None for each in topics)
@@ -47,9 +47,9 @@ def _first(node: DocumentNode, keys: tuple[str, ...]) -> DocumentNode | None:
 
 
 def read(document: Document) -> Described:
-    """Return the topics with their partitions.
+    """Return the topics with their partitions, and a warning of each topic that shows no configuration.
 
-    Errors: `InputError` for a topic or a partition twice, one without number or replicas, and what is no broker id.
+    Errors: `InputError` for a topic or a partition twice, a partition without number or replicas, and what is no broker id.
     """
     found = Described()
     for each in _topics(document.trees[0]):
@@ -76,7 +76,7 @@ def _topic(node: DocumentNode) -> Topic:
 
 
 def _configs(node: DocumentNode) -> Settings:
-    """Return a topic's settings, from a table or from a list of entries with a name and a value."""
+    """Return a topic's settings, from a table or from a list of entries with a name and a value; none if it has neither."""
     config = _first(node, ("configs", "config", "configEntries"))
     if config is None:
         return {}

@@ -25,7 +25,8 @@ _OTHER_HEADER = re.compile(r"[A-Z][A-Za-z ]{0,60}? for ")
 
 
 def _section(found: Described, kind: str, name: str | None) -> Settings:
-    """Return the settings of an entity, to be added to; without a name those of all brokers, and none are kept of topics."""
+    """Return the dictionary to add an entity's settings to: its own in `found`; without a name that of all brokers or, for
+    topics, a new one that is not kept."""
     if name is None:
         return found.cluster if kind == "broker" else {}
     named = found.configs if kind == "topic" else found.brokers
@@ -33,9 +34,9 @@ def _section(found: Described, kind: str, name: str | None) -> Settings:
 
 
 def read(document: Document) -> Described:
-    """Return the entities; those of other kinds (users, clients) are passed over.
+    """Return the settings of topics, brokers and all brokers; entities of other kinds (users, clients) are passed over.
 
-    Errors: `InputError` for a line before the first entity.
+    Errors: `InputError` for a line before the first entity, and as `split_configs`.
     """
     found = Described()
     section: Settings | None = None

@@ -30,8 +30,8 @@ _FETCH_TIMEOUT_MS = 2000
 
 @dataclass(frozen=True)
 class ControllerQuorum:
-    """The controllers that vote, who of them leads, and who follows (None where that is not shown).  With
-    `has_directories` a voter whose directory comes back empty is no voter (KIP-853)."""
+    """The controllers that vote, who of them leads (None if none does), and who follows (None where that is not shown).
+    With `has_directories` a voter whose directory comes back empty is no voter (KIP-853)."""
 
     voters: frozenset[int]
     leader: int | None
@@ -41,7 +41,7 @@ class ControllerQuorum:
 
 
 def read(document: Document) -> Described:
-    """Return a description that has notices about the quorum only.
+    """Return a description that has only warnings: that no controller leads, and that one or two of them vote.
 
     Errors: `InputError` for a line of another kind.
     """

@@ -96,10 +96,10 @@ def _partition(labels: dict[str, str], where: str) -> DescribedPartition:
 
 
 def read(document: Document) -> Described:
-    """Return the topics, in their order.
+    """Return the topics, in their order, and the oldest and the newest Kafka that print such a text.
 
-    Errors: `InputError` for a line of another kind, a partition without its topic, a topic named twice, and partitions that
-    are left out.
+    Errors: `InputError` for a line of another kind or cut off, a partition without its topic, a topic named twice, and
+    partitions that are left out.
     """
     found, standing, many = Described(), dict[str, DescribedPartition](), dict[str, str]()
     for where, line in _unwrap(content(document)):
@@ -131,7 +131,7 @@ def read(document: Document) -> Described:
 
 
 def _unwrap(lines: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield lines whole that were broken between two labels, with the place of their beginning."""
+    """Yield place and text of each line; one that was broken between two labels is whole, with the place of its beginning."""
     whole: tuple[str, str] | None = None
     for where, line in lines:
         if whole is not None and _WRAPPED.match(line):

@@ -30,10 +30,8 @@ def is_tree(tree: DocumentNode) -> bool:
 
 
 def read(document: Document) -> Described:
-    """Return the topics, the brokers' effective settings, the features and the version.
-
-    Errors: `InputError` for a document that was changed into something else.
-    """
+    """Return the topics, the brokers' effective settings, the features, the version, and a warning of each broker without
+    settings.  Errors: `InputError` for a document in which something is missing or malformed."""
     (tree,) = document.trees
     server = tree.get("server").text("server")
     found = Described()
@@ -95,8 +93,8 @@ def _add_unseen(found: Described, number: str, server: str) -> None:
 
 
 def _add_features(found: Described, features: DocumentNode, server: str) -> None:
-    """Effect: add whether ELR is on, the version (a broker supports the levels up to its own release's), and the
-    level that was finalized; a cluster with ZooKeeper shows none of it."""
+    """Effect: add whether ELR is on, the version (a broker supports the levels up to its own release's), and the level that
+    was finalized; of a cluster with ZooKeeper, which shows none of it, only the bounds of the version."""
     if not features.has(METADATA):
         found.printed_by = OLDEST, LAST_WITH_ZOOKEEPER
         return

@@ -22,10 +22,8 @@ def is_tree(tree: DocumentNode) -> bool:
 
 
 def read(document: Document) -> Described:
-    """Return the topics, and the brokers' settings with the version.
-
-    Errors: `InputError` for a resource that lacks its name, and for mistyped settings.
-    """
+    """Return the topics, the brokers' settings with the version, and a warning of what has a producer (Connect, MirrorMaker).
+    Other resources are passed over.  Errors: `InputError` for a topic without a name, and for mistyped settings."""
     found = Described()
     for tree in document.trees:
         for resource in tree.get("items").list() if tree.get("kind").content == "List" else [tree]:

@@ -83,7 +83,7 @@ class DocumentNode:
         return Setting(self.content, self.where) if isinstance(self.content, str) else None
 
     def settings(self) -> Settings:
-        """Return the scalars below this node by dotted key; `[a.b]` stands for `a.b`, and entries of lists by their number."""
+        """Return the scalars below this node by dotted key; a key `[a.b]` is `a.b`, and a list's entries are `a[0]`, `a[1]`."""
         return dict(self._flat(""))
 
     def _flat(self, name: str) -> Iterator[tuple[str, Setting]]:

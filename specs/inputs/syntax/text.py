@@ -44,7 +44,7 @@ def read_text(path: Path, option: str, encoding: str = "utf-8") -> str:
 
 
 def require_one_standard_input(paths: dict[str, list[Path]]) -> None:
-    """Errors: `InputError` where more than one option reads `-`: it can be read once."""
+    """Errors: `InputError` where `-` is given more than once, to one option or to several: it can be read once."""
     reading = [option for option, given in paths.items() for each in given if os.fspath(each) == STANDARD_INPUT]
     if len(reading) > 1:
         raise InputError(f"standard input (-) is given to {' and '.join(reading)}, but can be read once; name a file")

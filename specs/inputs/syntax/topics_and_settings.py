@@ -77,12 +77,12 @@ class DescribedPartition:
 
     @cached_property
     def settled(self) -> tuple[int, ...]:
-        """Replicas without those that a reassignment in progress is adding; `TopicCommand` counts these."""
+        """The replicas but for those that a reassignment in progress is adding: so `TopicCommand` counts the factor."""
         return tuple(each for each in self.replicas if each not in self.adding) if self.adding else self.replicas
 
     @property
     def by_role(self) -> tuple[int, ...]:
-        """The leader, the ISR, the ELR, the rest, as models number replicas that are alike; then who is being added."""
+        """The replicas as models number those that are alike: leader, ISR, ELR, the rest, and last those being added."""
         if self.is_in_sync and not self.elr and self.leader in (None, self.replicas[0]):
             return self.replicas
         return tuple(sorted(self.replicas, key=lambda each: (each in self.adding, -self._rank(each), each in self.removing)))
@@ -223,7 +223,7 @@ def broker_ids(ids: list[str], label: str, where: str, shown: str) -> tuple[int,
 
 @lru_cache(maxsize=10_000)
 def _numbers(ids: tuple[str, ...]) -> tuple[int, ...] | None:
-    """Return broker ids as numbers, None if one is none; kept, since a cluster has the same few lists again and again."""
+    """Return broker ids as numbers, None if one is none; cached, since a cluster has the same few lists again and again."""
     is_number = all(0 < len(each) < 11 and each.isascii() and each.isdigit() for each in ids)
     return tuple(map(int, ids)) if is_number else None
 
