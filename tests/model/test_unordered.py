@@ -42,6 +42,7 @@ def test_each_version_that_truncates_while_it_fetches_loses_a_record(version: st
     assert lost.trace is not None and len(lost.trace.steps) == 17
 
 
+@pytest.mark.slow
 def test_a_disk_that_was_replaced_gives_nothing_back() -> None:
     """After a stop the disk has what the log has, and nothing older."""
     bound = unordered("3.9", rf=2, leader_move=1, disk_loss=1, lossy_crash=1)

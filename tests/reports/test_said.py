@@ -30,20 +30,25 @@ def judge(number: int) -> int:
     return reader.checked
 
 
-@pytest.mark.parametrize("number", range(15))
+@pytest.mark.parametrize("number", [*range(9), *range(10, 15)])
 def test_what_is_printed_is_so(number: int) -> None:
     assert judge(number) > 0
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(15, 300))
+@pytest.mark.parametrize("number", [9, *range(15, 300)])
 def test_what_is_printed_is_so_in_many_more(number: int) -> None:
     assert judge(number) > 0
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("broken", "safe up to"), ("cited holds", "cited open"), ("violated", "holds"), ("safe whatever else", "broken")],
+    [
+        pytest.param("broken", "safe up to", marks=pytest.mark.slow),
+        ("cited holds", "cited open"),
+        ("violated", "holds"),
+        ("safe whatever else", "broken"),
+    ],
 )
 def test_two_templates_that_are_swapped_are_seen(monkeypatch: pytest.MonkeyPatch, one: str, other: str) -> None:
     """A sentence that says what another means is false, or lacks words: some of the thirty questions shows it."""

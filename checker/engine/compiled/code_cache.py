@@ -104,8 +104,12 @@ def _make_file(place: int) -> Iterator[tuple[BinaryIO, str]]:
     """Yield a new file of an open folder, and its name, which no other thread or process uses."""
     name = f".machine-code-{os.getpid()}-{threading.get_ident()}"
     handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | PLAIN, 0o600, dir_fd=place)
-    with os.fdopen(handle, "wb") as stream:
-        yield stream, name
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream, name
+    except OSError:  # the disk is full
+        os.unlink(name, dir_fd=place)
+        raise
 
 
 def write(path: Path, content: bytes) -> None:

@@ -148,7 +148,8 @@ def fetch_home(version: str, java: Path, environment: Mapping[str, str] = os.env
 
 def find_cached(cache: Path, numbers: tuple[int, ...], prefix: str = WITH_TOOLS) -> Path | None:
     """Return the newest home of a version in a cache; None if there is none."""
-    homes = {tuple(map(int, each.name.removeprefix(prefix).split("."))): each for each in cache.glob(f"{prefix}*.*.*")}
+    named = ((re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", each.name.removeprefix(prefix)), each) for each in cache.glob(f"{prefix}*"))
+    homes = {tuple(map(int, release.groups())): each for release, each in named if release}
     fitting = [found for found in homes if found[: len(numbers)] == numbers]
     return homes[max(fitting)] if fitting else None
 

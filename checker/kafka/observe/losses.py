@@ -7,6 +7,7 @@ may hold the record, and every single further fault from which some continuation
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -140,9 +141,10 @@ class _Span:
 
 
 def find_intervals(judgement: HistoryVerdict) -> list[Interval]:
-    """Return every interval with how safe acknowledged offsets were at its end, as far as some state explains it.  Errors:
-    `TooLarge` when a limit of the observers is reached."""
+    """Return every interval with how safe acknowledged offsets were at its end; of a refused history, those that end before
+    what is refused.  Errors: `TooLarge` when a limit of the observers is reached."""
     spans = _list_spans(judgement)
+    refused = min((each.refused.earliest for each in judgement.explanations if each.refused is not None), default=math.inf)
     recoveries: dict[Observer, Recovery] = {}
     cases: list[_Case] = []
     for group, explanation in zip(judgement.groups, judgement.explanations, strict=False):
@@ -151,7 +153,7 @@ def find_intervals(judgement: HistoryVerdict) -> list[Interval]:
             recoveries[observer] = Recovery(observer)
         cases += _list_cases(judgement, spans, group, explanation, recoveries[observer])
     found = []
-    for span in spans:
+    for span in (each for each in spans if each.until <= refused):
         here = [_make_exposure(judgement.setting.replicas, each) for each in cases if each.interval == span.number]
         found.append(_make_interval(judgement, span, _merge_exposures(here)))
     return found

@@ -166,7 +166,7 @@ def test_a_minor_version_is_its_newest_patch() -> None:
 
 
 def test_the_cache_answers_with_its_newest_patch(tmp_path: Path) -> None:
-    for name in ("kafka-3.9.0", "kafka-3.9.2", "kafka-4.0.0", "fetching-x"):
+    for name in ("kafka-3.9.0", "kafka-3.9.2", "kafka-3.9.3-rc1", "kafka-4.0.0", "fetching-x"):
         (tmp_path / name).mkdir()
     assert jars.find_cached(tmp_path, (3, 9)) == tmp_path / "kafka-3.9.2"
     assert jars.find_cached(tmp_path, (3, 9, 0)) == tmp_path / "kafka-3.9.0"

@@ -234,6 +234,7 @@ def _made_up(version: str) -> kafka.Kafka:
     return kafka.Kafka(version, (), Path())
 
 
+@pytest.mark.slow
 def test_machine_code_takes_the_steps_of_the_defining_interpreter() -> None:
     explainers = [WalkExplainer(_made_up("4.3.1"), 2, fixed) for fixed in ((), ("refusal-outdates-copies",))]
     plain = [WalkExplainer(_made_up("4.3.1"), 2, fixed) for fixed in ((), ("refusal-outdates-copies",))]

@@ -119,6 +119,15 @@ def test_the_nearest_explained_change_comes_first() -> None:
     assert refusal.allowed[0].startswith("leader 2, ISR 2, fenced 1,3 at partition epoch 2")
 
 
+def test_nothing_is_said_of_what_follows_a_refusal() -> None:
+    lines = plain()
+    explained = find_intervals(judged(lines))
+    acknowledged_while_under_min_isr(lines)
+    found = judged(lines)
+    (refused,) = (each.refused for each in found.explanations if each.refused is not None)
+    assert find_intervals(found) == [each for each in explained if each.until <= refused.earliest] != explained
+
+
 def moved() -> list[Line]:
     """A replica moves from broker 1, which is down, to broker 4."""
     joint = partition(31, 1, 4, 2, [2, 3]) | {"replicas": [4, 2, 3, 1], "adding": [4], "removing": [1]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,6 +109,18 @@ def test_where_no_other_process_can_begin_the_first_code_goes_on(system: System,
     expected = first_successors(found)
     assert not found.improve() and first_successors(found) == expected
     found.close()
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path: Path) -> None:
+    place = tmp_path / "code"
+    write(place / "one", b"1" * 100)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, limits[1]))
+    try:
+        write(place / "two", b"2" * 100_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert {each.name for each in place.iterdir()} == {SECRET, "one"}
 
 
 def test_code_made_without_effort_is_not_taken_for_the_best(system: System) -> None:

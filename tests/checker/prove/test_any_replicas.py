@@ -135,9 +135,9 @@ def all_with_ends(bound: System, found: dict[tuple[str, str], set[State]]) -> di
 @pytest.mark.parametrize(
     ("model", "replicas", "records"),
     [
-        *[("kraft", 2, 2), ("kraft", 3, 2), ("kraft", 2, 4), ("kraft-elr", 2, 2)],
-        *[pytest.param("kraft", *each, marks=pytest.mark.slow) for each in ((4, 2), (3, 3), (2, 1))],
-        *[pytest.param("kraft-elr", each, 2, marks=pytest.mark.slow) for each in (3, 4)],
+        *[("kraft", 2, 2), ("kraft", 2, 4)],
+        *[pytest.param("kraft", *each, marks=pytest.mark.slow) for each in ((3, 2), (4, 2), (3, 3), (2, 1))],
+        *[pytest.param("kraft-elr", each, 2, marks=pytest.mark.slow) for each in (2, 3, 4)],
     ],
 )
 def test_every_step_does_what_it_does_without_loops(model: str, replicas: int, records: int) -> None:
@@ -574,6 +574,7 @@ def test_the_lemmas_hold_at_first_of_any_number_of_replicas_and_imply_that_nothi
     assert set(answers(reading, (), ("broker_crash_lossy", "controller_fence_live"), lemma, 60.0)) == {"proved"}
 
 
+@pytest.mark.slow
 def test_without_an_unimpaired_replica_nothing_is_proved() -> None:
     names = ("broker_crash_lossy", "broker_crash", "broker_lose_disk", "controller_fence_live", "broker_stop_cleanly")
     for name in names:
@@ -581,6 +582,7 @@ def test_without_an_unimpaired_replica_nothing_is_proved() -> None:
         assert "unknown" in answers(led(free), (), (name,), "one-member-stays"), name
 
 
+@pytest.mark.slow
 def test_where_any_number_may_lose_data_at_once_nothing_is_proved() -> None:
     for name in ("broker_crash_lossy", "broker_crash", "broker_lose_disk"):
         free = without(few_lose(3), name, "bound: so many data losses at once")

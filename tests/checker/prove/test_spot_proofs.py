@@ -159,12 +159,12 @@ def inside(region: Region, model: str, rf: int, min_isr: int) -> System:
 
 
 REGIONS = [
-    ("kraft", 2, 1, Region((2, 0)), "holds"),
+    pytest.param("kraft", 2, 1, Region((2, 0)), "holds", marks=pytest.mark.slow),
     ("kraft", 2, 2, Region((2, 1)), "violated"),
     pytest.param("kraft-elr", 2, 1, Region((2, 0)), "holds", marks=pytest.mark.slow),
     pytest.param("kraft-elr", 2, 1, Region((2, 1)), "violated", marks=pytest.mark.slow),
     ("kraft-elr", 2, 2, Region((2, 1)), "holds"),
-    ("kraft-elr", 2, 2, Region((2, 1, 0)), "violated"),
+    pytest.param("kraft-elr", 2, 2, Region((2, 1, 0)), "violated", marks=pytest.mark.slow),
 ]
 
 
