@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from neverlost.reports.questions.roll.plan_api import PlanResult
 
 
+MOST_LABELS = 3
+"""The most groups of topics whose settings are printed; of more, they stand in the document."""
+
+
 def roll(
     settings: options.Settings = None,
     kafka_version: options.KafkaVersion = None,
@@ -36,14 +40,14 @@ def roll(
     **given: Unpack[SearchingCluster],
 ) -> int:
     """Run `neverlost roll` and return the exit status: 12 if a stop alone loses a record, 13 if it stops writes, 20 if open."""
+    from neverlost.checker.engine.host.visible import visible
     from neverlost.checker.questions.tolerance.cell_words import ACCEPTED
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.roll import api
-    from neverlost.reports.questions.roll.document import lines
+    from neverlost.reports.questions.roll.document import input_lines, lines
     from neverlost.reports.terminal.progress import LiveProgress
-    from neverlost.reports.terminal.results import console, show_settings
-    from neverlost.reports.wording.provenance import assumed_lines, list_caveats
+    from neverlost.reports.terminal.results import console, show_settings, shown_once
     from neverlost.specs.errors import InputError
 
     output = Output(json, out, quiet)
@@ -54,7 +58,7 @@ def roll(
                 "--plan says itself where the cluster begins: leave out Kafka's files, --kafka-version, --broker and --accept"
             )
         return _plan(plan, settings, output, **search)
-    with LiveProgress() as progress:
+    with shown_once(output.is_read), LiveProgress() as progress:
         found = api.roll(
             settings,
             files=files,
@@ -69,11 +73,14 @@ def roll(
         )
     output.deliver(found.document, is_saved=True, lines=lines)
     if output.is_read:
-        for line in (*lines(found.document), *list_caveats(found.document), *assumed_lines(found.document)):
-            typer.echo(line)
+        for line in (*lines(found.document), *input_lines(found.document)):
+            typer.echo(visible(line))
         show_settings(console(), found.document["sources"])
-        for label, own in found.document["differ"].items():
+        differ = found.document["differ"]
+        for label, own in differ.items() if len(differ) <= MOST_LABELS else ():
             show_settings(console(), own, f"settings of {label}")
+        if len(differ) > MOST_LABELS:
+            typer.echo(f"settings of {len(differ)} groups of topics differ: --json FILE or --out DIR has each with its source")
     reasons = [] if found.step is None else [each["verdict"] for each in found.step["reasons"]]
     words = {word for each in found.brokers.values() for word in each["now"]} - {ACCEPTED}
     return exit_status.of_words([*words, *reasons])

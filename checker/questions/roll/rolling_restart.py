@@ -257,11 +257,11 @@ class DescribedCluster:
     def remedy(self, one: EqualPartitions) -> FirstAct:
         """Return what to wait for, or to change, before a stop."""
         if not one.inside:
-            return FirstAct("it is offline; neverlost rescue says whom to bring back or to elect", "leader")
+            return FirstAct("offline; neverlost rescue says whom to bring back or to elect", "leader")
         out = tuple(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
         then = self.said.of(one.chosen, Stop(1), is_whole=True)
         if is_reassigned(one.chosen):
-            return FirstAct("wait until its reassignment is complete", "reassignment")
+            return FirstAct("wait until the reassignment is complete", "reassignment")
         if out and then in (OK, UNDECIDED):
             return FirstAct(f"wait until {', '.join(out)} {'are' if len(out) > 1 else 'is'} in the ISR again", "isr", out)
         settings = one.chosen.configuration

@@ -9,8 +9,9 @@ from typing import Any
 from neverlost.checker.questions.tolerance.cell_words import ACCEPTED, LOST, OK, STOPS, UNDECIDED
 from neverlost.reports.questions.roll.step import BY_BUGS, step_lines
 from neverlost.reports.wording.merged_rows import name_some, pluralize
+from neverlost.reports.wording.provenance import SPOKEN, notice_sentence
 from neverlost.specs.defects import DEFECTS
-from neverlost.specs.setting import NoticeKind
+from neverlost.specs.setting import NoticeKind, Origin
 
 FURTHER = {"data_loss": "loses data", "kill": "is killed", "fence": "is cut off"}
 """How a further fault reads after "another broker that"."""
@@ -46,7 +47,23 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
     yield from (f"Before any restart, {_name_topics(each['partitions'])}: {each['do']}." for each in document["first"])
     if later:
         yield f"Once that is done or accepted, restart {later}; {WAIT}."
-    yield "Each stop is judged by itself, and controllers are left out: give kafka-metadata-quorum.sh's output to --broker N."
+    if now or later:
+        yield "Each stop is judged by itself, as if that wait left nothing on its way between brokers."
+    yield "Controllers are left out: give kafka-metadata-quorum.sh's output to --broker N."
+
+
+def input_lines(document: Mapping[str, Any]) -> Iterable[str]:
+    """Yield what is to be known of the input, then each assumed value, in a line; with its topics where it is not about all."""
+    said: dict[str, list[str]] = {}
+    for each in document["notices"]:
+        if each["kind"] in SPOKEN:
+            said.setdefault(f"{each['kind']}: {notice_sentence(each)}", []).extend(each["topics"])
+    for key, value in document["assumed"].items():
+        labels = [label for label, own in document["differ"].items() if own.get(key, {}).get("how") == Origin.ASSUMED]
+        said[f"assumed: {key}={value}"] = [each for label in labels for each in label.split(", ")]
+    for line, topics in said.items():
+        is_named = not topics or any(each.partition(" ")[0] in line for each in topics)
+        yield line if is_named else f"{line} ({name_some(topics)})"
 
 
 def _restart(groups: Sequence[Sequence[str]], at_a_time: int) -> str:
