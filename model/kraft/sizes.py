@@ -202,7 +202,7 @@ class KraftSizes(Sizes):
 
     @property
     def parts(self) -> int:
-        """How many ways there are to cut the logs of the largest rack's brokers, each at 0 to `offset`; 1 without racks."""
+        """How many ways there are to cut the logs of the largest rack's brokers, each at 0 to `offset`; 1 if none may fail."""
         most = max(map(self.racks.count, range(self.rack)), default=0)
         return int((self.offset + 1) ** most)
 
