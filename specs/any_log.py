@@ -22,7 +22,7 @@ OFFSETS = Unbounded("offset", "bound: room in the log", ("log_end_offset", "high
 
 
 def append_at_end(k: Primitives, s: View, replica: int, record: Value, epoch: Value) -> None:
-    """Effect: put a record at the log end offset; stands for `append`."""
+    """Effect: put a record with its epoch at the log end offset, which grows by one; stands for `append`."""
     end = s.log_end_offset[replica]
     put(k, s.log_record[replica], end, record)
     put(k, s.log_epoch[replica], end, epoch)
@@ -67,7 +67,7 @@ INSTEAD: dict[Callable[..., Any], Callable[..., Any]] = {
 
 
 def _list_unless_open(elements: Any) -> Any:
-    """Return the list of some elements; a row without a length, which has none, as it is."""
+    """Return some elements as a list; a row without a bound as it is."""
     return elements if hasattr(elements, "select") else list(elements)
 
 

@@ -138,7 +138,7 @@ def raise_to_what_all_have(k: Primitives, s: View, leader: int) -> None:
 
 
 def raise_to(k: Primitives, s: View, leader: int, new: Value) -> None:
-    """Effect: the high watermark rises to `new` (if strict, only with a full ISR), never falls, and commits what it passes."""
+    """Effect: the high watermark rises to `new`, never falls (if strict: with a big ISR only); commit and answer up to it."""
     old, known, isr = s.high_watermark[leader], s.fetch_offset[leader], row(k, s, lambda each: s.leader_isr[leader][each])
     enough = k.any_of(k.not_(s.strict_high_watermark), is_isr_big_enough(k, s, isr, leader))
     new = k.ite(k.all_of(enough, new > old), new, old)
@@ -619,7 +619,7 @@ def _require_few_lose(configuration: Configuration) -> None:
 
 
 def _open_action(given: Action, system: System, instead: Instead) -> Iterator[Action]:
-    """Yield an action read for any replica (without ELR, any offset), and one for each value that is no replica or offset."""
+    """Yield an action for any replica (or offset, unless ELR), and each other value.  Errors: `ModelError` for other axes."""
     body = call_otherwise(given.body, instead, {"list": copy_unless_list}, is_deep=True)
     opened, rest = dict(given.parameters), dict[str, tuple[int | None, ...]]()
     for name, axis in given.parameters.items():

@@ -50,7 +50,7 @@ class Defect:
         return BY_NAME[self.mends]
 
     def is_in(self, release: str) -> bool:
-        """Return True if a release has it; X.Y stands for the newest patch."""
+        """Return True if a release has it (X.Y: its newest patch); False for a text that is no release."""
         version = parsed(release)
         return version is not None and self.first <= version and not has_mechanism(release, self.mechanism)
 

@@ -50,5 +50,5 @@ def listed(names: Iterable[str], are_explained: bool = True, before: str = "avai
 
 
 def quote(text: str, limit: int = 60) -> str:
-    """Return a text from a file in quotes, with escapes for what is not printable; one longer than `limit` is cut there."""
+    """Return a text from a file in quotes, with escapes for what is not printable; beyond `limit` cut to it, with `...`."""
     return repr(text if len(text) <= limit else text[: limit - 3] + "...")

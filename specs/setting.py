@@ -52,13 +52,13 @@ class Setting:
         return {"value": self.value, "where": self.where + more, "how": str(self.how)}
 
     def cited_for(self, found: Iterable[tuple[tuple[str, ...], Setting | None]]) -> Setting:
-        """Return the setting with the topics and places in `found` whose files give its value; none if no file gives it."""
+        """Return the setting, `cited` being the topics and places in `found` whose files give its value; empty if none does."""
         same = ((topics, each) for topics, each in found if each and (each.value, each.how) == (self.value, Origin.FILE))
         cited = (one for topics, each in same for one in each.cited or [(topic, each.where) for topic in topics])
         return replace(self, cited=tuple(dict.fromkeys(cited)))
 
     def of_topics(self, topics: Collection[str]) -> Setting:
-        """Return the setting for some topics: it stands where the first of them has it, if files give it to them."""
+        """Return the setting, citing only these topics; one of files, or that files give to all these, stands at the first."""
         cited = tuple(each for each in self.cited if each[0] in topics)
         is_of_file = bool(cited) and (self.how is Origin.FILE or {topic for topic, _ in cited}.issuperset(topics))
         return replace(self, where=cited[0][1], how=Origin.FILE, cited=cited) if is_of_file else replace(self, cited=cited)
@@ -80,7 +80,7 @@ def shared_sources(every: Iterable[Mapping[str, Setting]]) -> tuple[Sources, lis
 
 
 def assumed(every: Iterable[Mapping[str, Setting]]) -> dict[str, str]:
-    """Return what configurations assume, by key: a flag of which both values are answered is not assumed."""
+    """Return the assumed values by key, several joined by " or "; a flag of which both values are assumed is left out."""
     found: dict[str, dict[str, None]] = {}
     for settings in every:
         for key, each in settings.items():

@@ -177,7 +177,7 @@ def truncate_and_follow(k: Primitives, s: View, replica: int, leader: int, epoch
 
 
 def replicate(k: Primitives, s: View, follower: int, leader: int) -> None:
-    """Effect: the follower copies the leader's next record, and takes its high watermark as far as its own log reaches."""
+    """Effect: the follower copies the leader's next record and takes the leader's high watermark, as far as its log goes."""
     copy_next(k, s, leader, follower)
     s.high_watermark[follower] = smaller(k, s.high_watermark[leader], s.log_end_offset[follower])
 

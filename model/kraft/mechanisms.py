@@ -38,7 +38,7 @@ class Mechanism:
     until: Version | None = None
 
     def is_in(self, version: Version) -> bool:
-        """Return True if a version has the rule."""
+        """Return True if a version has the rule: from `since` on and before `until`; False where `since` is None."""
         return self.since is not None and self.since <= version and (self.until is None or version < self.until)
 
     @property
@@ -53,7 +53,7 @@ class Mechanism:
 
 
 def read_mechanisms(module: str) -> tuple[Mechanism, ...]:
-    """Return the mechanisms of the `mechanisms.toml` beside a module, in its order."""
+    """Return the mechanisms of the TOML file that lies beside a module and has its name, in the order of the file."""
     return tuple(
         Mechanism(
             name,
@@ -117,7 +117,7 @@ def mechanisms_of(version: str) -> dict[str, bool]:
 def model_of(version: str, given: Mapping[str, tuple[Any, str]]) -> str:
     """Return the modern model that a version means, `kraft-elr` or `kraft` (for a text that is no version, `kraft`).
 
-    ELR is on for clusters formatted at 4.1 or later (EligibleLeaderReplicasVersion); the key says otherwise where it is given.
+    ELR is on from 4.1 on (EligibleLeaderReplicasVersion); where `given` has `eligible.leader.replicas`, that alone decides.
     """
     has_elr = (parsed(version) or FIRST) >= (4, 1)
     if "eligible.leader.replicas" in given:

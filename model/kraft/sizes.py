@@ -142,7 +142,7 @@ class KraftSizes(Sizes):
 
     @property
     def target(self) -> int:
-        """How many sets of brokers, as bits, a reassignment may ask for; 0 without reassignments."""
+        """How many sets of brokers there are, as bits, the empty one among them; 0 without reassignments."""
         return 1 << self.replica if self.reassignment else 0
 
     @property
@@ -197,17 +197,17 @@ class KraftSizes(Sizes):
 
     @property
     def kept(self) -> int:
-        """How many parts of a log a power loss may leave: up to each slot; all of it too where that is a step of its own."""
+        """How many lengths a power loss may leave a log: 0 to `offset` - 1, and `offset` where losing nothing is a step."""
         return self.offset + self.limits.harmless_losses
 
     @property
     def parts(self) -> int:
-        """How many ways there are to cut the logs of the brokers of one rack: an offset for each broker there, as digits."""
+        """How many ways there are to cut the logs of the largest rack's brokers, each at 0 to `offset`; 1 if none may fail."""
         most = max(map(self.racks.count, range(self.rack)), default=0)
         return int((self.offset + 1) ** most)
 
     def parts_kept(self, rack: int, parts: int) -> dict[int, int]:
-        """Return for each broker of a rack the offset at which its log ends, by the digits of `parts`."""
+        """Return by broker where the logs of a rack end: the digits of `parts` to base `offset` + 1, the lowest's last."""
         members = [broker for broker, each in enumerate(self.racks) if each == rack]
         return {broker: parts // (self.offset + 1) ** place % (self.offset + 1) for place, broker in enumerate(members)}
 
@@ -216,7 +216,7 @@ class KraftSizes(Sizes):
         return dict(self.limits.payers).get(fault, fault)
 
     def along(self, axis: str) -> range:
-        """Return an axis's values: outcomes are `KEPT`, `NO_REPLICA` and each `elected`; without reassignments only some."""
+        """Return an axis's values, from 0; of outcomes `KEPT`, `NO_REPLICA` and each `elected` (some kinds: fewer or none)."""
         last = {
             "outcome": self.elected,
             "isr_change_outcome": self.elected if self.reassignment else NO_REPLICA,
@@ -236,7 +236,7 @@ def truncation(configuration: Configuration) -> int:
 
 
 def racks(configuration: Configuration) -> tuple[int, ...]:
-    """Return the number of each replica's rack; every replica has its own when none is given."""
+    """Return the number of each replica's rack, from 0 in the order of their names; without names each has its own."""
     names = configuration["broker.rack"]
     order = sorted(set(names))
     return tuple(order.index(name) for name in names) or tuple(range(configuration["replication.factor"]))
@@ -299,7 +299,7 @@ def _requests_stall(configuration: Configuration) -> bool:
 def _fetches_unregistered(configuration: Configuration) -> bool:
     """Return True if a fetch of a broker that has not registered passes where a registered one's epoch is compared (KIP-903).
 
-    What a broker has when it is proposed, it has when it joins, unless a fault takes it: without one, this is left out.
+    What a broker has when it is proposed, it has when it joins, unless a fault takes it: False where no fault may.
     """
     guards = ("broker-epoch-in-isr", "bounce-detection", "fenced-fetch", "alter-partition")
     is_compared = all(is_on(configuration, each) for each in guards) and not is_on(configuration, "unregistered-fetch-refused")
@@ -308,7 +308,7 @@ def _fetches_unregistered(configuration: Configuration) -> bool:
 
 
 def has_request_copies(configuration: Configuration) -> bool:
-    """Return True if the controller may commit a copy of a request that it refused, where `faults.request_copy` allows any."""
+    """Return True if the controller may commit a copy of a request that it refused; `faults.request_copy` is not asked here."""
     is_refused = is_on(configuration, "alter-partition") and is_on(configuration, "fenced-replicas-kept-out")
     return is_refused and not is_on(configuration, "refusal-outdates-copies") and _replicas(configuration) > 1
 
@@ -317,7 +317,7 @@ Kind = TypeVar("Kind", bound=KraftSizes)
 
 
 def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
-    """Return the sizes that a configuration needs: a part that cannot happen takes no room."""
+    """Return, as a `kind`, the sizes that a configuration needs: a part that cannot happen takes no room."""
     records, replicas = configuration["bounds.records"], configuration["replication.factor"]
     growing, retries = bool(configuration["faults.reassign"]), configuration["faults.producer_retry"]
     names = racks(configuration) if has_racks(configuration) else ()

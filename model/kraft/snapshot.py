@@ -47,7 +47,7 @@ def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
 
 
 def _consumer(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return where the consumer is, and which offsets it has processed more than once."""
+    """Return notes: where the consumer is, and each offset that was processed more than once; none without a consumer."""
     if "consumer_position" not in values:
         return ()
     at = f"consumer at offset {values['consumer_position']}, committed {values['consumer_committed']}"
@@ -88,13 +88,13 @@ def _pending(values: Mapping[str, Any], leader: int) -> tuple[str, int] | None:
 
 
 def _fetched(values: Mapping[str, Any], leader: int) -> tuple[tuple[int, int], ...]:
-    """Return the fetch offsets beyond a leader's high watermark: up to that it does not distinguish its followers'."""
+    """Return the followers whose fetch offsets are beyond the leader's high watermark, each with its offset."""
     known = enumerate(values["fetch_offset"][leader])
     return tuple((follower, offset) for follower, offset in known if offset > values["high_watermark"][leader])
 
 
 def _configuration(values: Mapping[str, Any], leader: int) -> tuple[str, ...]:
-    """Return the old min.insync.replicas that a leader still goes by, as a note; empty if it knows the new one."""
+    """Return the old min.insync.replicas that a leader still goes by, as a note; empty if it knows what is set now."""
     if "min_isr_known" not in values or values["min_isr_known"][leader] == values["min_isr_changed"]:
         return ()
     return (f"goes by min.insync.replicas={values['min_isr_known'][leader] or values['min_isr']}",)

@@ -68,7 +68,7 @@ def minimum_isr(k: Primitives, s: View, broker: int | None = None) -> Value:
 
 
 def is_isr_big_enough(k: Primitives, s: View, isr: list[Value], broker: int | None = None) -> Value:
-    """Return True if an ISR has min.insync.replicas members, as a broker (None: the controller) knows that setting."""
+    """Return True if an ISR has at least as many members as `minimum_isr` for a broker (None: the controller)."""
     return count(k, isr) >= minimum_isr(k, s, broker)
 
 
@@ -160,7 +160,7 @@ def _uncountable(configuration: Configuration) -> str | None:
 
 
 def fields(configuration: Configuration) -> tuple[Field, ...]:
-    """Return every variable, by who knows it."""
+    """Return the variables that a configuration needs, grouped by who knows them."""
     size = sizes(configuration)
     replicas, records, slots = size.replica, size.record, size.offset
     return (
@@ -214,7 +214,7 @@ def _epoch_fields(highest: int) -> list[Field]:
 
 
 def _config_fields(size: KraftSizes) -> list[Field]:
-    """Return the fields of what min.insync.replicas has been changed to and who knows it; none where it is never changed."""
+    """Return the fields of a changed min.insync.replicas, who knows it and who is yet to learn it; none if it never changes."""
     if not size.config_change:
         return []
     highest = size.first_replicas
@@ -240,7 +240,7 @@ def _stalled_fields(size: KraftSizes) -> list[Field]:
 
 
 def _reassigned_fields(size: KraftSizes) -> list[Field]:
-    """Return the fields of what a leader has yet to read where there are reassignments, and of how many replicas it knows."""
+    """Return the fields of what leaders have yet to read of reassignments, and how many replicas each knows of; or none."""
     if not size.reassignment:
         return []
     known = [number("replicas_known", 0, size.replica, "replica")] if size.effective_min_isr else []
@@ -275,7 +275,7 @@ def _consumer_fields(size: KraftSizes) -> list[Field]:
 def initial(configuration: Configuration) -> list[dict[str, Any]]:
     """Return the initial states: a leader that has applied its leadership, and in its ISR all but `start.outside_isr` replicas.
 
-    Where replicas are not alike, every choice of leader and of replicas outside the ISR is an initial state.
+    Where replicas are not alike, every choice of leader and of who is outside is one; else replica 0 leads, the last are out.
     """
     order = range(configuration["replication.factor"])
     orders = [tuple(order)] if is_symmetric(configuration) else permutations(order)
@@ -285,7 +285,7 @@ def initial(configuration: Configuration) -> list[dict[str, Any]]:
 def _roles(configuration: Configuration, order: tuple[int, ...]) -> tuple[int, frozenset[int], frozenset[int]]:
     """Return leader, ISR and ELR where the first replica of an order leads and the last `start.outside_isr` have left the ISR.
 
-    Who leaves while fewer than min.insync.replicas remain is in the ELR.
+    With eligible leader replicas, who leaves while fewer than min.insync.replicas remain is in the ELR.
     """
     inside = len(order) - configuration["start.outside_isr"]
     eligible = max(inside, _min_isr(configuration)) if configuration["eligible.leader.replicas"] else inside

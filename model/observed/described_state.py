@@ -152,7 +152,7 @@ def _high_watermark(shown: DescribedState, broker: int) -> int:
 
 
 def _noted(shown: DescribedState, leader: int, follower: int, high: list[int]) -> int:
-    """Return the fetch offset noted of an ISR member: the high watermark or, if none is shown, their shared end; else 0."""
+    """Return an ISR member's noted fetch offset: the leader's high watermark or, none shown, their shared end; else 0."""
     if leader != shown.leader or follower == leader or follower not in shown.isr:
         return 0
     return max(high[leader], shown.agreed_end(follower) if shown.high_watermarks[leader] is None else 0)

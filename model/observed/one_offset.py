@@ -143,7 +143,7 @@ def leader_drop(k: Primitives, s: View, leader: int, dropped: int, outcome: int)
 
 
 def register(k: Primitives, s: View, broker: int, outcome: int, unclean: bool) -> Clauses:
-    """The controller takes a new incarnation in, fenced; with ELR an unclean one leaves ISR and ELR."""
+    """The controller takes a new incarnation in, fenced, and it runs; with ELR an unclean one leaves ISR and ELR."""
     yield "broker is down", k.not_(s.is_running[broker])
     active = [k.all_of(alive, each != broker) for each, alive in enumerate(unfenced(k, s))]
     isr, touched = list(s.isr), False

@@ -121,7 +121,7 @@ def leader_shrink_isr(k: Primitives, s: View, leader: int, replica: int) -> Clau
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} caught up")
 def leader_expand_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
-    """A follower joins whose entry at the high watermark is the leader's, once that is of the leader's own epoch (KAFKA-7128).
+    """A follower joins that matches the leader below the high watermark, once that is in the leader's epoch (KAFKA-7128).
 
     Source: Kip320FirstTry.tla, LeaderExpandIsrBetterFencing.
     """

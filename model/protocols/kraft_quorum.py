@@ -63,7 +63,7 @@ class QuorumSizes(Sizes):
 
     @property
     def kept(self) -> int:
-        """How many parts of a log a power loss may leave: up to each slot; all of it too where that is a step of its own."""
+        """How many lengths a power loss may leave a log: 0 to `offset` - 1, and `offset` where losing nothing is a step."""
         return self.offset + self.limits.harmless_losses
 
     @property
@@ -89,7 +89,7 @@ def sizes(configuration: Configuration) -> QuorumSizes:
 
 
 def fields(configuration: Configuration) -> tuple[Field, ...]:
-    """Return every variable, by where it is kept."""
+    """Return the variables that a configuration needs, grouped by where they are kept."""
     size = sizes(configuration)
     last_epoch = size.epoch - 1
     last_content = size.record + last_epoch + size.change
@@ -163,7 +163,7 @@ def snapshot_drawn(values: Mapping[str, Any], voter: int) -> tuple[str, ...]:
 
 
 def changes_drawn(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the sets of voters that were appended, each by the number of its entry."""
+    """Return a note for each set of voters that was appended: the number of its entry, and who votes, counted from 1."""
     first, made = first_change_of(values), values.get("next_change", 0)
     sets = enumerate(values.get("voter_set", ())[1 : made + 1])
     return tuple(

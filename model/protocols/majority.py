@@ -40,7 +40,7 @@ class MajoritySizes(Sizes):
 
     @property
     def kept(self) -> int:
-        """How many parts of a log a power loss may leave: up to each slot; all of it too where that is a step of its own."""
+        """How many lengths a power loss may leave a log: 0 to `offset` - 1, and `offset` where losing nothing is a step."""
         return self.offset + self.limits.harmless_losses
 
     @property
@@ -58,7 +58,7 @@ def sizes(configuration: Configuration) -> MajoritySizes:
 
 
 def fields(configuration: Configuration) -> tuple[Field, ...]:
-    """Return every variable, by who knows it."""
+    """Return the variables that a configuration needs, grouped by who knows them."""
     size = sizes(configuration)
     replicas, records, last_term = size.replica, size.record, size.term - 1
     return (

@@ -38,7 +38,7 @@ def may_change(k: Primitives, s: View, leader: int, change: int) -> Clauses:
 
 
 def append_set(k: Primitives, s: View, leader: int, change: int, members: list[Value]) -> None:
-    """Effect: the set is in the leader's log, and counts from here on."""
+    """Effect: the leader appends `members` as the set of voters of a change; the set counts from here on."""
     s.next_change = change + 1
     s.change_epoch[change] = s.epoch[leader]
     for each in range(s.sizes.replica):

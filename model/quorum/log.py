@@ -65,7 +65,7 @@ def set_change(s: View, change: int) -> int:
 
 
 def holds_readable(k: Primitives, s: View, controller: int, record: int) -> Value:
-    """Return True if a controller has a record in its log, or in a snapshot where the log no longer has it."""
+    """Return True if a controller has a record (counted from 0) in its log, or in a snapshot where the log has dropped it."""
     if not s.sizes.snapshots:
         return holds_record(k, s, controller, record)
     start, snapshot = s.log_start[controller], s.snapshot_end[controller]

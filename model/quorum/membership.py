@@ -49,7 +49,7 @@ def directory(s: View, controller: int) -> Value:
 
 
 def is_voter(k: Primitives, s: View, controller: int, seen_by: int) -> Value:
-    """Return True if a controller is a voter; where voters can change, by the last set in the log of `seen_by`."""
+    """Return True if a controller is a voter: by the last set in `seen_by`'s log or, if sets never change, by its directory."""
     if s.sizes.change:
         return last_set(k, s, seen_by)[controller] == directory(s, controller)
     return s.is_voter[controller] if s.sizes.directory_ids else True

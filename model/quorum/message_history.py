@@ -234,13 +234,13 @@ def send_pull_request(k: Primitives, s: View, follower: int, leader: int) -> Cla
 
 
 def is_valid(k: Primitives, s: View, leader: int, position: int) -> Value:
-    """Return True if the last entry of a follower's log is in the leader's log at the same place; so is an empty log's end."""
+    """Return True if the leader has an entry of the same term where a follower's log ends, or that log is empty."""
     end, last = end_of(s, position)
     return k.all_of(s.log_end_offset[leader] >= end, s.log_epoch[leader][end - 1] == last) if end else True
 
 
 def last_common_entry(k: Primitives, s: View, leader: int, position: int) -> tuple[Value, Value]:
-    """Return index and term of the leader's last entry that is no later than the end of a follower's log; zeros for none."""
+    """Return index (from 1) and term of the leader's last entry that is no later than a follower's log end; zeros for none."""
     end, last = end_of(s, position)
     found: tuple[Value, Value] = (0, 0)
     for offset in range(s.sizes.offset):
@@ -285,7 +285,7 @@ def reject_pull_request(k: Primitives, s: View, leader: int, follower: int, term
 
 
 def new_high_watermark(k: Primitives, s: View, leader: int) -> Value:
-    """Return the last index that a majority has, if its entry is of the leader's term; else what it was."""
+    """Return the last index that a majority has, if its entry is of the leader's term; else the leader's high watermark."""
     found: Value = s.high_watermark[leader]
     for offset in range(s.sizes.offset):
         held = [True if each == leader else s.match_index[leader][each] > offset for each in servers(s)]

@@ -84,7 +84,7 @@ def controller_shrink(k: Primitives, s: View, candidate: int, copy: int) -> Clau
 
 @action(candidate="replica", copy="copy", says="controller {candidate} elects {copy}, from the ISR")
 def controller_elect(k: Primitives, s: View, candidate: int, copy: int) -> Clauses:
-    """The leader has stopped: another ISR member leads, and it leaves the ISR.  Source: PartitionChangeBuilder.electLeader."""
+    """Another ISR member leads, and the leader before it leaves the ISR.  Source: PartitionChangeBuilder.electLeader."""
     yield from active(k, s, candidate)
     now = last_decision(k, s, candidate, s.sizes.offset)
     yield "is in the ISR", in_isr_by(k, s, now, copy)

@@ -78,7 +78,7 @@ def controller_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Cl
 
 
 def never_added(k: Primitives, s: View, controller: int) -> Value:
-    """Return True if no voter set has a controller's second directory, so that a third could take its place unnoticed."""
+    """Return True if no voter set has a controller's second directory, so that a third may have its number."""
     if not s.sizes.directory:
         return True
     return k.not_(k.any_of(*[s.voter_set[each][controller] == NEXT_DIRECTORY for each in range(s.sizes.change + 1)]))

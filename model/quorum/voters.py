@@ -24,7 +24,7 @@ def everyone(s: View) -> range:
 
 
 def forget_role(s: View, voter: int) -> None:
-    """Effect: a voter that leads or asks for votes does so no more."""
+    """Effect: a voter that leads or asks for votes does so no more, and forgets its votes and its followers' fetch offsets."""
     s.role[voter] = FOLLOWER
     for each in everyone(s):
         s.has_vote[voter][each] = False

@@ -67,7 +67,7 @@ def coordinator_init_producer(k: Primitives, s: View, producer: int) -> Clauses:
 
 
 def fence(k: Primitives, s: View) -> None:
-    """Effect: the coordinator aborts a transaction by itself, with a new epoch that no producer has."""
+    """Effect: the coordinator decides by itself to abort the open transaction, with a new epoch that no producer has."""
     s.producer_epoch = s.producer_epoch + 1
     prepare(k, s, PREPARE_ABORT)
 
@@ -120,7 +120,7 @@ def is_current(k: Primitives, s: View, attempt: int) -> Value:
 
 
 def is_repeated(k: Primitives, s: View, attempt: int) -> Value:
-    """Return True if the request is a copy of the one that was decided: with version 2 the end has brought the next epoch."""
+    """Return True if a request has the epoch of the one that was decided: the coordinator's, with version 2 the one before."""
     return s.attempt_epoch[attempt] + k.ite(s.bumps_epoch, 1, 0) == s.producer_epoch
 
 
@@ -130,7 +130,7 @@ def is_asked(k: Primitives, s: View, attempt: int, commit_state: int, abort_stat
 
 
 def may_prepare(k: Primitives, s: View, attempt: int) -> Value:
-    """Return True if a request decides what is open; with version 2 a transaction without partitions may be aborted too."""
+    """Return True if a request of the current epoch decides what is open; with version 2 also if it aborts and nothing is."""
     nothing = k.all_of(s.bumps_epoch, s.asked[attempt] == ABORT, is_idle(k, s))
     return k.all_of(is_current(k, s, attempt), k.any_of(s.transaction_state == ONGOING, nothing))
 
@@ -141,7 +141,7 @@ def is_done(k: Primitives, s: View, attempt: int) -> Value:
 
 
 def answer_end(k: Primitives, s: View, attempt: int) -> None:
-    """Effect: the producer that waits for it learns that its transaction is committed or aborted."""
+    """Effect: the producer that waits for it learns how its transaction ended, leaves it, and has version 2's next epoch."""
     commits = s.asked[attempt] == COMMIT
     for each in everyone(s):
         is_ending = k.any_of(s.phase[each] == COMMITTING, s.phase[each] == ABORTING)

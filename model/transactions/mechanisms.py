@@ -17,7 +17,7 @@ KEYS: tuple[str, ...] = tuple(each.key for each in MECHANISMS)
 
 
 def of_version(version: Version) -> dict[str, bool | str]:
-    """Return the keys that differ between Kafka versions, with their values in one."""
+    """Return what a Kafka version has: every mechanism's key, on or off, and `transaction.version`, "1" or "2"."""
     rules: dict[str, bool | str] = {each.key: each.is_in(version) for each in MECHANISMS}
     return rules | {"transaction.version": "2" if version >= VERSION_2 else "1"}
 

@@ -176,7 +176,7 @@ def leader_refuse(k: Primitives, s: View, attempt: int, partition: int) -> Claus
 
 
 def takes_marker(k: Primitives, s: View, partition: int, epoch: Value, coordinator: Value) -> Value:
-    """Return True if a partition accepts a marker of this producer epoch and coordinator epoch."""
+    """Return True if a partition accepts a marker: its epochs are not old; a strict version 2 wants a newer one, or a retry."""
     seen = s.partition_epoch[partition]
     is_strict = k.all_of(s.bumps_epoch, s.strict_marker_epoch)
     again = k.all_of(s.marker_retry_accepted, epoch == seen, k.not_(is_open(k, s, partition)))
@@ -190,7 +190,7 @@ def takes_marker(k: Primitives, s: View, partition: int, epoch: Value, coordinat
 def decide(
     k: Primitives, s: View, partition: int, commits: Value, epoch: Value, coordinator: Value, when: Value = True
 ) -> None:
-    """Effect, if `when` is true: a marker decides every undecided record of the partition."""
+    """Effect, if `when` is true: a marker commits or aborts every undecided record; the group's offset moves with a commit."""
     for each in attempts(s):
         found = s.undecided[each][partition]
         both = smaller(k, s.committed[each][partition] + found, COPIES)

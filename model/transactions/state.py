@@ -83,7 +83,7 @@ def sizes(configuration: Configuration) -> TransactionSizes:
 
 
 def fields(configuration: Configuration) -> tuple[Field, ...]:
-    """Return every variable, by who knows it."""
+    """Return every variable, grouped by who knows it."""
     size = sizes(configuration)
     attempts, last_epoch, moves = size.attempt, size.epoch - 1, size.moves
     late = size.has_late_markers
@@ -173,7 +173,7 @@ def is_open(k: Primitives, s: View, partition: int) -> Value:
 
 
 def is_prepared(k: Primitives, s: View) -> Value:
-    """Return True if the coordinator has decided a transaction whose markers are not all written."""
+    """Return True if the coordinator has decided a transaction that is not complete yet."""
     return k.any_of(s.transaction_state == PREPARE_COMMIT, s.transaction_state == PREPARE_ABORT)
 
 

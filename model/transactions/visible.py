@@ -8,7 +8,7 @@ from neverlost.model.transactions.state import attempts, outputs
 
 
 def copies_seen(k: Primitives, s: View, attempt: int, partition: int) -> Value:
-    """Return how many copies of a transaction's record a consumer reads.
+    """Return how many copies of a transaction's record a consumer reads; read_uncommitted adds undecided and aborted ones.
 
     What is committed is always below the last stable offset, since whatever is undecided came after it.  The group's offset is
     read by committed commits only, whatever the isolation level.

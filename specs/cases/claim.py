@@ -123,7 +123,7 @@ def list_cases() -> dict[str, Case]:
 
 
 def read_source(path: Path) -> Source:
-    """Return the claims of one file.
+    """Return the document that a file is about, with its claims.
 
     Errors: `InputError` for anything that is not a list of claims.
     """
@@ -212,7 +212,7 @@ def _require_premises(claim: Claim, known: Mapping[str, Case], where: str) -> No
 
 @cache
 def _chosen(text: str) -> Mapping[str, Any]:
-    """Return the whole configuration of a case's keys, its defaults included."""
+    """Return the whole configuration of a case's keys (JSON text), defaults included."""
     return configuration_of.choose({key: (value, "a case") for key, value in json.loads(text).items()}).configuration
 
 

@@ -33,7 +33,7 @@ def sizes_of(model: Model, configuration: Configuration) -> Sizes:
 
 
 def list_fields_read(system: System, asked: Iterable[Property]) -> frozenset[str]:
-    """Return the names of the fields that any step, `normalise` or one of the properties reads."""
+    """Return the names of the fields that a step, `normalise` or one of the properties reads, and of arrays assigned to."""
     properties = tuple(asked)
     key = (system.model.name, id(system.model), system.sizes, tuple(each.name for each in properties))
     if key not in _known:
@@ -87,7 +87,7 @@ def _note_keys(function: Callable[[Configuration], Any], configuration: Configur
 
 
 def canonical(model: Model, configuration: Configuration, read: frozenset[str]) -> dict[str, Any]:
-    """Return the configuration, with keys at their defaults that change no field in `read`, no size and no initial state."""
+    """Return the configuration with each key at its default where that changes no field in `read`, size or initial state."""
     made_of = [value for name, value in model.frozen.items() if name in read] + [model.sizes]
     made = [(each, *_note_keys(each, configuration)) for each in made_of]
     (moving, of_moving), (wrong, of_wrong) = (

@@ -186,7 +186,7 @@ def choose(
     `offered` are a cluster's own settings: the given keys win over them, and those that the model does not read are left out.
     Without a model or a version, given or offered, the newest version is assumed.
 
-    Errors: `InputError` for an unknown model, key or value, and for a model with a version, also of the metadata.
+    Errors: `InputError` for an unknown model, key or value, and for a model with a version, of Kafka or the metadata.
     """
     given, offered = dict(given), dict(offered or {})
     name, where = given.pop("model", (model_name, "the command line"))
@@ -207,7 +207,7 @@ def choose(
 def change_settings(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
     """Return the configuration with a few settings changed; every other one keeps its value and where it comes from.
 
-    Another Kafka version brings its own mechanisms, and `defects` those that mend them.
+    Another Kafka version brings its own mechanisms; `defects` switches those that mend known defects.
 
     Errors: `InputError` for a wrong key or value, and for changes that contradict each other.
     """
@@ -434,7 +434,7 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
 
 
 def _undo_truncations(found: Chosen) -> Chosen:
-    """Return the choice, on a file system that may undo truncations.  Errors: `InputError` if no model has that."""
+    """Return the choice as `kraft-unordered`, a default of one record raised to two.  Errors: `InputError` if that refuses."""
     configuration, records = {**found.configuration, ORDERED: False}, found.settings[RECORDS]
     if configuration[RECORDS] < RECORDS_OF_UNDOING and records.where == OURS:
         configuration[RECORDS] = RECORDS_OF_UNDOING

@@ -44,7 +44,7 @@ def keeping() -> Iterator[dict[str, bytes]]:
 
 @contextmanager
 def known(contents: Contents) -> Iterator[None]:
-    """In this block, read the files of a question (`keeping`) from these contents and nowhere else."""
+    """In this block, what is read in a `keeping` block comes from these contents and from nowhere else."""
     before = _known.set(contents)
     try:
         yield
@@ -192,7 +192,7 @@ class TableReader:
         return key in self._left
 
     def text(self, key: str, default: str | None = None) -> str:
-        """Return a text with single blanks.  Errors: `InputError` if it is missing without a default, or empty and not that."""
+        """Return a text with single blanks.  Errors: `InputError` if no text, or missing or blank, but not by default."""
         found = self._take(key, str, default)
         if not found.strip() and found != default:
             raise InputError(f"empty {key} in {self.where}: write a text")
@@ -206,7 +206,7 @@ class TableReader:
         return int(found) or None
 
     def flag(self, key: str) -> bool:
-        """Return true or false; false where it is not given."""
+        """Return true or false; false where it is not given.  Errors: `InputError` for anything else."""
         return bool(self._take(key, bool, False))
 
     def choice(self, key: str, choices: tuple[str, ...], default: str | None = None) -> str:
@@ -223,11 +223,11 @@ class TableReader:
         return tuple(found)
 
     def tables(self, key: str) -> list[Any]:
-        """Return an array of tables; empty where it is not given."""
+        """Return a list, meant for tables but unchecked; empty where none is given.  Errors: `InputError` for no list."""
         return list(self._take(key, list, []))
 
     def flat(self, key: str) -> dict[str, Any]:
-        """Return a table with dotted keys; TOML reads a bare `min.insync.replicas` as three tables."""
+        """Return a table as one with dotted keys (TOML reads `a.b` as a table in a table); empty where it is not given."""
         return dict(flatten(self._take(key, dict, {})))
 
     def end(self) -> None:

@@ -154,7 +154,7 @@ def _parse_tables(document: dict[str, Any], name: str, where: str) -> list[dict[
 
 
 def _parse_keys(document: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return raw values by full key name, from tables or from dotted names."""
+    """Return raw values by full key name, from tables or from dotted names.  Errors: `InputError` for an unknown key."""
     found: dict[str, Any] = {}
     for name, value in document.items():
         if name in TABLES and name not in PREFIXED and isinstance(value, dict):
@@ -228,7 +228,7 @@ def _make_cells(
 def _find_places(
     text: str, where: str, axes: Iterable[str], paired: Iterable[Iterable[str]]
 ) -> dict[tuple[int | None, str], str]:
-    """Return the line of each key, and of each key of a [[pair]] with the pair's number."""
+    """Return the place, "FILE line N", of each key that has a line, by its pair's number (None: in no [[pair]]) and name."""
     lines = find_lines(text)
     names: dict[tuple[int | None, str], tuple[str, ...]] = {
         (None, key): (f"{keys.KEYS[key].table}.{key}" if key in keys.KEYS else key, key) for key in axes

@@ -35,7 +35,7 @@ def find_newest(version: Version) -> str:
 
 
 def list_lacking(level: Setting, version: Version) -> frozenset[str]:
-    """Return the mechanisms that a level switches off.
+    """Return the keys of the mechanisms that a level switches off.
 
     Errors: `InputError` for a level that a version does not know, and for what is none.
     """

@@ -21,7 +21,7 @@ def logs_have_an_end(k: Any, s: Any) -> list[Value]:
 
 
 def watermarks_are_in_logs(k: Any, s: Any) -> list[Value]:
-    """Return as conjuncts that logs have what is committed below high watermarks; stands for `watermark-is-committed`."""
+    """Return as conjuncts that high watermarks are in logs, with what is committed below; for `watermark-is-committed`."""
     found = []
     for r in everyone(s):
         found.append(s.high_watermark[r] <= s.log_end_offset[r])

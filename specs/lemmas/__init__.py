@@ -17,7 +17,7 @@ def theories() -> tuple[Theory, ...]:
 
 
 def find_lemmas(system: System, goal: str | None = None) -> tuple[Lemma, ...]:
-    """Return the hand-written lemmas of a system, for a property or for all; none where none was written that covers it."""
+    """Return the lemmas of the first theory that covers a system, for property `goal` or for all; none where no theory does."""
     covering = (
         theory for theory in theories() if system.model.name in theory.models and all(map(theory.covers, system.configurations))
     )

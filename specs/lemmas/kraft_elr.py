@@ -41,8 +41,8 @@ NEEDED = (
 
 
 def covers(configuration: Configuration) -> bool:
-    """Return True if faults are counted, stops are fewer than min.insync.replicas, no fault makes a living leader old, and the
-    mechanisms are there."""
+    """Return True if faults are counted, stops are fewer than min.insync.replicas, none of `NOT_COVERED` may happen, and the
+    mechanisms are on."""
     if not all(is_on(configuration, each) for each in NEEDED) or not all(is_counted(configuration, each) for each in FAULTS):
         return False
     minimum = min(configuration["min.insync.replicas"], configuration["replication.factor"])

@@ -68,7 +68,7 @@ def in_quorum(k: Any, s: Any, replica: int) -> Value:
 
 
 def is_whole(k: Any, s: Any, replica: int) -> Value:
-    """Return True if a log counts as whole: its replica runs; or with ELR it stopped cleanly, without has lost no data."""
+    """Return True if a log counts as whole: its replica runs or, with ELR, stopped cleanly or, without ELR, lost no data."""
     if s.sizes.elr:
         return kraft_elr.has_its_log(k, s, replica)
     return k.any_of(s.is_running[replica], k.not_(has_lost_data(k, s, replica)))

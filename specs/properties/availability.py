@@ -19,7 +19,7 @@ from neverlost.specs.property import AVAILABILITY, RECOVERY, as_property
     kind=AVAILABILITY,
 )
 def stays_writable(k: Any, s: Any) -> Value:
-    """Where just those that are down are fenced and any leader is up to date it accepts writes; before, no Kafka need do so."""
+    """The partition accepts writes whenever just the brokers that are down are fenced and the leader, if any, is up to date."""
     return implies(k, is_settled(k, s), is_writable(k, s))
 
 

@@ -189,7 +189,7 @@ def hw_monotonic(k: Any, s: Any) -> Value:
     source="KafkaReplication.tla StrongIsr",
 )
 def strong_isr(k: Any, s: Any) -> Value:
-    """Every member of the quorum's ISR has any presumed leader's log up to its high watermark (KafkaReplication, StrongIsr)."""
+    """Every member of the quorum's ISR has any presumed leader's log up to the leader's high watermark (StrongIsr in TLA+)."""
     return members_have_committed_log(k, s, lambda leader, member: s.quorum_isr[member])
 
 
@@ -200,5 +200,5 @@ def strong_isr(k: Any, s: Any) -> Value:
     source="KafkaReplication.tla WeakIsr",
 )
 def weak_isr(k: Any, s: Any) -> Value:
-    """Every member of a presumed leader's ISR has its log up to its high watermark (KafkaReplication, WeakIsr)."""
+    """Every member of a presumed leader's ISR has that leader's log up to the leader's high watermark (WeakIsr in TLA+)."""
     return members_have_committed_log(k, s, lambda leader, member: s.isr[leader][member])

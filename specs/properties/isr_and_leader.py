@@ -46,7 +46,7 @@ def knows_newest_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
     compares=("record", "replica"),
 )
 def isr_matches_leader(k: Any, s: Any) -> Value:
-    """An ISR member's log is the leader's below both high watermarks; who does not know the leader yet does not count."""
+    """Below both high watermarks an up-to-date leader's ISR members have its log, if they are in its leader epoch."""
     return k.all_of(
         *[
             implies(
@@ -76,7 +76,7 @@ def isr_matches_leader(k: Any, s: Any) -> Value:
     source="a common claim; min.insync.replicas bounds which writes are accepted and, since 3.7, the high watermark",
 )
 def isr_at_least_minimum(k: Any, s: Any) -> Value:
-    """The ISR has min.insync.replicas members, as set at first; not always: the setting bounds what is accepted."""
+    """The ISR has min.insync.replicas members or more, as set at first; Kafka lets it shrink further, and refuses writes."""
     return count(k, list(s.isr)) >= s.min_isr
 
 

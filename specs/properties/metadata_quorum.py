@@ -122,7 +122,7 @@ def quorum_keeps_acked(k: Any, s: Any) -> Value:
     source="the one controller that the partition models rely on",
 )
 def data_outlives_metadata(k: Any, s: Any) -> Value:
-    """The leader of which brokers have learned has the acknowledged record; without it, it makes other copies truncate it."""
+    """The leader of which brokers have learned has the acknowledged record; else all copies would truncate to its log."""
     return k.all_of(
         *[implies(k, k.all_of(s.ghost_data_acked, leader_by(k, s, s.learned, copy)), s.has_data[copy]) for copy in copies(s)]
     )

@@ -133,7 +133,7 @@ def acked_on_whole_isr(k: Any, s: Any) -> Value:
     kind=AVAILABILITY,
 )
 def stays_readable(k: Any, s: Any) -> Value:
-    """Where just those that are down are fenced and any leader is up to date one runs that answers reads; before, none may."""
+    """A leader answers reads whenever just the brokers that are down are fenced and the leader, if any, is up to date."""
     serves = [k.all_of(s.leader == each, s.leader_knows != ELECTED, s.is_running[each]) for each in everyone(s)]
     return implies(k, is_settled(k, s), k.any_of(*serves))
 

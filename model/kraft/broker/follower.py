@@ -33,7 +33,7 @@ from neverlost.model.system import View
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} receives a fetch response of {leader}")
 def follower_take_response(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """The follower appends the leader's next record, if any, and takes the high watermark: both as the leader read them.
+    """The follower appends the leader's next record, if any, and raises its high watermark to the leader's or its log's end.
 
     The leader reads before it notes the fetch offset, so the response never carries the high watermark that this very
     fetch raises: a follower that is elected may know a lower one than was exposed, and must not truncate to it (KIP-101).
@@ -176,7 +176,7 @@ def lower_high_watermark(k: Primitives, s: View, replica: int) -> None:
 
 
 def truncate_before_fetching(k: Primitives, s: View, follower: int, leader: int) -> None:
-    """Effect: a new follower truncates its log before its first fetch, where logs are not compared at the fetch itself."""
+    """Effect: a new follower truncates log and high watermark, as its version does; nothing where fetches compare logs."""
     if s.sizes.compares_logs:
         return
     if s.sizes.truncation == TO_HIGH_WATERMARK:

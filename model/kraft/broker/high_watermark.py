@@ -23,8 +23,8 @@ def is_waited_for(k: Primitives, s: View, leader: int, follower: int) -> Value:
 def raise_high_watermark(k: Primitives, s: View, leader: int) -> None:
     """Effect: the high watermark rises to the smallest log end offset that the leader knows of in its maximal ISR.
 
-    It stays while the known ISR is below the minimum (where the high watermark is strict, KAFKA-15583): otherwise a record
-    would be committed that no ELR member needs to have.  Records that it passes are committed, with acks=all acknowledged.
+    It stays while the known ISR is below the minimum (where it is strict, KAFKA-15583): else no ELR member need have what is
+    committed.  What it passes is committed, with acks=all acknowledged, and counts as fetched by all that the leader waits for.
     """
     old = s.high_watermark[leader]
     new = log_end(k, s, leader)
@@ -50,7 +50,7 @@ def note_committed(k: Primitives, s: View, leader: int) -> None:
 
 
 def answer_producers(k: Primitives, s: View, leader: int, is_full: Value) -> None:
-    """Effect: with acks=all a record is acknowledged when the high watermark passes it and the maximal ISR is big enough.
+    """Effect: with acks=all, what is below the high watermark is acknowledged if `is_full`: the maximal ISR is big enough.
 
     With acks=min.insync.replicas, which is proposed, so many copies in the ISR are enough, below the high watermark or not;
     under `fenced-longest-log`, of that record or a later one of the leader's own epoch.

@@ -20,7 +20,7 @@ def leads(s: View, broker: int) -> Value:
 
 
 def is_answered(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return True if a follower follows a leader, which, unfenced, must lead, and awaits no late diverging response of it."""
+    """Return True if a follower follows a leader (without fenced fetches, one that leads) and awaits no late answer of it."""
     asks = s.follows[follower] == leader
     if s.sizes.late_responses:
         asks = k.all_of(asks, s.diverging_sender[follower] != leader)
@@ -87,7 +87,7 @@ def leave_request_behind(k: Primitives, s: View, replica: Value, when: Value = T
 
 
 def drop_pending(k: Primitives, s: View, leader: int) -> None:
-    """Effect: the leader gives up the change that it has asked for, and waits no more for a replica that it wanted to add."""
+    """Effect: the leader gives up the change that it asked for; its high watermark no longer waits for a replica to add."""
     for each in everyone(s):
         dropped = k.all_of(s.pending[leader] == each, k.not_(s.leader_isr[leader][each]))
         s.fetch_offset[leader][each] = k.ite(dropped, 0, s.fetch_offset[leader][each])
@@ -97,7 +97,7 @@ def drop_pending(k: Primitives, s: View, leader: int) -> None:
 
 
 def adopt_isr(k: Primitives, s: View, leader: int) -> None:
-    """Effect: the leader takes the ISR from the controller; a change that it asked for is settled by that."""
+    """Effect: the leader takes the controller's ISR and is up to date: no change is pending, its high watermark may rise."""
     s.pending[leader] = NO_REPLICA
     s.request_outdated = False
     for each in everyone(s):
@@ -195,7 +195,7 @@ def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Cla
 
 @action(leader="stalling", offset="offset", says="a request thread of {leader} stands still before it waits for the followers")
 def leader_stall_request(k: Primitives, s: View, leader: int, offset: int) -> Clauses:
-    """A record is appended; its request, which has other partitions to append to, is in no purgatory yet.
+    """The request of a record that is in the log has other partitions to append to, and so is in no purgatory yet.
 
     Only there would it be answered when the broker becomes a follower.
 

@@ -138,7 +138,7 @@ def is_longer_log(k: Primitives, s: View, one: int, other: int) -> Value:
 
 
 def end_for_last_epoch(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return where a follower's last epoch ends on a leader: its log end if it leads in it, else where newer epochs begin."""
+    """Return where a follower's last epoch ends on a leader: at its log's end if it leads in that, else before newer epochs."""
     epoch = last_epoch(k, s, follower)
     older = [
         k.all_of(s.log_record[leader][offset] != EMPTY, epoch_of(k, s, s.log_record[leader][offset]) <= epoch)

@@ -123,7 +123,7 @@ def has_finished_publication(k: Primitives, s: View, broker: int) -> Clauses:
 
 
 def begin_publication(k: Primitives, s: View, broker: int) -> None:
-    """Effect: with the newest partitions the broker learns min.insync.replicas, or that is still to come, in its own step."""
+    """Effect: with the newest partitions a broker learns min.insync.replicas too, or is still to, in a step of its own."""
     if s.sizes.config_change:
         known = k.ite(s.configuration_before_isr, s.min_isr_changed, s.min_isr_known[broker])
         s.min_isr_known[broker] = known

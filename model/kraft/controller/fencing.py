@@ -59,7 +59,7 @@ def register(k: Primitives, s: View, broker: int, outcome: int, is_unclean: bool
 
 
 def admit(k: Primitives, s: View, broker: int, outcome: int, change: Change) -> Clauses:
-    """The broker is unfenced and may lead; there is a record if the partition has no leader, or it leaves ISR or ELR."""
+    """The broker is unfenced and may lead; a record is written if there is no leader or, unclean, it leaves ISR or ELR."""
     active = [k.any_of(alive, each == broker) for each, alive in enumerate(unfenced(k, s))]
     has_record = s.leader == NO_REPLICA
     if change.unclean_shutdown is not None:

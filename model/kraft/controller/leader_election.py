@@ -67,7 +67,7 @@ def last_known_leader(k: Primitives, s: View, of: Electorate) -> Flags:
 
 
 def last_known_leader_unassigned(k: Primitives, s: View, of: Electorate) -> Value:
-    """Return True if the last known leader has no replica any more: asking for it is an error.
+    """Return True if the last known leader would be elected and has no replica any more: asking for it is an error.
 
     Source: `LeaderAcceptor.test` asks `PartitionRegistration.directory`, which throws.
     """
@@ -127,7 +127,7 @@ def answering_in_time(k: Primitives, s: View, of: Electorate) -> Flags:
 
 
 def has_longest_log(k: Primitives, s: View, of: Electorate, answered: list[int]) -> Clauses:
-    """Clauses: enough answered, and of their logs the first one's is the longest; an unclean election needs no number."""
+    """Clauses: enough answered, and no log of theirs is longer than the first one's; an unclean election needs no number."""
     candidates, clean = electable(k, s, of), answering_in_time(k, s, of)
     yield "those that are asked can answer", k.all_of(*[candidates[each] for each in answered])
     yield "enough answer", k.any_of(k.not_(k.any_of(*clean)), needed_answers(k, s, of) <= len(answered))

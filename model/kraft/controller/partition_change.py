@@ -134,7 +134,7 @@ def electorate_at_registration(k: Primitives, s: View, of: Electorate, change: C
 
 
 def complete_reassignment_if_needed(k: Primitives, s: View, change: Change) -> Change:
-    """`completeReassignmentIfNeeded`: the target ISR may end a reassignment, and then the removed replicas go.
+    """`completeReassignmentIfNeeded`: return the change, without the removed replicas if its ISR ends a reassignment.
 
     Until 3.7 the added replicas had to be in the ISR, so a reassignment could complete with fewer than min.insync.replicas
     in sync; since 3.8 all target replicas have to (KAFKA-15665); since 4.3 the added ones again, if at least as many are added
@@ -161,11 +161,11 @@ def complete_reassignment_if_needed(k: Primitives, s: View, change: Change) -> C
 
 
 def next_elr(k: Primitives, s: View, change: Change) -> Flags:
-    """`maybePopulateTargetElr`: who leaves the ISR while it is below min.insync.replicas is eligible to lead.
+    """`maybePopulateTargetElr`: return the ELR: who left an ISR that is below min.insync.replicas is eligible to lead.
 
     The ELR holds the replicas that have every committed record although they are out: no record is committed below
     min.insync.replicas (strict-high-watermark).  It is cleared once the ISR is not below it.  A broker that comes back from
-    an unclean shutdown may have lost records, so it leaves (KIP-966).
+    an unclean shutdown may have lost records, so it leaves (KIP-966).  Without a record the ELR stays as it is.
     """
     if not s.sizes.elr:
         return no_brokers(s)
@@ -201,10 +201,10 @@ def apply(k: Primitives, s: View, change: Change, elr: Flags, leader: Value) -> 
 
 
 def needs_bump_for_isr_shrink(k: Primitives, s: View, change: Change, leader: Value) -> Value:
-    """`triggerLeaderEpochBumpForIsrShrinkIfNeeded`: until 3.6 a removal from the ISR moved the leader epoch (KAFKA-15021).
+    """`triggerLeaderEpochBumpForIsrShrinkIfNeeded`: True if the controller's removal from the ISR moves the leader epoch.
 
-    It was the way to take a replica out of a leader's maximal ISR whose request was in flight; since then the leader's
-    request with the old partition epoch is refused.
+    So it was until 3.6 (KAFKA-15021), to take a replica out of a leader's maximal ISR whose request was in flight; since
+    then the leader's request with the old partition epoch is refused.
     """
     shrunk = k.any_of(*[k.all_of(s.isr[each], k.not_(change.isr[each])) for each in everyone(s)])
     return k.all_of(shrunk, leader != NO_REPLICA, k.not_(s.shrink_keeps_leader_epoch), not change.by_leader)

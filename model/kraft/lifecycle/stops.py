@@ -143,7 +143,7 @@ def broker_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(rack="rack", parts="parts", says="rack {rack} loses power{parts}", fault="rack_loss")
 def rack_lose_power(k: Primitives, s: View, rack: int, parts: int) -> Clauses:
-    """One cut for the whole rack: each of its brokers keeps a part of its log of its own, or all of it."""
+    """One cut for the whole rack: what each of its brokers keeps of its log, a part or all, does not depend on the others."""
     kept = s.sizes.parts_kept(rack, parts)
     yield "bound: so many brokers are in the rack", parts < (s.sizes.offset + 1) ** len(kept)
     yield from fault_enabled(k, s, RACK_LOSS, *kept)

@@ -41,7 +41,7 @@ def is_kept_out(k: Primitives, s: View, replica: int) -> Value:
 
 
 def ask(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
-    """Send AlterPartition; before KIP-497 the leader wrote the ISR itself, if the partition had not changed since."""
+    """Effect: the leader's change is pending as AlterPartition; before KIP-497 it writes the ISR itself, at once."""
     if s.sizes.asks_controller:
         s.pending[leader] = replica
         return
