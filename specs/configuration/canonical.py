@@ -17,8 +17,8 @@ from neverlost.model.system import System
 from neverlost.specs.configuration.keys import KEYS, MECHANISM
 from neverlost.specs.property import Property
 
-_known: dict[tuple[str, int, Sizes, tuple[str, ...]], frozenset[str]] = {}
-
+_known: dict[tuple[int, Sizes, tuple[str, ...]], tuple[Model, frozenset[str]]] = {}
+"""The fields that were asked for, with the model that is kept alive with them."""
 
 _sizes: dict[tuple[int, tuple[Any, ...]], tuple[Model, Sizes]] = {}
 """Sizes that were asked for, with the model that is kept alive with them."""
@@ -35,15 +35,15 @@ def sizes_of(model: Model, configuration: Configuration) -> Sizes:
 def list_fields_read(system: System, asked: Iterable[Property]) -> frozenset[str]:
     """Return the names of the fields that a step, `normalise` or one of the properties reads, and of arrays assigned to."""
     properties = tuple(asked)
-    key = (system.model.name, id(system.model), system.sizes, tuple(each.name for each in properties))
+    key = (id(system.model), system.sizes, tuple(each.name for each in properties))
     if key not in _known:
         noted = read_by_steps(system, system.steps)
         if system.model.normalise is not None:
             system.model.normalise(Ints, NotingView(system, noted))
         for each in properties:
             each.condition(Ints, NotingView(system, noted))
-        _known[key] = frozenset(noted)
-    return _known[key]
+        _known[key] = system.model, frozenset(noted)
+    return _known[key][1]
 
 
 def layout(model: Model, configuration: Configuration) -> tuple[Any, ...]:

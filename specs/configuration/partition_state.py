@@ -221,5 +221,5 @@ def _require_no_contradiction(figure: Figure) -> None:
             f"there is no leader in {where}, but {named(waiting)} is up and in the ISR, so it is elected: "
             "name the leader, with up = false where it has just stopped"
         )
-    if not state.isr | state.elr and led is None and not any(state.high_watermarks):
+    if not state.isr | state.elr and led is None and set(state.high_watermarks) == {None}:
         raise InputError(f"ISR and ELR are empty in {where}, so give a high_watermark: nothing else says what is committed")

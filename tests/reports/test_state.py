@@ -243,3 +243,12 @@ def test_settings_that_contradict_the_state_are_refused(tmp_path: Path, settings
     file.write_text(QUIZ)
     done = neverlost("state", str(file), *(word for each in settings for word in ("--set", each)))
     assert (done.returncode, done.stderr.count("\n")) == (64, 1) and message in done.stderr, done.stderr
+
+
+def test_a_high_watermark_at_the_first_offset_is_given(tmp_path: Path) -> None:
+    text = 'isr = []\nfirst_offset = 7\n[broker.1]\nlog = ["a", "b"]\nhigh_watermark = 7\nup = false\n'
+    (tmp_path / "state.toml").write_text(text)
+    assert read_figure(tmp_path / "state.toml").state.high_watermarks == (0,)
+    (tmp_path / "state.toml").write_text((tmp_path / "state.toml").read_text().replace("high_watermark = 7\n", ""))
+    with pytest.raises(InputError, match="give a high_watermark"):
+        read_figure(tmp_path / "state.toml")
