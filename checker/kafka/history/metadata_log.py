@@ -138,8 +138,8 @@ READ = ("min.insync.replicas", "unclean.leader.election.enable", "flush.messages
 
 def _find_config(state: MetadataImage, topic: str) -> dict[str, Any]:
     """Return the keys that the log decides: the topic's own settings, else the cluster's, and whether ELR is on."""
-    configs = {**state.configs.get((4, ""), {}), **state.configs.get((TOPIC, topic), {})}
-    found: dict[str, Any] = {name: configs[name] for name in READ if configs.get(name) is not None}
+    places = state.configs.get((4, ""), {}), state.configs.get((TOPIC, topic), {})
+    found: dict[str, Any] = {name: each[name] for name in READ for each in places if each.get(name) is not None}
     if found.get("flush.messages", "1") != "1":
         found["flush.messages"] = "default"
     found["eligible.leader.replicas"] = state.features.get("eligible.leader.replicas.version", 0) > 0

@@ -7,6 +7,7 @@ import random
 import struct
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 import google_crc32c
 import pytest
 
+from neverlost.checker.kafka.cluster import metadata
 from neverlost.checker.kafka.cluster.batches import parse_batches
 from neverlost.checker.kafka.history import metadata_log
 from neverlost.checker.kafka.history.gather import gather_history
@@ -284,6 +286,35 @@ def test_metadata_logs_are_read() -> None:
     assert changes == [(0, 1, [1, 2, 3]), (1, 2, [2, 3]), (2, 2, [2]), (3, 2, [2, 3]), (4, 2, [1, 2, 3]), (5, 1, [1, 3])]
     assert found.complete == {"partition", "broker"}
     assert match_history(make_setting(found, {"kafka.version": ("4.3", "test")})).verdict == "explained"
+
+
+OLD, NEW = uuid.UUID(int=1), uuid.UUID(int=2)
+Said = tuple[str, dict[str, Any]]
+
+
+def topic_made(topic_id: uuid.UUID, *changes: Said) -> list[Said]:
+    """Topic t with one partition, and what follows."""
+    lists = {"replicas": (1, 2), "isr": (1, 2), "removing": (), "adding": ()}
+    numbers = {"number": 0, "leader": 1, "leader_epoch": 0, "partition_epoch": 0}
+    return [("topic", {"name": "t", "topic_id": topic_id}), ("partition", lists | numbers | {"topic_id": topic_id}), *changes]
+
+
+def min_isr(value: str | None, resource: int = 2, of: str = "t") -> Said:
+    return "config", {"resource": resource, "of": of, "name": "min.insync.replicas", "value": value}
+
+
+def in_log(*said: Said) -> list[metadata_log.MetadataRecord]:
+    return [
+        metadata_log.MetadataRecord(float(at), at, metadata.Event(at, *each), f"log offset {at}")
+        for at, each in enumerate(said)
+    ]
+
+
+@pytest.mark.parametrize(("of_the_cluster", "expected"), [([min_isr("2", 4, "")], "2"), ([], None)])
+def test_a_setting_that_was_deleted_leaves_that_of_the_cluster(of_the_cluster: list[Said], expected: str | None) -> None:
+    found = in_log(*of_the_cluster, *topic_made(OLD, min_isr("3"), min_isr(None)))
+    assert metadata_log.make_observations(found, "t", 0)[1].get("min.insync.replicas") == expected
+    assert metadata_log.make_observations(found[:-1], "t", 0)[1]["min.insync.replicas"] == "3"
 
 
 def test_files_of_two_logs_are_not_one(tmp_path: Path) -> None:
