@@ -19,7 +19,6 @@ from neverlost.specs.errors import InputError
 LARGEST_LOG = 1 << 30
 """Units: bytes.  Where a metadata log begins a new segment (`metadata.log.segment.bytes`)."""
 
-
 LISTS = ("replicas", "isr", "removing", "adding", "elr", "last_known_elr")
 
 
@@ -76,9 +75,10 @@ CHECKED = 21
 def make_observations(
     found: Iterable[MetadataRecord], topic: str, number: int
 ) -> tuple[list[HistoryObservation], dict[str, Any]]:
-    """Return what the records say of one partition and all brokers, and its configuration in the end.  Errors: `InputError` for
+    """Return what the records say of one partition and all brokers, and its last configuration.  Errors: `InputError` for
     records that do not follow from one another, and for a partition that is not there."""
     state, seen, last = MetadataImage(), [], None
+    config: dict[str, Any] = {}
     incarnations: dict[int, Any] = {}
     for each in found:
         try:
@@ -92,13 +92,16 @@ def make_observations(
         if broker is not None:
             seen.append(_make_observation(each, "broker", broker))
         partition = state.partition(topic, number)
-        if partition is not None and partition != last:
+        if partition is None:
+            continue
+        config = _find_config(state, topic)
+        if partition != last:
             seen.append(_make_observation(each, "partition", _list_fields(partition)))
             last = partition
     if last is None:
         topics = ", ".join(sorted(state.topics)[:20]) or "none"
         raise InputError(f"partition {topic}-{number} is not in the metadata log; topics there: {topics}")
-    return seen, _find_config(state, topic)
+    return seen, config
 
 
 def _make_observation(entry: MetadataRecord, saw: str, says: dict[str, Any]) -> HistoryObservation:
@@ -106,13 +109,8 @@ def _make_observation(entry: MetadataRecord, saw: str, says: dict[str, Any]) -> 
 
 
 def _list_fields(partition: PartitionRecord) -> dict[str, Any]:
-    lists = {name: list(getattr(partition, name)) for name in LISTS}
-    return {
-        "leader": partition.leader,
-        "leader_epoch": partition.leader_epoch,
-        "partition_epoch": partition.partition_epoch,
-        **lists,
-    }
+    numbers = {name: getattr(partition, name) for name in ("leader", "leader_epoch", "partition_epoch")}
+    return numbers | {name: list(getattr(partition, name)) for name in LISTS}
 
 
 def _describe_registration(entry: MetadataRecord, incarnations: dict[int, Any]) -> dict[str, Any] | None:

@@ -317,6 +317,24 @@ def test_a_setting_that_was_deleted_leaves_that_of_the_cluster(of_the_cluster: l
     assert metadata_log.make_observations(found[:-1], "t", 0)[1]["min.insync.replicas"] == "3"
 
 
+def removed(topic_id: uuid.UUID) -> Said:
+    return "remove topic", {"topic_id": topic_id}
+
+
+def test_a_new_topic_has_no_settings_of_a_deleted_one_of_its_name() -> None:
+    other = [("topic", {"name": "u", "topic_id": uuid.UUID(int=3)}), min_isr("4", of="u")]
+    image = metadata.MetadataImage()
+    for each in in_log(*other, *topic_made(OLD, min_isr("3")), removed(OLD), *topic_made(NEW)):
+        image.apply(each.event)
+    assert "min.insync.replicas" not in image.configs.get((2, "t"), {})
+    assert image.configs[2, "u"] == {"min.insync.replicas": "4"}
+
+
+def test_a_deleted_topic_keeps_the_settings_that_it_had() -> None:
+    found = in_log(*topic_made(OLD, min_isr("3")), removed(OLD), min_isr("2", 4, ""))
+    assert metadata_log.make_observations(found, "t", 0)[1]["min.insync.replicas"] == "3"
+
+
 def test_files_of_two_logs_are_not_one(tmp_path: Path) -> None:
     """The other log was written a second later; its batches have checksums of their own."""
     one, other = DATA / "metadata-4.3.log", tmp_path / "other.log"
