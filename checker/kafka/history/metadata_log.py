@@ -73,11 +73,12 @@ CHECKED = 21
 
 
 def make_observations(
-    found: Iterable[MetadataRecord], topic: str, number: int
+    found: Iterable[MetadataRecord], topic: str, number: int, clients: Iterable[HistoryObservation] = ()
 ) -> tuple[list[HistoryObservation], dict[str, Any]]:
-    """Return what the records say of one partition and all brokers, and its last configuration.  Errors: `InputError` for
-    records that do not follow from one another, and for a partition that is not there."""
-    state, seen, last = MetadataImage(), [], None
+    """Return what the records say of one partition, since it was last created, and of all brokers, and its last configuration.
+    Errors: `InputError` for records that do not follow from one another, for a partition that is not there, and for what
+    `clients` saw of one that was deleted before the partition was created again."""
+    state, seen, last, gone = MetadataImage(), [], None, None
     config: dict[str, Any] = {}
     incarnations: dict[int, Any] = {}
     for each in found:
@@ -93,15 +94,25 @@ def make_observations(
             seen.append(_make_observation(each, "broker", broker))
         partition = state.partition(topic, number)
         if partition is None:
+            gone = gone or each
             continue
-        config = _find_config(state, topic)
+        if last is not None and gone is not None:
+            _refuse_earlier(clients, topic, gone)
+            seen = [one for one in seen if one.saw == "broker"]
         if partition != last:
             seen.append(_make_observation(each, "partition", _list_fields(partition)))
-            last = partition
+        config, last, gone = _find_config(state, topic), partition, None
     if last is None:
         topics = ", ".join(sorted(state.topics)[:20]) or "none"
         raise InputError(f"partition {topic}-{number} is not in the metadata log; topics there: {topics}")
     return seen, config
+
+
+def _refuse_earlier(clients: Iterable[HistoryObservation], topic: str, gone: MetadataRecord) -> None:
+    for each in clients:
+        if each.at < gone.at and each.saw not in ("broker", "process"):
+            what = f"{each.saw} of topic {topic!r} before it was deleted ({gone.place}) and created again"
+            raise InputError(f"{each.place}: {what}; leave such lines out")
 
 
 def _make_observation(entry: MetadataRecord, saw: str, says: dict[str, Any]) -> HistoryObservation:

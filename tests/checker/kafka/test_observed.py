@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from neverlost.checker.kafka.cluster import metadata
 from neverlost.checker.kafka.cluster.batches import parse_batches
 from neverlost.checker.kafka.history import metadata_log
 from neverlost.checker.kafka.history.gather import gather_history
-from neverlost.checker.kafka.history.history import format_history, read_history
+from neverlost.checker.kafka.history.history import format_history, make_history, read_history
 from neverlost.checker.kafka.observe import starting_model as setting
 from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, match_history
 from neverlost.checker.kafka.observe.losses import find_intervals
@@ -34,7 +35,7 @@ from neverlost.model.system import bind
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.syntax.topics_and_settings import ranges
-from tests.support.histories import Line, Walk, broker, header, high_watermark, history, partition, plain, produced
+from tests.support.histories import Line, Walk, broker, header, high_watermark, history, partition, plain, process, produced
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "tests" / "data" / "observed"
@@ -333,6 +334,39 @@ def test_a_new_topic_has_no_settings_of_a_deleted_one_of_its_name() -> None:
 def test_a_deleted_topic_keeps_the_settings_that_it_had() -> None:
     found = in_log(*topic_made(OLD, min_isr("3")), removed(OLD), min_isr("2", 4, ""))
     assert metadata_log.make_observations(found, "t", 0)[1]["min.insync.replicas"] == "3"
+
+
+def shrunk(topic_id: uuid.UUID) -> Said:
+    return "partition change", {"number": 0, "topic_id": topic_id, "isr": (1,)}
+
+
+AGAIN = in_log(
+    *topic_made(OLD, min_isr("1"), shrunk(OLD)),
+    ("register", {"broker": 1, "incarnation": NEW, "epoch": 1, "is_fenced": False}),
+    *(removed(OLD), removed(uuid.UUID(int=9)), *topic_made(NEW)),
+)
+"""Offsets 0 to 8; topic t is removed at 5, and there again at 8."""
+
+
+def test_of_a_topic_that_was_created_again_only_the_last_is_seen() -> None:
+    seen, config = metadata_log.make_observations(AGAIN, "t", 0)
+    assert [(each.at, each.saw) for each in seen] == [(4, "broker"), (8, "partition")]
+    header = {"topic": "t", "config": config | {"kafka.version": "4.1"}, "complete": ["partition", "broker"]}
+    assert match_history(make_setting(make_history(header, seen, "log"), {})).verdict == "explained"
+
+
+def test_what_clients_saw_of_a_deleted_topic_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was sent while there was no topic may have made it again; and a broker's process is of no topic."""
+    path = tmp_path / "clients"
+    monkeypatch.setattr("neverlost.checker.kafka.history.gather._read_metadata", lambda paths: AGAIN)
+    later = [{"at": 5, "saw": "sent", "record": "r1"}, {"at": 9, "saw": "acked", "record": "r1", "acks": "all", "offset": 0}]
+    path.write_text("\n".join(map(json.dumps, [process(2, 1, "killed"), *later])))
+    found = gather_history(["log"], [str(path)], "t", 0)
+    assert [each.saw for each in found.seen] == ["process", "broker", "sent", "partition", "acked"]
+    path.write_text("\n".join(map(json.dumps, [*later, {"at": 4.9, "saw": "read", "record": "r0", "offset": 0}])))
+    message = f"{path}:3: read of topic 't' before it was deleted (log offset 5) and created again; leave such lines out"
+    with pytest.raises(InputError, match=re.escape(message)):
+        gather_history(["log"], [str(path)], "t", 0)
 
 
 def test_files_of_two_logs_are_not_one(tmp_path: Path) -> None:
