@@ -314,6 +314,13 @@ def test_a_store_that_does_not_answer_is_one_line(asked: Callable[[storage_modul
         asked(storage_module.ArrowStorage(Unreachable(), "b/x", "s3://b/x"))
 
 
+@pytest.mark.parametrize("value", ["²", "1.5", "-1", ""])
+def test_a_tuning_that_is_no_whole_number_is_an_input_error(value: str) -> None:
+    with pytest.raises(InputError, match=f"bad value '{value}' for neverlost.task.states in --spark-conf: use a whole number"):
+        on_disk_search.parse_tuning({"neverlost.task.states": value})
+    assert on_disk_search.parse_tuning({"neverlost.task.states": "7"})["neverlost.task.states"] == 7
+
+
 def test_a_file_in_the_way_is_an_input_error(tmp_path: Path) -> None:
     (tmp_path / "s").write_text("not a folder")
     with pytest.raises(InputError, match=r"cannot write .*meta\.json: (File exists|Not a directory); choose another"):
