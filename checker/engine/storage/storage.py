@@ -83,9 +83,8 @@ class LocalStorage:
             return True
         except OSError as problem:
             if problem.errno in USED_UP:
-                raise ResourceExhausted(
-                    f"cannot write {path}: {USED_UP[problem.errno]}; free some, and go on with --resume"
-                ) from None
+                says = f"{USED_UP[problem.errno]}; free some, and go on with --resume"
+                raise ResourceExhausted(f"cannot write {path}: {says}") from None
             raise InputError(f"cannot write {path}: {problem.strerror}; choose another state directory") from None
         finally:
             with suppress(OSError):

@@ -262,7 +262,6 @@ def apply_change(before: PartitionRecord, says: dict[str, Any]) -> PartitionReco
     increases the leader epoch too."""
     lists = ("isr", "replicas", "removing", "adding", "elr", "last_known_elr")
     values: dict[str, Any] = {name: says[name] for name in lists if says.get(name) is not None}
-    leader = says.get("leader", NO_CHANGE)
-    if leader != NO_CHANGE:
+    if (leader := says.get("leader", NO_CHANGE)) != NO_CHANGE:
         values |= {"leader": leader, "leader_epoch": before.leader_epoch + 1}
     return replace(before, **values, partition_epoch=before.partition_epoch + 1)

@@ -63,13 +63,12 @@ def send_request(address: str, frame: bytes, asked: str, seconds: float) -> byte
 
 def encode_request(topic: str, replicas: Sequence[int] | None, milliseconds: int) -> bytes:
     """Return the header and body of an AlterPartitionReassignments request; None as `replicas` cancels."""
-    header = encode_header(REASSIGNMENT_API, REASSIGNMENT_VERSION) + NO_TAGS
     name = topic.encode()
     count = encode_unsigned_varint(0 if replicas is None else len(replicas) + 1)
     wanted = count + struct.pack(f">{len(replicas or ())}i", *(replicas or ()))
     partitions = b"\2" + struct.pack(">i", 0) + wanted + NO_TAGS
     topics = b"\2" + encode_unsigned_varint(len(name) + 1) + name + partitions + NO_TAGS
-    return header + struct.pack(">i", milliseconds) + topics + NO_TAGS
+    return encode_header(REASSIGNMENT_API, REASSIGNMENT_VERSION) + NO_TAGS + struct.pack(">i", milliseconds) + topics + NO_TAGS
 
 
 def find_refusal(answer: bytes) -> str | None:

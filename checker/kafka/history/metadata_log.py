@@ -57,9 +57,8 @@ def _parse_binary(body: bytes, place: str) -> Iterator[MetadataRecord]:
             for record in () if batch.is_control else batch.records:
                 said = parse_record(record.value or b"\x00\x00\x00")
                 if said is not None:
-                    yield MetadataRecord(
-                        head[7] / 1000, batch.base_offset, Event(record.offset, *said), f"{place} offset {record.offset}"
-                    )
+                    event = Event(record.offset, *said)
+                    yield MetadataRecord(head[7] / 1000, batch.base_offset, event, f"{place} offset {event.offset}")
     except (ValueError, IndexError, struct.error, UnicodeDecodeError, OverflowError) as problem:
         what = "is no metadata log segment" if expected < 0 else f"is damaged after offset {expected - 1}"
         raise InputError(f"{place!r} {what}: {problem}") from None
@@ -89,8 +88,7 @@ def make_observations(
                 f"{each.place}: a {each.event.kind} record of something that no earlier record made; "
                 "begin with the first segment or a snapshot"
             ) from None
-        broker = _describe_registration(each, incarnations)
-        if broker is not None:
+        if (broker := _describe_registration(each, incarnations)) is not None:
             seen.append(_make_observation(each, "broker", broker))
         partition = state.partition(topic, number)
         if partition is None:
