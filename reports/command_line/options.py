@@ -23,7 +23,7 @@ Redact = Annotated[
 ]
 TrustMaven = Annotated[bool, typer.Option("--trust-maven", help="take jars whose checksums are not known")]
 JsonTarget = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="write the result document")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="print the verdicts and nothing else; on stderr what is assumed")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="print only verdicts and assumed: KEY=VALUE; other caveats on stderr")]
 Topics = Annotated[
     list[str] | None, typer.Option("--topic", metavar="NAME", help="ask about this described topic only (repeatable)")
 ]

@@ -97,7 +97,7 @@ def memory_size(size: str | int | None) -> int | None:
     if size is None:
         return None
     match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmg]?i?)b?", str(size).strip().lower())
-    if match is None or match[2] not in UNITS or float(match[1]) <= 0:
+    if match is None or match[2] not in UNITS or float(match[1]) * UNITS[match[2]] < 1:
         raise InputError(f"bad value {size!r} for --memory-limit: write a size such as 512M or 2G")
     return int(float(match[1]) * UNITS[match[2]])
 

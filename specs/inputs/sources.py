@@ -181,7 +181,7 @@ def read_sources(paths: Mapping[str, Paths], kafka_version: str | None, given: C
 
     version = _version([*flag, *described.versions], described.metadata)
     if version is not None or not is_asked:
-        return [under(_stated(version, described), version)]
+        return [under(_stated(version, described, bool(flag)), version)]
     return [under(stated, parse_version(stated.value)) for stated in _possible(described, server)]
 
 
@@ -284,11 +284,11 @@ def _static(server: Settings, controller: Settings | None, default: Settings, ke
     return SharedValue(weakest, Notice(NoticeKind.WARNING, says, (theirs or mine or weakest).where, remedy))
 
 
-def _stated(version: Version | None, described: Described) -> Setting | None:
-    """Return the version as a file states it, or as assumed from the metadata version; None where no file has either."""
+def _stated(version: Version | None, described: Described, is_given: bool) -> Setting | None:
+    """Return the version as a file states it, or unless it `is_given` as assumed from the metadata version; else None."""
     if version is not None and described.versions:
         return Setting(shown(version), described.versions[0].where)
-    if version is not None and described.metadata:
+    if version is not None and described.metadata and not is_given:
         says = f"the oldest that has metadata.version {described.metadata.value} ({described.metadata.where})"
         return Setting(shown(version), says, Origin.ASSUMED)
     return None

@@ -154,6 +154,17 @@ def test_every_command_can_be_quiet() -> None:
     )
 
 
+def test_the_help_of_quiet_says_on_which_stream_what_is_assumed_stands() -> None:
+    asked = [f"--set={each}" for each in ("metadata.version=3.9-IV0", "faults.kill=1", "bounds.records=1")]
+    shown = ("--describe", "tests/data/kafka/describe-3.9.txt", "--topic", "orders", "--kafka-version", "3.9")
+    done = neverlost("check", *shown, *asked, "--property", "acked-never-lost", "--quiet")
+    printed, beside = done.stdout.splitlines(), done.stderr.splitlines()
+    assert "assumed: acks=all" in printed and not set(printed) & set(beside)
+    assert any(each.startswith("assumed: no producer file is given: assuming acks=all") for each in beside)
+    said = " ".join(neverlost("check", "--help").stdout.replace("│", " ").split())
+    assert "print only verdicts and assumed: KEY=VALUE; other caveats on stderr" in said
+
+
 def test_every_word_is_explained(tmp_path: Path) -> None:
     from neverlost.reports.questions.explain.glossary import all_words
     from neverlost.specs.inputs.recognise import readers

@@ -6,14 +6,16 @@ import gc
 import importlib
 import time
 import weakref
+from typing import Any
 
 import pytest
 
 from neverlost.checker.engine.engines.memory import MemorySearch
 from neverlost.checker.engine.outcome import Outcome, Verdict
 from neverlost.checker.questions.tolerance.tolerance import tolerance
-from neverlost.reports.request.run_options import RunOptions
+from neverlost.reports.request.run_options import RunOptions, memory_size
 from neverlost.specs.configuration.choose import choose, read_settings
+from neverlost.specs.errors import InputError
 from neverlost.specs.properties import properties
 
 explore_module = importlib.import_module("neverlost.checker.engine.engines.explore")
@@ -28,6 +30,13 @@ def test_a_search_that_begins_after_the_time_of_the_command_is_given_up() -> Non
     found = [tolerance(chosen.model, chosen.configuration, ASKED, each.options()) for each in (late, early)]
     verdicts = [{one.verdict for row in each.entries.values() for one in row} for each in found]
     assert verdicts[0] == {Verdict.INCONCLUSIVE} and Verdict.INCONCLUSIVE not in verdicts[1]
+
+
+@pytest.mark.parametrize("size", [0, "0", 0.5, "0.0001k", "-1", "1T"])
+def test_a_memory_limit_below_a_byte_is_refused(size: Any) -> None:
+    with pytest.raises(InputError, match=f"bad value {size!r} for --memory-limit: write a size such as 512M or 2G"):
+        memory_size(size)
+    assert [memory_size(each) for each in (None, 1, "0.001k", "1.5k", "2GiB")] == [None, 1, 1, 1500, 2**31]
 
 
 def test_a_search_has_its_own_limit_within_that_of_the_command() -> None:

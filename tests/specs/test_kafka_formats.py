@@ -178,6 +178,14 @@ def test_eligible_leader_replicas_are_on_off_or_both_are_answered(version, files
     )
 
 
+def test_a_version_that_is_given_is_not_said_to_be_assumed_from_the_metadata_version():
+    files = [sample("describe-3.9.txt"), sample("features-3.9-pasted.txt")]
+    given, assumed = (read_cluster(describe=files, kafka_version=version)[0] for version in ("4.0", None))
+    assert "kafka.version" not in given.settings
+    setting = assumed.settings["kafka.version"]
+    assert (setting.value, setting.how) == ("3.9", Origin.ASSUMED) and "oldest that has metadata.version 3.9" in setting.where
+
+
 def test_what_the_user_sets_is_not_assumed():
     (found,) = read_cluster(describe=sample("describe-3.9.txt"), kafka_version="4.4", given=(ELR, "acks"))[:1]
     assert said(found, NoticeKind.ASSUMED) == []

@@ -362,7 +362,7 @@ def parse_tuning(conf: Mapping[str, str]) -> dict[str, int]:
             continue
         if name not in TUNING:
             raise InputError(f"unknown setting {name!r} in --spark-conf; available: {', '.join(sorted(TUNING))}")
-        if not value.isdigit():
+        if not value.isdecimal():
             raise InputError(f"bad value {value!r} for {name} in --spark-conf: use a whole number")
         found[name] = max(int(value), 0 if name == "neverlost.driver.states" else 1)
     return found

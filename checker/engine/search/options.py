@@ -63,7 +63,7 @@ class SearchLimits:
     @property
     def too_little_time(self) -> str:
         """What is said where the limit of time was reached."""
-        return f"the time limit of {self.seconds:g} s was reached"
+        return "the time limit was reached" if self.seconds is None else f"the time limit of {self.seconds:g} s was reached"
 
     @property
     def too_many_states(self) -> str:

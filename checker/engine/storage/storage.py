@@ -38,9 +38,7 @@ def open_storage(location: str | Path) -> Storage:
 
     Errors: `InputError` when the scheme is unknown or the URI cannot be used.
     """
-    text = str(location)
-    if text.startswith("file://"):
-        text = text.removeprefix("file://")
+    text = str(location).removeprefix("file://")
     return _open_remote(text) if "://" in text else LocalStorage(text)
 
 
@@ -85,9 +83,8 @@ class LocalStorage:
             return True
         except OSError as problem:
             if problem.errno in USED_UP:
-                raise ResourceExhausted(
-                    f"cannot write {path}: {USED_UP[problem.errno]}; free some, and go on with --resume"
-                ) from None
+                says = f"{USED_UP[problem.errno]}; free some, and go on with --resume"
+                raise ResourceExhausted(f"cannot write {path}: {says}") from None
             raise InputError(f"cannot write {path}: {problem.strerror}; choose another state directory") from None
         finally:
             with suppress(OSError):
@@ -96,8 +93,7 @@ class LocalStorage:
     def names(self) -> list[str]:
         """Return the name of every file, here and in folders below, relative to this folder, sorted."""
         root = Path(self.location)
-        found = [str(Path(folder, each).relative_to(root)) for folder, _, each_files in os.walk(root) for each in each_files]
-        return sorted(name.replace(os.sep, "/") for name in found)
+        return sorted(Path(folder, each).relative_to(root).as_posix() for folder, _, files in os.walk(root) for each in files)
 
     def remove(self, names: Iterable[str]) -> None:
         """Delete files; those that are gone already do not matter."""
@@ -142,9 +138,9 @@ class ArrowStorage:
         An object store shows an object only after its single upload; elsewhere a rename shows it.  Errors: `InputError`.
         """
         path = self._path(name)
-        if self._is_there(path):
-            return False
         try:
+            if self._filesystem.get_file_info(path).is_file:
+                return False
             self._filesystem.create_dir(path.rsplit("/", 1)[0], recursive=True)
             is_object_store = self._filesystem.type_name in ("s3", "gcs", "abfs")
             target = path if is_object_store else f"{path}.{uuid.uuid4().hex}.writing"
@@ -157,23 +153,24 @@ class ArrowStorage:
         except OSError as problem:
             raise InputError(f"cannot write {self.location}/{name}: {problem}; choose another state directory") from None
 
-    def _is_there(self, path: str) -> bool:
-        from pyarrow.fs import FileType
-
-        return bool(self._filesystem.get_file_info(path).type != FileType.NotFound)
-
     def names(self) -> list[str]:
-        """Return the name of every file, here and in folders below, relative to this folder, sorted."""
-        from pyarrow.fs import FileSelector, FileType
+        """Return the name of every file, here and in folders below, relative to this folder, sorted.  Errors: `InputError`."""
+        from pyarrow.fs import FileSelector
 
-        found = self._filesystem.get_file_info(FileSelector(self._root, allow_not_found=True, recursive=True))
-        return sorted(each.path.removeprefix(self._root + "/") for each in found if each.type == FileType.File)
+        try:
+            found = self._filesystem.get_file_info(FileSelector(self._root, allow_not_found=True, recursive=True))
+        except OSError as problem:
+            raise InputError(f"cannot list {self.location}: {problem}; check the state directory") from None
+        return sorted(each.path.removeprefix(self._root + "/") for each in found if each.is_file)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Delete files; those that are gone already do not matter."""
+        """Delete files; those that are gone already do not matter.  Errors: `InputError`."""
         for name in names:
-            if self._is_there(self._path(name)):
-                self._filesystem.delete_file(self._path(name))
+            try:
+                if self._filesystem.get_file_info(self._path(name)).is_file:
+                    self._filesystem.delete_file(self._path(name))
+            except OSError as problem:
+                raise InputError(f"cannot remove {self.location}/{name}: {problem}; check the state directory") from None
 
 
 def _copy_to_disk(file: Any, size: int) -> Bytes:
@@ -192,9 +189,8 @@ def _open_remote(uri: str) -> ArrowStorage:
     from pyarrow import ArrowException
     from pyarrow.fs import FileSystem
 
-    known = uri.replace("s3a://", "s3://", 1)
     try:
-        filesystem, path = FileSystem.from_uri(known)
+        filesystem, path = FileSystem.from_uri(uri.replace("s3a://", "s3://", 1))
     except (ArrowException, OSError, ValueError) as problem:
         reason = str(problem).splitlines()[0]
         raise InputError(f"cannot use {uri!r} as a state directory: {reason}; use a path, hdfs://… or s3a://…") from None

@@ -89,6 +89,11 @@ def decode_unsigned_varint(body: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
+def encode_unsigned_varint(value: int) -> bytes:
+    """Encode a number as `decode_unsigned_varint` reads it."""
+    return bytes([value]) if value < 0x80 else bytes([value & 0x7F | 0x80]) + encode_unsigned_varint(value >> 7)
+
+
 def decode_varint(body: bytes, at: int) -> tuple[int, int]:
     """Decode the zig-zag encoded number of variable length at an index; return it and the index of the byte after it."""
     found, at = decode_unsigned_varint(body, at)

@@ -224,7 +224,9 @@ class MetadataImage:
         if event.kind == "topic":
             self.topics[says["name"]] = says["topic_id"]
         elif event.kind == "remove topic":
-            self.topics = {name: each for name, each in self.topics.items() if each != says["topic_id"]}
+            for name in [name for name, each in self.topics.items() if each == says["topic_id"]]:
+                del self.topics[name]
+                self.configs.pop((2, name), None)
             self.partitions = {place: each for place, each in self.partitions.items() if place[0] != says["topic_id"]}
         elif event.kind == "partition":
             known: dict[str, Any] = {name: () if value is None else value for name, value in says.items() if name != "recovery"}
@@ -238,9 +240,8 @@ class MetadataImage:
             self.brokers[says["broker"]] = BrokerRegistration(says["broker"], says["epoch"], says["is_fenced"])
         elif event.kind in ("fence", "unfence"):
             self._change_broker(says["broker"], is_fenced=event.kind == "fence")
-        elif event.kind == "change registration":
-            if says.get("fenced"):
-                self._change_broker(says["broker"], is_fenced=says["fenced"] > 0)
+        elif event.kind == "change registration" and says.get("fenced"):
+            self._change_broker(says["broker"], is_fenced=says["fenced"] > 0)
         elif event.kind == "config":
             self.configs.setdefault((says["resource"], says["of"]), {})[says["name"]] = says["value"]
         elif event.kind == "feature":
@@ -259,11 +260,8 @@ class MetadataImage:
 def apply_change(before: PartitionRecord, says: dict[str, Any]) -> PartitionRecord:
     """Return a partition after one change, in its next partition epoch; a change that names a leader, even the same one,
     increases the leader epoch too."""
-    values: dict[str, Any] = {}
-    for name in ("isr", "replicas", "removing", "adding", "elr", "last_known_elr"):
-        if says.get(name) is not None:
-            values[name] = says[name]
-    leader = says.get("leader", NO_CHANGE)
-    if leader != NO_CHANGE:
+    lists = ("isr", "replicas", "removing", "adding", "elr", "last_known_elr")
+    values: dict[str, Any] = {name: says[name] for name in lists if says.get(name) is not None}
+    if (leader := says.get("leader", NO_CHANGE)) != NO_CHANGE:
         values |= {"leader": leader, "leader_epoch": before.leader_epoch + 1}
     return replace(before, **values, partition_epoch=before.partition_epoch + 1)

@@ -12,6 +12,7 @@ import socket
 import struct
 from collections.abc import Sequence
 
+from neverlost.checker.kafka.cluster.batches import encode_unsigned_varint
 from neverlost.checker.kafka.cluster.metadata import RecordReader
 from neverlost.checker.kafka.cluster.network import read_frames
 from neverlost.checker.kafka.cluster.process import ClusterError
@@ -27,10 +28,8 @@ def alter_reassignment(address: str, topic: str, replicas: Sequence[int] | None,
     """Ask a broker for other replicas of partition 0; None cancels a reassignment in progress.  Errors: `ClusterError` with
     Kafka's refusal, or without an answer."""
     asked = "cancelling the reassignment" if replicas is None else f"the reassignment to {','.join(map(str, replicas))}"
-    refused = find_refusal(
-        send_request(address, encode_request(topic, replicas, int(seconds * 1000)), f"{asked} of {topic}", seconds)
-    )
-    if refused:
+    answer = send_request(address, encode_request(topic, replicas, int(seconds * 1000)), f"{asked} of {topic}", seconds)
+    if refused := find_refusal(answer):
         raise ClusterError(f"{asked} of {topic} is refused: {refused}")
 
 
@@ -64,12 +63,12 @@ def send_request(address: str, frame: bytes, asked: str, seconds: float) -> byte
 
 def encode_request(topic: str, replicas: Sequence[int] | None, milliseconds: int) -> bytes:
     """Return the header and body of an AlterPartitionReassignments request; None as `replicas` cancels."""
-    header = encode_header(REASSIGNMENT_API, REASSIGNMENT_VERSION) + NO_TAGS
     name = topic.encode()
-    wanted = b"\0" if replicas is None else bytes([len(replicas) + 1]) + struct.pack(f">{len(replicas)}i", *replicas)
+    count = encode_unsigned_varint(0 if replicas is None else len(replicas) + 1)
+    wanted = count + struct.pack(f">{len(replicas or ())}i", *(replicas or ()))
     partitions = b"\2" + struct.pack(">i", 0) + wanted + NO_TAGS
-    topics = b"\2" + bytes([len(name) + 1]) + name + partitions + NO_TAGS
-    return header + struct.pack(">i", milliseconds) + topics + NO_TAGS
+    topics = b"\2" + encode_unsigned_varint(len(name) + 1) + name + partitions + NO_TAGS
+    return encode_header(REASSIGNMENT_API, REASSIGNMENT_VERSION) + NO_TAGS + struct.pack(">i", milliseconds) + topics + NO_TAGS
 
 
 def find_refusal(answer: bytes) -> str | None:

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 def gather_history(metadata: list[str], clients: list[str], topic: str, partition: int) -> History:
     """Return the history of a partition from files of the metadata log and of clients.  It is complete in changes of the
     partition and brokers, and in what all clients' files call complete. Errors: `InputError` without a metadata log, for a
-    malformed file, and if the log does not have the partition."""
+    malformed file, if the log does not have the partition, and for clients' lines about one that was deleted before it."""
     if not metadata:
         raise InputError("--clients alone does not say who led: add --metadata-log FILE")
     from neverlost.checker.kafka.history.metadata_log import make_observations
 
     seen, whole = _read_clients(clients)
-    changes, config = make_observations(_read_metadata(metadata), topic, partition)
+    changes, config = make_observations(_read_metadata(metadata), topic, partition, seen)
     complete = sorted(whole | {"partition", "broker"})
     return make_history({"topic": topic, "partition": partition, "config": config, "complete": complete}, seen + changes, topic)
 

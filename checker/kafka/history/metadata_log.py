@@ -19,7 +19,6 @@ from neverlost.specs.errors import InputError
 LARGEST_LOG = 1 << 30
 """Units: bytes.  Where a metadata log begins a new segment (`metadata.log.segment.bytes`)."""
 
-
 LISTS = ("replicas", "isr", "removing", "adding", "elr", "last_known_elr")
 
 
@@ -58,9 +57,8 @@ def _parse_binary(body: bytes, place: str) -> Iterator[MetadataRecord]:
             for record in () if batch.is_control else batch.records:
                 said = parse_record(record.value or b"\x00\x00\x00")
                 if said is not None:
-                    yield MetadataRecord(
-                        head[7] / 1000, batch.base_offset, Event(record.offset, *said), f"{place} offset {record.offset}"
-                    )
+                    event = Event(record.offset, *said)
+                    yield MetadataRecord(head[7] / 1000, batch.base_offset, event, f"{place} offset {event.offset}")
     except (ValueError, IndexError, struct.error, UnicodeDecodeError, OverflowError) as problem:
         what = "is no metadata log segment" if expected < 0 else f"is damaged after offset {expected - 1}"
         raise InputError(f"{place!r} {what}: {problem}") from None
@@ -74,11 +72,13 @@ CHECKED = 21
 
 
 def make_observations(
-    found: Iterable[MetadataRecord], topic: str, number: int
+    found: Iterable[MetadataRecord], topic: str, number: int, clients: Iterable[HistoryObservation] = ()
 ) -> tuple[list[HistoryObservation], dict[str, Any]]:
-    """Return what the records say of one partition and all brokers, and its configuration in the end.  Errors: `InputError` for
-    records that do not follow from one another, and for a partition that is not there."""
-    state, seen, last = MetadataImage(), [], None
+    """Return what the records say of one partition, since it was last created, and of all brokers, and its last configuration.
+    Errors: `InputError` for records that do not follow from one another, for a partition that is not there, and for what
+    `clients` saw of one that was deleted before the partition was created again."""
+    state, seen, last, gone = MetadataImage(), [], None, None
+    config: dict[str, Any] = {}
     incarnations: dict[int, Any] = {}
     for each in found:
         try:
@@ -88,17 +88,29 @@ def make_observations(
                 f"{each.place}: a {each.event.kind} record of something that no earlier record made; "
                 "begin with the first segment or a snapshot"
             ) from None
-        broker = _describe_registration(each, incarnations)
-        if broker is not None:
+        if (broker := _describe_registration(each, incarnations)) is not None:
             seen.append(_make_observation(each, "broker", broker))
         partition = state.partition(topic, number)
-        if partition is not None and partition != last:
+        if partition is None:
+            gone = gone or each
+            continue
+        if last is not None and gone is not None:
+            _refuse_earlier(clients, topic, gone)
+            seen = [one for one in seen if one.saw == "broker"]
+        if partition != last:
             seen.append(_make_observation(each, "partition", _list_fields(partition)))
-            last = partition
+        config, last, gone = _find_config(state, topic), partition, None
     if last is None:
         topics = ", ".join(sorted(state.topics)[:20]) or "none"
         raise InputError(f"partition {topic}-{number} is not in the metadata log; topics there: {topics}")
-    return seen, _find_config(state, topic)
+    return seen, config
+
+
+def _refuse_earlier(clients: Iterable[HistoryObservation], topic: str, gone: MetadataRecord) -> None:
+    for each in clients:
+        if each.at < gone.at and each.saw not in ("broker", "process"):
+            what = f"{each.saw} of topic {topic!r} before it was deleted ({gone.place}) and created again"
+            raise InputError(f"{each.place}: {what}; leave such lines out")
 
 
 def _make_observation(entry: MetadataRecord, saw: str, says: dict[str, Any]) -> HistoryObservation:
@@ -106,13 +118,8 @@ def _make_observation(entry: MetadataRecord, saw: str, says: dict[str, Any]) -> 
 
 
 def _list_fields(partition: PartitionRecord) -> dict[str, Any]:
-    lists = {name: list(getattr(partition, name)) for name in LISTS}
-    return {
-        "leader": partition.leader,
-        "leader_epoch": partition.leader_epoch,
-        "partition_epoch": partition.partition_epoch,
-        **lists,
-    }
+    numbers = {name: getattr(partition, name) for name in ("leader", "leader_epoch", "partition_epoch")}
+    return numbers | {name: list(getattr(partition, name)) for name in LISTS}
 
 
 def _describe_registration(entry: MetadataRecord, incarnations: dict[int, Any]) -> dict[str, Any] | None:
@@ -138,8 +145,8 @@ READ = ("min.insync.replicas", "unclean.leader.election.enable", "flush.messages
 
 def _find_config(state: MetadataImage, topic: str) -> dict[str, Any]:
     """Return the keys that the log decides: the topic's own settings, else the cluster's, and whether ELR is on."""
-    configs = {**state.configs.get((4, ""), {}), **state.configs.get((TOPIC, topic), {})}
-    found: dict[str, Any] = {name: configs[name] for name in READ if configs.get(name) is not None}
+    places = state.configs.get((4, ""), {}), state.configs.get((TOPIC, topic), {})
+    found: dict[str, Any] = {name: each[name] for name in READ for each in places if each.get(name) is not None}
     if found.get("flush.messages", "1") != "1":
         found["flush.messages"] = "default"
     found["eligible.leader.replicas"] = state.features.get("eligible.leader.replicas.version", 0) > 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -285,6 +285,40 @@ def test_storage_need_not_be_local(monkeypatch: pytest.MonkeyPatch, small: int) 
 def test_an_unknown_scheme_is_an_input_error() -> None:
     with pytest.raises(InputError, match="cannot use 'floppy://a' as a state directory"):
         on_storage(classic("kip-320", 2, 1, 1, 1), "floppy://a")
+
+
+class Unreachable:
+    """A file system as Arrow has it, of an object store that does not answer."""
+
+    type_name = "s3"
+
+    def __getattr__(self, name: str) -> Any:
+        def fail(*place: Any, **how: Any) -> None:
+            raise OSError(f"When asking {name}: curl error 7")
+
+        return fail
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (lambda store: store.names(), "cannot list s3://b/x"),
+        (lambda store: store.remove(["a"]), "cannot remove s3://b/x/a"),
+        (lambda store: store.create("a", [b"1"]), "cannot write s3://b/x/a"),
+        (lambda store: store.read("a"), "cannot read s3://b/x/a"),
+    ],
+)
+def test_a_store_that_does_not_answer_is_one_line(asked: Callable[[storage_module.Storage], Any], message: str) -> None:
+    end = r": When asking \w+: curl error 7; (check the|choose another) state directory$"
+    with pytest.raises(InputError, match=f"^{message}{end}"):
+        asked(storage_module.ArrowStorage(Unreachable(), "b/x", "s3://b/x"))
+
+
+@pytest.mark.parametrize("value", ["²", "1.5", "-1", ""])
+def test_a_tuning_that_is_no_whole_number_is_an_input_error(value: str) -> None:
+    with pytest.raises(InputError, match=f"bad value '{value}' for neverlost.task.states in --spark-conf: use a whole number"):
+        on_disk_search.parse_tuning({"neverlost.task.states": value})
+    assert on_disk_search.parse_tuning({"neverlost.task.states": "7"})["neverlost.task.states"] == 7
 
 
 def test_a_file_in_the_way_is_an_input_error(tmp_path: Path) -> None:

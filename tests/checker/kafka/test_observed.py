@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import struct
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +18,11 @@ from typing import Any
 import google_crc32c
 import pytest
 
+from neverlost.checker.kafka.cluster import metadata
 from neverlost.checker.kafka.cluster.batches import parse_batches
 from neverlost.checker.kafka.history import metadata_log
 from neverlost.checker.kafka.history.gather import gather_history
-from neverlost.checker.kafka.history.history import format_history, read_history
+from neverlost.checker.kafka.history.history import format_history, make_history, read_history
 from neverlost.checker.kafka.observe import starting_model as setting
 from neverlost.checker.kafka.observe.history_verdict import HistoryVerdict, match_history
 from neverlost.checker.kafka.observe.losses import find_intervals
@@ -32,7 +35,7 @@ from neverlost.model.system import bind
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.syntax.topics_and_settings import ranges
-from tests.support.histories import Line, Walk, broker, header, high_watermark, history, partition, plain, produced
+from tests.support.histories import Line, Walk, broker, header, high_watermark, history, partition, plain, process, produced
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "tests" / "data" / "observed"
@@ -284,6 +287,86 @@ def test_metadata_logs_are_read() -> None:
     assert changes == [(0, 1, [1, 2, 3]), (1, 2, [2, 3]), (2, 2, [2]), (3, 2, [2, 3]), (4, 2, [1, 2, 3]), (5, 1, [1, 3])]
     assert found.complete == {"partition", "broker"}
     assert match_history(make_setting(found, {"kafka.version": ("4.3", "test")})).verdict == "explained"
+
+
+OLD, NEW = uuid.UUID(int=1), uuid.UUID(int=2)
+Said = tuple[str, dict[str, Any]]
+
+
+def topic_made(topic_id: uuid.UUID, *changes: Said) -> list[Said]:
+    """Topic t with one partition, and what follows."""
+    lists = {"replicas": (1, 2), "isr": (1, 2), "removing": (), "adding": ()}
+    numbers = {"number": 0, "leader": 1, "leader_epoch": 0, "partition_epoch": 0}
+    return [("topic", {"name": "t", "topic_id": topic_id}), ("partition", lists | numbers | {"topic_id": topic_id}), *changes]
+
+
+def min_isr(value: str | None, resource: int = 2, of: str = "t") -> Said:
+    return "config", {"resource": resource, "of": of, "name": "min.insync.replicas", "value": value}
+
+
+def in_log(*said: Said) -> list[metadata_log.MetadataRecord]:
+    return [
+        metadata_log.MetadataRecord(float(at), at, metadata.Event(at, *each), f"log offset {at}")
+        for at, each in enumerate(said)
+    ]
+
+
+@pytest.mark.parametrize(("of_the_cluster", "expected"), [([min_isr("2", 4, "")], "2"), ([], None)])
+def test_a_setting_that_was_deleted_leaves_that_of_the_cluster(of_the_cluster: list[Said], expected: str | None) -> None:
+    found = in_log(*of_the_cluster, *topic_made(OLD, min_isr("3"), min_isr(None)))
+    assert metadata_log.make_observations(found, "t", 0)[1].get("min.insync.replicas") == expected
+    assert metadata_log.make_observations(found[:-1], "t", 0)[1]["min.insync.replicas"] == "3"
+
+
+def removed(topic_id: uuid.UUID) -> Said:
+    return "remove topic", {"topic_id": topic_id}
+
+
+def test_a_new_topic_has_no_settings_of_a_deleted_one_of_its_name() -> None:
+    other = [("topic", {"name": "u", "topic_id": uuid.UUID(int=3)}), min_isr("4", of="u")]
+    image = metadata.MetadataImage()
+    for each in in_log(*other, *topic_made(OLD, min_isr("3")), removed(OLD), *topic_made(NEW)):
+        image.apply(each.event)
+    assert "min.insync.replicas" not in image.configs.get((2, "t"), {})
+    assert image.configs[2, "u"] == {"min.insync.replicas": "4"}
+
+
+def test_a_deleted_topic_keeps_the_settings_that_it_had() -> None:
+    found = in_log(*topic_made(OLD, min_isr("3")), removed(OLD), min_isr("2", 4, ""))
+    assert metadata_log.make_observations(found, "t", 0)[1]["min.insync.replicas"] == "3"
+
+
+def shrunk(topic_id: uuid.UUID) -> Said:
+    return "partition change", {"number": 0, "topic_id": topic_id, "isr": (1,)}
+
+
+AGAIN = in_log(
+    *topic_made(OLD, min_isr("1"), shrunk(OLD)),
+    ("register", {"broker": 1, "incarnation": NEW, "epoch": 1, "is_fenced": False}),
+    *(removed(OLD), removed(uuid.UUID(int=9)), *topic_made(NEW)),
+)
+"""Offsets 0 to 8; topic t is removed at 5, and there again at 8."""
+
+
+def test_of_a_topic_that_was_created_again_only_the_last_is_seen() -> None:
+    seen, config = metadata_log.make_observations(AGAIN, "t", 0)
+    assert [(each.at, each.saw) for each in seen] == [(4, "broker"), (8, "partition")]
+    header = {"topic": "t", "config": config | {"kafka.version": "4.1"}, "complete": ["partition", "broker"]}
+    assert match_history(make_setting(make_history(header, seen, "log"), {})).verdict == "explained"
+
+
+def test_what_clients_saw_of_a_deleted_topic_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was sent while there was no topic may have made it again; and a broker's process is of no topic."""
+    path = tmp_path / "clients"
+    monkeypatch.setattr("neverlost.checker.kafka.history.gather._read_metadata", lambda paths: AGAIN)
+    later = [{"at": 5, "saw": "sent", "record": "r1"}, {"at": 9, "saw": "acked", "record": "r1", "acks": "all", "offset": 0}]
+    path.write_text("\n".join(map(json.dumps, [process(2, 1, "killed"), *later])))
+    found = gather_history(["log"], [str(path)], "t", 0)
+    assert [each.saw for each in found.seen] == ["process", "broker", "sent", "partition", "acked"]
+    path.write_text("\n".join(map(json.dumps, [*later, {"at": 4.9, "saw": "read", "record": "r0", "offset": 0}])))
+    message = f"{path}:3: read of topic 't' before it was deleted (log offset 5) and created again; leave such lines out"
+    with pytest.raises(InputError, match=re.escape(message)):
+        gather_history(["log"], [str(path)], "t", 0)
 
 
 def test_files_of_two_logs_are_not_one(tmp_path: Path) -> None:

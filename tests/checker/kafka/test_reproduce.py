@@ -391,6 +391,9 @@ def test_the_reassignment_request_and_its_refusal() -> None:
     assert body[:8] == b"\x00\x2d\x00\x00\x00\x00\x00\x01"
     assert body.endswith(b"\x02\x02t\x02\x00\x00\x00\x00\x03\x00\x00\x00\x01\x00\x00\x00\x02\x00\x00\x00")
     assert encode_request("t", None, 1000).endswith(b"\x02\x02t\x02\x00\x00\x00\x00\x00\x00\x00\x00")
+    name = "a" * 249
+    longest = encode_request(name, [1] * 200, 1000).partition(b"\0\0\x03\xe8\x02")[2]
+    assert longest.startswith(b"\xfa\x01" + name.encode() + b"\2" + bytes(4) + b"\xc9\x01" + b"\0\0\0\1" * 200)
     fine = b"\0\0\0\1\0" + b"\0\0\0\0" + b"\0\0\0" + b"\2\2t\2" + b"\0\0\0\0" + b"\0\0\0" + b"\0\0\0"
     assert find_refusal(fine) is None
     assert find_refusal(fine.replace(b"\2\2t\2\0\0\0\0\0\0", b"\2\2t\2\0\0\0\0\0\x55")) == "error 85"

@@ -104,6 +104,11 @@ def test_time_and_memory_limits_are_inconclusive() -> None:
         assert found.verdict == Verdict.INCONCLUSIVE and found.reason is not None and "limit" in found.reason
 
 
+def test_a_moment_at_which_time_is_over_is_a_limit_without_seconds() -> None:
+    found = small(limits=SearchLimits(until=0.0))
+    assert (found.verdict, found.reason) == (Verdict.INCONCLUSIVE, "the time limit was reached")
+
+
 def test_an_interrupt_is_inconclusive() -> None:
     def interrupt(progress: Any) -> None:
         if progress.level == 5:
