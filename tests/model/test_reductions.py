@@ -12,16 +12,18 @@ from neverlost.checker.engine.engines.explore import explore
 from neverlost.checker.engine.search.options import Options
 from neverlost.checker.kafka.conform.walk.truncation import follower_truncate_in_part
 from neverlost.model.faults import ISR_SHRINK
-from neverlost.model.kernel import NO_REPLICA, Action, Clauses, Field, Model, action, flag, replica_id
+from neverlost.model.kernel import NO_REPLICA, Action, Clauses, Field, Model, action, count, flag, replica_id
+from neverlost.model.kraft.broker import metadata
 from neverlost.model.kraft.broker.follower import truncate_before_fetching
-from neverlost.model.kraft.broker.high_watermark import raise_high_watermark
+from neverlost.model.kraft.broker.high_watermark import raise_high_watermark, settle_epoch_start
 from neverlost.model.kraft.broker.leader import forget_leadership, is_up_to_date_leader, leads
 from neverlost.model.kraft.controller.fencing import admit
 from neverlost.model.kraft.controller.leader_election import no_brokers
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, outdate_leader
 from neverlost.model.kraft.lifecycle.stops import start
+from neverlost.model.kraft.requests import isr_change
 from neverlost.model.kraft.sizes import KEPT
-from neverlost.model.kraft.state import ELECTED, everyone, started
+from neverlost.model.kraft.state import ELECTED, UP_TO_DATE, everyone, started
 from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.observed import starting_brokers as widened
 from neverlost.model.protocols import majority
@@ -352,4 +354,54 @@ def test_a_truncation_in_parts_changes_no_verdict(given: dict[str, Any]) -> None
     one, parts = (explore(each, asked, Options(workers=1, keep_going=True)) for each in (plain, finer))
     assert parts.fired["follower_truncate_in_part"] and parts.counts.distinct > one.counts.distinct
     lengths = [[(each.verdict, each.trace and len(each.trace.steps)) for each in found.findings] for found in (one, parts)]
+    assert lengths[0] == lengths[1]
+
+
+# decision 096: a leader forgets how far a follower had fetched while it was outside its ISR --------------------------------
+
+
+def drop_pending_only(k: Any, s: Any, leader: int) -> None:
+    """Effect: the leader gives up the change that it asked for, and remembers what that follower has fetched."""
+    s.pending[leader] = NO_REPLICA
+    raise_high_watermark(k, s, leader)
+    settle_epoch_start(k, s, leader)
+
+
+def adopt_isr_only(k: Any, s: Any, leader: int) -> None:
+    """Effect: the leader takes the controller's ISR, and remembers what followers outside it have fetched."""
+    s.request_outdated = False
+    for each in everyone(s):
+        s.leader_isr[leader][each] = s.isr[each]
+    s.leader_knows = UP_TO_DATE
+    if s.sizes.reassignment:
+        s.assignment_to_come = False
+        if s.sizes.effective_min_isr:
+            s.replicas_known[leader] = count(k, list(s.is_replica))
+    drop_pending_only(k, s, leader)
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        ("4.3", {"records": 1, "isr_shrink": 2, "leader_move": 2}),
+        ("3.9", {"records": 1, "isr_shrink": 1, "lossy_crash": 1, "leader_move": 1, "defects": "fixed"}),
+        pytest.param("3.9", {"rf": 2, "isr_shrink": 1, "lossy_crash": 2, "leader_move": 1}, marks=pytest.mark.slow),
+        pytest.param("3.9", {"isr_shrink": 1, "leader_move": 2, "defects": "fixed"}, marks=pytest.mark.slow),
+        pytest.param("4.3", {"rf": 2, "records": 1, "isr_shrink": 1, "reassign": 1, "crash": 1}, marks=pytest.mark.slow),
+    ],
+)
+def test_remembering_fetches_from_outside_the_isr_changes_no_verdict(
+    model: str, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a leader does that reads of an ISR change which it has forgotten to have asked for: walks have shown it."""
+    plain = system(model, **given)
+    asked = [properties()[name] for name in SAFETY if set(properties()[name].needs) <= plain.places.keys()]
+    one = explore(plain, asked, Options(workers=1, keep_going=True))
+    for each in (metadata, isr_change):
+        monkeypatch.setattr(each, "drop_pending", drop_pending_only)
+        monkeypatch.setattr(each, "adopt_isr", adopt_isr_only)
+    more = system(model, disabled=(("leader_note_fetch", "follower is in the maximal ISR"),), **given)
+    kept = explore(more, asked, Options(workers=1, keep_going=True))
+    assert kept.counts.distinct > one.counts.distinct
+    lengths = [[(each.verdict, each.trace and len(each.trace.steps)) for each in found.findings] for found in (one, kept)]
     assert lengths[0] == lengths[1]
