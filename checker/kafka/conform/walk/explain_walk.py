@@ -39,7 +39,7 @@ SETTING = (
 )
 DISABLED = {
     ("follower_take_response", "bound: the request was handled"): "a response may bring several records",
-    ("leader_apply_answer", "bound: another knowledge than the record's"): "an answer comes before the record, whatever it does",
+    ("leader_apply_answer", "bound: another knowledge than the record's"): "an answer comes before its record, whatever it is",
     ("leader_note_fetch", "follower is in the maximal ISR"): "a leader remembers fetches of before a follower joined the ISR",
     ("leader_ask_to_shrink_isr", "follower is running"): "a leader drops a member that is down before the controller misses it",
     ("leader_ask_to_expand_isr", "reached the high watermark"): "it reaches Kafka's, which is checked and may be lower",
