@@ -197,7 +197,7 @@ def _require_roles(claim: Claim, known: Mapping[str, Case], where: str) -> None:
 
 
 def _require_premises(claim: Claim, known: Mapping[str, Case], where: str) -> None:
-    """Errors: `InputError` for a case that contradicts what the sentence states."""
+    """Errors: `InputError` for a case without what the sentence states, defaults included; one of `limits` may lack the key."""
     for name in claim.cases:
         configuration = _chosen(json.dumps(dict(known[name].keys)))
         for key, premise in claim.premises.items():

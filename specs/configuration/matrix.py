@@ -73,7 +73,7 @@ def read_matrix(target: str, given: Given | None = None) -> Matrix:
 
 
 def as_toml(matrix: Mapping[str, Any]) -> str:
-    """Return a matrix that is a dictionary as the text of a file.  Errors: `InputError` for another value than TOML has."""
+    """Return a matrix, a dictionary, as TOML.  Errors: `InputError` for values but texts, numbers, booleans and their lists."""
     tables = {name: list(matrix.get(name) or ()) for name in ("pair", "exclude")}
     rest = {key: value for key, value in matrix.items() if key not in tables}
     lines = _assignments(rest)
@@ -89,10 +89,8 @@ def _assignments(values: Any) -> list[str]:
     plain = {str(key): list(each) if isinstance(each, tuple | range) else each for key, each in values.items()}
     for key, each in plain.items():
         if not all(isinstance(one, str | int | float | bool) for one in (each if isinstance(each, list) else [each])):
-            raise InputError(
-                f"bad value {each!r} for {key} in a matrix: write a text, a number, true or false, or a list of these"
-            )
-    return [f"{json.dumps(key)} = {json.dumps(each)}" for key, each in plain.items()]
+            raise InputError(f"bad value {each!r} for {key} in a matrix: write a text, a number, true or false, or a list")
+    return [f"{json.dumps(key)} = {json.dumps(each, ensure_ascii=False)}" for key, each in plain.items()]
 
 
 def parse_matrix(name: str, text: str, where: str, given: Given) -> Matrix:

@@ -123,6 +123,7 @@ def test_a_gain_that_is_decided_as_designed_says_so(answer: neverlost.ToleranceR
     assert gains and all(each.startswith("by design no record is lost") for each in gains)
 
 
+@pytest.mark.slow
 def test_no_cell_is_open_beside_cells_that_lose_more_easily() -> None:
     """Four replicas as shipped: a search of a second or two finds how one broker that loses data is enough."""
     found = neverlost.tolerance({"kafka.version": "3.9", "replication.factor": 4, "min.insync.replicas": 2, "acks": "all"})

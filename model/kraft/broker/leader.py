@@ -180,8 +180,8 @@ def producer_send_lost_in_transit(k: Primitives, s: View, leader: int) -> Clause
 def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Clauses:
     """The leader notes how far a follower that it waits for has fetched, and raises its high watermark; the response is later.
 
-    A fetch whose log diverges must count for nothing, or the leader commits records that the follower is about to
-    truncate (KAFKA-13141).
+    With `diverging-fetch-ignored` (KAFKA-13141) a fetch whose log diverges counts for nothing; else the leader commits
+    records that the follower is about to truncate.
     """
     yield "follower is in the leader's epoch", is_answered(k, s, follower, leader)
     yield "follower is in the maximal ISR", is_waited_for(k, s, leader, follower)

@@ -131,6 +131,9 @@ def _defaults(key: Key) -> tuple[tuple[str, str], ...]:
 
 def _try_key(key: str, value: str) -> str:
     """Return a command to try a key with, at this value."""
+    if key == "filesystem.ordered":
+        given = ("kafka.version=3.9", f"{key}=false", "replication.factor=2", "faults.leader_move=2", "faults.lossy_crash=1")
+        return f"neverlost check {' '.join(f'--set {each}' for each in given)} --set defects=fixed --property acked-never-lost"
     if key in models()["kraft-elr"].keys and not key.startswith("mechanism."):
         return f"neverlost tolerance {KAFKA} --set {key}={value or 'a,b,c'}"
     name = next(name for name, each in models().items() if key in each.keys)

@@ -64,7 +64,7 @@ def logs(system: System) -> list[State]:
     ]
 
 
-@pytest.mark.parametrize("of", [reached, logs])
+@pytest.mark.parametrize("of", [pytest.param(reached, marks=pytest.mark.slow), logs])
 def test_with_logs_of_any_length_every_step_does_what_it_does_within_the_bounds(of: Any) -> None:
     """Simulation both ways: enabled in the same states, with the same state after it, and the same verdict on each state."""
     system = kip_320(2, 2, 2)
