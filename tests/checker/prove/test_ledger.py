@@ -19,7 +19,6 @@ def test_a_subject_has_one_line_and_subjects_are_in_order() -> None:
     assert [(each["model_digest"], each["status"]) for each in found] == [("sha256:1", EXHAUSTED), ("sha256:2", PROVED)]
 
 
-@pytest.mark.slow
 def test_check_and_prove_write_the_line_of_their_own_result(tmp_path: Path) -> None:
     keys = ["--set", "model=kip-320", "--set", "replication.factor=2", "--property", "strong-isr", "--out", str(tmp_path)]
     runs = [(["prove", "--method", "induction"], PROVED), (["check"], EXHAUSTED), (["prove", "--depth", "3"], BOUNDED)]
