@@ -60,7 +60,7 @@ class BrokerView:
 class ClusterSnapshot:
     """Controller and brokers at one moment.
 
-    `authority` is what decides who leads; `acked` are the records that were acknowledged to the producer, `committed` those
+    `authority` names what decides who leads; `acked` are the records that were acknowledged to the producer, `committed` those
     that consumers could read; `knowledge` says how the current leader is behind the controller (empty: it is not).
     """
 

@@ -190,7 +190,7 @@ def takes_marker(k: Primitives, s: View, partition: int, epoch: Value, coordinat
 def decide(
     k: Primitives, s: View, partition: int, commits: Value, epoch: Value, coordinator: Value, when: Value = True
 ) -> None:
-    """Effect, if `when` is true: a marker commits or aborts every undecided record; the group's offset moves with a commit."""
+    """Effect, if `when` is true: a marker decides every undecided record; a commit moves the group's offset if that is here."""
     for each in attempts(s):
         found = s.undecided[each][partition]
         both = smaller(k, s.committed[each][partition] + found, COPIES)

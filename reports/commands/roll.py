@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from neverlost.reports.questions.roll.plan_api import PlanResult
 
 
-MOST_LABELS = 3
-"""The most groups of topics whose settings are printed; of more, they stand in the document."""
-
-
 def roll(
     settings: options.Settings = None,
     kafka_version: options.KafkaVersion = None,
@@ -45,7 +41,7 @@ def roll(
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.roll import api
-    from neverlost.reports.questions.roll.document import input_lines, lines
+    from neverlost.reports.questions.roll.document import MOST_LABELS, input_lines, lines
     from neverlost.reports.terminal.progress import LiveProgress
     from neverlost.reports.terminal.results import console, show_settings, shown_once
     from neverlost.specs.errors import InputError

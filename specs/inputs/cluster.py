@@ -118,7 +118,7 @@ def _racks(partition: DescribedPartition, described: Described) -> Setting | Non
 
 
 def _offer_topic_keys(found: _Found, sources: Sources, topic: Topic | None) -> None:
-    """Effect: offer `found` the topic keys from all sources, strongest first, and add the notices of a source that decides."""
+    """Effect: offer `found` each topic key from all sources, strongest first, and add the note on it of the source that won."""
     for key, broker_key in TOPIC_KEYS.items():
         if topic:
             found.offer(key, _topic_value(topic, sources.described, key))

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from neverlost.checker.engine.engines.explore import explore
+from neverlost.checker.engine.outcome import Outcome
 from neverlost.checker.engine.search.options import Options
 from neverlost.checker.kafka.conform.walk.truncation import follower_truncate_in_part
 from neverlost.model.faults import ISR_SHRINK
-from neverlost.model.kernel import NO_REPLICA, Action, Clauses, Field, Model, action, count, flag, replica_id
+from neverlost.model.kernel import NO_REPLICA, Action, Clauses, Field, Model, action, flag, replica_id
 from neverlost.model.kraft.broker import metadata
 from neverlost.model.kraft.broker.follower import truncate_before_fetching
-from neverlost.model.kraft.broker.high_watermark import raise_high_watermark, settle_epoch_start
+from neverlost.model.kraft.broker.high_watermark import raise_high_watermark
 from neverlost.model.kraft.broker.leader import forget_leadership, is_up_to_date_leader, leads
 from neverlost.model.kraft.controller.fencing import admit
 from neverlost.model.kraft.controller.leader_election import no_brokers
@@ -23,7 +24,7 @@ from neverlost.model.kraft.controller.partition_change import Change, assignment
 from neverlost.model.kraft.lifecycle.stops import start
 from neverlost.model.kraft.requests import isr_change
 from neverlost.model.kraft.sizes import KEPT
-from neverlost.model.kraft.state import ELECTED, UP_TO_DATE, everyone, started
+from neverlost.model.kraft.state import ELECTED, everyone, others, started
 from neverlost.model.limits import fault_enabled, record_fault
 from neverlost.model.observed import starting_brokers as widened
 from neverlost.model.protocols import majority
@@ -48,8 +49,17 @@ SAFETY = [
 def verdicts(bound: System, names: list[str], **options: Any) -> dict[str, tuple[str, int | None]]:
     """Verdict and length of the shortest counterexample by property."""
     asked = [properties()[name] for name in names]
-    found = explore(bound, asked, Options(workers=1, keep_going=True, **options)).findings
-    return {each.property.name: (each.verdict.value, each.trace and len(each.trace.steps)) for each in found}
+    return summed_up(explore(bound, asked, Options(workers=1, keep_going=True, **options)))
+
+
+def summed_up(found: Outcome) -> dict[str, tuple[str, int | None]]:
+    return {each.property.name: (each.verdict.value, each.trace and len(each.trace.steps)) for each in found.findings}
+
+
+def searched(bound: System) -> Outcome:
+    """The search for every property of `SAFETY` that the system has."""
+    asked = [properties()[name] for name in SAFETY if set(properties()[name].needs) <= bound.places.keys()]
+    return explore(bound, asked, Options(workers=1, keep_going=True))
 
 
 # decision 011: a broker learns the newest metadata, or nothing -------------------------------------------------------------
@@ -350,34 +360,25 @@ def test_a_truncation_in_parts_changes_no_verdict(given: dict[str, Any]) -> None
     finer = replace(
         plain, model=plain.model.differing("in parts", "", actions=(*plain.model.actions, follower_truncate_in_part))
     )
-    asked = [properties()[name] for name in SAFETY if set(properties()[name].needs) <= plain.places.keys()]
-    one, parts = (explore(each, asked, Options(workers=1, keep_going=True)) for each in (plain, finer))
+    one, parts = searched(plain), searched(finer)
     assert parts.fired["follower_truncate_in_part"] and parts.counts.distinct > one.counts.distinct
-    lengths = [[(each.verdict, each.trace and len(each.trace.steps)) for each in found.findings] for found in (one, parts)]
-    assert lengths[0] == lengths[1]
+    assert summed_up(parts) == summed_up(one)
 
 
 # decision 096: a leader forgets how far a follower had fetched while it was outside its ISR --------------------------------
 
 
-def drop_pending_only(k: Any, s: Any, leader: int) -> None:
-    """Effect: the leader gives up the change that it asked for, and remembers what that follower has fetched."""
-    s.pending[leader] = NO_REPLICA
-    raise_high_watermark(k, s, leader)
-    settle_epoch_start(k, s, leader)
+def remembering_fetches(effect: Callable[[Any, Any, int], None]) -> Callable[[Any, Any, int], None]:
+    """The same effect on a leader that remembers how far followers outside its ISR have fetched; it waits for none of them."""
 
+    def wrapped(k: Any, s: Any, leader: int) -> None:
+        before = list(s.fetch_offset[leader])
+        effect(k, s, leader)
+        for each in others(s, leader):
+            known = s.fetch_offset[leader][each]
+            s.fetch_offset[leader][each] = k.ite(s.leader_isr[leader][each], known, before[each])
 
-def adopt_isr_only(k: Any, s: Any, leader: int) -> None:
-    """Effect: the leader takes the controller's ISR, and remembers what followers outside it have fetched."""
-    s.request_outdated = False
-    for each in everyone(s):
-        s.leader_isr[leader][each] = s.isr[each]
-    s.leader_knows = UP_TO_DATE
-    if s.sizes.reassignment:
-        s.assignment_to_come = False
-        if s.sizes.effective_min_isr:
-            s.replicas_known[leader] = count(k, list(s.is_replica))
-    drop_pending_only(k, s, leader)
+    return wrapped
 
 
 @pytest.mark.parametrize(
@@ -394,14 +395,10 @@ def test_remembering_fetches_from_outside_the_isr_changes_no_verdict(
     model: str, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a leader does that reads of an ISR change which it has forgotten to have asked for: walks have shown it."""
-    plain = system(model, **given)
-    asked = [properties()[name] for name in SAFETY if set(properties()[name].needs) <= plain.places.keys()]
-    one = explore(plain, asked, Options(workers=1, keep_going=True))
+    one = searched(system(model, **given))
     for each in (metadata, isr_change):
-        monkeypatch.setattr(each, "drop_pending", drop_pending_only)
-        monkeypatch.setattr(each, "adopt_isr", adopt_isr_only)
-    more = system(model, disabled=(("leader_note_fetch", "follower is in the maximal ISR"),), **given)
-    kept = explore(more, asked, Options(workers=1, keep_going=True))
+        for name in ("drop_pending", "adopt_isr"):
+            monkeypatch.setattr(each, name, remembering_fetches(getattr(each, name)))
+    kept = searched(system(model, disabled=(("leader_note_fetch", "follower is in the maximal ISR"),), **given))
     assert kept.counts.distinct > one.counts.distinct
-    lengths = [[(each.verdict, each.trace and len(each.trace.steps)) for each in found.findings] for found in (one, kept)]
-    assert lengths[0] == lengths[1]
+    assert summed_up(kept) == summed_up(one)

@@ -58,7 +58,7 @@ Block = tuple[int, Bytes]
 
 @dataclass(frozen=True)
 class SearchDescription:
-    """What every task of a search needs to know; small, the same for all of them.  Configurations are as `plain` has them."""
+    """What every task of a search needs to know, which is the same for all.  `plain` makes these configurations."""
 
     location: str
     model: str

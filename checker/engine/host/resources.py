@@ -25,7 +25,7 @@ USED_UP = {
 
 
 class ResourceExhausted(Exception):
-    """What a search works with is gone: memory, a disk, a worker, Spark.  The search is inconclusive, with what it covered."""
+    """Memory, a disk, a worker or Spark is used up or gone.  The search ends inconclusive and says what it covered."""
 
 
 def classify_exhaustion(problem: Exception) -> str:

@@ -42,9 +42,9 @@ Instead = Mapping[Callable[..., Any], Callable[..., Any]]
 
 @dataclass(frozen=True)
 class Turns(Sized):
-    """Primitives for a condition whose loops have one turn each; `over` has the element of each loop that has ended.
+    """Primitives for a condition in which a loop over an axis without a length has one turn, for one unknown element.
 
-    A loop goes over a `range`, or over what `others` gives: all replicas but one.
+    `over` has the element of each such loop that has ended.  It goes over a `range`, or over `others`: all replicas but one.
     """
 
     others: Callable[..., Any] = field(kw_only=True)

@@ -116,7 +116,7 @@ class Renumbered(BoundedEncoding):
         return [*self.renumbering, *super().tasks()]
 
     def asks_together(self, task: ProofTask) -> bool:
-        """Return False for the renumbering, whose obligations are proved one by one and not together; True for other tasks."""
+        """Return False for a task of the renumbering, whose obligations are proved one by one; else True."""
         return task not in self.renumbering
 
     def goals(self, task: ProofTask) -> list[Goal]:

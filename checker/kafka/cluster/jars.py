@@ -66,9 +66,9 @@ class KafkaHome:
 def find_kafka(
     home: str | None = None, version: str | None = None, environment: Mapping[str, str] = os.environ, trust: bool = False
 ) -> KafkaHome:
-    """Return the requested Kafka: a folder as it is, or a version from the cache or Maven, of known checksums unless `trust`.
-    Errors: `InputError` in one line for a folder without Kafka, an invalid version, a jar with another checksum, and a machine
-    without Java or Maven."""
+    """Return the requested Kafka: a folder as it is, or a version from the cache or from Maven, whose jars must have known
+    checksums unless `trust` is true.  Errors: `InputError` for a folder without Kafka, an invalid version, a jar with another
+    checksum, and a machine without Java or Maven."""
     require_one(home, version)
     java = find_java_home(environment, needed_by="a Kafka broker")
     folder = Path(home).expanduser().resolve() if home is not None else fetch_home(str(version), java, environment)

@@ -42,7 +42,7 @@ class BuilderInput:
     active: frozenset[int]
     target_isr: frozenset[int] | None = None
     or_first: bool = False
-    """Whether the first of the target replicas stands in `target_isr` where that is empty."""
+    """True to replace an empty `target_isr` with the first of the target replicas."""
     unclean_shutdown: frozenset[int] = frozenset()
     election: str = "ONLINE"
     replicas: frozenset[int] | None = None
@@ -130,7 +130,7 @@ class ChangeBuilderOracle:
         self.answer = functools.lru_cache(200_000)(self._answer)
 
     def answers(self, case: ConformCase, configuration: Configuration, min_isr: int) -> frozenset[Knowledge]:
-        """Return what is known after a case in Kafka, in every allowed order of assignment, save an election without effect."""
+        """Return what Kafka knows after a case, in each allowed order of assignment.  Elections without effect are left out."""
         brokers = frozenset(range(len(self.directories)))
         is_ordered = configuration["election.policy"] == "preferred"
         orders = [tuple(sorted(brokers))] if is_ordered else list(permutations(sorted(brokers)))

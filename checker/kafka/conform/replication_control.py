@@ -84,7 +84,7 @@ class ControllerOracle:
         self.calls = 0
 
     def answers(self, case: ConformCase) -> frozenset[Knowledge]:
-        """Return what is known after a case in Kafka, with each broker first in the assignment once (in one order if elections
+        """Return what Kafka knows after a case, each broker being first in the assignment once (in one order if elections
         follow it). An election without effect is left out; the set is empty for an event that this version does not have."""
         if case.event == "controller_assign_directory" and not self.has_directories:
             return frozenset()

@@ -81,13 +81,13 @@ def make_observations(
     config: dict[str, Any] = {}
     incarnations: dict[int, Any] = {}
     for each in found:
+        if each.event.kind == "remove topic" and gone is None:
+            config = _find_config(state, topic)
         try:
             state.apply(each.event)
         except (KeyError, TypeError, ValueError, StopIteration):
-            raise InputError(
-                f"{each.place}: a {each.event.kind} record of something that no earlier record made; "
-                "begin with the first segment or a snapshot"
-            ) from None
+            what = f"a {each.event.kind} record of something that no earlier record made"
+            raise InputError(f"{each.place}: {what}; begin with the first segment or a snapshot") from None
         if (broker := _describe_registration(each, incarnations)) is not None:
             seen.append(_make_observation(each, "broker", broker))
         partition = state.partition(topic, number)
@@ -99,11 +99,11 @@ def make_observations(
             seen = [one for one in seen if one.saw == "broker"]
         if partition != last:
             seen.append(_make_observation(each, "partition", _list_fields(partition)))
-        config, last, gone = _find_config(state, topic), partition, None
+        last, gone = partition, None
     if last is None:
         topics = ", ".join(sorted(state.topics)[:20]) or "none"
         raise InputError(f"partition {topic}-{number} is not in the metadata log; topics there: {topics}")
-    return seen, config
+    return seen, _find_config(state, topic) if gone is None else config
 
 
 def _refuse_earlier(clients: Iterable[HistoryObservation], topic: str, gone: MetadataRecord) -> None:

@@ -159,7 +159,7 @@ class Matching:
         return ObservedStep(asked.key, steps, asked.fits, question.earliest, question.latest, question.source, label)
 
     def _ask(self, tracked: Tracked) -> Iterator[tuple[int, HistoryQuestion]]:
-        """Yield what is asked about an offset, each with its label."""
+        """Yield each question about an offset, after its label."""
         yield from enumerate(self.questions)
         for action, record, at, seen in self._records_at(tracked):
             number = tracked.number(record)

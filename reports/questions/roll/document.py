@@ -52,6 +52,10 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
     yield "Controllers are left out: give kafka-metadata-quorum.sh's output to --broker N."
 
 
+MOST_LABELS = 3
+"""The most groups of topics that are named, or whose settings are printed; of more, they stand in the document."""
+
+
 def input_lines(document: Mapping[str, Any]) -> Iterable[str]:
     """Yield what is to be known of the input, then each assumed value, in a line; with its topics where it is not about all."""
     said: dict[str, list[str]] = {}
@@ -60,7 +64,7 @@ def input_lines(document: Mapping[str, Any]) -> Iterable[str]:
             said.setdefault(f"{each['kind']}: {notice_sentence(each)}", []).extend(each["topics"])
     for key, value in document["assumed"].items():
         labels = [label for label, own in document["differ"].items() if own.get(key, {}).get("how") == Origin.ASSUMED]
-        said[f"assumed: {key}={value}"] = [each for label in labels for each in label.split(", ")]
+        said[f"assumed: {key}={value}"] = labels if len(labels) <= MOST_LABELS else [f"{len(labels)} groups of topics"]
     for line, topics in said.items():
         is_named = not topics or any(each.partition(" ")[0] in line for each in topics)
         yield line if is_named else f"{line} ({name_some(topics)})"

@@ -81,8 +81,8 @@ def title(found: Tolerance) -> str:
 
 
 def count_losses(found: Tolerance) -> int:
-    """Count the cells of the table of lost records and writes in which a record can be lost or nothing is decided; without it,
-    those in which the first property is violated or undecided."""
+    """Count the cells of the table of lost records and writes in which a record can be lost, or which are not decided; without
+    that table, those in which the first property is violated or undecided."""
     return sum(cell_answer(one, spot)[0] not in SAFE for one in list_aspects(found)[:1] for spot in one.entries)
 
 
