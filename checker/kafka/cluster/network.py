@@ -17,7 +17,7 @@ import select
 import socket
 import struct
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -239,13 +239,19 @@ def has_hung_up(client: socket.socket) -> bool:
         return True
 
 
+_given: deque[int] = deque(maxlen=1000)
+"""The ports that this process was given last.  A node listens seconds later: without this, two nodes could have one port."""
+
+
 def open_listening_socket() -> socket.socket:
-    for port in random.sample(PORTS, 200):
+    """Return a socket that listens on a port of PORTS that was not given lately.  Errors: `OSError` if there is none."""
+    for port in random.sample(sorted(set(PORTS).difference(_given)), 200):
         found = socket.socket()
         try:
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             found.bind((LOOPBACK, port))
             found.listen(64)
+            _given.append(port)
             return found
         except OSError:
             found.close()

@@ -16,6 +16,7 @@ from neverlost.checker.kafka.cluster.network import (
     HEARTBEAT,
     LOOPBACK,
     Network,
+    find_free_port,
     open_listening_socket,
     read_frames,
 )
@@ -114,3 +115,7 @@ def test_what_was_held_for_a_client_that_hung_up_goes_nowhere(network: Network) 
     wait_until(lambda: not gate.connections, "the connection to end", 20)
     network.lift(rule)
     assert not gate.connections
+
+
+def test_no_port_is_given_twice_while_nobody_listens_yet() -> None:
+    assert len({find_free_port() for _ in range(600)}) == 600
