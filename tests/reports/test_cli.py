@@ -15,7 +15,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from neverlost.reports.program import COMMANDS
+from neverlost.reports.command_line.commands import COMMANDS
 from tests.support.program import ROOT, document, neverlost
 
 TRUNCATING = ["--set", "model=truncate-to-hw", "--set", "replication.factor=2", "--property", "strong-isr"]

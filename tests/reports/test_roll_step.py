@@ -93,6 +93,32 @@ def test_a_combined_node_is_allowed_only_if_a_majority_of_the_controllers_is_lef
     assert short["says"] != "allow" and short["reasons"][0]["verdict"] == "no controller leads", short
 
 
+def test_the_order_of_all_brokers_leaves_a_majority_of_the_controllers(tmp_path: Path) -> None:
+    """Without the row of controller 1, of two voters the one that leads and the one that follows are both needed."""
+    topics, short = described(tmp_path), tmp_path / "quorum.txt"
+    short.write_text("".join(line for line in QUORUM.open() if not line.startswith("1 ")))
+    without, whole, two = (
+        program("roll", "--describe", topics, *KNOWN, "--set", "defects=fixed", *more)
+        for more in ((), ("--describe", str(QUORUM)), ("--describe", str(short)))
+    )
+    assert without.returncode == whole.returncode == 0 and two.returncode == 13
+    assert "Not known: whether a broker is a controller too" in without.stdout and "Not known" not in whole.stdout
+    assert two.stdout.startswith("No go for all: 1 of 3 brokers may be stopped now.\n"), two.stdout
+    assert all(
+        f"broker {each} must not be stopped: no majority of the controllers would be left." in two.stdout for each in (2, 3)
+    )
+    assert "the controller quorum: 2 controllers vote, and no majority of them would be left: add voters first." in two.stdout
+    together = program("roll", "--describe", topics, *KNOWN, "--describe", str(QUORUM), "--at-a-time", "2", "--json", "-")
+    assert all(len(group) == 1 for group in json.loads(together.stdout)["order"])
+
+
+def test_writes_that_are_refused_before_a_stop_do_not_stop_by_it(tmp_path: Path) -> None:
+    done = program("roll", "--describe", described(tmp_path, isr="1"), *KNOWN, "--set", "defects=fixed")
+    said = [line for line in done.stdout.splitlines() if "must not be stopped" in line]
+    assert said and not any("writes stop on" in line for line in said), done.stdout
+    assert any("writes are refused already on orders-0" in line for line in said)
+
+
 def test_what_the_shipped_answers_lack_is_never_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rolling_restart, "shipped", lambda: None)
     rolling_restart._look_up.cache_clear()

@@ -7,6 +7,16 @@ from dataclasses import dataclass
 from neverlost.model.any_number import AnyNumber
 from neverlost.model.faults import CLEAN_STOP, DATA_LOSS, FENCE, KILL, LEADER_MOVE
 
+
+@dataclass(frozen=True)
+class FirstAct:
+    """What to do before a stop, in words; with an `event`, what to wait for, of the `brokers` if any are named."""
+
+    says: str
+    event: str | None = None
+    brokers: tuple[str, ...] = ()
+
+
 FURTHER = (DATA_LOSS, KILL, FENCE)
 """What one broker at a time may suffer meanwhile."""
 

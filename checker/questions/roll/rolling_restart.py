@@ -11,7 +11,8 @@ from typing import Any
 from neverlost.checker.engine.search.options import Options, Reporter
 from neverlost.checker.questions.atlas.index import shipped
 from neverlost.checker.questions.atlas.lookup import find_known
-from neverlost.checker.questions.roll.broker_stop import FURTHER, Stop, stops
+from neverlost.checker.questions.roll.broker_stop import FURTHER, FirstAct, Stop, stops
+from neverlost.checker.questions.roll.controller_stop import NO_LEADER, QUORUM, describe_remedy, stop_controllers
 from neverlost.checker.questions.tolerance.cell_words import ACCEPTED, ASKED, LOST, OK, STOPS, UNDECIDED, answer_text, combine
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict, decided, look_up
@@ -19,19 +20,14 @@ from neverlost.model.faults import LEADER_MOVE
 from neverlost.model.protocols import models
 from neverlost.model.protocols.kraft_standing import is_moved
 from neverlost.specs.configuration.choose import OUTSIDE, Chosen, change_settings, with_all_in_sync
+from neverlost.specs.inputs.formats.kafka_metadata_quorum import ControllerQuorum
 from neverlost.specs.properties import properties
+
+EVENTS = ("leader", "controllers", "isr", "reassignment", None)
+"""What is waited for before a stop, in the order in which it is done; None: nothing, something is changed or accepted."""
 
 OFFLINE = "offline already"
 """What is said of a partition without a leader: no stop makes that worse, and none should be tried."""
-
-
-@dataclass(frozen=True)
-class FirstAct:
-    """What to do before a stop, in words; with an `event`, what to wait for, of the `brokers` if any are named."""
-
-    says: str
-    event: str | None = None
-    brokers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -185,11 +181,13 @@ def group_partitions(every: Iterable[Chosen], accept: Collection[str]) -> tuple[
 
 @dataclass(frozen=True)
 class DescribedCluster:
-    """The partitions of a cluster, in groups, with the verdicts on stops; with `only` one broker is asked about."""
+    """The partitions of a cluster, in groups, with the verdicts on stops; with `only` one broker is asked about.  A `quorum` is
+    that of the controllers, where it is known and brokers may vote in it."""
 
     alike: tuple[EqualPartitions, ...]
     said: StopVerdicts | LookedUpVerdicts
     only: str | None = None
+    quorum: ControllerQuorum | None = None
 
     @property
     def brokers(self) -> list[str]:
@@ -212,14 +210,29 @@ class DescribedCluster:
         says = self.said.ask_more([change_settings(each.chosen, {"defects": "fixed"}) for each in lost])
         return [name for each, word in zip(lost, says, strict=True) if word in (OK, STOPS) for name in each.names]
 
-    def says(self, stopped: Iterable[str], further: str = "") -> dict[str, list[str]]:
+    @cached_property
+    def refusing(self) -> list[str]:
+        """The names of partitions that refuse writes already, before any stop."""
+        refuses = (each for each in self.alike if each.inside and self.said.of(each.chosen, Stop(0)) == STOPS)
+        return [name for each in refuses for name in each.names]
+
+    def says(self, stopped: Collection[str], further: str = "") -> dict[str, list[str]]:
         """Return the names of partitions by what happens to them when these brokers are stopped, from good to bad; a partition
-        counts by its worst verdict."""
-        worst = self.worst(stopped, further)
+        counts by its worst verdict.  Without a further fault the quorum of controllers counts too, if it may have no leader."""
+        worst = {name: (says, each.names[name]) for name, (says, each) in self.worst(stopped, further).items()}
+        if not further and (of_quorum := self._of_quorum(stopped)) != OK:
+            worst[QUORUM] = of_quorum, -1
         found: dict[str, list[str]] = {says: [] for says in sorted({says for says, _ in worst.values()}, key=measure_badness)}
-        for name, (says, _) in sorted(worst.items(), key=lambda each: each[1][1].names[each[0]]):
+        for name, (says, _) in sorted(worst.items(), key=lambda each: each[1][1]):
             found[says].append(name)
         return found
+
+    def _of_quorum(self, stopped: Collection[str]) -> str:
+        """Return what becomes of the quorum when these brokers are stopped; OK where it is not known, or none of them votes."""
+        nodes = set(map(int, stopped))
+        if self.quorum is None or not self.quorum.voters & nodes:
+            return OK
+        return {True: OK, False: NO_LEADER, None: UNDECIDED}[stop_controllers(self.quorum, nodes).is_majority_left]
 
     def worst(self, stopped: Iterable[str], further: str = "") -> dict[str, tuple[str, EqualPartitions]]:
         """Return the worst that happens to each partition when these brokers are stopped, and which of its groups says so."""
@@ -236,23 +249,34 @@ class DescribedCluster:
 
     def may_stop(self, stopped: Iterable[str], then: bool = False) -> bool:
         """Return True if these brokers can be stopped without a loss, and without writes that stop unless that is accepted;
-        `then` is once every replica is in sync, and accepted is what the stop of any one broker does."""
-        if not then:
-            return all(says in (OK, ACCEPTED) for _, says in self.of(stopped))
+        `then` is once every replica is in sync and every controller follows, and accepted is what the stop of any one broker
+        does."""
         chosen = frozenset(stopped)
+        if not then:
+            return self._of_quorum(chosen) == OK and all(says in (OK, ACCEPTED) for _, says in self.of(chosen))
+        if self.quorum is not None and 2 * len(self.quorum.voters - set(map(int, chosen))) <= len(self.quorum.voters):
+            return False
         many = ((each.chosen, {1, len(chosen & each.brokers)}) for each, _ in self.of(chosen))
         return all({self.said.of(one, Stop(each), is_whole=True) for each in two} in ({OK}, {STOPS}) for one, two in many)
 
     def first(self) -> list[dict[str, Any]]:
-        """Return what to do first (`do`) for which `partitions`, so that brokers that cannot be stopped now can be stopped."""
-        found: dict[str, dict[str, int]] = {}
+        """Return what to do first (`do`) for which `partitions`, so that brokers that must not be stopped now may be: what is
+        offline comes first, then what is waited for."""
+        found: dict[FirstAct, dict[str, int]] = {}
+        if self.quorum is not None:
+            stopped = [stop_controllers(self.quorum, [int(each)]) for each in self.brokers if self._of_quorum([each]) != OK]
+            for controllers in stopped:
+                found.setdefault(describe_remedy(self.quorum, controllers), {})[QUORUM] = -1
         for each in self.alike:
             says = {self._says(each, Stop(many)) for many in ((0, 1) if each.inside else (0,))}
             is_searched = each.chosen.left_out is None and not is_reassigned(each.chosen)
             if says <= {OK, ACCEPTED} or (is_searched and UNDECIDED in says):
                 continue
-            found.setdefault(self.remedy(each).says, {}).update(each.names)
-        return [{"do": remedy, "partitions": sorted(names, key=names.__getitem__)} for remedy, names in found.items()]
+            found.setdefault(self.remedy(each), {}).update(each.names)
+        return [
+            {"do": remedy.says, "partitions": sorted(names, key=names.__getitem__)}
+            for remedy, names in sorted(found.items(), key=lambda each: EVENTS.index(each[0].event))
+        ]
 
     def remedy(self, one: EqualPartitions) -> FirstAct:
         """Return what to wait for, or to change, before a stop."""
@@ -296,5 +320,5 @@ class DescribedCluster:
 def measure_badness(says: str) -> tuple[int, int]:
     """Return a sort key from good to bad; of two losses the one in fewer steps is worse."""
     kind, _, steps = says.partition(", ")
-    order = [OK, ACCEPTED, STOPS, OFFLINE, UNDECIDED, LOST]
+    order = [OK, ACCEPTED, STOPS, OFFLINE, NO_LEADER, UNDECIDED, LOST]
     return order.index(kind), -int(steps.split()[0]) if steps else 0

@@ -14,6 +14,7 @@ from neverlost.model.protocols import models
 from neverlost.model.quorum.mechanisms import LATER, LEARN_COMMITTED, QUORUM_MECHANISMS
 from neverlost.model.system import bind
 from neverlost.model.transactions.mechanisms import MECHANISMS as OF_TRANSACTIONS
+from neverlost.reports.command_line.commands import COMMANDS
 from neverlost.reports.output import exit_status
 from neverlost.specs.configuration.choose import choose_each, read_settings
 from neverlost.specs.configuration.keys import KEYS, Key, shown
@@ -82,6 +83,8 @@ def find_word(name: str) -> Word:
     for each in (text, text.removesuffix("s")):
         if _fold(each) in _other_forms():
             return all_words()[_other_forms()[_fold(each)]]
+    if text in COMMANDS:
+        return Word(text, "command", COMMANDS[text], (("options", f"neverlost {text} --help"),))
     near = nearest(text.lower(), all_words())
     hint = f"did you mean {near!r}? " if near else ""
     raise InputError(f"there is nothing to explain about {name!r}; {hint}neverlost explain lists all words")

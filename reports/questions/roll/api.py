@@ -10,10 +10,9 @@ from typing import Any, TypedDict, Unpack
 import neverlost
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.engine.search.options import Reporter, SearchProgress
-from neverlost.checker.questions.roll.broker_stop import FURTHER
+from neverlost.checker.questions.roll.broker_stop import FURTHER, FirstAct
 from neverlost.checker.questions.roll.rolling_restart import (
     DescribedCluster,
-    FirstAct,
     LookedUpVerdicts,
     Margin,
     StopVerdicts,
@@ -98,8 +97,10 @@ def roll(
 
     request = replace(RunOptions(**search), orbits=True)
     said = StopVerdicts(every, at_a_time, request.options(), request.engine, progress, notify)
-    cluster = DescribedCluster(group_partitions(every, accept or ()), said)
-    return RollResult.of(_document(cluster, at_a_time) | {**_input(every)})
+    controllers = read_controllers(files)
+    cluster = DescribedCluster(group_partitions(every, accept or ()), said, quorum=controllers.quorum)
+    not_known = [each for each in [controllers.not_known()] if each]
+    return RollResult.of(_document(cluster, at_a_time) | {"not_known": not_known, **_input(every)})
 
 
 def _about_one(every: Sequence[Chosen], node: str, files: Mapping[str, Any], accept: Collection[str]) -> dict[str, Any]:
@@ -179,6 +180,7 @@ def _document(cluster: DescribedCluster, at_a_time: int) -> dict[str, Any]:
         "order": cluster.order(at_a_time),
         "first": first,
         "by_bugs": cluster.by_bugs,
+        "refusing": cluster.refusing,
         "moved": [name for name in moved if name not in waiting],
         **({} if all(may.values()) or cluster.only else {"order_then": cluster.order(at_a_time, then=True)}),
     }

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from neverlost.checker.questions.roll.controller_stop import NO_LEADER, QUORUM
 from neverlost.checker.questions.tolerance.cell_words import ACCEPTED, LOST, OK, STOPS, UNDECIDED
 from neverlost.reports.questions.roll.step import BY_BUGS, step_lines
 from neverlost.reports.wording.merged_rows import name_some, pluralize
@@ -26,9 +27,10 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
         return
     yield verdict(document)
     is_left_out = any(each["kind"] == NoticeKind.LEFT_OUT for each in document["notices"])
-    hint = "" if is_left_out else "; give it more time with --time-limit"
     for broker, each in document["brokers"].items():
-        wrong = "" if each["may_be_stopped"] else describe_stop(each["now"], document["by_bugs"])
+        is_searched = not is_left_out and QUORUM not in each["now"].get(UNDECIDED, ())
+        hint = "; give it more time with --time-limit" * is_searched
+        wrong = "" if each["may_be_stopped"] else describe_stop(each["now"], document)
         if wrong.startswith(UNDECIDED):
             yield f"broker {broker}: unknown, which is not a no ({wrong}){hint}."
         elif wrong:
@@ -38,18 +40,20 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
 
 
 def order(document: Mapping[str, Any]) -> Iterable[str]:
-    """Yield the order in which brokers restart, what has to be done before the first, and that controllers are left out."""
+    """Yield the order in which brokers restart, what has to be done before the first, and what is not known of controllers."""
     now, later = (_restart(document.get(key, ()), document["at_a_time"]) for key in ("order", "order_then"))
     if now:
-        yield f"Restart {now}; {WAIT}."
+        yield f"Restart {now}{WAIT}."
     if document.get("moved"):
         yield f"A reassignment of {name_some(document['moved'])} is under way; it need not be complete before a restart."
-    yield from (f"Before any restart, {_name_topics(each['partitions'])}: {each['do']}." for each in document["first"])
+    for each in document["first"]:
+        mark = BY_BUGS * (set(each["partitions"]) <= set(document["by_bugs"]))
+        yield f"Before any restart, {_name_topics(each['partitions'])}: {each['do']}{mark}."
     if later:
-        yield f"Once that is done or accepted, restart {later}; {WAIT}."
+        yield f"Once that is done or accepted, restart {later}{WAIT}."
     if now or later:
-        yield "Each stop is judged by itself, as if that wait left nothing on its way between brokers."
-    yield "Controllers are left out: give kafka-metadata-quorum.sh's output to --broker N."
+        yield f"Each ISR is shown by: {SHOW}. Each stop is judged as if nothing that was sent before it were still on its way."
+    yield from (f"Not known: {each}." for each in document["not_known"])
 
 
 MOST_LABELS = 3
@@ -84,8 +88,11 @@ def _name_topics(partitions: Sequence[str]) -> str:
     return ", ".join(names if len(partitions) > 3 else partitions)
 
 
-WAIT = "after each, wait until every ISR is what it was before it"
+WAIT = "; after each, wait until every ISR is what it was before it"
 """What to see to between two restarts."""
+
+SHOW = "kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-replicated-partitions"
+"""The command that shows whether replicas are out of an ISR."""
 
 
 def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
@@ -104,9 +111,12 @@ def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
         yield f"While a broker is down, another that {' or '.join(faults)} {MEANWHILE[kind]} on {name_some(names)}."
     if not is_designed:
         avoid = next(each.avoid for each in DEFECTS if each.name == RETURNING)
-        yield f"Meanwhile {avoid}: elections alone can lose a record by the known bug {RETURNING}."
+        yield f"Meanwhile {avoid}. Elections alone can lose a record by the known bug {RETURNING}."
     if not is_designed and any(kind == LOST for kind, _ in found):
-        yield "This is about Kafka as released, with its known bugs but for what is assumed; with defects=fixed it has none."
+        yield (
+            "This is about Kafka as released, with its known bugs but for what is assumed: neverlost tolerance names them, and "
+            "what avoids each; with defects=fixed it has none."
+        )
 
 
 RETURNING = "returning-leader"
@@ -114,17 +124,24 @@ MEANWHILE = {LOST: "may lose records", UNDECIDED: "is not decided", STOPS: "stop
 """What a further fault does, the worst first."""
 
 
-def describe_stop(says: dict[str, list[str]], by_bugs: Collection[str] = ()) -> str:
-    """Return what a stop does to which partitions, the worst first; an empty text if nothing happens.  A loss on a
-    partition of `by_bugs`, which bugs of the release alone cause, is marked as that."""
+def describe_stop(says: dict[str, list[str]], document: Mapping[str, Any]) -> str:
+    """Return what a stop does to which partitions, the worst first; an empty text if nothing happens.  Marked as that are a
+    loss which bugs of the release alone cause (`by_bugs`), and writes that are refused before it (`refusing`)."""
     found: dict[str, list[str]] = {}
     for word, name in ((word, name) for word, names in reversed(says.items()) for name in names if word not in (OK, ACCEPTED)):
         kind = word.partition(",")[0]
-        found.setdefault(WORDS.get(kind, kind) + BY_BUGS * (kind == LOST and name in by_bugs), []).append(name)
-    return "; ".join(f"{each} on {name_some(names)}" for each, names in found.items())
+        words = REFUSED if kind == STOPS and name in document["refusing"] else WORDS.get(kind, kind)
+        found.setdefault(words + BY_BUGS * (kind == LOST and name in document["by_bugs"]), []).append(name)
+    return "; ".join(
+        f"{each} on {name_some(names)}" if names != [QUORUM] or each == UNDECIDED else each for each, names in found.items()
+    )
 
 
-WORDS = {LOST: "an acknowledged record can be lost, by the stop or a preferred leader election after it"}
+WORDS = {
+    LOST: "an acknowledged record can be lost, by the stop or a preferred leader election after it",
+    NO_LEADER: "no majority of the controllers would be left",
+}
+REFUSED = "writes are refused already"
 
 
 def verdict(document: Mapping[str, Any]) -> str:
@@ -135,7 +152,8 @@ def verdict(document: Mapping[str, Any]) -> str:
     go = "Go while no other broker fails or is slow" if any(each.startswith((LOST, UNDECIDED)) for each in then) else "Go"
     word = go if all(may) else "Unknown" if len(unknown) == len(may) - sum(may) else "No go"
     may_stop = "are known to be safe to stop now" if word == "Unknown" else "may be stopped now"
-    many = f"{sum(may)} of {pluralize(len(may), 'broker')}"
+    many, end = f"{sum(may)} of {pluralize(len(may), 'broker')}", ""
     if document["at_a_time"] == 1 and sum(may) > 1:
-        many = f"any one of {f'the {len(may)} brokers' if all(may) else many}"
-    return f"{word}: {many} {may_stop}."
+        many, end = (f"any one of the {len(may)} brokers", "") if all(may) else (many, ", one at a time")
+    for_all = " for all" * (word == "No go" and any(may))
+    return f"{word}{for_all}: {many} {may_stop}{end}."

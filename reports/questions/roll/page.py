@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from neverlost.reports.page.tables import Section, Table, TableCell, TableReport
@@ -17,8 +17,7 @@ BROKERS = "The brokers one at a time: what a stop does now."
 def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
     """Yield a section with a row for each broker, those that may be stopped first; then those of settings that differ."""
     head = ["broker", "stopped now"]
-    bugs = document["by_bugs"]
-    rows = [[TableCell(broker), _stop(each["now"], bugs)] for broker, each in document["brokers"].items()]
+    rows = [[TableCell(broker), _stop(each["now"], document)] for broker, each in document["brokers"].items()]
     cell = {"settings": document["sources"], "notices": document["notices"]}
     yield Section(
         "Brokers",
@@ -31,11 +30,11 @@ def _roll(document: Mapping[str, Any]) -> Iterable[Section]:
         yield Section(label, settings=provenance.sources({"settings": own}))
 
 
-def _stop(says: dict[str, list[str]], by_bugs: Collection[str]) -> TableCell:
+def _stop(says: dict[str, list[str]], document: Mapping[str, Any]) -> TableCell:
     """Return the cell for what a stop does to which partitions, coloured by the worst of it."""
     kinds = [KINDS.get(each.partition(",")[0], "violated") for each in says]
     worst = next((kind for kind in ("violated", "inconclusive") if kind in kinds), "holds")
-    return TableCell(roll_document.describe_stop(says, by_bugs) or "may be stopped", worst)
+    return TableCell(roll_document.describe_stop(says, document) or "may be stopped", worst)
 
 
 def _answer(document: Mapping[str, Any]) -> list[str]:

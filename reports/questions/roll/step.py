@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from neverlost.checker.questions.roll.controller_stop import stop_controller
-from neverlost.checker.questions.roll.rolling_restart import FirstAct, Margin
+from neverlost.checker.questions.roll.broker_stop import FirstAct
+from neverlost.checker.questions.roll.controller_stop import NO_LEADER, QUORUM, describe_remedy, stop_controllers
+from neverlost.checker.questions.roll.rolling_restart import Margin
 from neverlost.checker.questions.tolerance.cell_words import LOST, UNDECIDED
 from neverlost.reports.wording.merged_rows import name_some, pluralize
 from neverlost.specs.errors import InputError, quote
@@ -20,7 +21,6 @@ from neverlost.specs.inputs.sources import ROLES, ZOOKEEPER
 from neverlost.specs.inputs.syntax.properties import read_properties
 
 ALLOW, DENY, WAIT_FOR = "allow", "deny", "wait-for"
-QUORUM = "the controller quorum"
 
 
 class WaitDocument(TypedDict):
@@ -80,6 +80,16 @@ class Controllers:
         """Return True if a node is among the voters."""
         return self.quorum is not None and int(node) in self.quorum.voters
 
+    def not_known(self, node: str | None = None) -> str:
+        """Return what is not known of the controllers while a broker is down, of any or of `node`; empty if that is known."""
+        if self.quorum is not None or self.is_combined is False:
+            return ""
+        who = "a broker" if node is None else f"broker {node}"
+        says = f"whether {who} is a controller too, and if a majority of the controllers is left"
+        if self.is_combined:
+            says = "brokers are controllers too (process.roles), and their quorum is not described"
+        return f"{says}: give what kafka-metadata-quorum.sh describe --replication prints with --describe"
+
 
 def read_node(broker: int | None, pod: str | None) -> str | None:
     """Return the id of the broker, if one is asked about.  Errors: `InputError` for both, and for what has no number."""
@@ -114,20 +124,16 @@ def make_step(
     quorum, not_known = controllers.quorum, []
     found, every = list(reasons), list(margins)
     if quorum is None:
-        tool = "give what kafka-metadata-quorum.sh describe --replication prints with --describe"
         if controllers.is_combined:
-            remedy = FirstAct(f"brokers are controllers too (process.roles), and their quorum is not described: {tool}")
-            found.append(StepReason(UNDECIDED, (QUORUM,), remedy))
+            found.append(StepReason(UNDECIDED, (QUORUM,), FirstAct(controllers.not_known(node))))
         elif controllers.is_combined is None:
-            not_known.append(f"whether broker {node} is a controller too, and if a majority of the controllers is left: {tool}")
+            not_known.append(controllers.not_known(node))
     elif quorum.voters & set(map(int, brokers)) or controllers.has_vote(node):
-        stop = stop_controller(quorum, int(node))
+        stop = stop_controllers(quorum, [int(node)])
         every.append(Margin(stop.until_none_leads, stop.until_loss))
-        if stop.is_majority_left is None:
-            says = "which controllers follow is not shown: give what describe --replication prints"
-            found.append(StepReason(UNDECIDED, (QUORUM,), FirstAct(says)))
-        elif not stop.is_majority_left:
-            found.append(StepReason("no controller leads", (QUORUM,), _remedy_of(quorum, stop.wait_for)))
+        if not stop.is_majority_left:
+            verdict = UNDECIDED if stop.is_majority_left is None else NO_LEADER
+            found.append(StepReason(verdict, (QUORUM,), describe_remedy(quorum, stop)))
     is_denied = any(each.remedy.event is None for each in found)
     return {
         "broker": node,
@@ -149,19 +155,6 @@ def make_step(
     }
 
 
-def _remedy_of(quorum: ControllerQuorum, waits: Sequence[int]) -> FirstAct:
-    if waits:
-        names = tuple(map(str, waits))
-        return FirstAct(
-            f"wait until {', '.join(names)} {'follow' if len(names) > 1 else 'follows'} as controller", "controllers", names
-        )
-    if quorum.leader is None:
-        return FirstAct("wait until a controller leads", "controllers")
-    return FirstAct(
-        f"{pluralize(len(quorum.voters), 'controller')} vote, and no majority of them would be left: add voters first"
-    )
-
-
 WORDS = {
     ALLOW: "Allow: broker {} may be restarted now.",
     DENY: "Deny: broker {} must not be stopped.",
@@ -169,7 +162,7 @@ WORDS = {
 }
 
 
-OPEN = "Deny: whether broker {} may be stopped is not decided."
+OPEN = "Not decided: whether broker {} may be stopped now."
 BY_BUGS = " (by known bugs of this release, not as Kafka is designed)"
 
 
