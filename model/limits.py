@@ -65,7 +65,7 @@ def is_counted(configuration: Configuration, fault: Fault) -> bool:
 
 
 def payer(configuration: Mapping[str, Any], fault: Fault) -> Fault:
-    """Return the fault whose limit a fault spends: the one it counts as, an allowed one that stands for it, or itself."""
+    """Return the fault whose limit a fault spends: the one it counts as; else an allowed one standing for it; else itself."""
     limit = configuration.get(fault.key)
     if isinstance(limit, AnyNumber) and limit.counts_as:
         return next(each for each in FAULTS if each.name == limit.counts_as)

@@ -33,7 +33,7 @@ def run_guard(system: System, number: int, view: NativeView) -> Iterator[Value]:
 
 
 def emit_step(system: System, number: int) -> str | None:
-    """Return the LLVM function of one step: `step_N(words, place) -> TAKEN | OUTSIDE` stores the successor at `place`.
+    """Return a step as the text of an LLVM function: `step_N(words, place) -> TAKEN | OUTSIDE` stores the successor at `place`.
 
     The function does not ask the guard.  Return None where the ranges show that a guard clause is false in every state.
     """
@@ -76,7 +76,7 @@ def _list_words(system: System, kind: str) -> str:
 
 
 def emit_property(system: System, number: int, predicate: Predicate) -> str:
-    """Return the LLVM function of one property: `property_N(words) -> i1`, 1 where it holds."""
+    """Return a property as the text of an LLVM function: `property_N(words) -> i1`, 1 where it holds."""
     code = Code()
     found = predicate(Native, NativeView(system, code))
     body = "\n".join([*code.lines, f"  ret i1 {native.emit_flag(code, found)}"])

@@ -485,8 +485,8 @@ def _make_steps(system: System, k: Quantified, action: Action) -> list[GenericSt
 def transition(system: System, k: Quantified, given: GenericStep, before: Functions) -> tuple[list[Any], Functions]:
     """Return a step's conditions, in a list, and the state after it.
 
-    They are `where`, what defines the numbers of `end_of` and `first_of`, and the guard without clauses that bound axes or are
-    disabled.  Errors: `ModelError` for a model that normalises its states.
+    They are the step's `where`, what defines the numbers of `end_of` and `first_of`, and the guard without clauses that bound
+    axes or are disabled.  Errors: `ModelError` for a model that normalises its states.
     """
     if system.model.normalise is not None:
         raise ModelError(f"{system.model.name} has no reading for every size: its states are normalised")

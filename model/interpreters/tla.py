@@ -29,7 +29,8 @@ LOOSE = ("/\\", "\\/", "IF")
 
 
 class Expression:
-    """An operator applied to operands, each an expression or a text.  `apply` makes equal ones once; `==` makes another one."""
+    """An operator applied to operands, expressions or texts.  `apply` makes equal ones once; `==` is True of one and itself,
+    and makes an expression of any other two."""
 
     __slots__ = ("operands", "operator")
     __hash__ = object.__hash__
@@ -144,7 +145,7 @@ class TlaView(View):
 
 
 def read(slot: Slot) -> Value:
-    """Return what stands for a slot: a definition's name for a frozen number, else a constant or an element of a variable."""
+    """Return what stands for a slot: a definition's name for a frozen number, else a constant or (an element of) a variable."""
     if slot.is_constant and (slot.field.kind == "flag" or not slot.field.frozen):
         return bool(slot.low) if slot.field.kind == "flag" else slot.low
     return apply(VARIABLE, slot.name)

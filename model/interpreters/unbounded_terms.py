@@ -218,7 +218,7 @@ def make_open_variables(system: System, suffix: str) -> OpenState:
 
 
 def make_open_initial(system: System, state: State) -> OpenState:
-    """Return an initial state without bounds.  Errors: `ModelError` if an array's values differ along an unbounded axis."""
+    """Return an initial state as one without bounds.  Errors: `ModelError` if values differ along an unbounded axis."""
     values: Symbols = []
     functions: dict[str, list[Function]] = {}
     for number, (slot, value) in enumerate(zip(system.slots, state, strict=True)):

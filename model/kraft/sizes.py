@@ -207,7 +207,7 @@ class KraftSizes(Sizes):
         return int((self.offset + 1) ** most)
 
     def parts_kept(self, rack: int, parts: int) -> dict[int, int]:
-        """Return by broker where a rack's logs end: digits of `parts` to base `offset` + 1, the least for the lowest broker."""
+        """Return by broker where a rack's logs end: `parts` to base `offset` + 1, the last digit for the lowest broker."""
         members = [broker for broker, each in enumerate(self.racks) if each == rack]
         return {broker: parts // (self.offset + 1) ** place % (self.offset + 1) for place, broker in enumerate(members)}
 
@@ -216,7 +216,7 @@ class KraftSizes(Sizes):
         return dict(self.limits.payers).get(fault, fault)
 
     def along(self, axis: str) -> range:
-        """Return an axis's values: from 0 on; of outcomes `KEPT`, `NO_REPLICA` and each `elected` (some: fewer or none)."""
+        """Return an axis's values: from 0; of outcomes `KEPT`, `NO_REPLICA` and each `elected` (some kinds: fewer or none)."""
         last = {
             "outcome": self.elected,
             "isr_change_outcome": self.elected if self.reassignment else NO_REPLICA,

@@ -42,7 +42,7 @@ def is_up_to_date_leader(k: Primitives, s: View, broker: int) -> Value:
 
 
 def note_late_responses(k: Primitives, s: View, leader: int, when: Value) -> None:
-    """Effect, if `when` is true: `leader`, deposed, may still send a response to followers whose log is a part of its own."""
+    """Effect, if `when` is true: `leader`, deposed, may still answer the followers whose log is a beginning of its own."""
     if not s.sizes.late_bytes:
         return
     for each in others(s, leader):

@@ -77,7 +77,7 @@ def last_known_leader_unassigned(k: Primitives, s: View, of: Electorate) -> Valu
 
 
 def electable(k: Primitives, s: View, of: Electorate) -> Flags:
-    """Return who may be elected: where nobody else can be, and unclean election is allowed, every replica that is alive."""
+    """Return who may be elected: clean candidates and the last known leader or, if none and if allowed, any alive replica."""
     clean, last = cleanly_electable(k, s, of), last_known_leader(k, s, of)
     if s.sizes.asks_for_logs:
         clean, last = answering_in_time(k, s, of), no_brokers(s)
@@ -127,7 +127,7 @@ def answering_in_time(k: Primitives, s: View, of: Electorate) -> Flags:
 
 
 def has_longest_log(k: Primitives, s: View, of: Electorate, answered: list[int]) -> Clauses:
-    """Clauses: who answered may be elected and, in a clean election, is enough; no log is longer than the first one's."""
+    """Clauses: those who answered may be elected and, in a clean election, are enough; no log is longer than the first's."""
     candidates, clean = electable(k, s, of), answering_in_time(k, s, of)
     yield "those that are asked can answer", k.all_of(*[candidates[each] for each in answered])
     yield "enough answer", k.any_of(k.not_(k.any_of(*clean)), needed_answers(k, s, of) <= len(answered))

@@ -99,7 +99,7 @@ def controller_set_min_isr(k: Primitives, s: View, least: int) -> Clauses:
 
 
 def clear_elr(k: Primitives, s: View, when: Value) -> None:
-    """Effect, if `when` is true: forget the last known leader and empty the ELR (if it had members, the epoch moves)."""
+    """Effect, if `when` is true: forget the last known leader; empty the ELR and, if it was not, move the partition epoch."""
     s.last_known_leader = k.ite(when, NO_REPLICA, s.last_known_leader)
     outdate_leader(k, s, k.all_of(when, k.any_of(*s.elr)))
     for each in everyone(s):

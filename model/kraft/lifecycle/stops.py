@@ -162,7 +162,7 @@ def broker_restart(k: Primitives, s: View, broker: int, outcome: int) -> Clauses
     """A broker starts as a new incarnation once the old one's session has expired; a request that names the old is outdated.
 
     To register earlier is refused (DUPLICATE_BROKER_REGISTRATION, KIP-631): the old incarnation leaves the ISR first, or it
-    would stay there with less than it had (KAFKA-7235).
+    would stay there with less than it had (KAFKA-7235).  With ELR, `broker_restart_clean` is for clean shutdowns.
     """
     yield "broker is down", k.not_(s.is_running[broker])
     yield "old session has expired", s.is_fenced[broker]
@@ -244,7 +244,7 @@ def broker_lose_directory_cleanly(k: Primitives, s: View, broker: int, outcome: 
 def broker_create_log_anew(k: Primitives, s: View, broker: int) -> Clauses:
     """A broker runs on with a new, empty log; the controller takes its replica to be what it was (KAFKA-16234).
 
-    Elsewhere the replica is offline, and the controller takes it out of the ISR.
+    With `offline-log-not-recreated` the replica stays offline instead, and the controller takes it out of the ISR.
     """
     yield "an offline log is created anew", k.not_(s.offline_log_not_recreated)
     yield from lose_disk(k, s, broker)
