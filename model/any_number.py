@@ -10,9 +10,9 @@ _LIMIT = re.compile("[0-9]|any|any:[1-9](,[0-9]){0,8}|any:[a-z_]+", re.ASCII)
 
 @dataclass(frozen=True)
 class AnyNumber:
-    """A limit on a kind of fault: any number of them, which impair at most `at_once` brokers at the same time (None: no limit).
+    """A limit on a kind of fault: any number in all, but they impair at most `at_once` brokers at the same time (None: any).
 
-    `beside`: how many may be impaired while 0, 1, 2, ... brokers have lost data; the first is `at_once` (empty: not said).
+    `beside`: how many it may impair while 0, 1, 2, ... brokers have lost data, the first being `at_once` (empty: no such list).
     `counts_as`: the name of another kind, whose limit each strike spends.
     """
 

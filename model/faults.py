@@ -23,12 +23,12 @@ class Fault:
     """One kind of fault.
 
     `one` and `many` are its nouns, `says` completes "how many times ...".  `impairs` is what it strikes, `in_majority`
-    whether the majority quorum knows it too, and `is_structural` whether the model has fields or axes only where it can
-    happen.  A fault `of` others stands for all of them: they share one limit.  One `of` others that impairs a rack strikes
+    whether the model of a majority quorum has it too, and `is_structural` whether a model has some of its fields or axes only
+    where it can happen.  A fault `of` others stands for all of them, which share one limit; if it impairs a rack, it strikes
     the brokers of one rack, one by one.
 
-    On a cluster: `done` is the operation that brings it about, `ends` how a history shows the end of the process, and `seen`
-    names it, with its action's arguments, as what an observed partition would not survive; each is empty where there is none.
+    On a cluster: `done` is the operation that brings it about, `ends` how the process ends (`STOPPED`, `KILLED` or `LOST`), and
+    `seen` how a report names it, arguments in braces, as one more fault that would lose a record; each may be empty: none.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Fault:
 
     @property
     def stops(self) -> bool:
-        """True if a fault of this kind ends the process of a broker."""
+        """True if a fault of this kind ends the process of a broker, in a controlled shutdown or not."""
         return bool(self.ends)
 
     @property

@@ -212,7 +212,7 @@ class Model:
 
 
 def at(k: Primitives, vector: Any, index: Value) -> Value:
-    """Return the element of `vector` at a state-valued index; the last element where there is none at that index."""
+    """Return the element of `vector` at a state-valued index; of a list the last element, where it has no such index."""
     select = getattr(vector, "select", None)
     if select is not None:
         return select(index)

@@ -41,14 +41,14 @@ _NAMES = frozenset(each.name for each in FAULTS)
 
 
 def parsed(text: str) -> int | AnyNumber | None:
-    """Return the limit that `2`, `any`, `any:2`, `any:3,1,0` or `any:data_loss` stands for; None for any other text."""
+    """Return the limit that `2`, `any`, `any:2`, `any:3,1,0` or `any:data_loss` stands for; None for other texts and kinds."""
     limit = parse_limit(text)
     is_unknown = isinstance(limit, AnyNumber) and limit.counts_as is not None and limit.counts_as not in _NAMES
     return None if is_unknown else limit
 
 
 def encoded(limit: int | AnyNumber) -> int:
-    """Return a limit as a number that grows with what it allows: a total, 10 + N for `any:N`, 20 for `any` and `any:KIND`."""
+    """Return a number that grows with what a limit allows: a total; 10 + N for `any:N`, `any:N,M`; 20 for `any`, `any:KIND`."""
     if isinstance(limit, int):
         return limit
     return 2 * MOST + 2 if limit.at_once is None else MOST + 1 + limit.at_once
@@ -60,12 +60,12 @@ def limit_of(fault: Fault) -> Callable[[Configuration], int]:
 
 
 def is_counted(configuration: Configuration, fault: Fault) -> bool:
-    """Return True if a fault's limit is a total, or is not given."""
+    """Return True if a fault's limit is a total (0 too), or is not given."""
     return isinstance(configuration.get(fault.key, 0), int)
 
 
 def payer(configuration: Mapping[str, Any], fault: Fault) -> Fault:
-    """Return the fault whose limit a fault spends: the one it counts as, else a limited one that stands for it, else itself."""
+    """Return the fault whose limit a fault spends: the one it counts as; else an allowed one standing for it; else itself."""
     limit = configuration.get(fault.key)
     if isinstance(limit, AnyNumber) and limit.counts_as:
         return next(each for each in FAULTS if each.name == limit.counts_as)
@@ -74,14 +74,15 @@ def payer(configuration: Mapping[str, Any], fault: Fault) -> Fault:
 
 
 def can_happen(configuration: Configuration, fault: Fault) -> bool:
-    """Return True if a configuration allows a fault at all."""
+    """Return True if a configuration allows a fault at all: the limit that it spends, perhaps another fault's, is not 0."""
     return bool(configuration.get(payer(configuration, fault).key))
 
 
 def is_harmless_loss_a_step(configuration: Configuration) -> bool:
     """Return True if a power loss that takes nothing is a step of its own, False if a kill does the same and costs no more.
 
-    A kill does if kills have no limit, or share that of power losses, or count as out and one data loss less allows one more.
+    A kill does if it has no limit, or that of power losses, or counts as out and a `faults.out` such as `any:3,1,0` allows more
+    brokers out for each one fewer that has lost data.
     """
     kill, power = payer(configuration, KILL), payer(configuration, LOSSY_CRASH)
     out = _beside(configuration)
@@ -94,7 +95,7 @@ def is_harmless_loss_a_step(configuration: Configuration) -> bool:
 class Limits:
     """What the limits of a configuration put into the state: a part of its sizes.
 
-    `payers`: faults, each with the other one whose limit it spends; `counted`: those with a total; `marked`: those whose
+    `payers`: faults that spend another's limit, each with that one; `counted`: those with a total; `marked`: those whose
     victims have a flag; `beside`: how many may be out while 0, 1, 2, ... have lost data (empty: not said).
     `has_at_once`: whether `faults.at_once` is given; `harmless_losses`: whether a power loss that takes nothing is a step.
     """
@@ -155,7 +156,8 @@ def _is_limited(configuration: Configuration, fault: Fault, other: str) -> bool:
 
 
 def _uneven(beside: tuple[int, ...], losing: int | AnyNumber | None) -> str | None:
-    """Return what is wrong with a `faults.out` like `any:3,1,0`, or with `faults.data_loss` beside it; None if nothing is."""
+    """Return what is wrong: the numbers of a `faults.out` like `any:3,1,0` grow, or N + 1 of them stand beside a
+    `faults.data_loss` other than `any:N`; None if nothing is, or there is no such `faults.out`."""
     if list(beside) != sorted(beside, reverse=True):
         return f"{OUT.key}=any:{','.join(map(str, beside))}: more brokers that lose data cannot allow more others out"
     if beside and losing != AnyNumber(len(beside) - 1):
@@ -166,7 +168,7 @@ def _uneven(beside: tuple[int, ...], losing: int | AnyNumber | None) -> str | No
 
 
 def limit_fields(configuration: Configuration, faults: Sequence[Fault]) -> tuple[Field, ...]:
-    """Return the fields that limits need: a frozen limit of each fault, `at_once`, a counter of each, and marks of victims."""
+    """Return the fields that limits need: frozen, each fault's limit and `at_once`; each one's counter; marks of victims."""
     limits = limits_of(configuration, faults)
     highest = {each.name: configuration[each.key] if each.name in limits.counted else 0 for each in faults}
     return (
@@ -178,7 +180,7 @@ def limit_fields(configuration: Configuration, faults: Sequence[Fault]) -> tuple
 
 
 def left(configuration: Configuration, faults: Sequence[Fault]) -> dict[str, int]:
-    """Return how many of each fault with a total are left as a search begins, by the name of the counter's field."""
+    """Return by the name of its counter's field how many of each fault with a total are left when a search begins: all."""
     return {each.left: configuration[each.key] for each in faults if is_counted(configuration, each)}
 
 
@@ -186,7 +188,7 @@ def victims(k: Primitives, s: View, fault: Fault, paid: Fault | None, brokers: S
     """Return for each broker whether a kind's limit counts it.
 
     It does if the kind has struck the broker, impaired since, or if `paid` is the kind and the broker is one of `brokers`.
-    For `OUT` a broker that has lost data does not count, where that is limited by `any:N`.
+    For `OUT` a broker that has lost data does not count, where `faults.data_loss` is `any:N`.
     """
     struck = [True if fault is paid and each in brokers else flag for each, flag in enumerate(getattr(s, fault.struck))]
     if fault is not OUT or DATA_LOSS.name not in s.sizes.limits.marked:
@@ -200,7 +202,7 @@ def _payer(s: View, fault: Fault) -> Fault:
 
 
 def fault_enabled(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:
-    """Clauses: the limits allow one more, which would impair these brokers."""
+    """Clauses: the limits allow one more `fault`, which would impair these brokers."""
     paid, limits = _payer(s, fault), s.sizes.limits
     if paid.name in limits.counted:
         yield f"bound: one more {paid.one}", getattr(s, paid.left) > 0
@@ -221,14 +223,14 @@ def fault_enabled(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clause
 
 
 def harmless_loss_enabled(s: View) -> Clauses:
-    """Clauses: where kills and power losses have totals apart, a power loss that takes nothing needs that no kill is left."""
+    """Clauses: where kills and power losses have each a total, a power loss that takes nothing needs that no kill is left."""
     limits = s.sizes.limits
     if limits.counted >= {KILL.name, _payer(s, LOSSY_CRASH).name} and _payer(s, KILL) is KILL:
         yield f"bound: no {KILL.one} is left", getattr(s, KILL.left) == 0
 
 
 def record_fault(s: View, fault: Fault, *brokers: int) -> None:
-    """Effect: a fault has struck these brokers: one fewer is left if the kind is counted; if it is marked, so are they."""
+    """Effect: the kind that pays for a fault has one fewer left if it is counted, and marks these brokers if it is marked."""
     paid = _payer(s, fault)
     if paid.name in s.sizes.limits.counted:
         setattr(s, paid.left, getattr(s, paid.left) - 1)
@@ -238,7 +240,7 @@ def record_fault(s: View, fault: Fault, *brokers: int) -> None:
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect, after every step: the marks of brokers that are unimpaired are cleared: they are no victims any more."""
+    """Effect, after every step: clear all marks of the brokers that are not impaired: they are no victims any more."""
     marked = [each for each in FAULTS if each.name in s.sizes.limits.marked]
     for broker in range(s.sizes["replica"]) if marked else ():
         impaired = s.sizes.is_impaired(k, s, broker)

@@ -16,7 +16,7 @@ EMPTY = 0
 
 
 def log_fields(log_size: int, records: int, max_epoch: int) -> tuple[Field, ...]:
-    """Return the fields of every replica's log; record ids run from 1 to `records`."""
+    """Return the fields of the replicas' logs: log end offset, record ids (1 to `records`; 0: empty slot), leader epochs."""
     return (
         number("log_end_offset", 0, log_size, "replica"),
         number("log_record", 0, records, "replica", "offset"),
@@ -35,7 +35,7 @@ def append(k: Primitives, s: View, replica: int, record: Value, epoch: Value) ->
 
 
 def copy_next(k: Primitives, s: View, source: int, target: int) -> None:
-    """Effect: append to `target` the record that `source` has at the target's log end offset."""
+    """Effect: append to `target` the record, with its epoch, that `source` has at the target's log end offset."""
     end = s.log_end_offset[target]
     append(k, s, target, at(k, list(s.log_record[source]), end), at(k, list(s.log_epoch[source]), end))
 
@@ -58,7 +58,7 @@ def latest_epoch(k: Primitives, s: View, replica: int) -> Value:
 
 
 def same_entry(k: Primitives, s: View, one: int, other: int, offset: int) -> Value:
-    """Return True if both replicas have the same record, with the same epoch, at an offset."""
+    """Return True if both logs have a record at an offset, and it is the same one with the same epoch."""
     return k.all_of(
         s.log_end_offset[one] > offset,
         s.log_end_offset[other] > offset,
@@ -68,9 +68,9 @@ def same_entry(k: Primitives, s: View, one: int, other: int, offset: int) -> Val
 
 
 def members_have_committed_log(k: Primitives, s: View, is_member: Callable[[int, int], Value]) -> Value:
-    """Return True if, for every presumed leader, all members of its ISR have its records and epochs below its high watermark.
+    """Return True if all ISR members of every presumed leader have its records and epochs below its high watermark.
 
-    `is_member(leader, replica)` says whether the replica is in the ISR that counts.
+    `is_member(leader, replica)` says whether a replica counts as a member of that leader's ISR.
     """
 
     def at_offset(offset: int, leader: int, member: int) -> Value:

@@ -96,17 +96,17 @@ def initial(configuration: Configuration) -> list[dict[str, Any]]:
 
 
 def replicas(s: View) -> range:
-    """Return all replicas."""
+    """Return the numbers of all replicas, from 0."""
     return range(s.sizes.replica)
 
 
 def presumes_leadership(s: View, replica: int) -> Value:
-    """Return True if a broker believes itself to be the leader."""
+    """Return True if a broker believes itself to be the leader, rightly or not."""
     return s.leader[replica] == replica
 
 
 def is_following(s: View, follower: int, leader: int) -> Value:
-    """Return True if a broker believes another to be the leader."""
+    """Return True if broker `follower` believes `leader` to be the leader."""
     return s.leader[follower] == leader
 
 
@@ -116,7 +116,7 @@ def has_offset(s: View, replica: int, offset: Value) -> Value:
 
 
 def is_caught_up_to(k: Primitives, s: View, leader: int, follower: int, end_offset: Value) -> Value:
-    """Return True if a follower follows the leader and both logs reach an end offset; records and epochs are not compared."""
+    """Return True if a follower follows the leader and both logs are at least `end_offset` long; contents are not compared."""
     return k.all_of(
         is_following(s, follower, leader),
         k.any_of(
@@ -134,13 +134,13 @@ def true_leader(k: Primitives, s: View, leader: int) -> Clauses:
 
 
 def set_isr_member(s: View, leader: int, replica: int, member: bool) -> None:
-    """Effect: a replica is in the leader's ISR, or is not, as `member` says; the quorum gets that ISR too."""
+    """Effect: put a replica into the leader's ISR, or take it out if `member` is False; the quorum's ISR becomes that ISR."""
     s.isr[leader][replica] = member
     fill(s.quorum_isr, s.isr[leader])
 
 
 def send_leader_and_isr(k: Primitives, s: View, leader: Value, isr: Any) -> None:
-    """Effect: a LeaderAndIsr request names leader and ISR in a new epoch, and they are the quorum's from here on."""
+    """Effect: begin a new leader epoch, whose LeaderAndIsr request has this leader and ISR; they become the quorum's too."""
     epoch = s.next_leader_epoch
     put(k, s.request_leader, epoch, leader)
     put(k, s.request_isr, epoch, isr)
@@ -155,14 +155,14 @@ def epoch_left(s: View) -> Value:
 
 
 def follow(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> None:
-    """Effect: the replica takes leader, leader epoch and ISR from the LeaderAndIsr request of an epoch."""
+    """Effect: the replica takes `leader`, `epoch` and the ISR of that epoch's LeaderAndIsr request for its own."""
     s.leader_epoch[replica] = epoch
     s.leader[replica] = leader
     fill(s.isr[replica], s.request_isr[epoch])
 
 
 def request_to_follow(k: Primitives, s: View, replica: int, leader: int, epoch: int) -> Clauses:
-    """Clauses: a request that was sent names this leader, in an epoch that is newer than the replica's."""
+    """Clauses: the request of `epoch` was sent and names this leader, and the epoch is newer than the replica's."""
     yield "request was sent", s.next_leader_epoch > epoch
     yield "request names the leader", s.request_leader[epoch] == leader
     yield "request is newer", s.leader_epoch[replica] < epoch
@@ -177,7 +177,7 @@ def truncate_and_follow(k: Primitives, s: View, replica: int, leader: int, epoch
 
 
 def replicate(k: Primitives, s: View, follower: int, leader: int) -> None:
-    """Effect: the follower copies the leader's next record and takes the leader's high watermark, as far as its log goes."""
+    """Effect: the follower appends the leader's next record and takes the leader's high watermark, at most its own log end."""
     copy_next(k, s, leader, follower)
     s.high_watermark[follower] = smaller(k, s.high_watermark[leader], s.log_end_offset[follower])
 
@@ -186,9 +186,9 @@ def replicate(k: Primitives, s: View, follower: int, leader: int) -> None:
 def controller_shrink_isr(k: Primitives, s: View, replica: int) -> Clauses:
     """The controller takes a broker out of the ISR when its ZooKeeper session ends, whether by failure or controlled shutdown.
 
-    A broker that led leaves the partition without a leader, until `controller_elect_leader`; if it was the last member of the
-    ISR it stays in it, since it alone is known to have every committed record and, without unclean election, only it may lead
-    again.  The broker itself need not have stopped, and may go on fetching or leading: only fencing protects from that.
+    If it led, the partition has no leader until `controller_elect_leader`; and if it led as the last member of the ISR it stays
+    in it, since it alone is known to have every committed record, and without unclean election only it may lead again.  A last
+    member that does not lead is removed.  The broker may run on, fetching or leading: only fencing protects from that.
 
     Source: KafkaReplication.tla, ControllerShrinkIsr; ReplicaStateMachine, PartitionStateMachine (KafkaController).
     """
@@ -203,7 +203,7 @@ def controller_shrink_isr(k: Primitives, s: View, replica: int) -> Clauses:
 
 @action(replica="replica", says="controller holds an election")
 def controller_elect_leader(k: Primitives, s: View, replica: int) -> Clauses:
-    """The controller elects a member of the ISR, after a failure or to move leadership to the preferred replica.
+    """The controller elects a member of the ISR that does not lead yet, after a failure or to move leadership.
 
     Only the ISR is asked: its members have what the high watermark of the leader before covered.  Each election takes a new
     leader epoch, by which brokers know which request is newer.
@@ -247,7 +247,7 @@ def leader_write(k: Primitives, s: View, replica: int) -> Clauses:
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} too slow")
 def leader_shrink_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
-    """The leader takes a lagging follower out of the ISR, so that the high watermark need not wait for it (`maybeShrinkIsr`).
+    """A true leader takes a lagging follower out of the ISR, so that its high watermark need not wait (`maybeShrinkIsr`).
 
     ISR changes are a conditional write to ZooKeeper: a leader that was replaced fails with an old version, and so cannot commit
     alone.  Here that is the clauses of `true_leader`, at once and without a race.
@@ -262,7 +262,7 @@ def leader_shrink_isr(k: Primitives, s: View, leader: int, replica: int) -> Clau
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} caught up")
 def leader_expand_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
-    """The leader admits a follower that has reached its high watermark (`maybeExpandIsr`).
+    """A true leader admits to the ISR a follower whose log reaches the leader's high watermark (`maybeExpandIsr`).
 
     The high watermark of a new leader may be behind what the one before had committed, and then a follower is admitted without
     committed records.  KIP-320 waits for the current epoch (KAFKA-7128).
@@ -277,9 +277,9 @@ def leader_expand_isr(k: Primitives, s: View, leader: int, replica: int) -> Clau
 
 @action(leader="replica", says="{leader} advances its high watermark")
 def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clauses:
-    """The leader commits the next offset when every ISR member follows it and has a record there (`maybeIncrementLeaderHW`).
+    """A broker that believes it leads commits one offset when all of its ISR follow it and have it (`maybeIncrementLeaderHW`).
 
-    No epoch is compared: a follower counts that is still in an older epoch and truncates what it was counted for when it
+    No epoch is compared: a follower counts that is still in an older epoch, and truncates what it was counted for when it
     reaches the newer one.  KIP-320 adds that comparison.
 
     Source: KafkaReplication.tla, LeaderIncHighWatermark.
@@ -315,7 +315,7 @@ def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: in
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} fetches from {leader}")
 def follower_fetch(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """A follower appends the leader's next record and takes its high watermark, as far as its own log reaches.
+    """A follower appends the leader's next record and takes the leader's high watermark or, if lower, its own log end.
 
     Only that both agree on who leads is asked: neither the leader epoch nor the epoch of the follower's last record is
     compared, so a fetch may be answered by a leader of another epoch.  KIP-320 fences it.
@@ -329,7 +329,7 @@ def follower_fetch(k: Primitives, s: View, follower: int, leader: int) -> Clause
 
 
 def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
-    """Return a state as a snapshot: the brokers with what they believe, and the quorum's state."""
+    """Return a state, given as values by field, as a snapshot: each broker with what it believes, and the quorum's state."""
     lanes = []
     for replica, leader in enumerate(values["leader"]):
         leads = leader == replica

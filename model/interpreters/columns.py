@@ -25,7 +25,7 @@ THIN = 8
 
 
 class Columns:
-    """A model's primitives (all_of, any_of, not_, ite) over NumPy columns; Python values fold away."""
+    """A model's primitives (all_of, any_of, not_, ite) over NumPy columns, one row per state; Python constants are folded."""
 
     @staticmethod
     def all_of(*conditions: Value) -> Value:
@@ -171,8 +171,8 @@ class Successors:
         return rows, self._pack(batch, rows, writes, self.system.steps[number])
 
     def _guard(self, view: ColumnsView, at: int, length: int) -> Any:
-        """Return True when every row passed and the effect has run; False when none can; else a flag for each row.  Where there
-        are at most `FEW` rows, the effect has run in those too that did not pass."""
+        """Return True when every row passed and the effect has run; False when no row passes; else a flag for each row: of at
+        most `FEW` rows, the effect has then run in all, passed or not; of more, call again with a view of those that passed."""
         step, count = self.system.steps[at], 0
         mask: Any = True
         for count, (clause, condition) in enumerate(step.run(Columns, view), start=1):
@@ -225,7 +225,7 @@ def _check_bounds(name: str, low: int, high: int, value: Value, step: Step) -> N
 
 
 def evaluate_condition(system: System, words: Packed, predicate: Predicate) -> NDArray[np.bool_]:
-    """Return for each packed state whether a property's condition holds in it."""
+    """Return an array with a bool for each packed state: whether a property's condition holds in it."""
     batch = Batch(system, words)
     found = predicate(Columns, ColumnsView(batch))
     return np.full(len(batch), found) if isinstance(found, bool) else found

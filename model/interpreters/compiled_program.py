@@ -25,7 +25,7 @@ TAKEN, OUTSIDE = 0, 1
 
 
 def run_guard(system: System, number: int, view: NativeView) -> Iterator[Value]:
-    """Yield the conditions of a step's guard that are not disabled; what the step writes is in the view afterwards."""
+    """Yield the conditions of a step's guard that are not disabled; after the last the view has what the step writes."""
     step = system.steps[number]
     for clause, condition in step.run(Native, view):
         if (step.action.name, clause) not in system.disabled:
@@ -33,9 +33,9 @@ def run_guard(system: System, number: int, view: NativeView) -> Iterator[Value]:
 
 
 def emit_step(system: System, number: int) -> str | None:
-    """Return the LLVM function of one step: `step_N(words, place) -> TAKEN | OUTSIDE` stores the successor at `place`.
+    """Return a step as the text of an LLVM function: `step_N(words, place) -> TAKEN | OUTSIDE` stores the successor at `place`.
 
-    It is for states that meet the guards.  None where a guard clause is false in every state, as far as ranges show.
+    The function does not ask the guard.  Return None where the ranges show that a guard clause is false in every state.
     """
     code = Code()
     view = NativeView(system, code)
@@ -76,7 +76,7 @@ def _list_words(system: System, kind: str) -> str:
 
 
 def emit_property(system: System, number: int, predicate: Predicate) -> str:
-    """Return the LLVM function of one property: `property_N(words) -> i1`, 1 where it holds."""
+    """Return a property as the text of an LLVM function: `property_N(words) -> i1`, 1 where it holds."""
     code = Code()
     found = predicate(Native, NativeView(system, code))
     body = "\n".join([*code.lines, f"  ret i1 {native.emit_flag(code, found)}"])
@@ -88,10 +88,10 @@ def emit_system(system: System, predicates: Sequence[Predicate] = ()) -> str:
 
     It offers two functions on `count` rows, one packed state each:
 
-    - `expand(rows, count, after, origins, fired) -> how many`: the successors of every row, in `after`; in `origins` the row's
-      number and, in the upper half, the step's; `fired[step]` is increased.  A step that leaves the declared bounds ends it
-      with `-1 - (row | step << 32)`.
-    - `judge(rows, count, broken) -> how many`: in `broken` a bit for each property that a row breaks; how many rows break any.
+    - `expand(rows, count, after, origins, fired) -> how many`: the successors of all rows, in `after`; for each of them,
+      `row | step << 32` in `origins`, and 1 added to `fired[step]`.  A step that leaves the declared bounds ends it with
+      `-1 - (row | step << 32)`.
+    - `judge(rows, count, broken) -> how many rows break any`: in `broken` a word for each row, bit N set if it breaks N.
     """
     if len(predicates) > WORD_BITS:
         raise ModelError(f"{len(predicates)} properties in one program; {WORD_BITS} is the most")
@@ -102,7 +102,7 @@ def emit_system(system: System, predicates: Sequence[Predicate] = ()) -> str:
 
 
 def _emit_loads(words: int) -> list[str]:
-    """Return the instructions that load the words of the state at `%row`."""
+    """Return the instructions that load the words of a state, so many, from the pointer `%row` into `%w0`, `%w1`, ..."""
     return [
         line
         for word in range(words)
@@ -121,9 +121,9 @@ def format_loop(
     back: str = "end",
     before: Sequence[str] = (),
 ) -> str:
-    """Return an LLVM function: `before`, then `body` for every `%i` of `span`, whose end is left out, then `result`.
+    """Return the text of an LLVM function: `before`, then `body` for every `%i` of `span` (without its end), then `result`.
 
-    No body is run unless the comparison `any_` is true at first.  `values` are carried from turn to turn: name, kind, first
+    The body is not run at all where the comparison `any_` is false.  `values` are carried from turn to turn: name, kind, first
     value, next value, and the name after the last turn.  A turn goes back from the block `back`, in which the body ends.
     """
     phis = [f"phi {kind} [{first}, %entry], [{then}, %{back}]" for _, kind, first, then, _ in values]
@@ -153,12 +153,12 @@ END = ("  br label %end", "end:")
 
 
 def carry_total(total: str) -> tuple[str, str, str, str, str]:
-    """Return a sum for `values` of `format_loop`: from 0, `%sum` so far, `total` after a turn, and `%all` after the last."""
+    """Return a sum for `values` of `format_loop`: 0 at first, `%sum` in a turn, `total` after it, `%all` after the last."""
     return "sum", "i64", "0", total, "all"
 
 
 def emit_judge(system: System, properties: int) -> str:
-    """Return the function `judge` that `emit_system` describes."""
+    """Return the text of the LLVM function `judge` that `emit_system` describes, for so many properties."""
     arguments = _list_words(system, "i64 ")
     body, mask = [], "0"
     for n in range(properties):
@@ -187,9 +187,9 @@ def emit_judge(system: System, properties: int) -> str:
 
 
 def emit_guards(system: System, name: str, steps: Sequence[int]) -> str:
-    """Return the LLVM function `name(words, masks)`, which asks the guards of some steps in `LANES` states at once.
+    """Return the text of the LLVM function `name(words, masks)`, which asks the guards of some steps in `LANES` states at once.
 
-    `words` has the first word of each state, then the second ones; `masks` gets for each step a bit for each state in which
+    `words` has the first words of all the states, then the second ones; `masks[step]` gets a bit for each state, set where
     the step can be taken.
     """
     code, kind = Code(LANES), f"<{LANES} x i64>"
@@ -208,9 +208,9 @@ def emit_guards(system: System, name: str, steps: Sequence[int]) -> str:
 
 
 def emit_take(system: System, number: int) -> str:
-    """Return the LLVM function `take_N`, which takes a step in every state of a mask and stores the successors.
+    """Return the text of the LLVM function `take_N`, which takes step N in every state of a mask and stores the successors.
 
-    It returns how many successors are stored by then, those of other steps too, or the code of a failure as `expand` has it.
+    The function returns how many successors are stored by then, earlier steps' too, or the negative number `expand` ends with.
     """
     return (
         "\n".join(
@@ -258,7 +258,7 @@ def emit_take(system: System, number: int) -> str:
 
 
 def emit_expand(system: System, steps: Sequence[int]) -> str:
-    """Return the function `expand` that `emit_system` describes, and what it calls except functions of `emit_step`."""
+    """Return the text of the LLVM function `expand` that `emit_system` describes and of what it calls, but not of `step_N`."""
     groups = {f"guards_{start}": steps[start : start + GROUP] for start in range(0, len(steps), GROUP)}
     parts = [emit_guards(system, name, members) for name, members in groups.items()]
     parts += [emit_take(system, n) for n in steps]

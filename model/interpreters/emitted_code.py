@@ -28,10 +28,10 @@ WIDTHS = (8, 16, 32)
 
 
 class Code:
-    """The instructions of one function, written in order; one that was written before is not repeated.
+    """The instructions of one function, written in order; what `value` has written before it does not write again.
 
-    Blocks follow each other without joining, so whatever was computed earlier may be used later.  `lanes` is of how many
-    states a register holds a value.
+    Blocks follow each other without joining, so whatever was computed earlier may be used later.  `lanes`: a register holds
+    the values of so many states.
     """
 
     def __init__(self, lanes: int = 1) -> None:
@@ -68,7 +68,7 @@ class Code:
         return str(value) if self.lanes == 1 else f"splat (i{bits} {value})"
 
     def list_needed(self) -> list[str]:
-        """Return the instructions without those whose result none uses: a step is taken where its guard is known to hold."""
+        """Return the instructions in order, without those whose result is not used: of a step, what its guard alone needs."""
         asked, found = set[str](), []
         for line in reversed(self.lines):
             result, is_value, rest = line.partition(" = ")
@@ -78,7 +78,7 @@ class Code:
         return found[::-1]
 
     def do(self, instruction: str) -> None:
-        """Write an instruction that has no result and is there for its effect."""
+        """Write an instruction that has no result and is there for its effect, each time anew."""
         self.lines.append(f"  {instruction}")
 
     def require(self, flag: str) -> None:
@@ -99,7 +99,7 @@ class Compiled:
 
 
 class Flag(Compiled):
-    """A condition: a register of one bit."""
+    """A condition: a register of one bit a state."""
 
     __slots__ = ()
 
@@ -226,7 +226,7 @@ def _emit_alike(code: Code, left: object, right: object, low: int, high: int) ->
 
 
 class Native:
-    """A model's primitives (all_of, any_of, not_, ite) over registers of an LLVM program; Python values fold away."""
+    """A model's primitives (all_of, any_of, not_, ite) over registers of an LLVM program; Python constants are folded."""
 
     @staticmethod
     def all_of(*conditions: Value) -> Value:
@@ -278,7 +278,7 @@ def _emit_join(operation: str, neutral: bool, conditions: Sequence[Value]) -> Va
 
 
 class NativeView(View):
-    """A view of packed states whose words are the registers `%w0`, `%w1`, ... of a function."""
+    """A view of packed states whose words are the registers `%w0`, `%w1`, ... of a function; assignments go to `writes`."""
 
     __slots__ = ("code", "seen", "writes")
     code: Code
@@ -304,7 +304,7 @@ class NativeView(View):
 
 
 def emit_unpack(code: Code, slot: Slot) -> Value:
-    """Return the value of a slot, from its word; a Python value if it is the same in every state."""
+    """Write what reads a slot from its word, and return the value; a Python constant if it is the same in every state."""
     is_flag = slot.field.kind == "flag"
     if slot.is_constant:
         return bool(slot.low) if is_flag else slot.low
@@ -318,7 +318,7 @@ def emit_unpack(code: Code, slot: Slot) -> Value:
 
 
 def _emit_unpack_lanes(code: Code, slot: Slot) -> Value:
-    """Return the values of a slot in many states: from the byte it lies in, which neighbours need too, or from its word."""
+    """Write what reads a slot of many states, from one byte of its word if it lies in one, else from all; return the value."""
     byte, shift = divmod(slot.shift, 8)
     bits = code.bits(min(0, slot.low), max(slot.mask, slot.high, slot.mask + slot.low))
     is_inside = bits == 8 and shift + slot.bits <= 8
@@ -338,7 +338,7 @@ def _emit_unpack_lanes(code: Code, slot: Slot) -> Value:
 
 
 def emit_pack(code: Code, slot: Slot, value: Value) -> str:
-    """Return an operand of 64 bits with a value at the slot's place in its word, and zeros elsewhere."""
+    """Return an operand of 64 bits (of one state) with a value at the slot's place in its word, and zeros elsewhere."""
     if isinstance(value, int):
         return str((int(value) - slot.low) << slot.shift)
     if isinstance(value, Flag):

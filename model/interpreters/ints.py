@@ -29,7 +29,7 @@ class Ints:
 
 
 class IntsView(View):
-    """A view of one state; assignments go to a copy, `values`."""
+    """A view of one state; assignments go to `values`, a copy that is also what is read afterwards."""
 
     __slots__ = ("values",)
     values: list[int]
@@ -58,7 +58,7 @@ def take(system: System, state: State, step: Step) -> State | None:
 
 
 def refusals(system: System, state: State, step: Step) -> list[str]:
-    """Return a list with the first guard clause that is false; it is empty where the step is enabled."""
+    """Return a list with the name of the first guard clause that is false; it is empty where the step is enabled."""
     view = IntsView(system, state)
     found: list[str] = []
     for clause, condition in step.run(Ints, view):
@@ -69,7 +69,7 @@ def refusals(system: System, state: State, step: Step) -> list[str]:
 
 
 def successors(system: System, state: State) -> Iterator[tuple[Step, State]]:
-    """Yield every enabled step and the state it leads to, stuttering steps included."""
+    """Yield every enabled step with the state it leads to, one that changes nothing too.  Errors: as of `take`."""
     for step in system.steps:
         after = take(system, state, step)
         if after is not None:

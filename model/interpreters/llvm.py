@@ -23,7 +23,7 @@ def _initialise() -> None:
 
 @cache
 def describe_processor() -> tuple[str, str, str]:
-    """Return what machine code depends on beside its program: the compiler, the processor's name and its features."""
+    """Return what machine code depends on beside its program: the compiler's version, the processor's name and its features."""
     return f"llvmlite {llvmlite.__version__}", llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 

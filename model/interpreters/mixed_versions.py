@@ -38,7 +38,7 @@ class _Overlaid:
 
 
 def mix_versions(system: System, settings: Settings) -> Model:
-    """Return the system's model with each action once for every choice of values of the settings that it reads."""
+    """Return the system's model with each action once for every combination of values of those settings that it reads."""
     read = {
         action.name: read_by_steps(system, (each for each in system.steps if each.action is action)) & settings.keys()
         for action in system.model.actions
@@ -53,7 +53,7 @@ def mix_versions(system: System, settings: Settings) -> Model:
 
 
 def list_assignments(settings: Settings) -> list[dict[str, int]]:
-    """Return every choice of a value for each setting."""
+    """Return every combination of the settings' values, each as a dict by setting."""
     return [dict(zip(settings, values, strict=True)) for values in product(*settings.values())]
 
 
@@ -69,7 +69,7 @@ def _make_readings(action: Action, given: Mapping[str, Value]) -> Action:
 
 
 def require_all_assignments(condition: Callable[[Any, Any], Value], settings: Settings) -> Callable[[Any, Any], Value]:
-    """Return a condition that is true where the given one is, whichever of its values each setting is read with."""
+    """Return a condition that is true where the given one is true under every combination of the settings' values."""
 
     def always(k: Any, s: Any) -> Value:
         return k.all_of(*[condition(k, _Overlaid(s, given)) for given in list_assignments(settings)])

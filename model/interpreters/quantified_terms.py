@@ -66,7 +66,7 @@ def make_fresh(axis: str) -> Element:
 
 @dataclass(frozen=True)
 class Quantified(Terms):
-    """Primitives for every size; `lengths` gives the length of each axis that has no number for it, None for all numbers."""
+    """Primitives for every size; `lengths`: by axis without a number, its length, or None where its elements are all from 0."""
 
     lengths: Mapping[str, Any] = field(default_factory=dict)
     defined: list[Any] = field(default_factory=list, kw_only=True)
@@ -145,7 +145,7 @@ class AxisRow:
 
 
 def copy_unless_list(elements: Any) -> Any:
-    """Return a copy that later writes do not change: a list or, of a row without a length, a row."""
+    """Return what `elements` are now, which later writes do not change: always a new list, or an `AxisRow` of an open axis."""
     return elements.copy() if hasattr(elements, "copy") else list(elements)
 
 
@@ -166,7 +166,7 @@ class Assumed(Quantified):
     scope: list[tuple[str, Any]] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return True if a condition holds of every element.  Errors: `ModelError` for one that `require_positive` forbids."""
+        """Return True if a condition holds of every element.  Errors: `ModelError` if `require_positive` refuses it."""
         each = make_fresh(axis)
         self.scope.append((axis, each))
         inside = _check_positive(self.lift(body(each)), self.quantified)
@@ -174,7 +174,7 @@ class Assumed(Quantified):
         return _note(self.quantified, z3.ForAll([each], z3.Implies(self.within(axis, each), inside)))
 
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return True if a condition holds of one element, a new function of the elements that it is about, in `existing`."""
+        """Return True if a condition holds of one element: a new function, put into `existing`, of the elements in `scope`."""
         sorts = [z3.IntSort()] * (len(self.scope) + 1)
         made = z3.Function(f"some_{axis}!{len(self.existing)}", *sorts)
         self.existing.append((made, tuple(each for each, _ in self.scope), axis))
@@ -199,7 +199,7 @@ class Concluded(Quantified):
     under: list[str] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return True if a condition holds of a new element of which nothing is known; below a quantifier, of every element."""
+        """Return True if a condition holds of a new element; inside a `for_some` without witnesses, if it holds of all."""
         if self.under:
             return super().for_every(axis, body)
         each = make_fresh(axis)
@@ -212,7 +212,7 @@ class Concluded(Quantified):
     def for_some(self, axis: str, body: Callable[[Any], Value]) -> Value:
         """Return True if a condition holds of one of the axis's witnesses; on an axis without them, of some element.
 
-        Errors: `ModelError` on an axis without witnesses for a condition that `require_positive` forbids.
+        Errors: `ModelError` if `require_positive` refuses the condition, on an axis without witnesses.
         """
         number = len(self.chosen)
         self.chosen.append(axis)
@@ -226,7 +226,7 @@ class Concluded(Quantified):
 
 
 def _check_positive(term: Any, quantified: list[Any]) -> Any:
-    """Return the term itself.  Errors: `ModelError` where a quantified part stands in it as `require_positive` forbids."""
+    """Return the term itself.  Errors: `ModelError` where `require_positive` refuses it."""
     require_positive(term, quantified)
     return term
 
@@ -370,13 +370,13 @@ class Array:
         self._write(closed, opened, lambda at: written[at[-1]])
 
     def _places(self, index: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[Any, ...]]:
-        """Return an index in two parts: on the axes whose length is a number, and on the others."""
+        """Return an index as two tuples: first on the axes whose length is a number, then on the others."""
         pairs = list(zip(self._field.axes, index, strict=False))
         closed = tuple(each for axis, each in pairs if not self._view.is_open(axis))
         return closed, tuple(_lift(each) for axis, each in pairs if self._view.is_open(axis))
 
     def _write(self, closed: tuple[int, ...], opened: tuple[Any, ...], value: Callable[[tuple[Any, ...]], Any]) -> None:
-        """Effect: the field's function gives `value` of its arguments where they begin with `opened`, elsewhere as before."""
+        """Effect: at `closed`, the field's function gives `value(arguments)` if these begin with `opened`, else as before."""
         old = self._view.functions[self._field.name]
         before = old[closed]
 
@@ -403,7 +403,7 @@ def list_lengths(system: System) -> dict[str, Any]:
 
 
 def variables(system: System, opened: Mapping[str, Any], suffix: str) -> Functions:
-    """Return a symbolic state of every size, whose constants and functions are named `field[index]@suffix`."""
+    """Return the symbolic state of every size whose constants and functions are named `field[index]@suffix`: one per suffix."""
     found: Functions = {}
     for declared in system.fields:
         sort = z3.BoolSort() if declared.kind == "flag" else z3.IntSort()
@@ -483,9 +483,10 @@ def _make_steps(system: System, k: Quantified, action: Action) -> list[GenericSt
 
 
 def transition(system: System, k: Quantified, given: GenericStep, before: Functions) -> tuple[list[Any], Functions]:
-    """Return a step's guard with what its elements may be, without bounds of axes and disabled clauses, and the state after it.
+    """Return a step's conditions, in a list, and the state after it.
 
-    Errors: `ModelError` for a model that normalises its states.
+    They are the step's `where`, what defines the numbers of `end_of` and `first_of`, and the guard without clauses that bound
+    axes or are disabled.  Errors: `ModelError` for a model that normalises its states.
     """
     if system.model.normalise is not None:
         raise ModelError(f"{system.model.name} has no reading for every size: its states are normalised")

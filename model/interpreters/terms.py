@@ -16,7 +16,7 @@ from neverlost.model.system import Predicate, Slot, State, Step, System, View
 
 @dataclass(frozen=True)
 class Terms:
-    """A model's primitives (all_of, any_of, not_, ite) over Z3 terms; Python values fold away."""
+    """A model's primitives (all_of, any_of, not_, ite) over Z3 terms; Python constants are folded."""
 
     width: int | None = None
 
@@ -72,7 +72,7 @@ def name_solver() -> str:
 
 
 def compute_bit_width(system: System) -> int:
-    """Return a signed width that holds the sum of any two declared values, and a count over any axis."""
+    """Return how many bits, signed, hold the sum of any two declared values, and a count over any axis."""
     most = max(max(abs(slot.low), abs(slot.high)) for slot in system.slots)
     return max(2 * most + 1, *system.sizes.values()).bit_length() + 1
 

@@ -29,7 +29,8 @@ LOOSE = ("/\\", "\\/", "IF")
 
 
 class Expression:
-    """An operator applied to operands, each an expression or a text.  Equal ones are the same object; `==` makes another."""
+    """An operator applied to operands, expressions or texts.  `apply` makes equal ones once; `==` is True of one and itself,
+    and makes an expression of any other two."""
 
     __slots__ = ("operands", "operator")
     __hash__ = object.__hash__
@@ -89,7 +90,7 @@ def _interned(operator: str, *operands: Expression | str) -> Expression:
 
 
 class Tla:
-    """A model's primitives (all_of, any_of, not_, ite) over TLA+ expressions; Python values fold away."""
+    """A model's primitives (all_of, any_of, not_, ite) over TLA+ expressions; Python constants are folded."""
 
     @staticmethod
     def all_of(*conditions: Value) -> Value:
@@ -144,7 +145,7 @@ class TlaView(View):
 
 
 def read(slot: Slot) -> Value:
-    """Return what stands for a slot: a constant, a definition of the configuration, or an element of a variable."""
+    """Return what stands for a slot: a definition's name for a frozen number, else a constant or (an element of) a variable."""
     if slot.is_constant and (slot.field.kind == "flag" or not slot.field.frozen):
         return bool(slot.low) if slot.field.kind == "flag" else slot.low
     return apply(VARIABLE, slot.name)
@@ -161,7 +162,7 @@ def identifier(name: str) -> str:
 
 
 def render_module(system: System, properties: Mapping[str, Predicate], head: Sequence[str], name: str) -> str:
-    """Return a system with its properties as the text of a module; `head` are lines of a comment at its beginning."""
+    """Return a system, with properties by name, as the text of module `name`; `head` are the first lines of its comment."""
     variables = variable_fields(system)
     names = ", ".join(variables)
     parts = [
@@ -223,7 +224,7 @@ def _init(system: System) -> str:
 
 
 def _value(system: System, name: str, state: State) -> str:
-    """Return in TLA+ the value of a field in a state: a function for each axis, with elements written out where they differ."""
+    """Return a field's value in a state as TLA+: a function for each axis; all elements are written out if any two differ."""
     base, shape = system.places[name]
     is_flag = system.slots[base].field.kind == "flag"
     values = [constant(bool(each) if is_flag else each) for each in state[base : base + prod(shape)]]
@@ -241,7 +242,7 @@ def _tuple(shape: Sequence[int], values: Iterator[str]) -> str:
 
 
 def _actions(system: System) -> Iterator[str]:
-    """Yield for each action that is possible a comment, its steps' operators and their disjunction; then `Next`, and `Spec`."""
+    """Yield texts: for each action that is possible a comment, its steps' operators, their disjunction; then `Next`, `Spec`."""
     possible: list[str] = []
     for action, steps in groupby(system.steps, lambda step: step.action):
         operators = {operator_name(step): text for step in steps if (text := _operator(system, step)) is not None}
@@ -262,7 +263,7 @@ def _about(action: Action) -> Iterator[str]:
 
 
 def _operator(system: System, step: Step) -> str | None:
-    """Return the text of a step's operator; None where a guard clause is false in every state."""
+    """Return the definition of a step's operator as text; None where a guard clause is found to be false in every state."""
     view = TlaView(system)
     clauses = []
     for clause, condition in step.run(Tla, view):
@@ -340,7 +341,7 @@ class _Writer:
         return "  LET " + "\n      ".join(self._definitions) + "\n  IN\n"
 
     def text(self, value: Value, column: int) -> str:
-        """Return an expression as text that begins at a column; it has several lines where one does not suffice."""
+        """Return an expression (or its name, if it has one) as text that begins at a column; several lines if it is long."""
         if not isinstance(value, Expression):
             return constant(value)
         return self._names.get(id(value)) or self._written(value, column)

@@ -63,7 +63,7 @@ class Assuming(Terms):
     quantified: list[Any] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return a name for "it holds of every element"; `schemas` has what that implies.  Errors: as of `require_positive`."""
+        """Return a name for "it holds of all"; add its meaning to `schemas`.  Errors: `ModelError`, see `require_positive`."""
         number = len(self.schemas)
         variable = z3.Int(f"{axis}?{number}")
         self.schemas.append(Schema((), None))
@@ -100,7 +100,7 @@ def _note(quantified: list[Any], term: Any) -> Any:
 
 
 def require_positive(term: Any, quantified: Sequence[Any]) -> None:
-    """Errors: `ModelError` where a quantified condition stands anywhere but under conjunctions and disjunctions.
+    """Errors: `ModelError` where in `term` one of the `quantified` stands under anything but conjunctions and disjunctions.
 
     There its finite reading would be stronger as an assumption, or weaker as a conclusion: what it proves would be wrong.
     """
@@ -218,7 +218,7 @@ def make_open_variables(system: System, suffix: str) -> OpenState:
 
 
 def make_open_initial(system: System, state: State) -> OpenState:
-    """Return an initial state without bounds: its arrays say the same at every element.  Errors: `ModelError` if not."""
+    """Return an initial state as one without bounds.  Errors: `ModelError` if values differ along an unbounded axis."""
     values: Symbols = []
     functions: dict[str, list[Function]] = {}
     for number, (slot, value) in enumerate(zip(system.slots, state, strict=True)):

@@ -24,7 +24,7 @@ PREFIX = "mechanism."
 
 @dataclass(frozen=True)
 class Mechanism:
-    """One rule of the protocol: the first version that has it, where it is written, and what it does.
+    """One rule of the protocol: the first version with it, the first without it again, where it is written, and what it does.
 
     One that `is_structural` decides which fields and steps there are (`sizes.py`); every other is a frozen flag of the
     state, which guards and effects read by the mechanism's name.
@@ -48,7 +48,7 @@ class Mechanism:
 
     @property
     def flag(self) -> str:
-        """The name of the frozen flag that says whether the mechanism is on."""
+        """The name of the frozen flag that says whether the mechanism is on: its own, with `_` for `-`."""
         return self.name.replace("-", "_")
 
 
@@ -99,14 +99,14 @@ def parsed(version: str) -> Version | None:
 
 
 def version_text(version: Version) -> str:
-    """Return a version as people write it: `4.1`."""
+    """Return a version as people write it: `4.1` for (4, 1)."""
     return ".".join(map(str, version))
 
 
 def mechanisms_of(version: str) -> dict[str, bool]:
-    """Return the keys `mechanism.NAME` with the values that a Kafka version stands for.
+    """Return by key `mechanism.NAME`, for every mechanism, whether a Kafka version has it.
 
-    Errors: `ValueError` for a text that is not a version from 0.8 to 4.x.
+    Errors: `ValueError` for a text that `parsed` takes for no version.
     """
     found = parsed(version)
     if found is None:
@@ -126,5 +126,5 @@ def model_of(version: str, given: Mapping[str, tuple[Any, str]]) -> str:
 
 
 def is_on(configuration: Mapping[str, Any], name: str) -> bool:
-    """Return True if a configuration has a mechanism switched on; where it does not say, if `NEWEST` has it."""
+    """Return True if a configuration has mechanism `name` on; where it does not say, if the version `NEWEST` has it."""
     return bool(configuration.get(f"mechanism.{name}", DEFAULTS[f"mechanism.{name}"]))

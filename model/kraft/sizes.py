@@ -61,8 +61,8 @@ class KraftSizes(Sizes):
     """Lengths of the axes, and what the layout of the state depends on.
 
     Units: `replica` counts every broker that has or may get a replica, `first_replicas` those that have one at first;
-    `offset` slots of a log; `racks` the number of each replica's rack, empty where that decides nothing; `rack` how many
-    racks may lose power.
+    `offset` slots of a log; `racks` the number of each replica's rack, empty where that decides nothing; `rack` counts the
+    racks, if racks may lose power, else it is 0.
     """
 
     replica: int
@@ -97,17 +97,17 @@ class KraftSizes(Sizes):
 
     @property
     def highest_rank(self) -> int:
-        """The largest rank of a leader epoch: as many as controller, leaders, late responses and records can have, and 3."""
+        """The largest rank of a leader epoch: one for the controller, each leader, late response, record, and 3 for a step."""
         return 1 + self.replica * (1 + self.late_bytes) + self.record + MOST_EPOCHS_OF_A_STEP
 
     @property
     def compares_logs(self) -> bool:
-        """True if a fetch, or the look-up before it, finds the last entry that two logs share."""
+        """True if a fetch, or the look-up before it, finds the last entry that the follower's and the leader's log share."""
         return self.truncation == ON_FETCH or (self.truncation == BY_ITERATED_EPOCHS and self.fenced_fetch)
 
     @property
     def controlled_shutdown(self) -> int:
-        """How many brokers have a controlled shutdown as a step: all, or none where dying and being fenced does the same."""
+        """How many brokers have a controlled shutdown as a step: all, or 0 where dying and being fenced does the same."""
         return self.replica if self.elr or self.stops_cleanly else 0
 
     @property
@@ -117,17 +117,17 @@ class KraftSizes(Sizes):
 
     @property
     def bounce(self) -> int:
-        """How many brokers may restart unnoticed: all or none."""
+        """How many brokers may restart unnoticed by the controller: all, or 0 where it detects that."""
         return 0 if self.detects_bounces else self.replica
 
     @property
     def late_follower(self) -> int:
-        """How many followers may be sent a response after its leader was deposed: all or none."""
+        """How many followers may be sent a fetch response after its leader was deposed: all or 0."""
         return self.replica if self.late_bytes else 0
 
     @property
     def stalling(self) -> int:
-        """On how many brokers a produce request may wait while they follow and lead again: all or none."""
+        """On how many brokers a produce request may wait while the broker follows and leads again: all or 0."""
         return self.replica if self.requests_stall else 0
 
     @property
@@ -197,17 +197,17 @@ class KraftSizes(Sizes):
 
     @property
     def kept(self) -> int:
-        """How many lengths a power loss may leave a log: 0 to `offset` - 1, and `offset` where losing nothing is a step."""
+        """How many lengths a power loss may leave a log: 0 to `offset` - 1, and `offset` too where losing nothing is a step."""
         return self.offset + self.limits.harmless_losses
 
     @property
     def parts(self) -> int:
-        """How many ways there are to cut the logs of the largest rack's brokers, each at 0 to `offset`; 1 if none may fail."""
+        """How many ways there are to cut the logs of the largest rack's brokers, each at 0 to `offset`; 1 if no rack fails."""
         most = max(map(self.racks.count, range(self.rack)), default=0)
         return int((self.offset + 1) ** most)
 
     def parts_kept(self, rack: int, parts: int) -> dict[int, int]:
-        """Return by broker where the logs of a rack end: the digits of `parts` to base `offset` + 1, the lowest's last."""
+        """Return by broker where a rack's logs end: `parts` to base `offset` + 1, the last digit for the lowest broker."""
         members = [broker for broker, each in enumerate(self.racks) if each == rack]
         return {broker: parts // (self.offset + 1) ** place % (self.offset + 1) for place, broker in enumerate(members)}
 
@@ -216,7 +216,7 @@ class KraftSizes(Sizes):
         return dict(self.limits.payers).get(fault, fault)
 
     def along(self, axis: str) -> range:
-        """Return an axis's values, from 0; of outcomes `KEPT`, `NO_REPLICA` and each `elected` (some kinds: fewer or none)."""
+        """Return an axis's values: from 0; of outcomes `KEPT`, `NO_REPLICA` and each `elected` (some kinds: fewer or none)."""
         last = {
             "outcome": self.elected,
             "isr_change_outcome": self.elected if self.reassignment else NO_REPLICA,
@@ -227,7 +227,7 @@ class KraftSizes(Sizes):
 
 
 def truncation(configuration: Configuration) -> int:
-    """Return the kind of truncation that a configuration's mechanisms amount to."""
+    """Return which of the four kinds of truncation, `TO_HIGH_WATERMARK` to `ON_FETCH`, a configuration's mechanisms make."""
     if not is_on(configuration, "epoch-truncation"):
         return TO_HIGH_WATERMARK
     if not is_on(configuration, "iterated-truncation"):
@@ -236,14 +236,14 @@ def truncation(configuration: Configuration) -> int:
 
 
 def racks(configuration: Configuration) -> tuple[int, ...]:
-    """Return the number of each replica's rack, from 0 in the order of their names; without names each has its own."""
+    """Return the number of each replica's rack, from 0 in the sorted order of rack names; without names each has its own."""
     names = configuration["broker.rack"]
     order = sorted(set(names))
     return tuple(order.index(name) for name in names) or tuple(range(configuration["replication.factor"]))
 
 
 def has_racks(configuration: Configuration) -> bool:
-    """Return True if it matters which replicas share a rack: some fault that strikes racks may happen."""
+    """Return True if it matters which replicas share a rack: a fault that strikes racks has a limit that allows it."""
     return any(configuration[each.key] for each in OF_RACKS)
 
 
@@ -253,7 +253,7 @@ def is_deposed_alive(configuration: Configuration) -> bool:
 
 
 def _replicas(configuration: Configuration) -> int:
-    """Return how many brokers there are: a reassignment has one more than replication.factor."""
+    """Return how many brokers there are: replication.factor, and one more where reassignments may happen."""
     return int(configuration["replication.factor"]) + bool(configuration["faults.reassign"])
 
 
@@ -269,7 +269,7 @@ RECORDS_OF_LATE_BYTES = 4
 def has_late_bytes(configuration: Configuration) -> bool:
     """Return True if a late response could bring other records than it was read for, given enough records (not asked here).
 
-    The follower that takes it, the leader that sends it and the one that the sender follows by then are three.
+    It takes three brokers: the follower that takes it, the leader that sends it and the one that the sender follows by then.
     """
     is_dropped = all(is_on(configuration, each) for each in ("newer-epochs-dropped", "older-epochs-dropped"))
     is_known = truncation(configuration) == ON_FETCH and is_on(configuration, "fenced-fetch")
@@ -286,7 +286,7 @@ RECORDS_OF_STALLED_REQUESTS = 2
 
 
 def has_stalled_requests(configuration: Configuration) -> bool:
-    """Return True if a produce request may outlast the leadership of its append, given enough records (not asked here)."""
+    """Return True if a produce request may outlast the leadership of its append, given enough records (which is not asked)."""
     waits = configuration["acks"] == "all" and _replicas(configuration) > 1
     return waits and not is_on(configuration, "acknowledged-in-epoch-of-append")
 
@@ -317,7 +317,7 @@ Kind = TypeVar("Kind", bound=KraftSizes)
 
 
 def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
-    """Return, as a `kind`, the sizes that a configuration needs: a part that cannot happen takes no room."""
+    """Return, as an object of class `kind`, the sizes that a configuration needs: a part that cannot happen takes no room."""
     records, replicas = configuration["bounds.records"], configuration["replication.factor"]
     growing, retries = bool(configuration["faults.reassign"]), configuration["faults.producer_retry"]
     names = racks(configuration) if has_racks(configuration) else ()
@@ -356,5 +356,5 @@ def sizes_of(configuration: Configuration, kind: type[Kind]) -> Kind:
 
 
 def sizes(configuration: Configuration) -> KraftSizes:
-    """Return the sizes of the modern models."""
+    """Return the sizes of the modern models that a configuration needs."""
     return sizes_of(configuration, KraftSizes)

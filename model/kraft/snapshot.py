@@ -25,7 +25,7 @@ KNOWLEDGE = {ELECTED: NOT_APPLIED, BEHIND: STALE}
 
 
 def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
-    """Return the controller's metadata, and every broker with its log and what it believes."""
+    """Return a state, given as values by field, as a snapshot: the controller's metadata, and each broker's log and beliefs."""
     leader = named(values["leader"])
     is_led = leader is not None and values["is_running"][leader]
     return ClusterSnapshot(
@@ -47,7 +47,7 @@ def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
 
 
 def _consumer(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return notes: where the consumer is, and each offset that was processed more than once; none without a consumer."""
+    """Return notes in words: where the consumer is, and each offset that was processed more than once; () without one."""
     if "consumer_position" not in values:
         return ()
     at = f"consumer at offset {values['consumer_position']}, committed {values['consumer_committed']}"
@@ -88,7 +88,7 @@ def _pending(values: Mapping[str, Any], leader: int) -> tuple[str, int] | None:
 
 
 def _fetched(values: Mapping[str, Any], leader: int) -> tuple[tuple[int, int], ...]:
-    """Return the followers whose fetch offsets are beyond the leader's high watermark, each with its offset."""
+    """Return (follower, fetch offset) of each follower whose fetch offset is beyond the leader's high watermark."""
     known = enumerate(values["fetch_offset"][leader])
     return tuple((follower, offset) for follower, offset in known if offset > values["high_watermark"][leader])
 

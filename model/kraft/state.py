@@ -42,19 +42,19 @@ POLICIES = {"any": 0, "preferred": 1, "longest-log": 2, FENCED: 3}
 
 
 def everyone(s: View) -> range:
-    """Return all brokers that have, or may get, a replica."""
+    """Return the numbers of all brokers that have, or may get, a replica."""
     return range(s.sizes.replica)
 
 
 def others(s: View, replica: int) -> list[int]:
-    """Return all brokers but one."""
+    """Return the numbers of all brokers but one."""
     return [each for each in everyone(s) if each != replica]
 
 
 def minimum_isr(k: Primitives, s: View, broker: int | None = None) -> Value:
     """Return the ISR size below which acks=all is refused, as a broker knows it (None: as the controller does).
 
-    It is at most the number of replicas, since 3.7; a leader counts those of the newest record that it has replayed.
+    Since 3.7 it is at most the number of replicas; a leader counts those of the newest record that it has replayed.
     """
     found = s.min_isr
     if s.sizes.config_change:
@@ -73,10 +73,9 @@ def is_isr_big_enough(k: Primitives, s: View, isr: list[Value], broker: int | No
 
 
 def highest_epoch(configuration: Configuration) -> int:
-    """Return how often the leader epoch can move at most: by elections, and where it does so by removals from the ISR.
+    """Return how often the leader epoch can move at most: by elections and, in versions where those move it, ISR removals.
 
-    Where faults are not counted leader epochs are ranks: 0, those that the controller, a leader and a record can have, and
-    those that one step may bring.
+    Where some fault has no total leader epochs are ranks, and the largest rank is returned (`highest_rank`).
     """
     size = sizes(configuration)
     if size.has_ranks:
@@ -112,7 +111,7 @@ def _min_isr(configuration: Configuration) -> int:
 
 
 def _configured(key: str) -> Callable[[Configuration], int]:
-    """Return a function that gives the value of a key under a configuration, as a number."""
+    """Return a function that gives the value of `key` in a configuration as an int."""
     return lambda configuration: int(configuration[key])
 
 
@@ -134,7 +133,7 @@ FROZEN: dict[str, Callable[[Configuration], int]] = {
 
 
 def contradiction(configuration: Configuration) -> str | None:
-    """Return why these settings cannot be asked about together; None if they can."""
+    """Return in a sentence why these settings cannot be asked about together; None if they can."""
     racks, replicas = configuration["broker.rack"], configuration["replication.factor"]
     if racks and len(racks) != replicas:
         return f"broker.rack names {len(racks)} racks, but replication.factor is {replicas}: name one per replica"
@@ -149,7 +148,7 @@ def contradiction(configuration: Configuration) -> str | None:
 
 
 def _uncountable(configuration: Configuration) -> str | None:
-    """Return why a fault that this model has to count cannot be allowed any number of times; None where none is."""
+    """Return a sentence if a fault that this model has to count (producer retry, consumer crash) has no total; else None."""
     uncounted = [each for each in FAULTS if not is_counted(configuration, each)]
     for each in uncounted:
         if each is PRODUCER_RETRY:
@@ -160,7 +159,7 @@ def _uncountable(configuration: Configuration) -> str | None:
 
 
 def fields(configuration: Configuration) -> tuple[Field, ...]:
-    """Return the variables that a configuration needs, grouped by who knows them."""
+    """Return the fields that a configuration needs: the frozen ones, the others grouped by who knows them, those of limits."""
     size = sizes(configuration)
     replicas, records, slots = size.replica, size.record, size.offset
     return (
@@ -205,7 +204,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
 
 
 def _epoch_fields(highest: int) -> list[Field]:
-    """Return the fields of leader epochs as numbers, which exist where something compares them."""
+    """Return the fields of leader epochs as numbers up to `highest`; the caller asks only where something compares epochs."""
     return [
         number("leader_epoch", 0, highest),
         number("led_epoch", 0, highest, "replica"),
@@ -214,7 +213,7 @@ def _epoch_fields(highest: int) -> list[Field]:
 
 
 def _config_fields(size: KraftSizes) -> list[Field]:
-    """Return the fields of a changed min.insync.replicas, who knows it and who is yet to learn it; none if it never changes."""
+    """Return the fields of a changed min.insync.replicas, who knows it and who is yet to learn it; [] if it never changes."""
     if not size.config_change:
         return []
     highest = size.first_replicas
@@ -223,12 +222,12 @@ def _config_fields(size: KraftSizes) -> list[Field]:
 
 
 def _late_bytes_fields(size: KraftSizes, highest: int) -> list[Field]:
-    """Return the fields of who, deposed, may still send a follower a fetch response, and of the leader epoch of that fetch."""
+    """Return both fields: who, deposed, may still send a follower a fetch response, and the leader epoch of that fetch."""
     return [replica_id("late_sender", size.replica, "replica"), number("late_epoch", 0, highest, "replica")]
 
 
 def _stalled_fields(size: KraftSizes) -> list[Field]:
-    """Return the fields of where a produce request stands still, and of its record and its offset; none where none can."""
+    """Return the fields of where a produce request stands still, and of its record and its offset; [] where none can."""
     if not size.requests_stall:
         return []
     highest = max(size.offset - 1, 0)
@@ -240,7 +239,7 @@ def _stalled_fields(size: KraftSizes) -> list[Field]:
 
 
 def _reassigned_fields(size: KraftSizes) -> list[Field]:
-    """Return the fields of what leaders have yet to read of reassignments, and how many replicas each knows of; or none."""
+    """Return the fields of what leaders have yet to read of reassignments, and how many replicas each knows of; or []."""
     if not size.reassignment:
         return []
     known = [number("replicas_known", 0, size.replica, "replica")] if size.effective_min_isr else []
@@ -248,14 +247,14 @@ def _reassigned_fields(size: KraftSizes) -> list[Field]:
 
 
 def _forgotten_fields(size: KraftSizes) -> list[Field]:
-    """Return the fields of the replica in a request that its leader forgot and that is still valid; none if there are none."""
+    """Return the fields of the replica in a request that its leader forgot and that is still valid; [] if there are none."""
     if not size.copies_requests:
         return []
     return [replica_id("forgotten", size.replica), *([flag("forgotten_names_no_epoch")] if size.fetches_unregistered else [])]
 
 
 def _late_response_fields(size: KraftSizes) -> list[Field]:
-    """Return the fields of who sent a follower a diverging response that is late, and of its offset; none if none can be."""
+    """Return the fields of who sent a follower a diverging response that is late, and of its offset; [] if none can be."""
     if not size.late_responses:
         return []
     return [replica_id("diverging_sender", size.replica, "replica"), number("diverging_end", 0, size.offset, "replica")]
@@ -275,7 +274,8 @@ def _consumer_fields(size: KraftSizes) -> list[Field]:
 def initial(configuration: Configuration) -> list[dict[str, Any]]:
     """Return the initial states: a leader that has applied its leadership, and in its ISR all but `start.outside_isr` replicas.
 
-    Where replicas are not alike, every choice of leader and of who is outside is one; else replica 0 leads, the last are out.
+    Where replicas are not alike, there is one for every choice of leader and of who is outside (and in the ELR); else there is
+    only one: replica 0 leads, the last are outside.
     """
     order = range(configuration["replication.factor"])
     orders = [tuple(order)] if is_symmetric(configuration) else permutations(order)
@@ -285,7 +285,7 @@ def initial(configuration: Configuration) -> list[dict[str, Any]]:
 def _roles(configuration: Configuration, order: tuple[int, ...]) -> tuple[int, frozenset[int], frozenset[int]]:
     """Return leader, ISR and ELR where the first replica of an order leads and the last `start.outside_isr` have left the ISR.
 
-    With eligible leader replicas, who leaves while fewer than min.insync.replicas remain is in the ELR.
+    With ELR, the first of those outside, as many as the ISR lacks to min.insync.replicas, are in the ELR; else it is empty.
     """
     inside = len(order) - configuration["start.outside_isr"]
     eligible = max(inside, _min_isr(configuration)) if configuration["eligible.leader.replicas"] else inside
@@ -293,7 +293,7 @@ def _roles(configuration: Configuration, order: tuple[int, ...]) -> tuple[int, f
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect, after every step: settle limits of faults, clear what ended requests leave, make epochs ranks if unlimited."""
+    """Effect, after every step: settle the limits, clear what ended requests leave, renumber epochs as ranks if `has_ranks`."""
     limits.settle(k, s)
     if s.sizes.fetches_unregistered:
         asked = [k.all_of(s.leader == each, s.pending[each] != NO_REPLICA) for each in everyone(s)]
@@ -323,7 +323,7 @@ def is_symmetric(configuration: Configuration) -> bool:
 
 
 def started(configuration: Configuration, leader: int, isr: Set[int], elr: Set[int]) -> dict[str, Any]:
-    """Return the values of the state in which every replica has an empty log and follows this leader, with this ISR and ELR."""
+    """Return a state by field: this ISR and ELR, an up-to-date leader whom every replica follows, and only empty logs."""
     replicas, spare = configuration["replication.factor"], int(bool(configuration["faults.reassign"]))
     members = [each in isr for each in range(replicas + spare)]
     return {

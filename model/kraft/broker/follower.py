@@ -33,7 +33,7 @@ from neverlost.model.system import View
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} receives a fetch response of {leader}")
 def follower_take_response(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """The follower appends the leader's next record, if any, and raises its high watermark to the leader's or its log's end.
+    """The follower appends the leader's next record, if any; its high watermark rises to the leader's, at most its own log end.
 
     The leader reads before it notes the fetch offset, so the response never carries the high watermark that this very
     fetch raises: a follower that is elected may know a lower one than was exposed, and must not truncate to it (KIP-101).
@@ -60,7 +60,7 @@ def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Cla
     """The follower truncates, since the logs diverge or its offset is out of range; the leader learns nothing from that.
 
     Where fetches compare logs it drops what follows the last entry that both share, found by leader epochs; elsewhere only
-    what is beyond the leader's log end.
+    what is beyond the leader's log end.  A high watermark beyond its own new log end is lowered to it.
     """
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     yield "bound: logs diverge", k.not_(logs_agree(k, s, follower, leader))
@@ -80,7 +80,8 @@ def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Cla
     says="broker {follower} takes the high watermark of {leader} from a diverging response, before it truncates",
 )
 def follower_note_high_watermark(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """Until KAFKA-14704 a follower took the high watermark before it truncated: readers may see what is about to go."""
+    """Until KAFKA-14704 a follower raised its high watermark to the leader's (at most to its own log end) before it truncated a
+    log that diverges: readers may see what is about to go."""
     yield "high watermark comes first", k.not_(s.truncation_before_high_watermark)
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     yield "bound: logs diverge", k.not_(logs_agree(k, s, follower, leader))
@@ -129,7 +130,7 @@ def follower_truncate_late(k: Primitives, s: View, follower: int, leader: int) -
 
 @action(follower="late_reader", says="broker {follower} drops a response to a fetch of before")
 def follower_drop_late_response(k: Primitives, s: View, follower: int) -> Clauses:
-    """The response is dropped, since the fetcher no longer owns the partition, or the connection is gone."""
+    """A follower that does not follow the sender drops its response: the partition has left its fetcher, or it is cut off."""
     sender = s.diverging_sender[follower]
     yield "on its way", sender != NO_REPLICA
     yield "not following its sender", sender != s.follows[follower]
@@ -146,7 +147,9 @@ def follower_take_late_bytes(k: Primitives, s: View, follower: int, leader: int)
     """A response is a slice of the segment's file, and its bytes are read when the network thread sends them.
 
     By then the deposed leader may have truncated and copied another log; the follower, which has not learned of a new leader,
-    appends what stands at its log end now.  Records of one size: others leave a batch that is not well formed.
+    appends what stands there now at its own log end.  Records have one size: others leave a batch that is not well formed.
+    With `newer-epochs-dropped` it takes no record of an epoch newer than the fetch's, with `older-epochs-dropped` none of an
+    epoch older than its own last record's.
 
     Source: FileRecords.writeTo, UnifiedLog.append (KAFKA-18723), AbstractFetcherThread.processFetchRequest.
     """
@@ -171,12 +174,12 @@ def forget_response(k: Primitives, s: View, broker: int, when: Value = True) -> 
 
 
 def lower_high_watermark(k: Primitives, s: View, replica: int) -> None:
-    """Effect: a high watermark that is beyond the log's end is lowered to it."""
+    """Effect: lower the replica's high watermark to its log end, if it is beyond it."""
     s.high_watermark[replica] = smaller(k, s.high_watermark[replica], log_end(k, s, replica))
 
 
 def truncate_before_fetching(k: Primitives, s: View, follower: int, leader: int) -> None:
-    """Effect: a new follower truncates log and high watermark, as its version does; nothing where fetches compare logs."""
+    """Effect, unless fetches compare logs: a new follower truncates log and high watermark, as its version does."""
     if s.sizes.compares_logs:
         return
     if s.sizes.truncation == TO_HIGH_WATERMARK:
@@ -189,7 +192,7 @@ def truncate_before_fetching(k: Primitives, s: View, follower: int, leader: int)
 
 
 def _end_by_epoch(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return the leader's end of the follower's last epoch; the follower's high watermark if the leader does not know it."""
+    """Return where the follower's last epoch ends on the leader; if the leader's is older, the follower's high watermark."""
     unknown = has_unknown_epoch(k, s, follower, leader)
     return k.ite(unknown, s.high_watermark[follower], end_for_last_epoch(k, s, follower, leader))
 

@@ -16,7 +16,7 @@ from neverlost.model.system import View
 
 
 def is_waited_for(k: Primitives, s: View, leader: int, follower: int) -> Value:
-    """Return True if a follower is in the ISR that the leader knows or, where the ISR is maximal, one that it asked to add."""
+    """Return True if a follower is in the ISR that the leader knows or, with `maximal_isr`, the leader has asked to add it."""
     return k.any_of(s.leader_isr[leader][follower], k.all_of(s.maximal_isr, s.pending[leader] == follower))
 
 
@@ -24,7 +24,7 @@ def raise_high_watermark(k: Primitives, s: View, leader: int) -> None:
     """Effect: the high watermark rises to the smallest log end offset that the leader knows of in its maximal ISR.
 
     It stays while the known ISR is below the minimum (where it is strict, KAFKA-15583): else no ELR member need have what is
-    committed.  What it passes is committed, with acks=all acknowledged, and counts as fetched by all that the leader waits for.
+    committed.  What is below it is committed, acknowledged with acks=all, and counts as fetched by all the leader waits for.
     """
     old = s.high_watermark[leader]
     new = log_end(k, s, leader)
@@ -43,7 +43,7 @@ def raise_high_watermark(k: Primitives, s: View, leader: int) -> None:
 
 
 def note_committed(k: Primitives, s: View, leader: int) -> None:
-    """Effect: what is below the high watermark is committed; the first record at an offset counts."""
+    """Effect: note what is below the leader's high watermark as committed, unless another record was committed there before."""
     for offset in offsets(s):
         is_first = k.all_of(s.high_watermark[leader] > offset, s.ghost_committed[offset] == 0)
         s.ghost_committed[offset] = k.ite(is_first, s.log_record[leader][offset], s.ghost_committed[offset])
@@ -52,8 +52,8 @@ def note_committed(k: Primitives, s: View, leader: int) -> None:
 def answer_producers(k: Primitives, s: View, leader: int, is_full: Value) -> None:
     """Effect: with acks=all, what is below the high watermark is acknowledged if `is_full`: the maximal ISR is big enough.
 
-    With acks=min.insync.replicas, which is proposed, so many copies in the ISR are enough, below the high watermark or not;
-    under `fenced-longest-log`, of that record or a later one of the leader's own epoch.
+    With acks=min.insync.replicas, which is proposed, a record is acknowledged that so many ISR members have, below the high
+    watermark or not; under `fenced-longest-log`, one at or before a record of the leader's own epoch that so many have.
     """
     counts = [_copies(k, s, leader, offset) >= minimum_isr(k, s, leader) for offset in offsets(s)]
     copied = [k.all_of(s.acks == ACKS["min.insync.replicas"], each) for each in counts]
@@ -66,7 +66,7 @@ def answer_producers(k: Primitives, s: View, leader: int, is_full: Value) -> Non
 
 
 def _copies(k: Primitives, s: View, leader: int, offset: int) -> Value:
-    """Return how many ISR members, the leader included, are known to have an offset; 1 unless acks is min.insync.replicas."""
+    """Return how many ISR members, the leader included, it knows to have an offset; 1 unless acks=min.insync.replicas."""
     known = [
         k.all_of(s.acks == ACKS["min.insync.replicas"], s.leader_isr[leader][each], s.fetch_offset[leader][each] > offset)
         for each in others(s, leader)
@@ -81,6 +81,6 @@ def acknowledge(k: Primitives, s: View, record: Value, when: Value) -> None:
 
 
 def settle_epoch_start(k: Primitives, s: View, leader: int) -> None:
-    """Effect: forget the leader epoch's start offset once the current leader's high watermark covers it."""
+    """Effect: set the leader epoch's start offset to 0 if `leader` is the current one and its high watermark reaches it."""
     covered = k.all_of(s.leader == leader, s.high_watermark[leader] >= s.leader_epoch_start_offset)
     s.leader_epoch_start_offset = k.ite(covered, 0, s.leader_epoch_start_offset)

@@ -15,12 +15,12 @@ from neverlost.model.system import View
 
 
 def leads(s: View, broker: int) -> Value:
-    """Return True if a broker believes it is leader."""
+    """Return True if a broker believes it is leader, rightly or not."""
     return s.follows[broker] == broker
 
 
 def is_answered(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return True if a follower follows a leader (without fenced fetches, one that leads) and awaits no late answer of it."""
+    """Return True if a follower follows `leader` (which, without fenced fetches, must lead) and awaits no late answer of it."""
     asks = s.follows[follower] == leader
     if s.sizes.late_responses:
         asks = k.all_of(asks, s.diverging_sender[follower] != leader)
@@ -28,7 +28,7 @@ def is_answered(k: Primitives, s: View, follower: int, leader: int) -> Value:
 
 
 def logs_agree(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return True if a leader takes a follower's log for a beginning of its own; without comparison, any that is no longer."""
+    """Return True if a leader takes a follower's log for a beginning of its own; where logs are not compared, if not longer."""
     if s.sizes.late_bytes:
         return agreed_end(k, s, follower, leader) == log_end(k, s, follower)
     if s.sizes.compares_logs:
@@ -42,7 +42,7 @@ def is_up_to_date_leader(k: Primitives, s: View, broker: int) -> Value:
 
 
 def note_late_responses(k: Primitives, s: View, leader: int, when: Value) -> None:
-    """Effect, if `when` is true: a deposed leader's responses may still be sent, to followers that lacked something."""
+    """Effect, if `when` is true: `leader`, deposed, may still answer the followers whose log is a beginning of its own."""
     if not s.sizes.late_bytes:
         return
     for each in others(s, leader):
@@ -52,7 +52,7 @@ def note_late_responses(k: Primitives, s: View, leader: int, when: Value) -> Non
 
 
 def forget_late_response(k: Primitives, s: View, follower: int, when: Value = True) -> None:
-    """Effect, if `when` is true: no deposed leader sends a broker anything more that it would take."""
+    """Effect, if `when` is true: forget that a deposed leader may still send a response to `follower`."""
     if s.sizes.late_bytes:
         s.late_sender[follower] = k.ite(when, NO_REPLICA, s.late_sender[follower])
         s.late_epoch[follower] = k.ite(when, 0, s.late_epoch[follower])
@@ -77,7 +77,7 @@ def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -
 
 
 def leave_request_behind(k: Primitives, s: View, replica: Value, when: Value = True) -> None:
-    """Effect, if `when` is true: the request about a replica that a leader forgets may be on its way still, unless outdated."""
+    """Effect, if `when` is true: note that the forgotten request about `replica` may still be on its way, unless outdated."""
     if not s.sizes.copies_requests:
         return
     is_over = k.any_of(k.not_(when), s.request_outdated)
@@ -87,7 +87,7 @@ def leave_request_behind(k: Primitives, s: View, replica: Value, when: Value = T
 
 
 def drop_pending(k: Primitives, s: View, leader: int) -> None:
-    """Effect: the leader gives up the change that it asked for; its high watermark no longer waits for a replica to add."""
+    """Effect: the leader gives up the change that it asked for; its high watermark waits for no added replica, and may rise."""
     for each in everyone(s):
         dropped = k.all_of(s.pending[leader] == each, k.not_(s.leader_isr[leader][each]))
         s.fetch_offset[leader][each] = k.ite(dropped, 0, s.fetch_offset[leader][each])
@@ -97,7 +97,7 @@ def drop_pending(k: Primitives, s: View, leader: int) -> None:
 
 
 def adopt_isr(k: Primitives, s: View, leader: int) -> None:
-    """Effect: the leader takes the controller's ISR and is up to date: no change is pending, its high watermark may rise."""
+    """Effect: the leader takes the controller's ISR, with no change pending, and is up to date; its high watermark may rise."""
     s.pending[leader] = NO_REPLICA
     s.request_outdated = False
     for each in everyone(s):
@@ -114,7 +114,7 @@ def adopt_isr(k: Primitives, s: View, leader: int) -> None:
 
 
 def put_in_log(k: Primitives, s: View, leader: int, record: Value) -> None:
-    """Effect: the leader appends a record, with acks 0 or 1 acknowledges it, and raises its high watermark where it can."""
+    """Effect: the leader appends a record, acknowledges it if acks is 0 or 1, and raises its high watermark where it can."""
     append(k, s, leader, record)
     if s.sizes.epochs:
         for each in range(s.sizes.record):
@@ -132,8 +132,8 @@ def accepts_writes(k: Primitives, s: View, leader: int) -> Value:
 def leader_append(k: Primitives, s: View, leader: int) -> Clauses:
     """Any broker that believes it is leader appends, a stale one of an older epoch too; only what is committed counts.
 
-    With acks=all it refuses while it knows of fewer than min.insync.replicas in-sync replicas (NOT_ENOUGH_REPLICAS), so
-    that no producer waits for an acknowledgement that one more failure could break.
+    Unless acks is 0 or 1 it refuses while it knows of fewer than min.insync.replicas in-sync replicas (NOT_ENOUGH_REPLICAS),
+    so that no producer waits for an acknowledgement that one more failure could break.
     """
     yield "believes it is leader", leads(s, leader)
     yield "bound: a record is left", s.next_record < s.sizes.record
@@ -178,7 +178,7 @@ def producer_send_lost_in_transit(k: Primitives, s: View, leader: int) -> Clause
 
 @action(leader="replica", follower="replica", where=different, says="{leader} handles the fetch of {follower}")
 def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Clauses:
-    """The leader notes how far a follower that it waits for has fetched, and raises its high watermark; the response is later.
+    """The leader notes the fetch offset of a follower that it waits for; its high watermark may rise.  The response is later.
 
     With `diverging-fetch-ignored` (KAFKA-13141) a fetch whose log diverges counts for nothing; else the leader commits
     records that the follower is about to truncate.
@@ -197,7 +197,8 @@ def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Cla
 def leader_stall_request(k: Primitives, s: View, leader: int, offset: int) -> Clauses:
     """The request of a record that is in the log has other partitions to append to, and so is in no purgatory yet.
 
-    Only there would it be answered when the broker becomes a follower.
+    Only there would it be answered when the broker becomes a follower.  One request at a time stands still, and only on a
+    leader that was deposed, or elected anew, and has not noticed.
 
     Source: ReplicaManager.appendRecords (the loop of appendToLocalLog, then delayedProducePurgatory.tryCompleteElseWatch).
     """
@@ -215,7 +216,7 @@ def leader_stall_request(k: Primitives, s: View, leader: int, offset: int) -> Cl
 
 @action(leader="stalling", says="a request that stood still on {leader} is answered with success")
 def leader_answer_stalled_request(k: Primitives, s: View, leader: int) -> Clauses:
-    """The request is answered by its offset: the broker leads now and its high watermark is beyond, whatever stands there now.
+    """The request succeeds by its offset: the broker leads now and its high watermark is beyond, whatever record is there now.
 
     Source: Partition.checkEnoughReplicasReachOffset, DelayedProduce.tryComplete, ProducePartitionStatus.
     """

@@ -15,17 +15,17 @@ EMPTY = 0
 
 
 def offsets(s: View) -> range:
-    """Return all offsets of a log."""
+    """Return all offsets that a log may have, from 0."""
     return range(s.sizes.offset)
 
 
 def log_end(k: Primitives, s: View, replica: int) -> Value:
-    """Return the log end offset: one beyond the last record."""
+    """Return the log end offset: one beyond the last record; 0 for an empty log."""
     return count(k, [s.log_record[replica][offset] != EMPTY for offset in offsets(s)])
 
 
 def is_prefix(k: Primitives, s: View, replica: int, other: int) -> Value:
-    """Return True if a replica's whole log is the beginning of another's."""
+    """Return True if the whole log of `replica` is the beginning of that of `other`, or equal to it."""
     return k.all_of(
         *[
             k.any_of(s.log_record[replica][offset] == EMPTY, s.log_record[replica][offset] == s.log_record[other][offset])
@@ -35,7 +35,7 @@ def is_prefix(k: Primitives, s: View, replica: int, other: int) -> Value:
 
 
 def has_beyond(k: Primitives, s: View, replica: int, other: int) -> Value:
-    """Return True if a log is longer than another."""
+    """Return True if the log of `replica` is longer than that of `other`."""
     return k.any_of(
         *[k.all_of(s.log_record[replica][offset] != EMPTY, s.log_record[other][offset] == EMPTY) for offset in offsets(s)]
     )
@@ -47,7 +47,7 @@ def holds_record(k: Primitives, s: View, replica: int, record: int) -> Value:
 
 
 def _put_at_end(k: Primitives, s: View, replica: int, contents: list[Value]) -> None:
-    """Effect: the first empty slot takes the content offered for its offset."""
+    """Effect: the first empty slot takes the one of `contents` at its offset; a full log stays as it is."""
     for offset in reversed(offsets(s)):
         here = s.log_record[replica][offset]
         is_end = here == EMPTY if offset == 0 else k.all_of(here == EMPTY, s.log_record[replica][offset - 1] != EMPTY)
@@ -55,7 +55,7 @@ def _put_at_end(k: Primitives, s: View, replica: int, contents: list[Value]) -> 
 
 
 def append(k: Primitives, s: View, replica: int, content: Value) -> None:
-    """Effect: put a record's number at the log end offset."""
+    """Effect: put a record's number at the log end offset; a full log stays as it is."""
     _put_at_end(k, s, replica, [content for _ in offsets(s)])
 
 
@@ -65,10 +65,11 @@ def copy_next(k: Primitives, s: View, source: int, target: int) -> None:
 
 
 def agreed_end(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return how long a beginning of a follower's log a leader accepts, looking only at the epoch of its last record.
+    """Return the length of the longest beginning of a follower's log that a leader accepts; 0 if it accepts none.
 
-    The leader has records of that epoch, or leads in it, and they reach as far, which is to the last record of no newer epoch:
-    late bytes may have put an older one after it (FetchResponse.divergingEpoch, LeaderEpochFileCache.assign, endOffsetFor).
+    The leader looks only at the epoch of the beginning's last record: it has a record of that epoch, or leads in it, and its
+    own last record of no newer epoch is at that offset or after it.  Late bytes may have put records of an older epoch
+    after those of a newer one (FetchResponse.divergingEpoch, LeaderEpochFileCache.assign, endOffsetFor).
     """
     found: Value = 0
     for offset in offsets(s):
@@ -84,7 +85,7 @@ def agreed_end(k: Primitives, s: View, follower: int, leader: int) -> Value:
 
 
 def truncate_to_common(k: Primitives, s: View, replica: int, other: int) -> None:
-    """Effect: drop what follows the last entry that both logs share."""
+    """Effect: drop from the log of `replica` everything from the first offset on at which it differs from that of `other`."""
     shared: Value = True
     for offset in offsets(s):
         here = s.log_record[replica][offset]
@@ -93,7 +94,7 @@ def truncate_to_common(k: Primitives, s: View, replica: int, other: int) -> None
 
 
 def common_end(k: Primitives, s: View, replica: int, other: int) -> Value:
-    """Return the offset after the last entry up to which both logs are the same; 0 if they share none."""
+    """Return how many entries both logs have in common from offset 0 on, before the first that differs or is missing."""
     shared: Value = True
     found: list[Value] = []
     for offset in offsets(s):
@@ -132,13 +133,13 @@ def last_epoch(k: Primitives, s: View, replica: int) -> Value:
 
 
 def is_longer_log(k: Primitives, s: View, one: int, other: int) -> Value:
-    """Return True if a log is ahead of another: by the epoch of its last record, then by its length."""
+    """Return True if log `one` is ahead of log `other`: its last record's epoch is newer, or the same and the log is longer."""
     first, second = last_epoch(k, s, one), last_epoch(k, s, other)
     return k.any_of(first > second, k.all_of(first == second, has_beyond(k, s, one, other)))
 
 
 def end_for_last_epoch(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return where a follower's last epoch ends on a leader: at its log's end if it leads in that, else before newer epochs."""
+    """Return where a follower's last epoch ends on a leader: its log end if it leads in that epoch, else before newer ones."""
     epoch = last_epoch(k, s, follower)
     older = [
         k.all_of(s.log_record[leader][offset] != EMPTY, epoch_of(k, s, s.log_record[leader][offset]) <= epoch)
@@ -148,5 +149,5 @@ def end_for_last_epoch(k: Primitives, s: View, follower: int, leader: int) -> Va
 
 
 def has_unknown_epoch(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return True if the follower's last record is of an epoch after the leader's own."""
+    """Return True if the epoch of the follower's last record is newer than the one that the leader leads in."""
     return last_epoch(k, s, follower) > s.led_epoch[leader]

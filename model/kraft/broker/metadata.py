@@ -22,9 +22,9 @@ from neverlost.model.system import View
 
 @action(broker="replica", says="broker {broker} applies its leadership")
 def broker_apply_leadership(k: Primitives, s: View, broker: int) -> Clauses:
-    """An elected broker leads; one that led before, and missed who led in between, goes on with what it knows of its followers.
+    """An elected broker leads, with the controller's ISR; one that still believes it leads keeps its followers' fetch offsets.
 
-    That is remembered from an epoch before: a follower may have truncated since, and is counted all the same
+    They are from an epoch before: a follower may have truncated since, and is counted all the same
     (reelection-forgets-offsets, which no version has).
 
     Source: Partition.makeLeader (`isNewLeader`), Replica.resetReplicaState.
@@ -110,20 +110,20 @@ def leader_replay_own_change(k: Primitives, s: View, broker: int) -> Clauses:
 
 
 def is_answer(k: Primitives, s: View, leader: int) -> Value:
-    """Return True if the committed ISR is the one that the leader has asked for."""
+    """Return True if the leader has a change pending, and the controller's ISR is exactly what it has asked for."""
     changed = [k.any_of(s.leader_isr[leader][each] == s.isr[each], s.pending[leader] == each) for each in everyone(s)]
     moved = [k.any_of(s.leader_isr[leader][each] != s.isr[each], s.pending[leader] != each) for each in everyone(s)]
     return k.all_of(s.pending[leader] != NO_REPLICA, *changed, *moved)
 
 
 def has_finished_publication(k: Primitives, s: View, broker: int) -> Clauses:
-    """Clauses: a broker has applied the publication before as a whole, its configuration too, so that it may apply the next."""
+    """Clauses: a broker has applied all of the publication before, its configuration too, so that it may apply the next one."""
     if s.sizes.config_change:
         yield "the publication before is applied", k.not_(s.configuration_to_come[broker])
 
 
 def begin_publication(k: Primitives, s: View, broker: int) -> None:
-    """Effect: with the newest partitions a broker learns min.insync.replicas too, or is still to, in a step of its own."""
+    """Effect: a broker that reads the newest partition learns min.insync.replicas too, or is marked as still to learn it."""
     if s.sizes.config_change:
         known = k.ite(s.configuration_before_isr, s.min_isr_changed, s.min_isr_known[broker])
         s.min_isr_known[broker] = known
@@ -131,7 +131,7 @@ def begin_publication(k: Primitives, s: View, broker: int) -> None:
 
 
 def has_replayed_partitions(k: Primitives, s: View, broker: int) -> Value:
-    """Return True if the broker has done all that the metadata log asks: lead by the newest record, or lead no more."""
+    """Return True if the broker has done what the newest partition record says: if elected, lead up to date; else, not lead."""
     is_elected = s.leader == broker
     return k.ite(is_elected, s.leader_knows == UP_TO_DATE, k.not_(leads(s, broker)))
 

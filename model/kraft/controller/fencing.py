@@ -21,12 +21,12 @@ from neverlost.model.system import View
 
 
 def is_not_elected(broker: int, outcome: int) -> bool:
-    """Return True if the outcome is not the broker's election: one that is fenced is not elected."""
+    """Return True if the outcome is not the election of `broker`: one that is being fenced is not elected."""
     return outcome != broker
 
 
 def isr_without(k: Primitives, s: View, broker: int) -> Flags:
-    """Return the ISR without a broker; without ELR the last member stays, so that it alone may lead again."""
+    """Return the ISR without a broker; but without ELR its only member stays in it, so that this one alone may lead again."""
     stays: Value = False
     if not s.sizes.elr:
         stays = k.not_(k.any_of(False, *[s.isr[each] for each in everyone(s) if each != broker]))
@@ -34,7 +34,7 @@ def isr_without(k: Primitives, s: View, broker: int) -> Flags:
 
 
 def fence(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """`handleBrokerFenced`: the broker leaves the ISR and leadership moves on if it led."""
+    """Clauses and effect of `handleBrokerFenced`: the broker is fenced, leaves the ISR, and leadership moves on if it led."""
     active = [k.all_of(alive, each != broker) for each, alive in enumerate(unfenced(k, s))]
     change = Change(isr_without(k, s, broker), active, assignment_of(s), has_record=s.isr[broker])
     yield from change_partition(k, s, change, outcome)
@@ -42,14 +42,14 @@ def fence(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
 
 
 def unfence(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """`handleBrokerUnfenced`: a partition without a leader gets one if the broker may lead."""
+    """Clauses and effect of `handleBrokerUnfenced`: a partition without a leader gets one if the broker may lead."""
     yield from admit(k, s, broker, outcome, Change(list(s.isr), no_brokers(s), assignment_of(s)))
 
 
 def register(k: Primitives, s: View, broker: int, outcome: int, is_unclean: bool) -> Clauses:
-    """A broker registers and is unfenced: `handleBrokerShutdown`, then `handleBrokerUnfenced`.
+    """Clauses and effect: a broker registers and is unfenced (`handleBrokerShutdown`, then `handleBrokerUnfenced`).
 
-    With ELR a broker that comes back from an unclean shutdown leaves ISR and ELR first.
+    With ELR a broker that comes back from an unclean shutdown leaves ISR and ELR first (`unclean-shutdown-leaves-elr`).
     """
     change = Change(list(s.isr), no_brokers(s), assignment_of(s), registers=broker)
     if s.sizes.elr and is_unclean:
@@ -59,7 +59,8 @@ def register(k: Primitives, s: View, broker: int, outcome: int, is_unclean: bool
 
 
 def admit(k: Primitives, s: View, broker: int, outcome: int, change: Change) -> Clauses:
-    """The broker is unfenced and may lead; a record is written if there is no leader or, unclean, it leaves ISR or ELR."""
+    """Clauses and effect: a broker is unfenced and may lead; a record is written if there is no leader or an unclean one is in
+    ISR or ELR."""
     active = [k.any_of(alive, each == broker) for each, alive in enumerate(unfenced(k, s))]
     has_record = s.leader == NO_REPLICA
     if change.unclean_shutdown is not None:
@@ -70,7 +71,7 @@ def admit(k: Primitives, s: View, broker: int, outcome: int, change: Change) -> 
 
 @action(broker="replica", outcome="outcome", where=is_not_elected, says="controller fences broker {broker}")
 def controller_fence_dead(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """The session of a broker that is down expires (broker.session.timeout.ms), and the controller fences it.
+    """The session of a broker that is down expires (broker.session.timeout.ms): the controller fences it, and elects if it led.
 
     Until then it stays in the ISR and the high watermark waits for it; afterwards it has to catch up before it may lead, unless
     it is in the ELR or, without ELR, the last member of the ISR (KIP-631, KIP-966).
@@ -102,7 +103,7 @@ def controller_fence_live(k: Primitives, s: View, broker: int, outcome: int) -> 
 
 @action(broker="replica", outcome="outcome", says="controller unfences broker {broker}", can_be_left_out=True)
 def controller_unfence(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """Heartbeats arrive again; the broker has not restarted, so its log is whole and it stays in the ELR.
+    """Heartbeats of a fenced, running broker arrive again; it has not restarted, so its log is whole and it stays in the ELR.
 
     To be unfenced admits a broker to no ISR: a leader has to propose it once it has caught up (KIP-631, KIP-841).
     """

@@ -50,7 +50,7 @@ def keeps_leader(k: Primitives, s: View, of: Electorate) -> Value:
 
 
 def cleanly_electable(k: Primitives, s: View, of: Electorate) -> Flags:
-    """Return who is alive and has every committed record: the ISR or, while that is empty, the ELR (`isValidNewLeader`)."""
+    """Return the alive members of the ISR or, if it has no members, alive or not, of the ELR (`isValidNewLeader`)."""
     isr_empty = k.not_(k.any_of(*of.isr))
     return [
         k.all_of(of.active[each], of.replicas[each], k.any_of(of.isr[each], k.all_of(isr_empty, of.elr[each])))
@@ -59,7 +59,7 @@ def cleanly_electable(k: Primitives, s: View, of: Electorate) -> Flags:
 
 
 def last_known_leader(k: Primitives, s: View, of: Electorate) -> Flags:
-    """Return the last known leader alone, where ISR and ELR are empty, it is alive and may be elected so; else nobody."""
+    """Return the last known leader alone, if ISR and ELR are empty, it is alive and such an election is on; else nobody."""
     if not s.sizes.elr:
         return no_brokers(s)
     none_left = k.all_of(k.not_(k.any_of(*of.isr, *of.elr)), s.last_known_leader_election, of.has_elr)
@@ -67,7 +67,7 @@ def last_known_leader(k: Primitives, s: View, of: Electorate) -> Flags:
 
 
 def last_known_leader_unassigned(k: Primitives, s: View, of: Electorate) -> Value:
-    """Return True if the last known leader would be elected and has no replica any more: asking for it is an error.
+    """Return True if the last known leader would be elected and has no replica any more: Kafka's election ends in an error.
 
     Source: `LeaderAcceptor.test` asks `PartitionRegistration.directory`, which throws.
     """
@@ -77,7 +77,7 @@ def last_known_leader_unassigned(k: Primitives, s: View, of: Electorate) -> Valu
 
 
 def electable(k: Primitives, s: View, of: Electorate) -> Flags:
-    """Return who may be elected; uncleanly only where no other election is possible."""
+    """Return who may be elected: clean candidates and the last known leader or, if none and if allowed, any alive replica."""
     clean, last = cleanly_electable(k, s, of), last_known_leader(k, s, of)
     if s.sizes.asks_for_logs:
         clean, last = answering_in_time(k, s, of), no_brokers(s)
@@ -87,7 +87,7 @@ def electable(k: Primitives, s: View, of: Electorate) -> Flags:
 
 
 def answering(k: Primitives, s: View, candidates: Flags) -> Flags:
-    """Return the candidates that are running, where the policy compares logs; other policies do not notice who is down."""
+    """Return the candidates that are running, if the policy compares logs; else all of them, running or not."""
     if not s.sizes.epochs:
         return candidates
     asks = k.any_of(s.sizes.asks_for_logs, s.election_policy == POLICIES["longest-log"])
@@ -95,7 +95,7 @@ def answering(k: Primitives, s: View, candidates: Flags) -> Flags:
 
 
 def fits_policy(k: Primitives, s: View, elected: int, candidates: Flags) -> Value:
-    """Return True if the election policy prefers no other candidate.
+    """Return True if the election policy prefers none of the other candidates to `elected`.
 
     Kafka's own rule is `preferred`, the first in assignment order; `any` covers every order, and `longest-log` is what
     some propose instead of fencing; `fenced-longest-log` has clauses of its own (`has_longest_log`).
@@ -108,7 +108,7 @@ def fits_policy(k: Primitives, s: View, elected: int, candidates: Flags) -> Valu
 
 
 def answers(s: View, outcome: int) -> tuple[int, list[int]]:
-    """Return who an outcome elects, and all who answered, that one first; nobody is asked except under `fenced-longest-log`."""
+    """Return who an outcome elects, and all who answered, the elected first; [] unless the policy is `fenced-longest-log`."""
     elected, others_answer = outcome % s.sizes.replica, outcome // s.sizes.replica
     if not s.sizes.asks_for_logs:
         return elected, []
@@ -116,18 +116,18 @@ def answers(s: View, outcome: int) -> tuple[int, list[int]]:
 
 
 def needed_answers(k: Primitives, s: View, of: Electorate) -> Value:
-    """Return how many logs meet every set of min.insync.replicas replicas: replicas - min ISR + 1, whatever the ISR is."""
+    """Return how many must answer to include one of every set of min ISR replicas: replicas - min ISR + 1, whatever the ISR."""
     return count(k, of.replicas) - minimum_isr(k, s) + 1
 
 
 def answering_in_time(k: Primitives, s: View, of: Electorate) -> Flags:
-    """Return who may be elected cleanly by its log: those that can answer, if they are enough; else none."""
+    """Return who may be elected cleanly by its log: the running `cleanly_electable`, if these are enough; else nobody."""
     found = answering(k, s, cleanly_electable(k, s, of))
     return [k.all_of(each, count(k, found) >= needed_answers(k, s, of)) for each in found]
 
 
 def has_longest_log(k: Primitives, s: View, of: Electorate, answered: list[int]) -> Clauses:
-    """Clauses: enough answered, and no log of theirs is longer than the first one's; an unclean election needs no number."""
+    """Clauses: those who answered may be elected and, in a clean election, are enough; no log is longer than the first's."""
     candidates, clean = electable(k, s, of), answering_in_time(k, s, of)
     yield "those that are asked can answer", k.all_of(*[candidates[each] for each in answered])
     yield "enough answer", k.any_of(k.not_(k.any_of(*clean)), needed_answers(k, s, of) <= len(answered))
@@ -136,7 +136,7 @@ def has_longest_log(k: Primitives, s: View, of: Electorate, answered: list[int])
 
 
 def refuse_older_epochs(k: Primitives, s: View, broker: int) -> None:
-    """Effect: a broker that was asked for its log neither leads nor follows in an older leader epoch any more.
+    """Effect: a broker that was asked for its log stops leading or following: it takes part in no older leader epoch any more.
 
     It refuses before it reads its log; both are one step, because nothing that the broker does itself comes between them.
     """

@@ -32,11 +32,11 @@ from neverlost.model.system import View
 
 @action(elected="elected", says="leader election without a failure", fault="leader_move")
 def controller_move_leader(k: Primitives, s: View, elected: int) -> Clauses:
-    """A preferred election, by kafka-leader-election.sh or auto.leader.rebalance.enable: no failure, and yet a new epoch.
+    """A preferred election, by kafka-leader-election.sh or auto.leader.rebalance.enable: nothing fails, and yet a new epoch.
 
     The old leader goes on until it learns of it, and what it has appended beyond the high watermark is truncated: records
-    with acks=1 are lost by a planned move.  Only the first replica in assignment order is preferred; a partition that it
-    leads needs no election (ELECTION_NOT_NEEDED), and one whose first replica is not in sync keeps its leader.
+    with acks=1 are lost by a planned move, so it is counted as a fault.  With the policy `preferred` only the first replica in
+    assignment order is elected, with others any in the ISR; it must be unfenced and not lead (ELECTION_NOT_NEEDED).
     """
     yield from fault_enabled(k, s, LEADER_MOVE)
     yield "partition has a leader", s.leader != NO_REPLICA
@@ -62,7 +62,7 @@ def controller_move_leader(k: Primitives, s: View, elected: int) -> Clauses:
 def controller_elect_uncleanly(k: Primitives, s: View, elected: int) -> Clauses:
     """kafka-leader-election.sh with UNCLEAN, whatever the topic's configuration: only where there is no leader.
 
-    Who has every committed record still comes first, and nothing changes where no replica is alive.
+    Alive members of ISR or ELR still come first, and nothing changes where no replica is alive.  It is counted as a fault.
     """
     yield from fault_enabled(k, s, UNCLEAN_ELECTION)
     yield "partition has no leader", s.leader == NO_REPLICA
@@ -80,7 +80,7 @@ def controller_elect_uncleanly(k: Primitives, s: View, elected: int) -> Clauses:
 def controller_set_min_isr(k: Primitives, s: View, least: int) -> Clauses:
     """An operator sets min.insync.replicas: since 4.0 that also clears the ELR and the last known leader (ClearElrRecord).
 
-    The same value clears them too.  A broker amid a publication of the value before is taken to have finished it.
+    So does setting the value that it has.  A broker amid a publication of the value before is taken to have finished it.
     The ELR's promise, that no record was committed without its members, is made with one minimum; the members would not
     have it with another.
 
@@ -99,7 +99,7 @@ def controller_set_min_isr(k: Primitives, s: View, least: int) -> Clauses:
 
 
 def clear_elr(k: Primitives, s: View, when: Value) -> None:
-    """Effect, if `when` is true: the ELR is emptied, which moves the partition epoch, and the last known leader forgotten."""
+    """Effect, if `when` is true: forget the last known leader; empty the ELR and, if it was not, move the partition epoch."""
     s.last_known_leader = k.ite(when, NO_REPLICA, s.last_known_leader)
     outdate_leader(k, s, k.all_of(when, k.any_of(*s.elr)))
     for each in everyone(s):

@@ -35,7 +35,7 @@ from neverlost.model.system import View
 
 @dataclass(frozen=True)
 class Assignment:
-    """A partition's replicas, those of them that a reassignment adds, and those that it will remove."""
+    """A partition's replicas, those of them that a reassignment adds, and those of them that it will remove, as flags."""
 
     replicas: Flags
     adding: Flags
@@ -83,7 +83,7 @@ def unfenced(k: Primitives, s: View) -> Flags:
 
 
 def choose(k: Primitives, condition: Value, then: Flags, otherwise: Flags) -> Flags:
-    """Return one of two vectors, by a condition, flag by flag."""
+    """Return `then` if the condition holds, else `otherwise`, chosen flag by flag."""
     return [k.ite(condition, one, other) for one, other in zip(then, otherwise, strict=True)]
 
 
@@ -125,7 +125,7 @@ def change_partition(k: Primitives, s: View, change: Change, outcome: int | None
 
 
 def electorate_at_registration(k: Primitives, s: View, of: Electorate, change: Change) -> Electorate:
-    """Return the electorate; a registering broker in the ISR (or unclean in the ELR) is not in it if another can be elected."""
+    """Return the electorate; a registering broker in the ISR (or ELR, if unclean) is no candidate if another can be elected."""
     broker = change.registers
     without = replace(of, active=[k.all_of(alive, each != broker) for each, alive in enumerate(of.active)])
     leaves = s.isr[broker] if change.unclean_shutdown is None else k.any_of(s.isr[broker], s.elr[broker])
@@ -161,7 +161,7 @@ def complete_reassignment_if_needed(k: Primitives, s: View, change: Change) -> C
 
 
 def next_elr(k: Primitives, s: View, change: Change) -> Flags:
-    """`maybePopulateTargetElr`: return the ELR: who left an ISR that is below min.insync.replicas is eligible to lead.
+    """`maybePopulateTargetElr`: return the next ELR: its members, and who leaves an ISR that is below min.insync.replicas.
 
     The ELR holds the replicas that have every committed record although they are out: no record is committed below
     min.insync.replicas (strict-high-watermark).  It is cleared once the ISR is not below it.  A broker that comes back from
@@ -188,7 +188,7 @@ def elected_sets(k: Primitives, s: View, of: Electorate, elected: int) -> tuple[
 
 
 def apply(k: Primitives, s: View, change: Change, elr: Flags, leader: Value) -> None:
-    """Effect: write the record: ISR, ELR, leader and assignment, and the epochs that they move."""
+    """Effect: write the record into the state: ISR, ELR, leader (and last known one), assignment, and the epochs they move."""
     bumps = needs_bump_for_isr_shrink(k, s, change, leader)
     if s.sizes.elr:
         update_last_known_leader(k, s, change.isr, leader)
@@ -201,7 +201,7 @@ def apply(k: Primitives, s: View, change: Change, elr: Flags, leader: Value) -> 
 
 
 def needs_bump_for_isr_shrink(k: Primitives, s: View, change: Change, leader: Value) -> Value:
-    """`triggerLeaderEpochBumpForIsrShrinkIfNeeded`: True if the controller's removal from the ISR moves the leader epoch.
+    """`triggerLeaderEpochBumpForIsrShrinkIfNeeded`: True if a removal from the ISR by the controller moves the leader epoch.
 
     So it was until 3.6 (KAFKA-15021), to take a replica out of a leader's maximal ISR whose request was in flight; since
     then the leader's request with the old partition epoch is refused.
@@ -211,9 +211,9 @@ def needs_bump_for_isr_shrink(k: Primitives, s: View, change: Change, leader: Va
 
 
 def update_last_known_leader(k: Primitives, s: View, isr: Flags, leader: Value) -> None:
-    """`maybeUpdateLastKnownLeader`: remembered when the ISR empties, forgotten by a record with a leader.
+    """Effect (`maybeUpdateLastKnownLeader`): remember the leader when the ISR empties, forget it by a record with a leader.
 
-    Since 4.2 it is remembered when the partition loses its leader, which may be before the ISR is empty (PR 20629).
+    Since 4.2 remember it when the partition loses its leader, which may be before the ISR is empty (PR 20629).
     """
     emptied = k.all_of(k.any_of(*s.isr), k.not_(k.any_of(*isr)))
     lost_leader = k.all_of(s.leader != NO_REPLICA, leader == NO_REPLICA)
@@ -254,7 +254,7 @@ def move_leader_epoch(k: Primitives, s: View, when: Value) -> None:
 
 
 def set_assignment(k: Primitives, s: View, after: Assignment) -> None:
-    """Effect: the new replica set (`setAssignmentChanges`).
+    """Effect: write who is a replica, added, to be removed (`setAssignmentChanges`); a change moves the partition epoch.
 
     A replica that goes moves the leader epoch (`triggerLeaderEpochBumpForReplicaReassignmentIfNeeded`), so that no
     leader counts what it fetches any more.

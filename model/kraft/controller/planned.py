@@ -19,8 +19,8 @@ from neverlost.model.system import View
 
 @action(says="the controller records a replica more")
 def controller_add_replica(k: Primitives, s: View) -> Clauses:
-    """The record moves the partition epoch, no more: the replica is there already, without a log and outside the ISR, and joins
-    as any other does.  Nothing is removed, so there is nothing to complete."""
+    """The record moves the partition epoch, no more: the model has the replica from the start, with no log and outside the ISR,
+    and it joins as any other does.  Nothing is removed, so there is nothing to complete."""
     yield "bound: the leader was up to date", s.leader_knows == UP_TO_DATE
     outdate_leader(k, s, True)
 

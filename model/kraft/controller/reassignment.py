@@ -55,7 +55,7 @@ def controller_reassign(k: Primitives, s: View, target: int, outcome: int) -> Cl
 
 @action(outcome="reassignment_outcome", says="an operator cancels the reassignment")
 def controller_cancel_reassignment(k: Primitives, s: View, outcome: int) -> Clauses:
-    """The added replicas go at once; Kafka does not look at min.insync.replicas (PartitionReassignmentRevert).
+    """The added replicas go at once, the others stay; Kafka does not look at min.insync.replicas (PartitionReassignmentRevert).
 
     The copies that an acknowledgement counted on go with them: the known defect `reassignment-below-minimum` (KIP-455).
     """
@@ -74,7 +74,8 @@ def controller_cancel_reassignment(k: Primitives, s: View, outcome: int) -> Clau
     says="an operator cancels the reassignment, which leaves broker {first} alone in the ISR",
 )
 def controller_cancel_reassignment_uncleanly(k: Primitives, s: View, first: int, outcome: int) -> Clauses:
-    """Where only added replicas are in sync, the first that remains is made the ISR, if the topic allows unclean elections."""
+    """Where only added replicas are in sync, `first`, one that remains, is made the ISR, if the topic allows unclean elections:
+    with the policy `preferred` the first of them in assignment order, else any."""
     yield "in progress", k.any_of(*s.is_adding, *s.is_removing)
     yield "no ISR member remains", k.not_(k.any_of(*[k.all_of(s.isr[each], k.not_(s.is_adding[each])) for each in everyone(s)]))
     yield "unclean elections are allowed", s.unclean_election
@@ -90,13 +91,13 @@ def controller_cancel_reassignment_uncleanly(k: Primitives, s: View, first: int,
 
 
 def remaining(k: Primitives, s: View) -> Flags:
-    """Return the replicas without those that the reassignment adds."""
+    """Return the replicas without those that the reassignment adds, as flags: those to be removed are among them."""
     return [k.all_of(s.is_replica[each], k.not_(s.is_adding[each])) for each in everyone(s)]
 
 
 @action(broker="reassigned", says="broker {broker} learns that it has no replica any more and deletes its log")
 def broker_delete_replica(k: Primitives, s: View, broker: int) -> Clauses:
-    """A broker without a replica deletes its log, by StopReplica or the topic delta; until then its log is what it was."""
+    """A broker that has no replica any more deletes its log, and leads and follows no more (StopReplica or topic delta)."""
     yield "broker is running", s.is_running[broker]
     yield "not a replica", k.not_(s.is_replica[broker])
     yield "has a replica", k.any_of(s.log_record[broker][0] != EMPTY, s.follows[broker] != NO_REPLICA)

@@ -44,7 +44,7 @@ def broker_follow_unregistered(k: Primitives, s: View, broker: int, leader: int)
     fault="lossy_crash",
 )
 def broker_crash_unregistered(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
-    """A broker loses what it has fetched before it registered, while a request that names it may be on its way.
+    """A broker, started and not registered, loses its log from `kept` on, while a request that names it may be on its way.
 
     One that loses nothing may start again and follow again at once, so that such an end is left out.
     """

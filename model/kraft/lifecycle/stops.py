@@ -17,7 +17,7 @@ from neverlost.model.system import View
 
 
 def stop(k: Primitives, s: View, broker: int) -> None:
-    """Effect: the broker's process ends, and with it all that it had in memory."""
+    """Effect: the broker's process ends, and with it all that it had in memory; its log stays."""
     s.is_running[broker] = False
     if s.sizes.config_change:
         s.min_isr_known[broker] = UNCHANGED
@@ -45,7 +45,7 @@ def stop(k: Primitives, s: View, broker: int) -> None:
 
 
 def start(k: Primitives, s: View, broker: int) -> None:
-    """Effect: the broker runs; a request to add it to the ISR is outdated if it names the old broker epoch (KIP-903)."""
+    """Effect: the broker runs; an older request to add it to the ISR is outdated if it names a broker epoch (KIP-903)."""
     open_logs(s, broker)
     asked = [k.all_of(s.leader == each, s.leader_knows == UP_TO_DATE, s.pending[each] == broker) for each in everyone(s)]
     outdated = k.any_of(s.request_outdated, *asked)
@@ -80,7 +80,7 @@ def crash(k: Primitives, s: View, broker: int) -> Clauses:
 
 
 def crash_unflushed(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
-    """A running broker loses its unflushed log from offset `kept` on (past every log: nothing); the caller ends the process."""
+    """Clauses and effect: a running broker loses its log from `kept` on (past any log: none); the caller ends its process."""
     yield from fault_enabled(k, s, LOSSY_CRASH, broker)
     yield "broker is running", s.is_running[broker]
     if kept == s.sizes.offset:
@@ -98,7 +98,7 @@ def has_process(k: Primitives, s: View, broker: int) -> Value:
 
 
 def can_lose_end(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
-    """Clauses: a log may lose what it has from an offset on, since something is there and nothing of it was flushed.
+    """Clauses: a log may lose what it has from `kept` on, since something is there and records are not flushed one by one.
 
     To lose nothing is always allowed: `kept` is then the offset past every log, and no other offset stands for it.
     """
@@ -117,7 +117,7 @@ def lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", says="unclean shutdown of broker {broker}, log intact", fault="kill")
 def broker_crash(k: Primitives, s: View, broker: int) -> Clauses:
-    """The process dies and the page cache survives it, so nothing is lost that was appended."""
+    """The process dies and the page cache survives, so nothing is lost that was appended.  It starts again in a later step."""
     yield from crash(k, s, broker)
     stop(k, s, broker)
 
@@ -136,7 +136,7 @@ def broker_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clause
 
 @action(broker="replica", says="broker {broker} stops and its log directory is replaced by an empty one", fault="disk_loss")
 def broker_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
-    """The broker comes back under its old id without its log: nothing on disk says that it had one."""
+    """The broker stops and its log is gone: when it starts, in a later step, nothing on its disk says that it had one."""
     yield from lose_disk(k, s, broker)
     stop(k, s, broker)
 
@@ -162,7 +162,7 @@ def broker_restart(k: Primitives, s: View, broker: int, outcome: int) -> Clauses
     """A broker starts as a new incarnation once the old one's session has expired; a request that names the old is outdated.
 
     To register earlier is refused (DUPLICATE_BROKER_REGISTRATION, KIP-631): the old incarnation leaves the ISR first, or it
-    would stay there with less than it had (KAFKA-7235).
+    would stay there with less than it had (KAFKA-7235).  With ELR, `broker_restart_clean` is for clean shutdowns.
     """
     yield "broker is down", k.not_(s.is_running[broker])
     yield "old session has expired", s.is_fenced[broker]
@@ -174,7 +174,7 @@ def broker_restart(k: Primitives, s: View, broker: int, outcome: int) -> Clauses
 
 @action(broker="clean_stop", outcome="outcome", says="broker {broker} starts and registers after a clean shutdown")
 def broker_restart_clean(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """A broker starts: its clean-shutdown file names the registered broker epoch, so it stays in the ELR."""
+    """A broker that stopped cleanly starts: its clean-shutdown file names the registered epoch, so it stays in the ELR."""
     yield "broker is down", k.not_(s.is_running[broker])
     yield "clean shutdown", s.stopped_cleanly[broker]
     yield from register(k, s, broker, outcome, is_unclean=False)
@@ -184,7 +184,7 @@ def broker_restart_clean(k: Primitives, s: View, broker: int, outcome: int) -> C
 
 @action(broker="bounce", says="broker {broker} restarts within its session, unnoticed by the controller")
 def broker_bounce(k: Primitives, s: View, broker: int) -> Clauses:
-    """A broker restarts before its session has expired, and stays in the ISR, with what is left of its log (KAFKA-7235).
+    """A broker that is not leader starts within its session, and stays in the ISR with what is left of its log (KAFKA-7235).
 
     Since KIP-380 a registration names a broker epoch, and the controller fences the old incarnation first.
     """
@@ -195,7 +195,7 @@ def broker_bounce(k: Primitives, s: View, broker: int) -> Clauses:
 
 
 def shut_down(k: Primitives, s: View, broker: int, outcome: int, fault: Fault) -> Clauses:
-    """Controlled shutdown: the controller takes the broker out of ISR and leadership, then its process ends.
+    """Clauses and effect of a controlled shutdown: the broker is fenced, out of ISR and leadership; then its process ends.
 
     A fenced broker is granted its shutdown at once: there is nothing to move.
     """
@@ -244,7 +244,7 @@ def broker_lose_directory_cleanly(k: Primitives, s: View, broker: int, outcome: 
 def broker_create_log_anew(k: Primitives, s: View, broker: int) -> Clauses:
     """A broker runs on with a new, empty log; the controller takes its replica to be what it was (KAFKA-16234).
 
-    Elsewhere the replica is offline, and the controller takes it out of the ISR.
+    With `offline-log-not-recreated` the replica stays offline instead, and the controller takes it out of the ISR.
     """
     yield "an offline log is created anew", k.not_(s.offline_log_not_recreated)
     yield from lose_disk(k, s, broker)

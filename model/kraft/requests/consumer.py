@@ -25,7 +25,8 @@ def note_processed(k: Primitives, s: View, offset: Value) -> None:
 
 @action(consumer="consumer", leader="replica", says="the consumer reads its next record from {leader}")
 def consumer_poll(k: Primitives, s: View, consumer: int, leader: int) -> Clauses:
-    """The consumer reads a record below the high watermark and processes it; with `before-processing` it commits instead."""
+    """The consumer reads its next record, below the high watermark of `leader`, and processes it; with `before-processing` it
+    commits its position instead, and processes the record in a later step."""
     yield "believes it is leader", leads(s, leader)
     yield "below the high watermark", s.consumer_position < s.high_watermark[leader]
     yield "nothing in hand", k.not_(s.consumer_holds_record)
@@ -41,7 +42,7 @@ def consumer_poll(k: Primitives, s: View, consumer: int, leader: int) -> Clauses
 
 @action(consumer="consumer", says="the consumer processes the record whose offset it has committed")
 def consumer_process(k: Primitives, s: View, consumer: int) -> Clauses:
-    """With `before-processing` only: the record counts as done already, so a crash before this step loses it."""
+    """With `before-processing` only: process the record read; it is committed already, so a crash before this step skips it."""
     yield "a record in hand", s.consumer_holds_record
     note_processed(k, s, s.consumer_position - 1)
     s.consumer_holds_record = False
@@ -49,7 +50,7 @@ def consumer_process(k: Primitives, s: View, consumer: int) -> Clauses:
 
 @action(consumer="consumer", says="the consumer commits its position")
 def consumer_commit(k: Primitives, s: View, consumer: int) -> Clauses:
-    """With `after-processing` only: a crash before this step has the record processed twice."""
+    """With `after-processing` only: commit the position; after a crash before this step the record is processed again."""
     yield "commits after processing", k.not_(s.commits_before_processing)
     yield "bound: something to commit", s.consumer_committed != s.consumer_position
     s.consumer_committed = s.consumer_position
@@ -66,7 +67,8 @@ def consumer_crash(k: Primitives, s: View, consumer: int) -> Clauses:
 
 @action(consumer="consumer", leader="replica", says="the consumer's offset is beyond the log of {leader}; it resets to its end")
 def consumer_reset(k: Primitives, s: View, consumer: int, leader: int) -> Clauses:
-    """A consumer whose position is beyond the log goes to its end: OFFSET_OUT_OF_RANGE with auto.offset.reset=latest."""
+    """A consumer whose position is beyond the leader's log goes to its end and commits that: OFFSET_OUT_OF_RANGE with
+    auto.offset.reset=latest."""
     yield "current leader", s.leader == leader
     yield "believes it is leader", leads(s, leader)
     end = log_end(k, s, leader)

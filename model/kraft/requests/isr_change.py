@@ -31,7 +31,7 @@ from neverlost.model.system import View
 
 
 def proposed_isr(k: Primitives, s: View, leader: int, replica: int) -> Flags:
-    """Return the leader's ISR with one replica added, or removed if it is a member."""
+    """Return the ISR that the leader knows with `replica` added or, if it is a member, removed."""
     return [k.not_(s.leader_isr[leader][each]) if each == replica else s.leader_isr[leader][each] for each in everyone(s)]
 
 
@@ -41,7 +41,8 @@ def is_kept_out(k: Primitives, s: View, replica: int) -> Value:
 
 
 def ask(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
-    """Effect: the leader's change is pending as AlterPartition; before KIP-497 it writes the ISR itself, at once."""
+    """Effect (no clauses): adding or removing `replica` is pending as AlterPartition; before KIP-497 the leader writes the ISR
+    itself, at once."""
     if s.sizes.asks_controller:
         s.pending[leader] = replica
         return
@@ -56,8 +57,9 @@ def ask(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
 def leader_ask_to_expand_isr(k: Primitives, s: View, leader: int, follower: int) -> Clauses:
     """`maybeExpandIsr`: a fetch of a replica outside the ISR makes the leader ask, when the replica has caught up.
 
-    It must have reached the high watermark and, since KAFKA-7128, the offset at which this leader epoch began: until then
-    the leader does not know the high watermark of the leader before, and would admit a replica without committed records.
+    It must have reached the high watermark (under `fenced-longest-log` the leader's log end) and, since KAFKA-7128, the offset
+    at which this leader epoch began: until then the leader does not know the high watermark of the leader before, and would
+    admit a replica without committed records.
     """
     yield "follower is in the leader's epoch", is_answered(k, s, follower, leader)
     yield "leader is up to date", is_up_to_date_leader(k, s, leader)
@@ -81,7 +83,7 @@ def leader_ask_to_expand_isr(k: Primitives, s: View, leader: int, follower: int)
 
 @action(leader="replica", follower="replica", where=different, says="{leader} finds {follower} too slow", fault="isr_shrink")
 def leader_ask_to_shrink_isr(k: Primitives, s: View, leader: int, follower: int) -> Clauses:
-    """`maybeShrinkIsr`: a follower has not caught up for replica.lag.time.max.ms.
+    """`maybeShrinkIsr`: the leader asks to remove a running follower that has not caught up for replica.lag.time.max.ms.
 
     The leader waits for it until the controller has confirmed the removal: the controller may elect it until then.
     A leader that stopped waiting at once could acknowledge a record without a replica that is elected next (KIP-497).
@@ -134,7 +136,7 @@ def controller_alter_isr(k: Primitives, s: View, leader: int, replica: int, outc
     says="controller refuses the AlterPartition of {leader}, because {replica} is not eligible",
 )
 def controller_refuse_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
-    """INELIGIBLE_REPLICA is the one refusal after which the leader goes back to the ISR that it knows.
+    """The controller refuses with INELIGIBLE_REPLICA: only by that the leader gives up its pending change for the ISR it knows.
 
     The replica is fenced or shutting down (KIP-841), or has restarted since the leader saw its fetch (KIP-903); any other
     refusal may be of a retry whose first copy was applied, and the leader goes on waiting for the pending ISR.
