@@ -188,7 +188,7 @@ class System:
     def slots(self) -> tuple[Slot, ...]:
         """Every element of the state, in the order of the fields, with its place in the packed words.
 
-        Errors: `ModelError` where a value may be beyond what a column holds.
+        Errors: `ModelError` where a value may be outside -`SMALLEST`..`LARGEST`.
         """
         shapes = [(each, tuple(self.sizes[axis] for axis in each.axes)) for each in self.fields]
         elements = [(each, index) for each, shape in shapes for index in product(*map(range, shape))]
@@ -313,7 +313,7 @@ def _packing_group(declared: Field, index: tuple[int, ...]) -> tuple[int, int]:
 
 
 def bind(model: Model, *configurations: Configuration, disabled: Iterable[tuple[str, str]] = ()) -> System:
-    """Return the system of a model under configurations that share their sizes, with the clauses in `disabled` switched off."""
+    """Return the system of a model under configurations, not checked yet to share their sizes, without clauses `disabled`."""
     return System(model, tuple(configurations), frozenset(disabled))
 
 

@@ -30,7 +30,7 @@ def epoch_before(k: Primitives, s: View, replica: int, end_offset: Value) -> Val
 
 
 def is_caught_up_to_epoch(k: Primitives, s: View, leader: int, follower: int, end_offset: Value) -> Value:
-    """Return True if a follower of this leader has its records up to an end offset, by the epoch of the last of them."""
+    """Return True if a follower of this leader has as many records and the last of them of the same epoch; or the end is 0."""
     matches = k.all_of(
         s.log_end_offset[leader] >= end_offset,
         s.log_end_offset[follower] >= end_offset,
@@ -94,7 +94,7 @@ def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Cla
 
 @action(leader="replica", says="{leader} advances its high watermark")
 def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clauses:
-    """ISR members are compared by the epoch of the entry at the high watermark, which a follower of an older epoch may match.
+    """It rises by one if all ISR members have an entry there of the leader's epoch for it, as one of an older epoch may.
 
     On its way to the leader's epoch it may truncate that entry and then be elected: this is what breaks strong-isr, and why
     KIP-320 sends the current epoch instead.
@@ -112,7 +112,8 @@ def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clause
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} too slow")
 def leader_shrink_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
-    """A follower is removed whose last entry is not the leader's.  Source: Kip320FirstTry.tla, LeaderShrinkIsrBetterFencing."""
+    """An ISR member is removed that follows another, lags, or has another epoch where the leader's log ends.
+    Source: Kip320FirstTry.tla, LeaderShrinkIsrBetterFencing."""
     yield from true_leader(k, s, leader)
     yield "in the leader's ISR", s.isr[leader][replica]
     yield "not caught up", k.not_(is_caught_up_to_epoch(k, s, leader, replica, s.log_end_offset[leader]))

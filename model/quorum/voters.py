@@ -131,7 +131,7 @@ def voter_learn_epoch(k: Primitives, s: View, broker: int, replica: int) -> Clau
     broker="replica", leader="replica", where=different, says="controller {broker} learns that {leader} leads and follows it"
 )
 def voter_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
-    """BeginQuorumEpoch, or an answer, names the leader, and a voter follows it.  Its vote of the epoch stays on disk as well.
+    """A voter is told who leads in its epoch or a newer one, and follows it.  A vote that it gave in that epoch stays on disk.
 
     Source: KafkaRaftClient.handleBeginQuorumEpochRequest, QuorumState.transitionToFollower.
     """
@@ -170,14 +170,14 @@ def follows(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
 
 
 def counted_end(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return how far a leader takes a follower's log to reach: to where it fetches; without that rule one entry further."""
+    """Return how far a leader takes a follower's log to reach: where it fetches; without that rule one further, if there is."""
     end = log_end(k, s, follower)
     return k.ite(s.count_on_fetch, end, smaller(k, end + 1, log_end(k, s, leader)))
 
 
 @action(leader="replica", follower="replica", where=different, says="{leader} handles the fetch of {follower}")
 def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Clauses:
-    """A fetch says how far the follower's log reaches, and that much of it is on disk if followers flush before they fetch.
+    """The leader notes how far the follower's log reaches, on disk if followers flush before they fetch; it may commit.
 
     Source: KafkaRaftClient.handleFetchRequest, tryCompleteFetchRequest; LeaderState.updateReplicaState.
     """
@@ -205,7 +205,7 @@ def follower_append(k: Primitives, s: View, follower: int, leader: int) -> Claus
 
 @action(follower="replica", leader="replica", where=different, says="{follower} learns from {leader} that their logs diverge")
 def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """What follows the last entry that both share was never committed, and goes.
+    """The follower drops what follows the last entry that both share; if no data was lost, it was never committed.
 
     Source: KafkaRaftClient.handleFetchResponse (divergingEpoch), ReplicatedLog.truncateToEndOffset.
     """

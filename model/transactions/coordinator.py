@@ -74,7 +74,7 @@ def fence(k: Primitives, s: View) -> None:
 
 @action(producer="producer", says="the coordinator aborts the open transaction, before it answers producer {producer}")
 def coordinator_abort_for_init(k: Primitives, s: View, producer: int) -> Clauses:
-    """A new producer finds a transaction of its predecessor open: that is aborted first, and the producer asks again.
+    """A producer that asks for an epoch finds a transaction open, a predecessor's or its own: that is aborted first.
 
     Source: TransactionCoordinator.prepareInitProducerIdTransit (ONGOING), TransactionMetadata.prepareFenceProducerEpoch.
     """
@@ -226,7 +226,7 @@ def coordinator_complete(k: Primitives, s: View) -> Clauses:
 
 
 def begin_coordinator(k: Primitives, s: View) -> None:
-    """Effect: another broker is the coordinator, in the next epoch."""
+    """Effect: another broker is the coordinator, with an epoch that is one higher, unless that rule is switched off."""
     s.ghost_coordinators = s.ghost_coordinators + 1
     s.coordinator_epoch = s.coordinator_epoch + k.ite(s.coordinator_epoch_bump, 1, 0)
 
