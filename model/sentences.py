@@ -326,7 +326,7 @@ class _Change:
         return ", the last copy" if (set(gone) & self.after.promised) - left else ""
 
     def requests(self) -> list[str]:
-        """Return AlterPartition requests sent, changes forgotten, and ISRs new to a leader (unless new to the controller too)."""
+        """Return AlterPartition requests sent, changes forgotten, and ISRs adopted, unless that is the controller's new one."""
         found = []
         for old, new in self._lanes():
             if new.pending and new.pending != old.pending:
@@ -349,7 +349,7 @@ class _Change:
         return [f"{self._name(new)}{what}, which the controller has committed"] if is_committed else []
 
     def watermarks(self) -> list[str]:
-        """Return how each high watermark moves or, if it does not, which fetch offsets are noted; if re-elected, those kept."""
+        """Return how high watermarks move, else which fetch offsets are noted; and those that a re-elected leader still has."""
         found = []
         for old, new in self._lanes():
             if old.high_watermark is None or new.high_watermark is None:
@@ -366,7 +366,8 @@ class _Change:
         return found
 
     def _passed(self, old: BrokerView, new: BrokerView) -> str:
-        """Return which records a leader's high watermark passes though a member of its ISR or the controller's lacks one."""
+        """Return words: the records that a high watermark passes though a member of its leader's or the controller's ISR lacks
+        one; empty if none lacks any."""
         if new.isr is None or old.high_watermark is None or new.high_watermark is None:
             return ""
         passed = [record for record, _ in new.log[old.high_watermark : new.high_watermark]]

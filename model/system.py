@@ -313,7 +313,7 @@ def _packing_group(declared: Field, index: tuple[int, ...]) -> tuple[int, int]:
 
 
 def bind(model: Model, *configurations: Configuration, disabled: Iterable[tuple[str, str]] = ()) -> System:
-    """Return the system of a model under configurations, not checked yet to share their sizes, without clauses `disabled`."""
+    """Return the system of a model under configurations, not checked yet to share their sizes; `disabled` clauses are off."""
     return System(model, tuple(configurations), frozenset(disabled))
 
 

@@ -38,17 +38,15 @@ def keep_below(k: Primitives, s: View, replica: int, end: Value) -> None:
 
 
 def end_of_shared_log(k: Any, s: View, leader: int, follower: int) -> Value:
-    """Return one more than the last offset where both logs are the same, else 0; stands for `first_non_matching_offset`."""
+    """Return one more than the last offset where both have one entry, 0 for none; stands for `first_non_matching_offset`."""
     end = s.log_end_offset[follower]
     found: Value = k.end_of("offset", end, lambda offset: same_entry(k, s, leader, follower, offset))
     return found
 
 
 def members_have_each_committed_entry(k: Primitives, s: View, is_member: Callable[[int, int], Value]) -> Value:
-    """Return True if whoever `is_member(leader, member)` has that leader's log below its high watermark.
-
-    It stands for `members_have_committed_log`.
-    """
+    """Return True if each member, by `is_member(leader, member)`, of each broker that believes it leads has that one's log
+    below its high watermark; stands for `members_have_committed_log`."""
 
     def at_offset(leader: int, member: int, offset: int) -> Value:
         shown = k.all_of(s.leader[leader] == leader, s.high_watermark[leader] > offset, is_member(leader, member))

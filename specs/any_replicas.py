@@ -115,7 +115,7 @@ def is_impaired(k: Primitives, s: View, broker: int) -> Value:
 
 
 def one_stays_unimpaired(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:
-    """Clauses: of a counted kind one is left; some replica outside `brokers`, if any, is unimpaired; for `fault_enabled`."""
+    """Clauses: of a counted kind one is left; if `brokers` are given, another is unimpaired; stands for `fault_enabled`."""
     paid = BY_NAME[s.sizes.paid_by(fault.name)]
     if paid.name in s.sizes.limits.counted:
         yield f"bound: one more {paid.one}", getattr(s, paid.left) > 0
@@ -261,7 +261,7 @@ def isr_without_one(k: Primitives, s: View, broker: int) -> Row:
 
 
 def fence_one(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """The controller fences a broker: it leaves the ISR, and leadership moves on if it led; stands for `fence`."""
+    """The controller fences a broker: the ISR is as `isr_without_one` says, and it leads no more; stands for `fence`."""
     active = row(k, s, lambda each: k.all_of(k.not_(s.is_fenced[each]), each != broker))
     change = Change(isr_without_one(k, s, broker), active, every_broker(s), has_record=s.isr[broker])
     yield from change_partition(k, s, change, outcome)
@@ -334,7 +334,7 @@ def sets_after_election(k: Primitives, s: View, of: Electorate, elected: int) ->
 
 
 def bumps_for_isr_shrink(k: Primitives, s: View, change: Change, leader: Value) -> Value:
-    """Return True if the controller's removal from the ISR moves the leader epoch; for `needs_bump_for_isr_shrink`."""
+    """Return True if a removal by the controller moves the leader epoch (until 3.6); for `needs_bump_for_isr_shrink`."""
     shrunk = some(k, s, lambda each: k.all_of(s.isr[each], k.not_(change.isr[each])))
     return k.all_of(shrunk, leader != NO_REPLICA, k.not_(s.shrink_keeps_leader_epoch), not change.by_leader)
 
@@ -455,7 +455,7 @@ def is_remembered(k: Primitives, s: View, change: Change) -> Value:
 
 
 def admit_eligible(k: Primitives, s: View, broker: int, outcome: int, change: Change) -> Clauses:
-    """A broker is unfenced; if the partition has no leader or it leaves ISR or ELR, one may be elected; stands for `admit`."""
+    """A broker is unfenced; without a leader, or as it leaves ISR or ELR, there may be an election; stands for `admit`."""
     active = row(k, s, lambda each: k.any_of(k.not_(s.is_fenced[each]), each == broker))
     leaves = False if change.unclean_shutdown is None else is_remembered(k, s, change)
     has_record = k.any_of(s.leader == NO_REPLICA, leaves)
@@ -470,10 +470,8 @@ def last_leader_alone(k: Primitives, s: View, of: Electorate) -> Row:
 
 
 def electorate_without_eligible(k: Primitives, s: View, of: Electorate, change: Change) -> Electorate:
-    """Return the electorate, without who registers if that `is_remembered` and another can lead.
-
-    It stands for `electorate_at_registration`.
-    """
+    """Return the electorate, without the broker that registers if that `is_remembered` and another can lead; stands for
+    `electorate_at_registration`."""
     without = row(k, s, lambda each: k.all_of(of.active[each], each != change.registers))
     settled = k.all_of(is_remembered(k, s, change), k.any_of(*electable(k, s, replace(of, active=without))))
     return replace(of, active=row(k, s, lambda each: k.ite(settled, without[each], of.active[each])))
@@ -497,20 +495,16 @@ def elr_after(k: Primitives, s: View, change: Change) -> Row:
 
 
 def sets_after_clean_election(k: Primitives, s: View, of: Electorate, elected: int) -> tuple[Row, Row]:
-    """Return ISR and ELR: who is elected from outside is alone in the ISR and leaves the ELR, which an unclean one empties.
-
-    It stands for `elected_sets`.
-    """
+    """Return ISR and ELR: who is elected from outside is alone in the ISR and leaves the ELR, which an unclean election
+    empties; stands for `elected_sets`."""
     is_clean = k.any_of(*cleanly_electable(k, s, of))
     elr = row(k, s, lambda each: k.all_of(of.elr[each], is_clean, each != elected))
     return row(k, s, lambda each: k.ite(of.isr[elected], of.isr[each], each == elected)), elr
 
 
 def remember_last_leader(k: Primitives, s: View, isr: Row, leader: Value) -> None:
-    """Effect: note the leader when the ISR empties, since 4.2 when the leader is lost; forget it at the next leader.
-
-    It stands for `update_last_known_leader`.
-    """
+    """Effect: note the leader when the ISR empties, since 4.2 when the leader is lost; forget it at the next leader; stands
+    for `update_last_known_leader`."""
     emptied = k.all_of(some(k, s, lambda each: s.isr[each]), k.not_(k.any_of(*isr)))
     lost_leader = k.all_of(s.leader != NO_REPLICA, leader == NO_REPLICA)
     remembers = k.ite(s.last_known_leader_when_leaderless, lost_leader, emptied)

@@ -101,7 +101,7 @@ def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Cla
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} receives a fetch response of {leader}")
 def follower_take_response(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """The follower appends the leader's next record, if any, and raises its high watermark to the leader's or its log's end.
+    """The follower appends the leader's next record, if any; its high watermark rises to the leader's, within its own log.
 
     Source: KIP-595, Fetch; Raft 5.3.
     """
@@ -129,7 +129,7 @@ def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Cla
 
 
 def elect(k: Primitives, s: View, candidate: int, ballot: int) -> Clauses:
-    """Clauses: a ballot's brokers run, none with a better log.  Effect: the candidate leads a new term, they follow it."""
+    """Clauses: a ballot's brokers run, none with a better log than the candidate.  Effect: it leads them in a new term."""
     chosen = members(ballot)
     yield "a majority runs", k.all_of(*[s.is_running[each] for each in chosen])
     better = [is_longer_log(k, s, each, candidate) for each in chosen if each != candidate]
@@ -231,8 +231,8 @@ def rank_terms(k: Primitives, s: View) -> None:
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect, after every step: unmark brokers that have the committed log again, as having lost data, and unimpaired brokers,
-    as struck by a fault; where terms are ranks, rank them."""
+    """Effect, after every step: a broker that has the committed log again is no longer marked as one that lost data, an
+    unimpaired one no longer as struck by a fault; where faults have no totals, terms are ranked."""
     if s.sizes.has_impaired:
         for broker in everyone(s):
             committed = [
@@ -266,7 +266,7 @@ def broker_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clause
     """The machine dies: the unflushed log from offset `kept` on is lost, though it may have been counted for a majority.
 
     Raft asks for the log to be on disk before an answer; Kafka's topics are not flushed so, unless `flush.messages` is 1.  Term
-    and vote are on disk in any case: to vote twice in a term would elect two leaders.  It may lose nothing, as a kill does.
+    and vote are on disk in any case: to vote twice in a term would elect two leaders.  With the last `kept` nothing is lost.
 
     Source: Raft 5.1, figure 2 (persistent state); KIP-595, quorum-state.
     """

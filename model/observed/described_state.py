@@ -161,9 +161,9 @@ def _noted(shown: DescribedState, leader: int, follower: int, high: list[int]) -
 
 
 def _promise(view: IntsView, shown: DescribedState) -> None:
-    """Effect: what is below a high watermark is committed; acknowledged is what is shown so or, if None, by the settings.
+    """Effect: what is below a high watermark is committed; what is shown so or, if None, what the settings say, acknowledged.
 
-    With acks=all that is all below the high watermark, answered when the ISR was big enough; with 0 or 1 the leader's log.
+    By the settings that is, with acks=all, what is below the high watermark, however small the ISR is; else a leader's log.
     """
     order = sorted(everyone(view), key=lambda each: each != shown.leader)
     for each in order:

@@ -90,7 +90,7 @@ def leader_append_named(k: Primitives, s: View, leader: int, record: int) -> Cla
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} takes other records of {leader}")
 def follower_take_others(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """A response without the tracked record: the follower raises its high watermark to the leader's or its log's end."""
+    """A response without the tracked record: the follower's high watermark rises to the leader's, within its own log."""
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     yield (
         "request was handled",
@@ -199,7 +199,7 @@ def controller_touch(k: Primitives, s: View, change: int) -> Clauses:
 
 @action(change="one", says="the controller moves the leader epoch and keeps the leader")
 def controller_renew_leader(k: Primitives, s: View, change: int) -> Clauses:
-    """The leader epoch moves, not the leader: a reassignment drops a replica; until 3.6, the ISR shrinks (KAFKA-15021)."""
+    """The leader epoch moves, not the leader: a reassignment drops a replica or, until 3.6, the ISR shrinks (KAFKA-15021)."""
     yield "partition has a leader", s.leader != NO_REPLICA
     move_leader_epoch(k, s, True)
 

@@ -27,8 +27,8 @@ from neverlost.model.system import View
 
 @action(broker="replica", says="broker {broker} starts with the high watermark that it had written down")
 def broker_remember_high_watermark(k: Primitives, s: View, broker: int) -> Clauses:
-    """A broker that has started knows the high watermark of its checkpoint, beyond its tracked record: one that a leader's was
-    seen to pass, or an unknown one."""
+    """A broker that has started takes its checkpoint's high watermark, past its tracked record, if that was seen below a
+    leader's high watermark or is an unknown one."""
     yield "broker is running", s.is_running[broker]
     yield "knows no leader", s.follows[broker] == NO_REPLICA
     yield "bound: nothing known yet", s.high_watermark[broker] == 0

@@ -36,8 +36,8 @@ def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: in
     there.
 
     It no longer drops what is only above its own lagging high watermark (KAFKA-1211).  The question is asked once: where the
-    leader has nothing so new the follower falls back to its high watermark, and where epochs are skipped by fast elections
-    the answer leaves divergent records in place (KAFKA-6361, mended by KIP-279).
+    leader has neither that epoch nor a newer one the follower falls back to its high watermark, and where epochs are skipped
+    by fast elections the answer leaves divergent records in place (KAFKA-6361, mended by KIP-279).
 
     Source: Kip101.tla, BecomeFollowerTruncateKip101; ReplicaFetcherThread.maybeTruncate.
     """

@@ -30,7 +30,7 @@ def epoch_before(k: Primitives, s: View, replica: int, end_offset: Value) -> Val
 
 
 def is_caught_up_to_epoch(k: Primitives, s: View, leader: int, follower: int, end_offset: Value) -> Value:
-    """Return True if a follower of this leader has as many records and the last of them of the same epoch; or the end is 0."""
+    """Return True if `follower` follows this leader and both have the same epoch just before `end_offset`, or that is 0."""
     matches = k.all_of(
         s.log_end_offset[leader] >= end_offset,
         s.log_end_offset[follower] >= end_offset,
@@ -94,10 +94,10 @@ def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Cla
 
 @action(leader="replica", says="{leader} advances its high watermark")
 def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clauses:
-    """It rises by one if all ISR members have an entry there of the leader's epoch for it, as one of an older epoch may.
+    """The high watermark rises by one if each ISR member's entry there is of the same epoch as the leader's entry.
 
-    On its way to the leader's epoch it may truncate that entry and then be elected: this is what breaks strong-isr, and why
-    KIP-320 sends the current epoch instead.
+    A member that is in an older epoch may have it too, truncate it on its way to the leader's epoch, and then be elected: this
+    is what breaks strong-isr, and why KIP-320 sends the current epoch instead.
 
     Source: Kip320FirstTry.tla, ImprovedLeaderIncHighWatermark.
     """
@@ -112,7 +112,7 @@ def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clause
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} too slow")
 def leader_shrink_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
-    """An ISR member is removed that follows another, lags, or has another epoch where the leader's log ends.
+    """An ISR member is removed that does not follow the leader, lags, or has another epoch where the leader's log ends.
     Source: Kip320FirstTry.tla, LeaderShrinkIsrBetterFencing."""
     yield from true_leader(k, s, leader)
     yield "in the leader's ISR", s.isr[leader][replica]

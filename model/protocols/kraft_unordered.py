@@ -82,7 +82,7 @@ def _is_overwritten(k: Primitives, s: View, broker: int, offset: int) -> Value:
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect, after every step: as kraft, and each slot's first record since its broker started is kept; no name if empty."""
+    """Effect, after every step: as kraft; note each slot's first record since its broker started; an empty slot has no name."""
     state.settle(k, s)
     for replica in state.everyone(s):
         for offset in offsets(s):

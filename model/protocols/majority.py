@@ -45,7 +45,7 @@ class MajoritySizes(Sizes):
 
     @property
     def ballot(self) -> int:
-        """How many sets of brokers there are, as bits, of which few are a ballot."""
+        """How many sets of brokers there are, as bits; a ballot is one of them."""
         return 1 << self.replica
 
 

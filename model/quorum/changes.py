@@ -28,8 +28,8 @@ def has_committed(k: Primitives, s: View, leader: int) -> Value:
 
 
 def may_change(k: Primitives, s: View, leader: int, change: int) -> Clauses:
-    """Clauses: a leader may append another set of voters, if `change` is the next; by rules, unless off, it has committed in
-    its epoch, and the set before."""
+    """Clauses: a leader may append the set of voters of `change`, the next one: it has committed in its epoch, and the set
+    before, unless those rules are switched off."""
     yield "leads", k.all_of(s.is_running[leader], is_leader(s, leader))
     yield "bound: the next change", s.next_change == change
     yield "bound: a slot is left", has_room(k, s, leader)

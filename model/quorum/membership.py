@@ -78,7 +78,7 @@ def is_majority(k: Primitives, s: View, leader: int, agreeing: list[Value]) -> V
 
 
 def is_enough(k: Primitives, s: View, leader: int, agreeing: list[Value]) -> Value:
-    """Return True if those that agree elect or commit: a majority or, where that rule is switched off, half of the voters.
+    """Return True if those that agree elect or commit: a majority or, where that rule is switched off, at least half.
 
     Source: LeaderState.maybeUpdateHighWatermark; EpochElection.
     """

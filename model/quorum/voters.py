@@ -170,7 +170,7 @@ def follows(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
 
 
 def counted_end(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return how far a leader takes a follower's log to reach: where it fetches; without that rule one further, if there is."""
+    """Return how far a follower's log counts for a leader: to where it fetches; without that rule one more, if there is one."""
     end = log_end(k, s, follower)
     return k.ite(s.count_on_fetch, end, smaller(k, end + 1, log_end(k, s, leader)))
 

@@ -182,7 +182,7 @@ def coordinator_prepare(k: Primitives, s: View, attempt: int) -> Clauses:
 
 @action(attempt="attempt", says="the coordinator answers {attempt} that it is done already")
 def coordinator_answer_again(k: Primitives, s: View, attempt: int) -> Clauses:
-    """EndTxn once more, after the transaction has ended as asked.
+    """EndTxn once more, after the transaction has ended as asked: it is answered as before.
 
     Source: TransactionCoordinator.endTransaction (COMPLETE_COMMIT, COMPLETE_ABORT; isRetry with version 2).
     """
