@@ -143,7 +143,7 @@ def _actor(step: Step, brokers: int) -> int | None:
 
 
 def name_step(system: System, step: Step, given: Names = ()) -> str:
-    """Return an action with its arguments, brokers called as in the sentences."""
+    """Return a text: an action's name and, in brackets, its arguments; brokers are called as in the sentences."""
     names = numbered(system.sizes["replica"], given) if "replica" in system.sizes else ()
     shown = {
         name: names[value % len(names)] if names and value >= 0 and name in (*BROKERS, "outcome") else value
@@ -366,7 +366,7 @@ class _Change:
         return found
 
     def _passed(self, old: BrokerView, new: BrokerView) -> str:
-        """Return words: the records that a high watermark passes though a member of its leader's or the controller's ISR lacks
+        """Return words on records that a high watermark passes though a member of the leader's or the controller's ISR lacks
         one; empty if none lacks any."""
         if new.isr is None or old.high_watermark is None or new.high_watermark is None:
             return ""

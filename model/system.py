@@ -211,7 +211,7 @@ class System:
 
     @cached_property
     def places(self) -> Mapping[str, tuple[int, tuple[int, ...]]]:
-        """The first slot and the shape of each field, by the field's name."""
+        """The number of the first slot and the shape of each field, by the field's name."""
         found: dict[str, tuple[int, tuple[int, ...]]] = {}
         base = 0
         for declared in self.fields:

@@ -168,7 +168,7 @@ def broker_register(k: Primitives, s: View, broker: int, outcome: int) -> Clause
 
 @action(broker="clean_stop", outcome="outcome", says="broker {broker} registers after a clean stop: {outcome}")
 def broker_register_clean(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """Its clean-shutdown file names the broker epoch that was registered before, so it stays in the ELR."""
+    """A broker registers whose clean-shutdown file names the broker epoch that it had before, so it stays in ISR and ELR."""
     yield "clean shutdown", s.stopped_cleanly[broker]
     yield from register(k, s, broker, outcome, False)
     s.stopped_cleanly[broker] = False

@@ -94,7 +94,7 @@ def candidate_begin_epoch(k: Primitives, s: View, candidate: int) -> Clauses:
 
 @action(broker="replica", candidate="replica", where=different, says="controller {broker} votes for {candidate}")
 def voter_grant_vote(k: Primitives, s: View, broker: int, candidate: int) -> Clauses:
-    """One vote in an epoch, for a candidate whose log is no older than the voter's.
+    """A voter gives its one vote in the candidate's epoch, its own or a newer one, if its log is no newer than the candidate's.
 
     Together with majorities that meet in a voter, the log check is what keeps a committed entry: who wins has it.  A vote that
     a restart forgets can be given twice.
@@ -192,7 +192,7 @@ def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Cla
 
 @action(follower="replica", leader="replica", where=different, says="{follower} appends from a fetch response of {leader}")
 def follower_append(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """The answer brings an entry and the high watermark.  Source: KafkaRaftClient.handleFetchResponse, appendAsFollower."""
+    """The answer brings an entry, if any, and a high watermark.  Source: KafkaRaftClient.handleFetchResponse, appendAsFollower."""
     yield from follows(k, s, follower, leader)
     yield "the log begins before", has_start(k, s, leader, follower)
     yield "bound: the request was handled", s.fetch_offset[leader][follower] == counted_end(k, s, follower, leader)

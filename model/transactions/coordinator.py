@@ -136,7 +136,7 @@ def may_prepare(k: Primitives, s: View, attempt: int) -> Value:
 
 
 def is_done(k: Primitives, s: View, attempt: int) -> Value:
-    """Return True if a request asks for what has been completed."""
+    """Return True if a request asks for what the transaction that was completed last has come to, by epoch and outcome."""
     return k.all_of(is_repeated(k, s, attempt), is_asked(k, s, attempt, COMPLETE_COMMIT, COMPLETE_ABORT))
 
 
