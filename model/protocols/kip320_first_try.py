@@ -74,8 +74,7 @@ def follower_fetch(k: Primitives, s: View, follower: int, leader: int) -> Clause
     says="broker {follower} learns from {leader} that their logs diverge",
 )
 def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """A fetch that is beyond the leader's log, or whose last epoch differs there, makes the follower truncate to the common
-    log.
+    """A fetch beyond the leader's log, or whose last epoch differs there, makes the follower truncate to the common log.
 
     That may happen at any time in an epoch, also after the follower was counted for the high watermark.
 

@@ -192,7 +192,7 @@ def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Cla
 
 @action(follower="replica", leader="replica", where=different, says="{follower} appends from a fetch response of {leader}")
 def follower_append(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """The answer brings an entry, if any, and a high watermark.  Source: KafkaRaftClient.handleFetchResponse, appendAsFollower."""
+    """The answer brings an entry, or a high watermark alone.  Source: KafkaRaftClient.handleFetchResponse, appendAsFollower."""
     yield from follows(k, s, follower, leader)
     yield "the log begins before", has_start(k, s, leader, follower)
     yield "bound: the request was handled", s.fetch_offset[leader][follower] == counted_end(k, s, follower, leader)
