@@ -194,7 +194,7 @@ def voters_replace_live_leader(k: Primitives, s: View, candidate: int, ballot: i
 
 @action(broker="replica", leader="replica", where=different, says="broker {broker} learns of {leader} and follows it")
 def broker_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
-    """A broker learns of the leader of a newer term (BeginQuorumEpoch, or a fetch answered with it), and leads no more.
+    """A broker learns of a newer term's leader (BeginQuorumEpoch, or an answer to a fetch), follows it, and leads no more.
 
     Source: KIP-595, BeginQuorumEpoch; Raft 5.1.
     """

@@ -27,7 +27,7 @@ from neverlost.model.transactions.state import (
 
 
 def verifies(k: Primitives, s: View, partition: int) -> Value:
-    """Return True if a leader asks the coordinator before a transaction's first record: always with version 2, else by rule."""
+    """Return True if a leader asks the coordinator before a transaction's first record: with version 2, or if switched on."""
     rule = s.offset_commit_verification if partition == s.sizes.offsets else s.transaction_verification
     return k.any_of(s.bumps_epoch, rule)
 
