@@ -161,7 +161,7 @@ def _noted(shown: DescribedState, leader: int, follower: int, high: list[int]) -
 
 
 def _promise(view: IntsView, shown: DescribedState) -> None:
-    """Effect: what is below a high watermark is committed; what is shown so or, if None, what the settings say, acknowledged.
+    """Effect: commit what is below a high watermark; acknowledge `shown.acknowledged` or, if that is None, by the settings.
 
     By the settings that is, with acks=all, what is below the high watermark, however small the ISR is; else a leader's log.
     """

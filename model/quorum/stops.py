@@ -23,8 +23,8 @@ def is_impaired(k: Primitives, s: View, voter: int) -> Value:
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect, after every step: unmark controllers that have every acknowledged record again, as having lost data, and
-    unimpaired ones, as struck by a fault."""
+    """Effect, after every step: a controller that has every acknowledged record again is no longer marked as one that lost
+    data, an unimpaired one no longer as struck by a fault."""
     if s.sizes.has_impaired:
         for voter in everyone(s):
             lacking = [
