@@ -10,7 +10,7 @@ from neverlost.model.kernel import Configuration
 
 
 def plain(configuration: Configuration) -> dict[str, Any]:
-    """Return a configuration as JSON has it: tuples as lists, a limit without a total as `{"limit": "any:2"}`."""
+    """Return a configuration as JSON has it: tuples as lists, limits without a total as texts, `{"limit": "any:2"}`."""
     return {name: _plain(value) for name, value in configuration.items()}
 
 
@@ -21,7 +21,7 @@ def _plain(value: Any) -> Any:
 
 
 def restored(configuration: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the configuration of which `plain` made this."""
+    """Return the configuration, as a dictionary, of which `plain` made this."""
     return {name: _restored(value) for name, value in configuration.items()}
 
 

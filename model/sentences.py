@@ -86,7 +86,7 @@ def listed(brokers: Iterable[int], names: Names) -> str:
 
 
 def records_named(records: Iterable[int]) -> str:
-    """Return records by name, in order: `m1,m2`."""
+    """Return records by name, in order: `m1,m2`; an empty text for none."""
     return ",".join(f"m{each}" for each in sorted(records))
 
 
@@ -100,7 +100,7 @@ def leader_of(scene: ClusterSnapshot, names: Names) -> str:
 
 
 def isr_of(scene: ClusterSnapshot, names: Names) -> list[str]:
-    """Return the controller's ISR in a list of one text, `ISR=1,2`; an empty list for a quorum, which has no ISR."""
+    """Return the controller's ISR in a list of one text, `ISR=1,2`; empty for a scene without ISR and min.insync.replicas."""
     return [] if not scene.isr and scene.min_isr is None else [f"ISR={listed(scene.isr, names)}"]
 
 
@@ -116,7 +116,7 @@ def metadata_of(scene: ClusterSnapshot, names: Names) -> list[str]:
 
 
 def beliefs_of(lane: BrokerView, scene: ClusterSnapshot, names: Names) -> list[str]:
-    """Return texts: what a broker that believes it is leader knows of the partition, true or not, and the broker's notes."""
+    """Return texts: what a broker, if it believes it is leader, knows of the partition, true or not; then its notes."""
     old = f" {STALE_MARK}" if lane.isr != scene.isr else ""
     found = [] if lane.isr is None else [f"ISR={listed(lane.isr, names)}{old}"]
     found += [f"AlterPartition pending: {lane.pending[0]} {names[lane.pending[1]]}"] if lane.pending else []
@@ -138,12 +138,12 @@ def is_stale(words: str) -> bool:
 
 
 def _actor(step: Step, brokers: int) -> int | None:
-    """Return the broker that a step is about: its first parameter that names one (`elected`: who is elected); else None."""
+    """Return the number of the broker that a step is about: its first argument of those in `BROKERS`; None if it has none."""
     return next((value % brokers for name, value in step.arguments.items() if name in BROKERS), None)
 
 
 def name_step(system: System, step: Step, given: Names = ()) -> str:
-    """Return an action with its arguments, brokers called as in the sentences."""
+    """Return a text: an action's name and, in brackets, its arguments; brokers are called as in the sentences."""
     names = numbered(system.sizes["replica"], given) if "replica" in system.sizes else ()
     shown = {
         name: names[value % len(names)] if names and value >= 0 and name in (*BROKERS, "outcome") else value
@@ -153,7 +153,7 @@ def name_step(system: System, step: Step, given: Names = ()) -> str:
 
 
 def _head(system: System, step: Step, names: Names, before: ClusterSnapshot | None) -> str:
-    """Return who does what.  A parameter called `leader` comes with the role in which it acts."""
+    """Return who does what; a `leader` is called `leader`, `stale leader` or `broker` by the scene, `leader` without one."""
     shown = {name: _argument(system, step, name, value, names) for name, value in step.arguments.items()}
     if "leader" in step.arguments:
         role = before.lanes[step.arguments["leader"]].role if before else LEADER
@@ -326,7 +326,7 @@ class _Change:
         return ", the last copy" if (set(gone) & self.after.promised) - left else ""
 
     def requests(self) -> list[str]:
-        """Return AlterPartition requests that are sent, changes forgotten, and ISRs adopted (not the controller's new one)."""
+        """Return AlterPartition requests sent, changes forgotten, and ISRs adopted, unless that is the controller's new one."""
         found = []
         for old, new in self._lanes():
             if new.pending and new.pending != old.pending:
@@ -349,7 +349,7 @@ class _Change:
         return [f"{self._name(new)}{what}, which the controller has committed"] if is_committed else []
 
     def watermarks(self) -> list[str]:
-        """Return how high watermarks move, else which fetch offsets are noted; and those that a re-elected leader remembers."""
+        """Return how high watermarks move, else which fetch offsets are noted; and those that a re-elected leader still has."""
         found = []
         for old, new in self._lanes():
             if old.high_watermark is None or new.high_watermark is None:
@@ -366,7 +366,8 @@ class _Change:
         return found
 
     def _passed(self, old: BrokerView, new: BrokerView) -> str:
-        """Return which records a leader's high watermark passes although an ISR member lacks one; empty if none lacks any."""
+        """Return words on records that a high watermark passes though a member of the leader's or the controller's ISR lacks
+        one; empty if none lacks any."""
         if new.isr is None or old.high_watermark is None or new.high_watermark is None:
             return ""
         passed = [record for record, _ in new.log[old.high_watermark : new.high_watermark]]
@@ -387,7 +388,7 @@ class _Change:
         return found + ([f"{records_named(read)} committed{self._basis(read)}"] if read else [])
 
     def _basis(self, records: Iterable[int]) -> str:
-        """Return who has the records, if fewer than min.insync.replicas; else the actor's ISR, by which it counts, if stale."""
+        """Return who has all the records, if fewer than min.insync.replicas; else the actor's ISR if stale; else nothing."""
         holders = [lane.broker for lane in self.after.lanes if lane.records >= set(records)]
         if self.after.min_isr is not None and len(holders) < self.after.min_isr:
             return f", though only {self._listed(holders)} has it" if holders else ", though no broker has it"

@@ -92,7 +92,7 @@ class ClusterSnapshot:
 
 
 def members(flags: list[Any]) -> tuple[int, ...]:
-    """Return the numbers of the replicas whose flag is set."""
+    """Return the numbers, from 0, of the replicas whose flag is set."""
     return tuple(number for number, is_set in enumerate(flags) if is_set)
 
 

@@ -188,7 +188,7 @@ class System:
     def slots(self) -> tuple[Slot, ...]:
         """Every element of the state, in the order of the fields, with its place in the packed words.
 
-        Errors: `ModelError` where a value may be beyond what a column holds.
+        Errors: `ModelError` where a value may be outside -`SMALLEST`..`LARGEST`.
         """
         shapes = [(each, tuple(self.sizes[axis] for axis in each.axes)) for each in self.fields]
         elements = [(each, index) for each, shape in shapes for index in product(*map(range, shape))]
@@ -211,7 +211,7 @@ class System:
 
     @cached_property
     def places(self) -> Mapping[str, tuple[int, tuple[int, ...]]]:
-        """The first slot and the shape of each field, by the field's name."""
+        """The number of the first slot and the shape of each field, by the field's name."""
         found: dict[str, tuple[int, tuple[int, ...]]] = {}
         base = 0
         for declared in self.fields:
@@ -313,7 +313,7 @@ def _packing_group(declared: Field, index: tuple[int, ...]) -> tuple[int, int]:
 
 
 def bind(model: Model, *configurations: Configuration, disabled: Iterable[tuple[str, str]] = ()) -> System:
-    """Return the system of a model under configurations that share their sizes, with the clauses in `disabled` switched off."""
+    """Return the system of a model under configurations, not checked yet to share their sizes; `disabled` clauses are off."""
     return System(model, tuple(configurations), frozenset(disabled))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def read_toml_beside(module: str) -> dict[str, Any]:
-    """Return the tables of the TOML file that lies beside a module and has its name, also in the archive of a Spark executor.
+    """Return the tables of `NAME.toml`, which lies beside the module `PACKAGE.NAME`, also in the archive of a Spark executor.
 
     Errors: `OSError` where it cannot be read, `TOMLDecodeError` (a `ValueError`) where it is no TOML.
     """

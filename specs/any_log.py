@@ -38,14 +38,15 @@ def keep_below(k: Primitives, s: View, replica: int, end: Value) -> None:
 
 
 def end_of_shared_log(k: Any, s: View, leader: int, follower: int) -> Value:
-    """Return one more than the last offset where both logs have the same entry; stands for `first_non_matching_offset`."""
+    """Return one more than the last offset where both have one entry, 0 for none; stands for `first_non_matching_offset`."""
     end = s.log_end_offset[follower]
     found: Value = k.end_of("offset", end, lambda offset: same_entry(k, s, leader, follower, offset))
     return found
 
 
 def members_have_each_committed_entry(k: Primitives, s: View, is_member: Callable[[int, int], Value]) -> Value:
-    """Return True if every ISR has its leader's log up to the high watermark; stands for `members_have_committed_log`."""
+    """Return True if each member, by `is_member(leader, member)`, of each broker that believes it leads has that one's log
+    below its high watermark; stands for `members_have_committed_log`."""
 
     def at_offset(leader: int, member: int, offset: int) -> Value:
         shown = k.all_of(s.leader[leader] == leader, s.high_watermark[leader] > offset, is_member(leader, member))
@@ -77,7 +78,7 @@ def read_with_any_log(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def open_logs(system: System, goal: Property) -> tuple[System, Property]:
-    """Return a system and a property whose logs may have any length.  A system without logs is returned as it is."""
+    """Return a system and a property whose logs may have any length; of a system without logs, both as they are."""
     if OFFSETS.axis not in system.sizes:
         return system, goal
     model = system.model

@@ -123,7 +123,7 @@ def acknowledge_one(k: Primitives, s: View, record: Value, when: Value) -> None:
 
 
 def lose_unflushed(k: Primitives, s: View, broker: int, kept: int | None) -> Clauses:
-    """A running broker loses its log from offset `kept` on, or nothing if that is None; stands for `crash_unflushed`."""
+    """A running broker loses its log from `kept` on (None: nothing); the caller stops it; stands for `crash_unflushed`."""
     yield from fault_enabled(k, s, LOSSY_CRASH, broker)
     yield "broker is running", s.is_running[broker]
     if kept is None:

@@ -109,13 +109,13 @@ def write(k: Primitives, s: View, array: Any, body: Callable[[Any], Value]) -> N
 
 
 def is_impaired(k: Primitives, s: View, broker: int) -> Value:
-    """Return True if a broker is down, fenced, out of the controller's ISR, or one that its leader asks to remove."""
+    """Return True if a broker is down, fenced, out of the controller's ISR, or one that the current leader asks to remove."""
     removed = some(k, s, lambda each: k.all_of(s.leader == each, s.pending[each] == broker, s.leader_isr[each][broker]))
     return k.any_of(k.not_(s.is_running[broker]), s.is_fenced[broker], k.not_(s.isr[broker]), removed)
 
 
 def one_stays_unimpaired(k: Primitives, s: View, fault: Fault, *brokers: int) -> Clauses:
-    """Clauses: of a counted kind one is left, and a replica outside `brokers` is unimpaired; stands for `fault_enabled`."""
+    """Clauses: of a counted kind one is left; if `brokers` are given, another is unimpaired; stands for `fault_enabled`."""
     paid = BY_NAME[s.sizes.paid_by(fault.name)]
     if paid.name in s.sizes.limits.counted:
         yield f"bound: one more {paid.one}", getattr(s, paid.left) > 0
@@ -179,7 +179,7 @@ def forget_all_leadership(k: Primitives, s: View, broker: int, when: Value = Tru
 
 
 def drop_what_is_pending(k: Primitives, s: View, leader: int) -> None:
-    """Effect: the leader gives up the ISR change that it asked for, and waits for it no more; stands for `drop_pending`."""
+    """Effect: the leader gives up the ISR change that it asked for, and waits for that replica no more; for `drop_pending`."""
     known, isr, pending = s.fetch_offset[leader], s.leader_isr[leader], s.pending[leader]
     write(k, s, known, lambda each: k.ite(k.all_of(pending == each, k.not_(isr[each])), 0, known[each]))
     s.pending[leader] = NO_REPLICA
@@ -214,7 +214,7 @@ def apply_leadership(k: Primitives, s: View, broker: int) -> Clauses:
 
 
 def is_whole_answer(k: Primitives, s: View, leader: int) -> Value:
-    """Return True if the controller's ISR is the one that the leader has asked for; stands for `is_answer`."""
+    """Return True if the leader has asked for an ISR change and the controller's ISR has just that; stands for `is_answer`."""
     isr, asked = s.leader_isr[leader], s.pending[leader]
     changed = for_every(k, s, REPLICA, lambda each: (isr[each] != s.isr[each]) == (asked == each))
     return k.all_of(asked != NO_REPLICA, changed)
@@ -261,7 +261,7 @@ def isr_without_one(k: Primitives, s: View, broker: int) -> Row:
 
 
 def fence_one(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """The controller fences a broker: it leaves the ISR, and leadership moves on if it led; stands for `fence`."""
+    """The controller fences a broker: the ISR is as `isr_without_one` says, and it leads no more; stands for `fence`."""
     active = row(k, s, lambda each: k.all_of(k.not_(s.is_fenced[each]), each != broker))
     change = Change(isr_without_one(k, s, broker), active, every_broker(s), has_record=s.isr[broker])
     yield from change_partition(k, s, change, outcome)
@@ -303,7 +303,7 @@ def all_cleanly_electable(k: Primitives, s: View, of: Electorate) -> Row:
 
 
 def all_electable(k: Primitives, s: View, of: Electorate) -> Row:
-    """Return who may be elected; uncleanly only where no other election is possible; stands for `electable`."""
+    """Return who may be elected; uncleanly, if allowed, only where no other election is possible; stands for `electable`."""
     clean, last = cleanly_electable(k, s, of), last_known_leader(k, s, of)
     unclean = k.all_of(of.allows_unclean, k.not_(k.any_of(*clean, *last)))
     rest = row(k, s, lambda each: k.all_of(unclean, of.active[each], of.replicas[each]))
@@ -334,7 +334,7 @@ def sets_after_election(k: Primitives, s: View, of: Electorate, elected: int) ->
 
 
 def bumps_for_isr_shrink(k: Primitives, s: View, change: Change, leader: Value) -> Value:
-    """Return True if a removal from the ISR moves the leader epoch (until 3.6); stands for `needs_bump_for_isr_shrink`."""
+    """Return True if a removal by the controller moves the leader epoch (until 3.6); for `needs_bump_for_isr_shrink`."""
     shrunk = some(k, s, lambda each: k.all_of(s.isr[each], k.not_(change.isr[each])))
     return k.all_of(shrunk, leader != NO_REPLICA, k.not_(s.shrink_keeps_leader_epoch), not change.by_leader)
 
@@ -410,7 +410,7 @@ EXACT_IN_ANY_LOG: Instead = {**EXACT, **any_modern_log.INSTEAD, raise_high_water
 
 
 def struck_and(k: Primitives, s: View, fault: Fault, paid: Fault | None, brokers: Sequence[int]) -> Row:
-    """Return who counts for a kind's limit: those that it has struck, and `brokers`, struck now; stands for `victims`."""
+    """Return who counts for a kind's limit: whom it has struck, and `brokers`, whatever `paid` is; stands for `victims`."""
     struck = getattr(s, fault.struck)
     return row(k, s, lambda each: k.any_of(struck[each], *[each == broker for broker in brokers]))
 
@@ -449,13 +449,13 @@ def register_one(k: Primitives, s: View, broker: int, outcome: int, is_unclean: 
 
 
 def is_remembered(k: Primitives, s: View, change: Change) -> Value:
-    """Return True if the broker that registers is in the ISR or, after an unclean shutdown, in the ELR."""
+    """Return True if the broker that registers is in the ISR, or is in the ELR and was shut down uncleanly."""
     is_eligible = False if change.unclean_shutdown is None else s.elr[change.registers]
     return k.any_of(s.isr[change.registers], is_eligible)
 
 
 def admit_eligible(k: Primitives, s: View, broker: int, outcome: int, change: Change) -> Clauses:
-    """A broker is unfenced; it may be elected if there is no leader, or as it leaves ISR or ELR; stands for `admit`."""
+    """A broker is unfenced; without a leader, or as it leaves ISR or ELR, there may be an election; stands for `admit`."""
     active = row(k, s, lambda each: k.any_of(k.not_(s.is_fenced[each]), each == broker))
     leaves = False if change.unclean_shutdown is None else is_remembered(k, s, change)
     has_record = k.any_of(s.leader == NO_REPLICA, leaves)
@@ -470,7 +470,8 @@ def last_leader_alone(k: Primitives, s: View, of: Electorate) -> Row:
 
 
 def electorate_without_eligible(k: Primitives, s: View, of: Electorate, change: Change) -> Electorate:
-    """Return the electorate, without who leaves ISR or ELR if another can lead; stands for `electorate_at_registration`."""
+    """Return the electorate, without the broker that registers if that `is_remembered` and another can lead; stands for
+    `electorate_at_registration`."""
     without = row(k, s, lambda each: k.all_of(of.active[each], each != change.registers))
     settled = k.all_of(is_remembered(k, s, change), k.any_of(*electable(k, s, replace(of, active=without))))
     return replace(of, active=row(k, s, lambda each: k.ite(settled, without[each], of.active[each])))
@@ -479,7 +480,8 @@ def electorate_without_eligible(k: Primitives, s: View, of: Electorate, change: 
 def elr_after(k: Primitives, s: View, change: Change) -> Row:
     """Return the ELR after a change: while the ISR is below the minimum, who was in it or in the ELR and is not in the new ISR.
 
-    Who registers after an unclean shutdown leaves; without a record nothing changes.  Stands for `next_elr`.
+    Else it is empty.  Who registers after an unclean shutdown leaves; a change without a partition record leaves the ELR as it
+    is.  Stands for `next_elr`.
     """
     below = k.all_of(change.has_elr, k.not_(is_isr_big_enough(k, s, change.isr)))
 
@@ -493,14 +495,16 @@ def elr_after(k: Primitives, s: View, change: Change) -> Row:
 
 
 def sets_after_clean_election(k: Primitives, s: View, of: Electorate, elected: int) -> tuple[Row, Row]:
-    """Return ISR and ELR: a leader from outside is alone in the ISR, an unclean one empties the ELR; for `elected_sets`."""
+    """Return ISR and ELR: who is elected from outside is alone in the ISR and leaves the ELR, which an unclean election
+    empties; stands for `elected_sets`."""
     is_clean = k.any_of(*cleanly_electable(k, s, of))
     elr = row(k, s, lambda each: k.all_of(of.elr[each], is_clean, each != elected))
     return row(k, s, lambda each: k.ite(of.isr[elected], of.isr[each], each == elected)), elr
 
 
 def remember_last_leader(k: Primitives, s: View, isr: Row, leader: Value) -> None:
-    """Effect: note a leader when it, or its ISR, is lost; forget it at the next; stands for `update_last_known_leader`."""
+    """Effect: note the leader when the ISR empties, since 4.2 when the leader is lost; forget it at the next leader; stands
+    for `update_last_known_leader`."""
     emptied = k.all_of(some(k, s, lambda each: s.isr[each]), k.not_(k.any_of(*isr)))
     lost_leader = k.all_of(s.leader != NO_REPLICA, leader == NO_REPLICA)
     remembers = k.ite(s.last_known_leader_when_leaderless, lost_leader, emptied)
@@ -516,7 +520,7 @@ def write_isr_and_elr(k: Primitives, s: View, isr: Row, elr: Row) -> None:
 
 
 def assign_directory(k: Primitives, s: View, outcome: int) -> Clauses:
-    """A broker reports a replica's log directory, and that changes the ELR; stands for `controller_assign_directory`."""
+    """A broker reports a replica's log directory: a step only if the ELR changes; stands for `controller_assign_directory`."""
     yield "a broker reports", some(k, s, lambda each: s.is_running[each])
     isr, keeps = row(k, s, lambda each: s.isr[each]), s.directory_assignment_keeps_elr
     change = Change(isr, all_unfenced(k, s), every_broker(s), allows_unclean=False, has_elr=keeps)
@@ -619,7 +623,8 @@ def _require_few_lose(configuration: Configuration) -> None:
 
 
 def _open_action(given: Action, system: System, instead: Instead) -> Iterator[Action]:
-    """Yield an action for any replica (or offset, unless ELR), and each other value.  Errors: `ModelError` for other axes."""
+    """Yield an action for any replica (or offset, unless ELR), then one for each other value of such a parameter: `KEPT` and
+    `NO_REPLICA`, or None for no offset.  Errors: `ModelError` for an axis that grows in another way."""
     body = call_otherwise(given.body, instead, {"list": copy_unless_list}, is_deep=True)
     opened, rest = dict(given.parameters), dict[str, tuple[int | None, ...]]()
     for name, axis in given.parameters.items():

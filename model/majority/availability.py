@@ -19,7 +19,7 @@ def is_led(k: Primitives, s: View) -> Value:
 
 
 def is_writable(k: Primitives, s: View) -> Value:
-    """Return True if the newest election's winner leads and a majority, with it, runs and follows it: it can commit."""
+    """Return True if the newest election's winner leads and, with its running followers, is a majority: it can commit."""
     led = [
         k.all_of(
             s.leader == leader,
@@ -33,7 +33,7 @@ def is_writable(k: Primitives, s: View) -> Value:
 
 
 def is_settled(k: Primitives, s: View) -> Value:
-    """Return True if nothing is left to detect or learn: all that run follow the leader, or those that run cannot elect one."""
+    """Return True if less than a majority runs, or the newest election's winner runs and everyone that runs follows it."""
     following = [
         k.any_of(
             k.not_(s.is_running[each]),

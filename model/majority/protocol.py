@@ -34,12 +34,13 @@ from neverlost.model.system import View
 
 
 def majority(s: View) -> int:
-    """Return how many replicas are a majority."""
+    """Return how many of all replicas, running or not, are needed for a majority."""
     return int(s.sizes.replica) // 2 + 1
 
 
 def raise_high_watermark(k: Primitives, s: View, leader: int) -> None:
-    """Effect: commit, with acks=all acknowledge, up to the last record of the leader's own term that a majority has."""
+    """Effect: the high watermark rises past the last record of the leader's term that it knows a majority to have, if any; what
+    is below it is committed and, with acks=all, acknowledged."""
     old = s.high_watermark[leader]
     new = old
     for offset in offsets(s):
@@ -54,7 +55,7 @@ def raise_high_watermark(k: Primitives, s: View, leader: int) -> None:
 
 
 def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -> None:
-    """Effect, if `when` is true: drop what a leader keeps in memory, and leave its followers without a leader."""
+    """Effect, if `when` is true: a leader forgets its followers' fetch offsets, and those that follow it follow nobody."""
     for each in others(s, broker):
         s.fetch_offset[broker][each] = k.ite(when, 0, s.fetch_offset[broker][each])
         s.follows[each] = k.ite(k.all_of(when, s.follows[each] == broker), NO_REPLICA, s.follows[each])
@@ -62,10 +63,9 @@ def forget_leadership(k: Primitives, s: View, broker: int, when: Value = True) -
 
 @action(leader="replica", says="{leader} receives the producer's next record")
 def leader_append(k: Primitives, s: View, leader: int) -> Clauses:
-    """Any broker that believes it is leader appends, with its term; a leader of an older term never finds a majority to commit
-    it.
+    """Any broker that believes it is leader appends, in its term; one of an older term never finds a majority to commit it.
 
-    Nothing like min.insync.replicas refuses the write: a record waits until a majority has it.
+    No min.insync.replicas refuses the write: with acks=all it waits for a majority, else it is acknowledged at once.
 
     Source: Raft 5.3; KIP-595.
     """
@@ -83,12 +83,11 @@ def leader_append(k: Primitives, s: View, leader: int) -> Clauses:
 
 @action(leader="replica", follower="replica", where=different, says="{leader} handles the fetch of {follower}")
 def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Clauses:
-    """A fetch says how far a follower's log reaches, as in KRaft, where followers pull; it stands for Raft's AppendEntries
-    answer.
+    """The leader notes from a fetch how far the follower's log reaches, and raises its high watermark if it can.
 
-    Only a log that is a prefix of the leader's counts: a diverging one is about to be truncated.  A committed record needs a
-    majority and a record of the leader's own term at or after it: an older term's record that a majority has can still be
-    overwritten (Raft 5.4.2, figure 8).
+    It stands for Raft's AppendEntries answer.  Only a log that is a prefix of the leader's counts: a diverging one will soon be
+    truncated.  To be committed a record needs a majority and a record of the leader's own term at or after it: an older term's
+    record that a majority has can still be overwritten (Raft 5.4.2, figure 8).
 
     Source: KIP-595, Fetch.
     """
@@ -102,7 +101,7 @@ def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Cla
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} receives a fetch response of {leader}")
 def follower_take_response(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """The follower appends the next record that its fetch asked for and takes the high watermark, as far as its log reaches.
+    """The follower appends the leader's next record, if any; its high watermark rises to the leader's, within its own log.
 
     Source: KIP-595, Fetch; Raft 5.3.
     """
@@ -119,7 +118,7 @@ def follower_take_response(k: Primitives, s: View, follower: int, leader: int) -
 def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
     """The leader answers with a diverging epoch, and the follower drops what follows the last entry that both share.
 
-    What it drops was never committed: a majority has the leader's log.
+    What it drops was never committed, if no voter has lost data: the leader was elected with all that was.
 
     Source: KIP-595, Fetch (DivergingEpoch); Raft 5.3.
     """
@@ -130,7 +129,7 @@ def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Cla
 
 
 def elect(k: Primitives, s: View, candidate: int, ballot: int) -> Clauses:
-    """The brokers of a ballot, which run and have no better log, vote for the candidate in a new term and follow it."""
+    """Clauses: a ballot's brokers run, none with a better log than the candidate.  Effect: it leads them in a new term."""
     chosen = members(ballot)
     yield "a majority runs", k.all_of(*[s.is_running[each] for each in chosen])
     better = [is_longer_log(k, s, each, candidate) for each in chosen if each != candidate]
@@ -156,7 +155,7 @@ def is_ballot(candidate: int, ballot: int) -> bool:
     says="broker {candidate} wins an election with the votes of {ballot}, since the leader has stopped",
 )
 def voters_replace_dead_leader(k: Primitives, s: View, candidate: int, ballot: int) -> Clauses:
-    """Followers miss the leader and elect one of their majority, whose log is at least as up to date as each voter's.
+    """The leader's process has stopped: a majority elects one of its own, whose log is no older than any voter's.
 
     Any two majorities share a member, so the winner has every committed record: this takes the place of the ISR.  It rests on
     voters that keep their logs: a voter that has lost data can vote for a candidate without a committed record.
@@ -195,8 +194,7 @@ def voters_replace_live_leader(k: Primitives, s: View, candidate: int, ballot: i
 
 @action(broker="replica", leader="replica", where=different, says="broker {broker} learns of {leader} and follows it")
 def broker_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
-    """A broker learns of the leader of a newer term (BeginQuorumEpoch, or a fetch answered with it), and gives up its own
-    leadership.
+    """A broker learns of a newer term's leader (BeginQuorumEpoch, or an answer to a fetch), follows it, and leads no more.
 
     Source: KIP-595, BeginQuorumEpoch; Raft 5.1.
     """
@@ -221,7 +219,7 @@ def note_loss(s: View, broker: int) -> None:
 
 
 def rank_terms(k: Primitives, s: View) -> None:
-    """Effect: terms become ranks among those that something still names; only their order is ever asked for."""
+    """Effect: each term becomes its rank among 0 and the terms that the state still has; only their order is ever asked for."""
     brokers, records = len(s.term), len(s.record_epoch)
     found = ranks(k, [s.newest_term, *s.term, *s.record_epoch], s.sizes.term - 1)
     s.newest_term = found[0]
@@ -232,7 +230,8 @@ def rank_terms(k: Primitives, s: View) -> None:
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect, after every step: who has the committed log again has lost nothing; limits are settled, and terms ranked."""
+    """Effect, after every step: a broker that has the committed log again is no longer marked as one that lost data, an
+    unimpaired one no longer as struck by a fault; where faults have no totals, terms are ranked."""
     if s.sizes.has_impaired:
         for broker in everyone(s):
             committed = [
@@ -246,7 +245,7 @@ def settle(k: Primitives, s: View) -> None:
 
 
 def stop(k: Primitives, s: View, broker: int) -> None:
-    """Effect: the process ends; log, term and vote stay."""
+    """Effect: the broker's process ends, with what it had in memory; its log and term stay, its followers have no leader."""
     s.is_running[broker] = False
     forget_leadership(k, s, broker)
     s.follows[broker] = NO_REPLICA
@@ -263,10 +262,10 @@ def broker_crash(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", kept="kept", says="broker {broker} loses power{kept}", fault="lossy_crash")
 def broker_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
-    """The machine dies and unflushed records may be lost, though they may have been counted for a majority.
+    """The machine dies: the unflushed log from offset `kept` on is lost, though it may have been counted for a majority.
 
     Raft asks for the log to be on disk before an answer; Kafka's topics are not flushed so, unless `flush.messages` is 1.  Term
-    and vote are on disk in any case: to vote twice in a term would elect two leaders.  Where nothing is lost it is a kill.
+    and vote are on disk in any case: to vote twice in a term would elect two leaders.  With the last `kept` nothing is lost.
 
     Source: Raft 5.1, figure 2 (persistent state); KIP-595, quorum-state.
     """
@@ -278,7 +277,7 @@ def broker_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clause
 
 @action(broker="replica", says="broker {broker} stops and its log directory is replaced by an empty one", fault="disk_loss")
 def broker_lose_disk(k: Primitives, s: View, broker: int) -> Clauses:
-    """A broker stops and loses its log; it may come back under its old id and vote: no ELR and no broker epoch bars it."""
+    """A broker stops and loses its log, not its term; it may come back under its old id and vote: nothing bars it."""
     yield from lose_disk(k, s, broker)
     note_loss(s, broker)
     stop(k, s, broker)

@@ -54,22 +54,22 @@ class DescribedState:
 
     @property
     def shared_end(self) -> int:
-        """How many first records all members of the ISR have alike, or of the ELR where the ISR is empty; 0 without members."""
+        """How many first records all ISR members have alike, or all ELR members if the ISR is empty; 0 if both are empty."""
         logs = [self.logs[each] for each in self.isr or self.elr]
         return _shared_length(*logs) if logs else 0
 
     def agreed_end(self, broker: int) -> int:
-        """Return how many first records a broker's log has as the leader's has them."""
+        """Return how many first records a broker's log has as the leader's has them; there has to be a leader."""
         return _shared_length(self.logs[broker], self.logs[self.leader])
 
 
 def _shared_length(*logs: tuple[int, ...]) -> int:
-    """Return how many records logs have in common from the start."""
+    """Return how many records all the logs have in common from the start: for one log all of its records, for no log 0."""
     return sum(1 for _ in takewhile(lambda same: len(set(same)) == 1, zip(*logs, strict=False)))
 
 
 def build_state(system: System, shown: DescribedState) -> State:
-    """Return the state that a description stands for.
+    """Return the state of a system with one configuration that a description stands for.
 
     Errors: `ModelError` for values without room in the system, such as leader epochs that the limits of faults do not allow.
     """
@@ -113,7 +113,8 @@ def build_state(system: System, shown: DescribedState) -> State:
 
 
 def handle_fetches(system: System, state: State) -> State:
-    """Return the state after the leader, if it runs, has handled a fetch of every running ISR member with an agreeing log."""
+    """Return the state after the leader, if it runs, has handled a fetch of every running ISR member with an agreeing log,
+    and raised its high watermark."""
     view = IntsView(system, state)
     for leader in everyone(view):
         if view.leader == leader and view.is_running[leader]:
@@ -126,8 +127,8 @@ def handle_fetches(system: System, state: State) -> State:
 
 
 def lose_while_down(system: System, state: State, broker: int, kept: int) -> State:
-    """Return the state after a broker that is down has lost its log from an offset on; with ELR one that lost all of it counts
-    as stopped uncleanly."""
+    """Return the state after a broker that is down has lost its log from offset `kept` on; with ELR and `kept` 0 it counts as
+    stopped uncleanly."""
     view = IntsView(system, state)
     truncate_to(Ints, view, broker, kept)
     if system.sizes["elr"] and not kept:
@@ -141,8 +142,8 @@ def _is_fenced(shown: DescribedState, broker: int) -> bool:
 
 
 def _high_watermark(shown: DescribedState, broker: int) -> int:
-    """Return what is shown; else, for a leader or without one, how far the ISR's logs are alike, and for a follower the
-    leader's; never more than the broker's own log."""
+    """Return what is shown, as it is.  If nothing is: for a follower the leader's, for the leader or without one `shared_end`,
+    at most the length of the broker's log."""
     given = shown.high_watermarks[broker]
     if given is not None:
         return given
@@ -152,16 +153,17 @@ def _high_watermark(shown: DescribedState, broker: int) -> int:
 
 
 def _noted(shown: DescribedState, leader: int, follower: int, high: list[int]) -> int:
-    """Return an ISR member's noted fetch offset: the leader's high watermark or, none shown, their shared end; else 0."""
+    """Return the fetch offset that the leader has noted of an ISR member: its high watermark or, if none is shown for it and
+    that is more, how far the two logs agree; 0 for any other pair of brokers."""
     if leader != shown.leader or follower == leader or follower not in shown.isr:
         return 0
     return max(high[leader], shown.agreed_end(follower) if shown.high_watermarks[leader] is None else 0)
 
 
 def _promise(view: IntsView, shown: DescribedState) -> None:
-    """Effect: what is below a high watermark is committed, and what the settings acknowledge is acknowledged.
+    """Effect: commit what is below a high watermark; acknowledge `shown.acknowledged` or, if that is None, by the settings.
 
-    With acks=all that is all below the high watermark: it was answered when the ISR was big enough, whatever the ISR is now.
+    By the settings that is, with acks=all, what is below the high watermark, however small the ISR is; else a leader's log.
     """
     order = sorted(everyone(view), key=lambda each: each != shown.leader)
     for each in order:

@@ -41,7 +41,7 @@ def consumer_reads(k: Primitives, s: View, record: int) -> Clauses:
 
 @action(record="record", says="record {record} is seen at another offset")
 def record_stands_elsewhere(k: Primitives, s: View, record: int) -> Clauses:
-    """A record is appended once, so this one is never at the tracked offset; where clients may send again, it may be."""
+    """The record was not and will not be appended at the tracked offset; where clients may send again nothing follows."""
     repeats = s.sizes.retried > 0
     yield "not at the tracked offset", k.any_of(repeats, k.not_(s.is_written[record]))
     s.is_sent[record] = k.all_of(repeats, s.is_sent[record])
@@ -49,7 +49,8 @@ def record_stands_elsewhere(k: Primitives, s: View, record: int) -> Clauses:
 
 @action(broker="replica", value="two", epoch="epoch", says="leader {broker} shows a high watermark")
 def leader_shows_high_watermark(k: Primitives, s: View, broker: int, value: int, epoch: int) -> Clauses:
-    """A leader shows its high watermark: it may lag behind the model's, which is eager, but in an epoch does not go back."""
+    """A leader shows its high watermark, as `value` 1 if beyond the tracked offset, else 0: at most the model's, which is
+    eager, and no less than the same leader showed before in its epoch."""
     yield "believes it is leader", leads(s, broker)
     is_newest = k.all_of(s.leader == broker, s.leader_knows != ELECTED)
     yield "leader epoch", k.any_of(epoch == ANY_EPOCH, k.ite(is_newest, epoch == NEWEST_EPOCH, epoch == OLDER_EPOCH))
@@ -60,7 +61,7 @@ def leader_shows_high_watermark(k: Primitives, s: View, broker: int, value: int,
 
 @action(broker="replica", content="content", says="the log of broker {broker} shows {content} at the tracked offset")
 def disk_shows(k: Primitives, s: View, broker: int, content: int) -> Clauses:
-    """The log has this content at the tracked offset: 0, it ends before; else the record's number."""
+    """The log has this content at the tracked offset: 0, it ends before; else the record's number, counted from 1."""
     yield "content", s.log_record[broker][0] == content
 
 

@@ -90,7 +90,7 @@ def leader_append_named(k: Primitives, s: View, leader: int, record: int) -> Cla
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} takes other records of {leader}")
 def follower_take_others(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """A response whose records end before the tracked offset, or are all after it: it brings the high watermark only."""
+    """A response without the tracked record: the follower's high watermark rises to the leader's, within its own log."""
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     yield (
         "request was handled",
@@ -110,7 +110,8 @@ def follower_take_others(k: Primitives, s: View, follower: int, leader: int) -> 
 
 @action(follower="replica", leader="replica", where=different, says="broker {follower} truncates another record of that name")
 def follower_truncate_namesake(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """One name stands for many appends: logs that both have it may still diverge, and then the follower truncates."""
+    """Two logs with the same name may still diverge, and the follower truncates: the unknown name, or with resends any, stands
+    for many appends."""
     yield "in the leader's epoch", is_answered(k, s, follower, leader)
     here, there = s.log_record[follower][0], s.log_record[leader][0]
     is_shared = here != EMPTY if s.sizes.retried else here == unknown_record(s) + 1
@@ -130,7 +131,7 @@ def follower_truncate_namesake(k: Primitives, s: View, follower: int, leader: in
 def leader_drop(k: Primitives, s: View, leader: int, dropped: int, outcome: int) -> Clauses:
     """A leader drops ISR members, request and commit at once: until the commit the maximal ISR is the old one.
 
-    One request names every replica that is out of sync, running or not.
+    `dropped` has as bits every replica that is out of sync, running or not; `outcome` says who leads after the commit.
     """
     going = members(dropped)
     yield "leader is up to date", is_up_to_date_leader(k, s, leader)
@@ -143,7 +144,7 @@ def leader_drop(k: Primitives, s: View, leader: int, dropped: int, outcome: int)
 
 
 def register(k: Primitives, s: View, broker: int, outcome: int, unclean: bool) -> Clauses:
-    """The controller takes a new incarnation in, fenced, and it runs; with ELR an unclean one leaves ISR and ELR."""
+    """The controller registers a broker that was down: it is fenced, and runs; with ELR an unclean one leaves ISR and ELR."""
     yield "broker is down", k.not_(s.is_running[broker])
     active = [k.all_of(alive, each != broker) for each, alive in enumerate(unfenced(k, s))]
     isr, touched = list(s.isr), False
@@ -159,7 +160,7 @@ def register(k: Primitives, s: View, broker: int, outcome: int, unclean: bool) -
 
 @action(broker="replica", outcome="outcome", says="broker {broker} registers after an unclean shutdown: {outcome}")
 def broker_register(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """The controller's log shows a registration whose broker epoch no clean-shutdown file names: with ELR it leaves the ELR."""
+    """The controller's log shows a registration that no clean-shutdown file vouches for: with ELR it leaves ISR and ELR."""
     if s.sizes.elr:
         yield "unclean shutdown", k.not_(s.stopped_cleanly[broker])
     yield from register(k, s, broker, outcome, True)
@@ -167,7 +168,7 @@ def broker_register(k: Primitives, s: View, broker: int, outcome: int) -> Clause
 
 @action(broker="clean_stop", outcome="outcome", says="broker {broker} registers after a clean stop: {outcome}")
 def broker_register_clean(k: Primitives, s: View, broker: int, outcome: int) -> Clauses:
-    """Its clean-shutdown file names the broker epoch that was registered before, so it stays in the ELR."""
+    """A broker registers whose clean-shutdown file names the broker epoch that it had before, so it stays in ISR and ELR."""
     yield "clean shutdown", s.stopped_cleanly[broker]
     yield from register(k, s, broker, outcome, False)
     s.stopped_cleanly[broker] = False
@@ -184,7 +185,7 @@ def broker_stop(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", says="the disk of broker {broker}, which is down, loses the tracked offset", fault="disk_loss")
 def broker_lose_down(k: Primitives, s: View, broker: int) -> Clauses:
-    """A broker that is down has lost what was unflushed, which a history need not show before the broker is back."""
+    """A broker that is down has lost its log from the tracked offset on, which a history may show only once it is back."""
     yield "broker is down", k.not_(s.is_running[broker])
     truncate_to(k, s, broker, 0)
 
@@ -198,13 +199,13 @@ def controller_touch(k: Primitives, s: View, change: int) -> Clauses:
 
 @action(change="one", says="the controller moves the leader epoch and keeps the leader")
 def controller_renew_leader(k: Primitives, s: View, change: int) -> Clauses:
-    """The leader epoch moves and the leader stays: when a replica is removed; until 3.6, if the ISR shrinks (KAFKA-15021)."""
+    """The leader epoch moves, not the leader: a reassignment drops a replica or, until 3.6, the ISR shrinks (KAFKA-15021)."""
     yield "partition has a leader", s.leader != NO_REPLICA
     move_leader_epoch(k, s, True)
 
 
 def leadership_applied_anew(body: Callable[..., Clauses]) -> Callable[..., Clauses]:
-    """Return the body of `broker_apply_leadership` with one effect more: what the broker showed before no longer binds."""
+    """Return `body`, which is that of `broker_apply_leadership`, with one effect more: the shown high watermark is 0 again."""
 
     def taken(k: Primitives, s: View, broker: int) -> Clauses:
         yield from body(k, s, broker)
@@ -215,7 +216,8 @@ def leadership_applied_anew(body: Callable[..., Clauses]) -> Callable[..., Claus
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect: refill the budgets, note what is visible, forget what is not asked about."""
+    """Effect, after every step: the counters of `refilled` faults are 1 again, records below a leader's high watermark become
+    visible, and what is not asked about is forgotten: what is committed, what a broker that does not lead has shown."""
     for fault in refilled(s.sizes):
         setattr(s, fault.left, 1)
     s.ghost_committed[0] = 0
@@ -243,7 +245,7 @@ class OneOffsetSizes(KraftSizes):
 
     @property
     def subset(self) -> int:
-        """How many sets of brokers, as bits, a request may drop."""
+        """How many sets of brokers there are, as bits, the empty one and that of all included."""
         return 1 << self.replica
 
     @property

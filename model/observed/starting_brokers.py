@@ -27,7 +27,8 @@ from neverlost.model.system import View
 
 @action(broker="replica", says="broker {broker} starts with the high watermark that it had written down")
 def broker_remember_high_watermark(k: Primitives, s: View, broker: int) -> Clauses:
-    """A broker knows the high watermark of its checkpoint, which is no newer than the commits that were seen."""
+    """A broker that has started takes its checkpoint's high watermark, past its tracked record, if that was seen below a
+    leader's high watermark or is an unknown one."""
     yield "broker is running", s.is_running[broker]
     yield "knows no leader", s.follows[broker] == NO_REPLICA
     yield "bound: nothing known yet", s.high_watermark[broker] == 0
@@ -46,7 +47,7 @@ def process_start(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", lost="two", says="the process of broker {broker}, which has not registered, ends")
 def process_end(k: Primitives, s: View, broker: int, lost: int) -> Clauses:
-    """A process that has not registered ends, if there was one; with `lost` its disk does not reach to the tracked offset."""
+    """A process that has not registered ends, if there was one; with `lost` 1 its log ends before the tracked offset."""
     yield "broker is down", k.not_(s.is_running[broker])
     s.is_back[broker] = False
     stop(k, s, broker)

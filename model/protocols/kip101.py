@@ -13,7 +13,8 @@ from neverlost.model.system import View
 
 
 def lookup_offset_for_epoch(k: Primitives, s: View, leader: int, follower: int, epoch: Value) -> Value:
-    """Return an epoch's end on the leader (one OffsetsForLeaderEpoch); the follower's high watermark if that is not known."""
+    """Return where an epoch ends on the leader: at its log's end if that is its latest epoch, else at its first record of a
+    newer one or, if it has none, at the follower's high watermark."""
     log_end, undefined = s.log_end_offset[leader], s.high_watermark[follower]
     answer = undefined
     for offset in range(s.sizes.offset - 1, -1, -1):
@@ -35,8 +36,8 @@ def become_follower(k: Primitives, s: View, replica: int, leader: int, epoch: in
     there.
 
     It no longer drops what is only above its own lagging high watermark (KAFKA-1211).  The question is asked once: where the
-    leader does not know the epoch the follower falls back to its high watermark, and where epochs are skipped by fast elections
-    the answer leaves divergent records in place (KAFKA-6361, mended by KIP-279).
+    leader has neither that epoch nor a newer one the follower falls back to its high watermark, and where epochs are skipped
+    by fast elections the answer leaves divergent records in place (KAFKA-6361, mended by KIP-279).
 
     Source: Kip101.tla, BecomeFollowerTruncateKip101; ReplicaFetcherThread.maybeTruncate.
     """

@@ -27,7 +27,7 @@ from neverlost.model.system import View
 
 
 def is_in_leader_epoch(k: Primitives, s: View, leader: int, follower: int) -> Value:
-    """Return True if a follower acknowledges the leader in the leader's own epoch."""
+    """Return True if `leader` believes it leads, and `follower` follows it in the same leader epoch."""
     return k.all_of(
         presumes_leadership(s, leader),
         is_following(s, follower, leader),
@@ -63,7 +63,7 @@ def follower_fetch(k: Primitives, s: View, follower: int, leader: int) -> Clause
 
 @action(leader="replica", says="{leader} advances its high watermark")
 def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clauses:
-    """An offset is committed when every ISR member has it and is in the leader's own epoch.
+    """The high watermark rises by one offset when every ISR member has that offset and is in the leader's own epoch.
 
     A follower of an older epoch may still truncate the record on its way to this epoch; if it counted, a record would be
     committed that an electable replica is about to drop.

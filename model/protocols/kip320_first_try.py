@@ -30,7 +30,7 @@ def epoch_before(k: Primitives, s: View, replica: int, end_offset: Value) -> Val
 
 
 def is_caught_up_to_epoch(k: Primitives, s: View, leader: int, follower: int, end_offset: Value) -> Value:
-    """Return True if a follower of this leader has its records up to an end offset, by the epoch of the last of them."""
+    """Return True if `follower` follows this leader and both have the same epoch just before `end_offset`, or that is 0."""
     matches = k.all_of(
         s.log_end_offset[leader] >= end_offset,
         s.log_end_offset[follower] >= end_offset,
@@ -74,8 +74,7 @@ def follower_fetch(k: Primitives, s: View, follower: int, leader: int) -> Clause
     says="broker {follower} learns from {leader} that their logs diverge",
 )
 def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """A fetch that is beyond the leader's log, or whose last epoch differs there, makes the follower truncate to the common
-    log.
+    """A fetch beyond the leader's log, or whose last epoch differs there, makes the follower truncate to the common log.
 
     That may happen at any time in an epoch, also after the follower was counted for the high watermark.
 
@@ -94,10 +93,10 @@ def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Cla
 
 @action(leader="replica", says="{leader} advances its high watermark")
 def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clauses:
-    """ISR members are compared by the epoch of the entry at the high watermark, which a follower of an older epoch may match.
+    """The high watermark rises by one if each ISR member's entry there is of the same epoch as the leader's entry.
 
-    On its way to the leader's epoch it may truncate that entry and then be elected: this is what breaks strong-isr, and why
-    KIP-320 sends the current epoch instead.
+    A member that is in an older epoch may have it too, truncate it on its way to the leader's epoch, and then be elected: this
+    is what breaks strong-isr, and why KIP-320 sends the current epoch instead.
 
     Source: Kip320FirstTry.tla, ImprovedLeaderIncHighWatermark.
     """
@@ -112,7 +111,8 @@ def leader_advance_high_watermark(k: Primitives, s: View, leader: int) -> Clause
 
 @action(leader="replica", replica="replica", where=different, says="{leader} finds {replica} too slow")
 def leader_shrink_isr(k: Primitives, s: View, leader: int, replica: int) -> Clauses:
-    """A follower is removed whose last entry is not the leader's.  Source: Kip320FirstTry.tla, LeaderShrinkIsrBetterFencing."""
+    """An ISR member is removed that does not follow the leader, lags, or has another epoch where the leader's log ends.
+    Source: Kip320FirstTry.tla, LeaderShrinkIsrBetterFencing."""
     yield from true_leader(k, s, leader)
     yield "in the leader's ISR", s.isr[leader][replica]
     yield "not caught up", k.not_(is_caught_up_to_epoch(k, s, leader, replica, s.log_end_offset[leader]))

@@ -14,13 +14,13 @@ from neverlost.model.snapshot import ClusterSnapshot
 
 @dataclass(frozen=True)
 class ComposedSizes(quorum.QuorumSizes):
-    """The quorum's sizes, with the copies of the partition."""
+    """The quorum's sizes, and how many copies the partition has."""
 
     copy: int = 2
 
 
 def _of_quorum(configuration: Configuration) -> dict[str, Any]:
-    """Return the configuration for the quorum's own functions: its replicas are the voters, its records the decisions."""
+    """Return the configuration for the quorum's own functions, whose `replication.factor` is how many voters there are."""
     return dict(configuration) | {"replication.factor": configuration["quorum.voters"]}
 
 

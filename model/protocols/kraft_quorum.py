@@ -20,7 +20,7 @@ FAULTS = tuple(each for each in MAJORITY_FAULTS if each is not LEADER_MOVE)
 class QuorumSizes(Sizes):
     """Lengths of the axes, and which parts of the protocol exist.
 
-    A log has room for every record, for the entry with which the leader of each epoch begins, and for every change of voters.
+    A log has room for every record, for the first entry of each epoch's leader (epoch 0 has none), and for changes of voters.
     """
 
     replica: int
@@ -43,7 +43,7 @@ class QuorumSizes(Sizes):
 
     @property
     def one_is_enough(self) -> bool:
-        """True if a leader may be enough alone to commit what it appends."""
+        """True if a leader may be enough alone to commit: of one voter, of two if half is enough, or if voters may change."""
         return self.change > 0 or self.replica == 1 or (self.replica == 2 and not self.more_than_half)
 
     @property
@@ -53,7 +53,7 @@ class QuorumSizes(Sizes):
 
     @property
     def directory(self) -> bool:
-        """True if controllers' directories are in the state: sets of voters name them."""
+        """True if the state has each controller's directory: where there are directory ids and voters may change."""
         return self.directory_ids and self.change > 0
 
     @property
@@ -68,7 +68,7 @@ class QuorumSizes(Sizes):
 
     @property
     def has_impaired(self) -> bool:
-        """True if a limit asks which controllers are impaired."""
+        """True if a limit of faults counts impaired controllers."""
         return self.limits.has_at_once or bool(self.limits.marked)
 
 

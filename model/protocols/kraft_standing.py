@@ -38,7 +38,8 @@ def is_moved(configuration: Configuration) -> bool:
 
 
 def with_room(configuration: Configuration) -> Configuration:
-    """Return a configuration of `kraft` with room for every replica, for what a reassignment needs, and for an election."""
+    """Return the configuration for `kraft`: with room for every replica, for a reassignment if one is under way, and, without
+    a leader, for one leader move more."""
     every, moves, room = roles(configuration), configuration[LEADER_MOVE.key], {}
     if is_moved(configuration):
         room = {"replication.factor": len(every) - 1, REASSIGN.key: configuration[REASSIGN.key] or 1}
@@ -48,7 +49,7 @@ def with_room(configuration: Configuration) -> Configuration:
 
 
 def impaired_at_first(configuration: Configuration) -> int:
-    """Return how many brokers are impaired when the search begins; one that is being added is not."""
+    """Return how many replicas are impaired at first: those outside the ISR or, without a leader, all; no `adding` one."""
     every = roles(configuration)
     is_led = any(LEADER in each for each in every)
     return sum(ADDING not in each and not (is_led and ISR in each) for each in every)
@@ -104,7 +105,7 @@ def _held(role: frozenset[str], stored: int, is_led: bool, has_elr: bool) -> lis
 def _beginning(
     configuration: Configuration, every: list[frozenset[str]], stored: int, held: tuple[tuple[int, int, bool], ...]
 ) -> dict[str, Any]:
-    """Return one state: the records are numbered as they stand in the logs; a broker that may get a replica later has none."""
+    """Return one state: `stored` records, numbered by offset; brokers without a replica, which may get one, have empty logs."""
     leader = next((number for number, each in enumerate(every) if LEADER in each), NO_REPLICA)
     room, is_led, records = with_room(configuration), leader != NO_REPLICA, configuration["bounds.records"]
     slots, spare = records + configuration["faults.producer_retry"], KRAFT.sizes(room)["replica"] - len(every)

@@ -45,7 +45,7 @@ def is_prefix_by_name(k: Primitives, s: View, replica: int, other: int) -> Value
 
 
 def common_end_by_name(k: Primitives, s: View, replica: int, other: int) -> Value:
-    """Return one beyond the last entry that both logs share by `_name`; this stands in for `common_end`."""
+    """Return the offset after what both logs share from the start by `_name`, 0 for nothing; it stands in for `common_end`."""
     shared: Value = True
     found: list[Value] = []
     for offset in offsets(s):
@@ -56,7 +56,7 @@ def common_end_by_name(k: Primitives, s: View, replica: int, other: int) -> Valu
 
 
 def truncate_to_common_by_name(k: Primitives, s: View, replica: int, other: int) -> None:
-    """Effect: drop what follows the last entry that both share by `_name`; this stands in for `truncate_to_common`."""
+    """Effect: drop from `replica`'s log what follows `common_end_by_name`; this stands in for `truncate_to_common`."""
     truncate_to(k, s, replica, common_end_by_name(k, s, replica, other))
 
 
@@ -82,7 +82,7 @@ def _is_overwritten(k: Primitives, s: View, broker: int, offset: int) -> Value:
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect, after every step: as kraft; and note the oldest record that a disk may have; a slot that is empty has no name."""
+    """Effect, after every step: as kraft; note each slot's first record since its broker started; an empty slot has no name."""
     state.settle(k, s)
     for replica in state.everyone(s):
         for offset in offsets(s):

@@ -35,7 +35,7 @@ class MajoritySizes(Sizes):
 
     @property
     def has_impaired(self) -> bool:
-        """True if a limit asks which brokers are impaired."""
+        """True if a limit of faults counts impaired brokers."""
         return self.limits.has_at_once or bool(self.limits.marked)
 
     @property
@@ -45,7 +45,7 @@ class MajoritySizes(Sizes):
 
     @property
     def ballot(self) -> int:
-        """How many sets of brokers, as bits, there are to vote."""
+        """How many sets of brokers there are, as bits; a ballot is one of them."""
         return 1 << self.replica
 
 
@@ -87,7 +87,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
 
 
 def initial(configuration: Configuration) -> list[dict[str, Any]]:
-    """Return the one initial state: a leader that everyone follows, and empty logs."""
+    """Return the one initial state: all run and follow broker 0, which leads; logs are empty."""
     return [{"leader": 0, "leader_knows": UP_TO_DATE, "is_running": True, "follows": 0, **left(configuration, MAJORITY_FAULTS)}]
 
 

@@ -60,7 +60,7 @@ class HistorySizes(Sizes):
 
     @property
     def entry(self) -> int:
-        """How many different entries a log may have: a record and the term in which it was appended."""
+        """How many different entries a log may have: a record, and a term that has elections, in which it was appended."""
         return self.record * self.sent_term
 
     @property
@@ -70,7 +70,7 @@ class HistorySizes(Sizes):
 
 
 def sizes(configuration: Configuration) -> HistorySizes:
-    """Return the sizes that a configuration needs: each election brings one term at most."""
+    """Return the sizes that a configuration needs: the first term, and one for each leader move it allows, at least one."""
     replicas, records = configuration["replication.factor"], configuration["bounds.records"]
     elections = configuration[LEADER_MOVE.key]
     return HistorySizes(replicas, records, records, 1 + max(1, elections), limits_of(configuration, FAULTS))
@@ -105,7 +105,7 @@ def fields(configuration: Configuration) -> tuple[Field, ...]:
 
 
 def contradiction(configuration: Configuration) -> str | None:
-    """Return what is wrong with the limits, or None: there is a message for each election, so each has to be counted."""
+    """Return what is wrong with the limits, or None: both restarts and elections need a number, not `any`."""
     endless = next((each.key for each in FAULTS if not is_counted(configuration, each)), None)
     return f"{endless}={configuration[endless]}: pull-raft counts restarts and elections; use a number" if endless else None
 

@@ -28,7 +28,8 @@ def has_committed(k: Primitives, s: View, leader: int) -> Value:
 
 
 def may_change(k: Primitives, s: View, leader: int, change: int) -> Clauses:
-    """Clauses: a leader may append another set of voters, the next one."""
+    """Clauses: a leader may append the set of voters of `change`, the next one: it has committed in its epoch, and the set
+    before, unless those rules are switched off."""
     yield "leads", k.all_of(s.is_running[leader], is_leader(s, leader))
     yield "bound: the next change", s.next_change == change
     yield "bound: a slot is left", has_room(k, s, leader)
@@ -38,7 +39,7 @@ def may_change(k: Primitives, s: View, leader: int, change: int) -> Clauses:
 
 
 def append_set(k: Primitives, s: View, leader: int, change: int, members: list[Value]) -> None:
-    """Effect: the leader appends `members` as the set of voters of a change; the set counts from here on."""
+    """Effect: the leader appends a set of voters for a change; `members` is as `last_set` gives it; it counts from here on."""
     s.next_change = change + 1
     s.change_epoch[change] = s.epoch[leader]
     for each in range(s.sizes.replica):
@@ -83,7 +84,7 @@ def leader_remove_voter(k: Primitives, s: View, leader: int, candidate: int, cha
 
 @action(leader="replica", says="{leader} resigns, since the set without it is committed")
 def leader_resign(k: Primitives, s: View, leader: int) -> Clauses:
-    """A leader that was removed leads, without a vote of its own, until its removal is committed.
+    """A leader that was removed gives up its role once the set without it is committed; until then it leads without a vote.
 
     Source: RemoveVoterHandler.highWatermarkUpdated, LeaderState.requestResign.
     """

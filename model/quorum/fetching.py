@@ -18,7 +18,8 @@ def brings_something(k: Primitives, s: View, follower: int, leader: int) -> Valu
 
 
 def append_fetched(k: Primitives, s: View, follower: int, leader: int) -> None:
-    """Effect: the follower has the next entry, and the leader's high watermark as far as its own log reaches."""
+    """Effect: the follower appends the leader's next entry, if any, and its high watermark rises to the leader's, at most to
+    the follower's log end."""
     copy_next(k, s, leader, follower)
     reached = smaller(k, s.high_watermark[leader], log_end(k, s, follower))
     s.high_watermark[follower] = larger(k, reached, s.high_watermark[follower])

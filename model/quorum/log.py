@@ -85,10 +85,9 @@ def has_start(k: Primitives, s: View, leader: int, follower: int) -> Value:
 
 
 def commit(k: Primitives, s: View, leader: int) -> None:
-    """Effect: raise the high watermark past the last entry of the leader's own epoch that a majority has; records below it are
-    acknowledged.
+    """Effect: raise the high watermark past the last entry of the leader's own epoch that enough voters have, as it knows.
 
-    The leader counts itself, if it is a voter still.
+    Records below it are acknowledged.  Nothing happens for a broker that does not lead; one that is no voter does not count.
 
     Source: LeaderState.maybeUpdateHighWatermark.
     """

@@ -32,7 +32,7 @@ def set_offset(k: Primitives, s: View, controller: int) -> Value:
 
 
 def last_set(k: Primitives, s: View, controller: int) -> list[Value]:
-    """Return the last set of voters of a controller's log: a directory or 0 for each controller."""
+    """Return the last set of voters of a controller's log, else the first set: a directory or 0 for each controller."""
     number: Value = 0
     for offset in offsets(s):
         here = s.log_record[controller][offset]
@@ -49,7 +49,8 @@ def directory(s: View, controller: int) -> Value:
 
 
 def is_voter(k: Primitives, s: View, controller: int, seen_by: int) -> Value:
-    """Return True if a controller is a voter: by the last set in `seen_by`'s log or, if sets never change, by its directory."""
+    """Return True if a controller is a voter: the last set in `seen_by`'s log names the directory that it has; if sets never
+    change, all are, but with directory ids not one that has lost its directory."""
     if s.sizes.change:
         return last_set(k, s, seen_by)[controller] == directory(s, controller)
     return s.is_voter[controller] if s.sizes.directory_ids else True
@@ -58,7 +59,7 @@ def is_voter(k: Primitives, s: View, controller: int, seen_by: int) -> Value:
 def counted(k: Primitives, s: View, leader: int, agreeing: list[Value]) -> tuple[Value, Value]:
     """Return how many of the voters agree, and how many voters there are, by the log of the controller that asks.
 
-    A leader that its own set leaves out does not count itself (KAFKA-16530).
+    A leader that its own set leaves out does not count itself, unless that rule is switched off (KAFKA-16530).
     """
     if not s.sizes.change:
         return count(k, [k.all_of(is_voter(k, s, each, leader), one) for each, one in enumerate(agreeing)]), s.sizes.replica
@@ -77,7 +78,7 @@ def is_majority(k: Primitives, s: View, leader: int, agreeing: list[Value]) -> V
 
 
 def is_enough(k: Primitives, s: View, leader: int, agreeing: list[Value]) -> Value:
-    """Return True if those that agree elect or commit: a majority, or half of the voters where that rule is switched off.
+    """Return True if those that agree elect or commit: a majority or, where that rule is switched off, at least half.
 
     Source: LeaderState.maybeUpdateHighWatermark; EpochElection.
     """

@@ -60,7 +60,7 @@ def positions(s: View) -> Iterator[tuple[int, int, int]]:
 
 
 def entries(s: View) -> Iterator[tuple[int, int, int]]:
-    """Yield every entry as its number, its value and its term."""
+    """Yield every entry as its number, from 0, its value, from 1, and its term."""
     for record in range(s.sizes.record):
         for term in terms(s):
             yield record * (s.sizes.term - 1) + term - 1, record + 1, term
@@ -139,7 +139,8 @@ def request_vote(k: Primitives, s: View, candidate: int) -> Clauses:
     says="server {broker} handles the vote request of {candidate} for term {term}",
 )
 def handle_vote_request(k: Primitives, s: View, broker: int, candidate: int, term: int) -> Clauses:
-    """A vote is granted in the receiver's term, for a log that is no older than its own, to one candidate."""
+    """A vote is granted in the receiver's own term, to one candidate, for a log that is no older than the receiver's; every
+    other request of that or an older term is refused."""
     number = term + 1
     yield "request is under way", s.vote_request[candidate][broker][term] == SENT
     yield "term is known", s.epoch[broker] >= number
@@ -170,7 +171,7 @@ def handle_vote_request(k: Primitives, s: View, broker: int, candidate: int, ter
     says="server {candidate} handles the answer of {broker} in term {term}",
 )
 def handle_vote_response(k: Primitives, s: View, candidate: int, broker: int, term: int, granted: int) -> Clauses:
-    """The candidate notes a vote that was granted in its term, whatever its role is by then."""
+    """The candidate notes a vote granted in its term, whatever its role is by then; a refusal is only consumed."""
     yield "answer is under way", s.vote_response[broker][candidate][term][granted] == SENT
     yield "is of the term", s.epoch[candidate] == term + 1
     s.vote_response[broker][candidate][term][granted] = CONSUMED
@@ -218,7 +219,7 @@ def learn_of_leader(k: Primitives, s: View, broker: int, leader: int, term: int)
 
 @action(follower="replica", leader="replica", where=different, says="follower {follower} asks {leader} for entries")
 def send_pull_request(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """Who voted for a candidate asks it at once; it is answered when the candidate leads."""
+    """A follower asks the leader that it knows, or at once the candidate that it voted for, which answers when it leads."""
     yield "is follower", s.role[follower] == FOLLOWER
     yield "follows", s.leader[follower] == leader
     mine = last_term(k, s, follower)
@@ -240,7 +241,8 @@ def is_valid(k: Primitives, s: View, leader: int, position: int) -> Value:
 
 
 def last_common_entry(k: Primitives, s: View, leader: int, position: int) -> tuple[Value, Value]:
-    """Return index (from 1) and term of the leader's last entry that is no later than a follower's log end; zeros for none."""
+    """Return index (from 1) and term of the leader's last entry that is, by term, then index, no later than a follower's end;
+    zeros for none."""
     end, last = end_of(s, position)
     found: tuple[Value, Value] = (0, 0)
     for offset in range(s.sizes.offset):
@@ -304,7 +306,7 @@ def new_high_watermark(k: Primitives, s: View, leader: int) -> Value:
     says="leader {leader} answers {follower} with an entry",
 )
 def accept_pull_request(k: Primitives, s: View, leader: int, follower: int, term: int, position: int) -> Clauses:
-    """The request says how far the follower's log reaches; it is answered when there is an entry beyond."""
+    """The leader notes how far the follower's log reaches and answers with the next entry, once it has one; it may commit."""
     yield from request_clauses(k, s, leader, follower, term, position)
     yield "logs agree", is_valid(k, s, leader, position)
     end, _ = end_of(s, position)
@@ -346,7 +348,7 @@ def accept_pull_request(k: Primitives, s: View, leader: int, follower: int, term
     says="follower {follower} appends the entry that {leader} has sent",
 )
 def handle_success(k: Primitives, s: View, follower: int, leader: int, term: int, entry: int, commit: int) -> Clauses:
-    """The follower appends the entry, and takes the leader's commit index as far as its own log reaches."""
+    """The follower appends the entry, and takes the commit index of the answer, which is no further than that entry."""
     yield "answer is under way", s.pull_success[leader][follower][term][entry][commit] == SENT
     yield "is of the term", s.epoch[follower] == term + 1
     s.pull_success[leader][follower][term][entry][commit] = CONSUMED

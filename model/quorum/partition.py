@@ -95,7 +95,7 @@ def controller_elect(k: Primitives, s: View, candidate: int, copy: int) -> Claus
 
 @action(leader="replica", says="brokers replay what {leader} has committed")
 def brokers_learn(k: Primitives, s: View, leader: int) -> Clauses:
-    """Brokers fetch the metadata log, and replay it up to the high watermark; without that rule, up to its end.
+    """All brokers replay the log of the leader of the newest epoch, up to its high watermark; without that rule all of it.
 
     Source: KafkaRaftClient observers; MetadataLoader.handleCommit.
     """

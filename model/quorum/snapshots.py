@@ -33,7 +33,7 @@ def controller_snapshot(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", says="controller {broker} deletes the beginning of its log")
 def controller_delete_prefix(k: Primitives, s: View, broker: int) -> Clauses:
-    """The log is deleted up to its snapshot's end; without that rule retention deletes what is in no snapshot (KAFKA-14238).
+    """The log is deleted up to its snapshot's end; without that rule up to the high watermark, snapshot or not (KAFKA-14238).
 
     Source: KafkaMetadataLog.maybeClean, deleteBeforeSnapshot.
     """
@@ -74,7 +74,7 @@ def follower_load_snapshot(k: Primitives, s: View, follower: int, leader: int) -
     fault="lossy_crash",
 )
 def controller_crash_losing_snapshot(k: Primitives, s: View, broker: int) -> Clauses:
-    """A power loss takes a snapshot whose name was its final one before its content was on disk (KAFKA-15312).
+    """A power loss stops a controller and takes its snapshot, which was renamed before its content was on disk (KAFKA-15312).
 
     Source: FileRawSnapshotWriter.freeze.
     """

@@ -23,7 +23,8 @@ def is_impaired(k: Primitives, s: View, voter: int) -> Value:
 
 
 def settle(k: Primitives, s: View) -> None:
-    """Effect, after every step: who has every acknowledged record again has lost nothing any more; limits are settled."""
+    """Effect, after every step: a controller that has every acknowledged record again is no longer marked as one that lost
+    data, an unimpaired one no longer as struck by a fault."""
     if s.sizes.has_impaired:
         for voter in everyone(s):
             lacking = [
@@ -34,7 +35,7 @@ def settle(k: Primitives, s: View) -> None:
 
 
 def stop(k: Primitives, s: View, voter: int) -> None:
-    """Effect: the process ends; log and quorum-state stay, the latter if votes are durable."""
+    """Effect: the process ends; log and epoch stay, and, if votes are durable, the vote and the leader that is known."""
     s.is_running[voter] = False
     forget_role(s, voter)
     s.high_watermark[voter] = 0
@@ -59,9 +60,9 @@ def controller_crash(k: Primitives, s: View, broker: int) -> Clauses:
 
 @action(broker="replica", kept="kept", says="controller {broker} loses power{kept}", fault="lossy_crash")
 def controller_crash_lossy(k: Primitives, s: View, broker: int, kept: int) -> Clauses:
-    """The machine dies, and what was not flushed is gone; quorum-state is always synced when it is written.
+    """The machine dies, and what was not flushed is gone from offset `kept` on; quorum-state is synced when it is written.
 
-    A controller flushes all that it appends before it is counted, so where both rules are on it is a kill.
+    A controller flushes all that it appends before it is counted, so where both rules are on nothing is lost.
     """
     yield from fault_enabled(k, s, LOSSY_CRASH, broker)
     yield "is running", s.is_running[broker]

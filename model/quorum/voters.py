@@ -94,7 +94,7 @@ def candidate_begin_epoch(k: Primitives, s: View, candidate: int) -> Clauses:
 
 @action(broker="replica", candidate="replica", where=different, says="controller {broker} votes for {candidate}")
 def voter_grant_vote(k: Primitives, s: View, broker: int, candidate: int) -> Clauses:
-    """One vote in an epoch, for a candidate whose log is no older than the voter's.
+    """A voter gives its one vote in the candidate's epoch, its own or a newer one, if its log is no newer than the candidate's.
 
     Together with majorities that meet in a voter, the log check is what keeps a committed entry: who wins has it.  A vote that
     a restart forgets can be given twice.
@@ -131,7 +131,7 @@ def voter_learn_epoch(k: Primitives, s: View, broker: int, replica: int) -> Clau
     broker="replica", leader="replica", where=different, says="controller {broker} learns that {leader} leads and follows it"
 )
 def voter_follow(k: Primitives, s: View, broker: int, leader: int) -> Clauses:
-    """BeginQuorumEpoch, or an answer, names the leader, and a voter follows it.  Its vote of the epoch stays on disk as well.
+    """A voter is told who leads in its epoch or a newer one, and follows it.  A vote that it gave in that epoch stays on disk.
 
     Source: KafkaRaftClient.handleBeginQuorumEpochRequest, QuorumState.transitionToFollower.
     """
@@ -170,14 +170,14 @@ def follows(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
 
 
 def counted_end(k: Primitives, s: View, follower: int, leader: int) -> Value:
-    """Return how far a leader takes a follower's log to reach: to where it fetches; without that rule one entry further."""
+    """Return how far a follower's log counts for a leader: to where it fetches; without that rule one more, if there is one."""
     end = log_end(k, s, follower)
     return k.ite(s.count_on_fetch, end, smaller(k, end + 1, log_end(k, s, leader)))
 
 
 @action(leader="replica", follower="replica", where=different, says="{leader} handles the fetch of {follower}")
 def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Clauses:
-    """A fetch says how far the follower's log reaches, and that much of it is on disk if followers flush before they fetch.
+    """The leader notes how far the follower's log reaches, on disk if followers flush before they fetch; it may commit.
 
     Source: KafkaRaftClient.handleFetchRequest, tryCompleteFetchRequest; LeaderState.updateReplicaState.
     """
@@ -192,7 +192,7 @@ def leader_note_fetch(k: Primitives, s: View, leader: int, follower: int) -> Cla
 
 @action(follower="replica", leader="replica", where=different, says="{follower} appends from a fetch response of {leader}")
 def follower_append(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """The answer brings an entry and the high watermark.  Source: KafkaRaftClient.handleFetchResponse, appendAsFollower."""
+    """The answer brings an entry, or a high watermark alone.  Source: KafkaRaftClient.handleFetchResponse, appendAsFollower."""
     yield from follows(k, s, follower, leader)
     yield "the log begins before", has_start(k, s, leader, follower)
     yield "bound: the request was handled", s.fetch_offset[leader][follower] == counted_end(k, s, follower, leader)
@@ -205,7 +205,7 @@ def follower_append(k: Primitives, s: View, follower: int, leader: int) -> Claus
 
 @action(follower="replica", leader="replica", where=different, says="{follower} learns from {leader} that their logs diverge")
 def follower_truncate(k: Primitives, s: View, follower: int, leader: int) -> Clauses:
-    """What follows the last entry that both share was never committed, and goes.
+    """The follower drops what follows the last entry that both share; if no data was lost, it was never committed.
 
     Source: KafkaRaftClient.handleFetchResponse (divergingEpoch), ReplicatedLog.truncateToEndOffset.
     """

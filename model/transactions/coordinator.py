@@ -74,7 +74,7 @@ def fence(k: Primitives, s: View) -> None:
 
 @action(producer="producer", says="the coordinator aborts the open transaction, before it answers producer {producer}")
 def coordinator_abort_for_init(k: Primitives, s: View, producer: int) -> Clauses:
-    """A new producer finds a transaction of its predecessor open: that is aborted first, and the producer asks again.
+    """A producer that asks for an epoch finds a transaction open, a predecessor's or its own: that is aborted first.
 
     Source: TransactionCoordinator.prepareInitProducerIdTransit (ONGOING), TransactionMetadata.prepareFenceProducerEpoch.
     """
@@ -136,7 +136,7 @@ def may_prepare(k: Primitives, s: View, attempt: int) -> Value:
 
 
 def is_done(k: Primitives, s: View, attempt: int) -> Value:
-    """Return True if a request asks for what has been completed."""
+    """Return True if a request asks for what the transaction that was completed last has come to, by epoch and outcome."""
     return k.all_of(is_repeated(k, s, attempt), is_asked(k, s, attempt, COMPLETE_COMMIT, COMPLETE_ABORT))
 
 
@@ -182,7 +182,7 @@ def coordinator_prepare(k: Primitives, s: View, attempt: int) -> Clauses:
 
 @action(attempt="attempt", says="the coordinator answers {attempt} that it is done already")
 def coordinator_answer_again(k: Primitives, s: View, attempt: int) -> Clauses:
-    """EndTxn once more, after the transaction has ended as asked.
+    """EndTxn once more, after the transaction has ended as asked: it is answered as before.
 
     Source: TransactionCoordinator.endTransaction (COMPLETE_COMMIT, COMPLETE_ABORT; isRetry with version 2).
     """
@@ -226,7 +226,7 @@ def coordinator_complete(k: Primitives, s: View) -> Clauses:
 
 
 def begin_coordinator(k: Primitives, s: View) -> None:
-    """Effect: another broker is the coordinator, in the next epoch."""
+    """Effect: another broker is the coordinator, with an epoch that is one higher, unless that rule is switched off."""
     s.ghost_coordinators = s.ghost_coordinators + 1
     s.coordinator_epoch = s.coordinator_epoch + k.ite(s.coordinator_epoch_bump, 1, 0)
 

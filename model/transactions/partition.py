@@ -27,7 +27,7 @@ from neverlost.model.transactions.state import (
 
 
 def verifies(k: Primitives, s: View, partition: int) -> Value:
-    """Return True if a leader asks the coordinator before a transaction's first record; version 2 adds the partition so."""
+    """Return True if a leader asks the coordinator before a transaction's first record: with version 2, or if switched on."""
     rule = s.offset_commit_verification if partition == s.sizes.offsets else s.transaction_verification
     return k.any_of(s.bumps_epoch, rule)
 
@@ -190,7 +190,7 @@ def takes_marker(k: Primitives, s: View, partition: int, epoch: Value, coordinat
 def decide(
     k: Primitives, s: View, partition: int, commits: Value, epoch: Value, coordinator: Value, when: Value = True
 ) -> None:
-    """Effect, if `when` is true: a marker decides every undecided record; a commit moves the group's offset if that is here."""
+    """Effect, if `when`: a marker decides all undecided records; in the offsets' partition a commit moves the group offset."""
     for each in attempts(s):
         found = s.undecided[each][partition]
         both = smaller(k, s.committed[each][partition] + found, COPIES)
@@ -286,7 +286,7 @@ def leader_take_late_marker(k: Primitives, s: View, partition: int) -> Clauses:
 
 @action(attempt="attempt", partition="partition", says="{partition} loses the record of {attempt}", fault="output_loss")
 def partition_lose_record(k: Primitives, s: View, attempt: int, partition: int) -> Clauses:
-    """An acknowledged record of the partition is lost: when that can be is what the partition models decide.
+    """All copies of a partition's last record are lost; if an offset, the group's goes back.  When: see the partition models.
 
     Source: __consumer_offsets and the topics of the results are replicated like any other.
     """

@@ -93,7 +93,7 @@ def producer_begin(k: Primitives, s: View, producer: int, attempt: int) -> Claus
     says="producer {producer} sends the record of {attempt} to {partition}",
 )
 def producer_send(k: Primitives, s: View, producer: int, attempt: int, partition: int) -> Clauses:
-    """The producer sends a result, or after the results the offset commit; with version 1 it adds the partition before.
+    """The producer sends a result or, once all are sent, answered or not, the offset; version 1 adds the partition first.
 
     Source: Sender, AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit;
     TransactionCoordinator.handleAddPartitionsToTransaction.

@@ -59,7 +59,7 @@ def _producers(values: Mapping[str, Any]) -> list[str]:
 
 
 def _lane(values: Mapping[str, Any], partition: int) -> BrokerView:
-    """Return a partition with its records, in the order of their transactions; notes say which are undecided or aborted."""
+    """Return a partition with its records in the order of their transactions; notes say which are undecided or aborted."""
     log: list[tuple[int, None]] = []
     notes = []
     for attempt, committed in enumerate(values["committed"]):

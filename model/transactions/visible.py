@@ -31,12 +31,12 @@ def is_there(k: Primitives, s: View, attempt: int, partition: int) -> Value:
 
 
 def has_effect(k: Primitives, s: View, number: int, partition: int) -> Value:
-    """Return True if the result of an input record is in an output, and not aborted."""
+    """Return True if the result of input record `number` is in the output `partition`, and not aborted."""
     return k.any_of(*[k.all_of(s.input[each] == number, is_there(k, s, each, partition)) for each in attempts(s)])
 
 
 def effects_seen(k: Primitives, s: View, number: int, partition: int) -> Value:
-    """Return how many times a consumer reads the result of an input record."""
+    """Return how many times a consumer reads the result of input record `number` in the output `partition`."""
     total: Value = 0
     for each in attempts(s):
         total = total + k.ite(s.input[each] == number, copies_seen(k, s, each, partition), 0)
