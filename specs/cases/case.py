@@ -20,11 +20,12 @@ VERDICTS = ("holds", "violated")
 
 @dataclass(frozen=True)
 class Case:
-    """One configuration, one property, one expected verdict.
+    """One configuration, one property, one expected verdict: `holds` or `violated`.
 
-    `keys` are keys of the contract as given (`model` and `kafka.version` among them).  `steps` is the length of the
-    shortest counterexample, `because` why the verdict is expected, `interleaving` the known steps to it.  `slow` cases take
-    more than about 20 seconds.  `disabled` are the pairs (action, clause) whose guard clause is left out.
+    `keys` are the configuration keys that the file gives, without defaults; `model` or `kafka.version` is always one of them.
+    `steps` is the length of the shortest counterexample, `because` why the verdict is expected, `interleaving` the known steps
+    of a counterexample.  `slow` cases take more than about 20 seconds.  `disabled` are pairs (action, clause): this guard
+    clause of the action is left out of the model.
     """
 
     name: str
@@ -40,7 +41,7 @@ class Case:
 
 
 def read_document(path: Path, what: str) -> TableReader:
-    """Return a TOML file as a table to read.
+    """Return a reader of a TOML file's top table; messages call the file `what`, such as `scenario`.
 
     Errors: `InputError` for a file that is missing, not UTF-8 or malformed.
     """
@@ -51,7 +52,7 @@ def read_document(path: Path, what: str) -> TableReader:
 
 
 def read_cases(document: TableReader) -> tuple[Case, ...]:
-    """Return the `[[case]]` tables of a document.
+    """Return the `[[case]]` tables of a document as cases; none if it has no such table.
 
     Errors: `InputError` for anything that is not a case, and for two cases of one name.
     """
