@@ -41,8 +41,8 @@ def nearest(given: str, names: Iterable[str]) -> str | None:
 
 
 def listed(names: Iterable[str], are_explained: bool = True, before: str = "available: ") -> str:
-    """Return `before` and the names, as text; of more than 20 the first 20 and how many more or, if `are_explained`, no names
-    but that `neverlost explain` lists all."""
+    """Return `before` and the names, as text; of more than 20, the first 20 and how many more are left.  But if
+    `are_explained`, more than 20 are not named: the text is only that `neverlost explain` lists all."""
     every = list(names)
     more = len(every) - MOST_NAMES
     if more <= 0:

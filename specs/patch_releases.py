@@ -31,8 +31,8 @@ def has_mechanism(release: str, mechanism: Mechanism) -> bool:
 
 
 def name_first(mechanism: Mechanism) -> str:
-    """Return, joined by "and", the first release that has a mechanism, and the first that has it of each later line of which an
-    earlier patch lacks it; "" for none."""
+    """Return, joined by "and", the first release that has a mechanism, and the first that has it of each later line in which an
+    earlier patch lacks it; "" if no release has it."""
     if mechanism.since is None:
         return ""
     lacking = [each for each, names in LACKING.items() if mechanism.name in names]

@@ -38,7 +38,7 @@ Sources = dict[str, SettingDocument]
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A raw value, where it stands (`where` reads after "in"), and how it came to be.  `cited` are pairs of a topic and the
-    place where a file gives it this value; files may give a default's value to some of its topics."""
+    place where a file gives it this value; a default has such pairs too, if files give its value to some topics."""
 
     value: str
     where: str

@@ -42,9 +42,7 @@ class Case:
 
 def read_document(path: Path, what: str) -> TableReader:
     """Return a reader of a TOML file's top table; messages call the file `what`, such as `scenario`.
-
-    Errors: `InputError` for a file that is missing, not UTF-8 or malformed.
-    """
+    Errors: `InputError` for a file that is missing, not UTF-8 or malformed."""
     try:
         return TableReader(tomllib.loads(path.read_text(encoding="utf-8")), f"{what} {path.name}")
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
@@ -53,9 +51,7 @@ def read_document(path: Path, what: str) -> TableReader:
 
 def read_cases(document: TableReader) -> tuple[Case, ...]:
     """Return the `[[case]]` tables of a document as cases; none if it has no such table.
-
-    Errors: `InputError` for anything that is not a case, and for two cases of one name.
-    """
+    Errors: `InputError` for anything that is not a case, and for two cases of one name."""
     found: list[Case] = []
     for number, table in enumerate(document.tables("case"), 1):
         found.append(_parse_case(TableReader(table, f"case {number} of {document.where}")))

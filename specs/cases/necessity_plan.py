@@ -29,7 +29,7 @@ class NecessityPlan:
     explained: Mapping[str, str]
 
     def explain(self, parts: Iterable[str]) -> dict[str, str]:
-        """Return the explanation of each part: its own, else its action's, else its clause's; parts without are left out."""
+        """Return the explanation by part: its own, else its action's, else its clause's; a part without one is left out."""
         words = ((part, *part.partition(": ")[::2]) for part in parts)
         named = [(part, (f"*: {clause}", f"{action}: *", part)) for part, action, clause in words]
         return {part: self.explained[each] for part, names in named for each in names if each in self.explained}

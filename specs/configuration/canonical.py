@@ -33,7 +33,7 @@ def sizes_of(model: Model, configuration: Configuration) -> Sizes:
 
 
 def list_fields_read(system: System, asked: Iterable[Property]) -> frozenset[str]:
-    """Return the names of the fields that a step, `normalise` or a property reads; an array that one assigns to is read too."""
+    """Return the names of the fields that a step, `normalise` or a property reads; arrays assigned to count as read."""
     properties = tuple(asked)
     key = (id(system.model), system.sizes, tuple(each.name for each in properties))
     if key not in _known:

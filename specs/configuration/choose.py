@@ -254,7 +254,7 @@ ASSUMED_VERSION = Setting(version_text(NEWEST), "the newest, for no version is g
 
 
 def choose_each(given: Given) -> list[Chosen]:
-    """Return the configurations that the keys may mean: two, with ELR on and off, where `elr_is_open_in` them; else one.
+    """Return the configurations that the keys may mean: two, with ELR on and off, if they leave it open; else one.
 
     Errors: as `choose`.
     """
@@ -289,7 +289,7 @@ def elr_is_open_in(given: Mapping[str, tuple[Any, str]]) -> Version | None:
 
 
 def _text_of_version(value: Any, where: str) -> str:
-    """Return a version as text, without Scala's.  Errors: `InputError` for a number, as 4.1 and 4.10 are the same number."""
+    """Return a version as text, without `2.13-` (Scala's).  Errors: `InputError` for a number: 4.1 and 4.10 are the same."""
     if isinstance(value, int | float):
         place = _place_of_version(where)
         raise InputError(f'{place} is the number {value}, of which 4.1 and 4.10 are the same: write it in quotes, "{value}"')
@@ -320,7 +320,7 @@ def say_what_is_left_out(chosen: Chosen, after_deposition: bool = True) -> Chose
 
     What only a deposed leader shows that runs on is said where the faults allow one, or with `after_deposition`.  Where it
     matters, notices say too that file systems are taken to be ordered, and that a broker that is down is taken to be fenced
-    before its leader finds it too slow.  Return an older model's choice unchanged.
+    before its leader finds it too slow.  A model without these mechanisms gets no notice.
     """
     asked = chosen.configuration
     if ACKNOWLEDGED_BY_OFFSET not in asked:

@@ -161,7 +161,7 @@ def is_setting(key: str) -> bool:
 
 
 def is_without_faults(configuration: Mapping[str, Any]) -> bool:
-    """Return True if a configuration has limits of faults (`faults.at_once` is none) and all of them are zero."""
+    """Return True if a configuration has limits of faults (`faults.at_once` does not count) and all of them are zero."""
     budgets = [value for name, value in configuration.items() if name.startswith("faults.") and name != AT_ONCE]
     return bool(budgets) and not any(budgets)
 

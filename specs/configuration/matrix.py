@@ -38,7 +38,7 @@ class MatrixCell(Chosen):
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix with its cells; `varying` are the keys with more than one value."""
+    """A matrix with its cells; `varying` are the keys with more than one value, but for those that only follow from others."""
 
     name: str
     says: str

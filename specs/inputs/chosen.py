@@ -97,7 +97,7 @@ def _about_standing(cluster: ClusterConfiguration, chosen: Chosen) -> Iterator[N
     """Yield at most one notice of a reassignment and one of `_hanging` partitions: of the first such, and how many more.
 
     It is a warning where the question begins as they stand.  Else it is of kind `LEFT_OUT`: `holds` is no answer about them.
-    If the first hanging partition is offline it is `LEFT_OUT` in any case: what brokers that are down have kept is not shown.
+    If the first hanging partition is offline, its notice is always `LEFT_OUT`: what brokers that are down have kept is unknown.
     """
     moved, hanging = _moved(cluster), _hanging(cluster, chosen.configuration)
     kind, left_out = (

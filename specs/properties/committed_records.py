@@ -189,7 +189,7 @@ def hw_monotonic(k: Any, s: Any) -> Value:
     source="KafkaReplication.tla StrongIsr",
 )
 def strong_isr(k: Any, s: Any) -> Value:
-    """Every member of the controller quorum's ISR has the log of each broker that believes it leads, up to that one's high
+    """Every member of the controller quorum's ISR has the log of any broker that believes it leads, up to that broker's high
     watermark (StrongIsr in TLA+)."""
     return members_have_committed_log(k, s, lambda leader, member: s.quorum_isr[member])
 
@@ -201,6 +201,5 @@ def strong_isr(k: Any, s: Any) -> Value:
     source="KafkaReplication.tla WeakIsr",
 )
 def weak_isr(k: Any, s: Any) -> Value:
-    """Every member of the ISR that a broker which believes it leads knows has that one's log, up to its high watermark (WeakIsr
-    in TLA+)."""
+    """Every member of the ISR of a broker that believes it leads has that broker's log up to its high watermark (WeakIsr)."""
     return members_have_committed_log(k, s, lambda leader, member: s.isr[leader][member])

@@ -91,7 +91,7 @@ def isr_at_least_minimum(k: Any, s: Any) -> Value:
     source="KIP-966; MinIsrRecoveryQuorum of Vanlightly kip-966 specification",
 )
 def min_isr_recovery_quorum(k: Any, s: Any) -> Value:
-    """If ISR and ELR are empty, min.insync.replicas replicas are remembered: only so if that is 1, as Kafka remembers one last
+    """If ISR and ELR are empty, min.insync.replicas replicas are remembered: so only if that is 1, as Kafka remembers one last
     leader at most."""
     empty = k.not_(k.any_of(*s.isr, *s.elr))
     remembered = count(k, [s.last_known_leader != NO_REPLICA])

@@ -124,7 +124,7 @@ def _require_everything_read(settings: Settings, found: list[Client], role: str,
 
 
 def _is_overridden(key: str, setting: Setting, role: str, dialect: Dialect) -> bool:
-    """Return True if a framework would read a setting if it were the only one: where it does not, another has its place."""
+    """Return True if a framework would read the setting if it stood alone: what the framework reads in its place is another."""
     return any(setting is each for own in dialect.clients({key: setting}, role).values() for each in own.values())
 
 

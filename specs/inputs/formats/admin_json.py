@@ -29,8 +29,8 @@ _IDS = ("id", "nodeId", "brokerId", "broker_id")
 
 
 def is_tree(tree: DocumentNode) -> bool:
-    """Return True if a document is a list of topics, has one, or is one topic, all with a name, and has no `schema`, as what
-    --bootstrap-server saw has."""
+    """Return True if a document is a list of topics, has one, or is one topic, and has no `schema` (what --bootstrap-server saw
+    has one).  Each topic must have a name, and a list of partitions or a replication factor."""
     topics = [] if tree.has("schema") else _topics(tree)
     has_replicas = [isinstance(each.get("partitions").content, list) or each.has("replication_factor") for each in topics]
     return bool(topics) and all(has_replicas) and all(_first(each, _NAMES) is not None for each in topics)

@@ -41,10 +41,8 @@ class ControllerQuorum:
 
 
 def read(document: Document) -> Described:
-    """Return a description that has only warnings: that no controller leads, and that one or two of them vote.
-
-    Errors: `InputError` for a line of another kind.
-    """
+    """Return a description that has at most two warnings: that no controller leads, and that only one or two vote.
+    Errors: `InputError` for a line of another kind."""
     quorum, found = _quorum(document), list[Notice]()
     if quorum.leader is None:
         says = "no controller leads now: nothing is elected, and the answers assume that a quorum of controllers is available"

@@ -18,8 +18,7 @@ from neverlost.specs.setting import Notice, Setting, Settings
 class DescribedPartition:
     """How one partition stands: its replicas, leader, ISR and ELR, and what a reassignment adds and removes.
 
-    Errors: `InputError` where a broker is in the ISR or the ELR, or leads, without being a replica; and for one in both ISR and
-    ELR.
+    Errors: `InputError` for a broker that is in the ISR or ELR, or leads, and is no replica, and for one in both ISR and ELR.
     """
 
     number: int
