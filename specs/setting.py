@@ -99,8 +99,8 @@ class SourcePlace:
 
 
 class NoticeKind(StrEnum):
-    """What a notice is: something to look at, something assumed, something read that no verdict depends on, or why `holds` is
-    not said."""
+    """What a notice is: something to look at, something assumed, something that the models leave out, something that Kafka does
+    not know, or why `holds` is not said."""
 
     WARNING = "warning"
     ASSUMED = "assumed"

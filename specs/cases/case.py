@@ -23,9 +23,9 @@ class Case:
     """One configuration, one property, one expected verdict: `holds` or `violated`.
 
     `keys` are the configuration keys that the file gives, without defaults; `model` or `kafka.version` is always one of them.
-    `steps` is the length of the shortest counterexample, `because` why the verdict is expected, `interleaving` the known steps
-    of a counterexample.  `slow` cases take more than about 20 seconds.  `disabled` are pairs (action, clause): this guard
-    clause of the action is left out of the model.
+    `steps` is the length of the shortest counterexample, None if not stated, `because` why the verdict is expected,
+    `interleaving` the known steps of a counterexample.  `slow` cases take more than about 20 seconds.  `disabled` are pairs
+    (action, clause): this guard clause of the action is left out of the model.
     """
 
     name: str

@@ -53,7 +53,7 @@ def layout(model: Model, configuration: Configuration) -> tuple[Any, ...]:
 
 
 def find_default(model: Model, key: str) -> Any:
-    """Return the value that a model assumes for a key that is not given."""
+    """Return the value that a model assumes for a key that is not given.  Errors: `KeyError` for a key that nobody knows."""
     return model.defaults[key] if key.startswith(MECHANISM) else model.defaults.get(key, KEYS[key].default)
 
 

@@ -58,7 +58,7 @@ PREFIXED = ("faults", "start", "bounds", "mechanism")
 class Chosen:
     """A model with one complete configuration, and for whom it speaks (topics, for Kafka's own files).
 
-    `release` is the Kafka version that was asked for, where no key departs from its mechanisms.  `brokers` are those that
+    `release` is the Kafka version that was asked for, None if a key departs from its mechanisms.  `brokers` are those that
     the replicas stand for, by partition.  `settings` are the configuration's values as text, each with where it comes from;
     `notices` what was noticed about the input, `places` where the user's files speak of each subject.  `out` are the brokers
     that are outside the ISR now, by partition: all of them where it is offline.  `differs` distinguishes it from others that

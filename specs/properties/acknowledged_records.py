@@ -57,7 +57,7 @@ def no_global_loss(k: Any, s: Any) -> Value:
     source="P-DUR; holds with acks=all until a copy is destroyed or a reassignment drops it",
 )
 def acked_on_min_isr(k: Any, s: Any) -> Value:
-    """Every acknowledged record is in min.insync.replicas logs, or in all if there are fewer; disks of dead brokers count.
+    """Every acknowledged record is in at least min.insync.replicas logs, or all if there are fewer; dead brokers' disks count.
 
     Ask it with budgets without lossy crashes: those destroy copies by definition.
     """
