@@ -11,10 +11,10 @@ from neverlost.model.limits import MOST
 
 
 def are_few(k: Any, s: Any, struck: list[Value], kind: Fault) -> Value:
-    """Return True if a kind's limit is `any`, or `any:N` and at least as many as were struck."""
+    """Return True if the limit of a kind of fault is `any`, or `any:N` where N is at least how many of `struck` are true."""
     return count(k, struck) + MOST + 1 <= getattr(s, kind.limit)
 
 
 def is_enough_alone(k: Any, s: Any) -> Value:
-    """Return True if an ISR of one member has min.insync.replicas members."""
+    """Return True if one member is enough for an ISR: min.insync.replicas, as the controller counts it, is at most 1."""
     return minimum_isr(k, s) <= 1

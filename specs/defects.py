@@ -56,13 +56,14 @@ class Defect:
 
     @property
     def mended(self) -> str:
-        """Where it is mended: "in " and the first release without it, also of later lines; or "in no release"."""
+        """Where it is mended: "in " and the first release without it, and the first of each later line of which an earlier
+        patch still had it; or "in no release"."""
         fixed = self.mechanism.since
         return "in no release" if fixed is None or fixed <= self.first else f"in {name_first(self.mechanism)}"
 
     @property
     def versions(self) -> str:
-        """From which version on, and until which, in words; one that is mended nowhere is there to the newest."""
+        """The versions that have it, in words: "X until Y" (Y has it no more) or, if none mends it, "X to Y", the newest."""
         fixed = self.mechanism.since
         if fixed is None or fixed <= self.first:
             return f"{version_text(self.first)} to {version_text(NEWEST)}"

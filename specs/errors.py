@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 
 class InputError(Exception):
-    """Bad usage or bad input: what is wrong with the value quoted, where, and what to do."""
+    """Bad usage or bad input.  The message quotes the wrong value, and says where it stands and what to do."""
 
 
 def describe_misreading(problem: Exception) -> str:
-    """Return why a document of another shape could not be read."""
+    """Return, as text, why a document of another shape could not be read: what it lacks (`KeyError`), else the exception."""
     return f"it lacks {problem}" if isinstance(problem, KeyError) else f"{type(problem).__name__}: {problem}"
 
 
@@ -41,7 +41,8 @@ def nearest(given: str, names: Iterable[str]) -> str | None:
 
 
 def listed(names: Iterable[str], are_explained: bool = True, before: str = "available: ") -> str:
-    """Return the names after `before`; of more than 20 the first 20, or if `are_explained` that `neverlost explain` has all."""
+    """Return `before` and the names, as text; of more than 20, the first 20 and how many more are left.  But if
+    `are_explained`, more than 20 are not named: the text is only that `neverlost explain` lists all."""
     every = list(names)
     more = len(every) - MOST_NAMES
     if more <= 0:
@@ -50,5 +51,6 @@ def listed(names: Iterable[str], are_explained: bool = True, before: str = "avai
 
 
 def quote(text: str, limit: int = 60) -> str:
-    """Return a text from a file in quotes, with escapes for what is not printable; beyond `limit` cut to it, with `...`."""
+    """Return a text from a file in quotes, with escapes for what is not printable.  A text of more than `limit` characters is
+    cut first, so that it has `limit` with the `...` at its end."""
     return repr(text if len(text) <= limit else text[: limit - 3] + "...")

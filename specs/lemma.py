@@ -33,7 +33,8 @@ def as_lemma(says: str, why: str, only_for: str | None = None) -> Callable[[Call
 
 
 def each_of(k: Any, s: Any, axis: str, body: Callable[[Any], list[Value]]) -> list[Value]:
-    """Return the conjuncts for each element of an axis, one after the other; one about all where the axis has no bound."""
+    """Return the conjuncts of `body` for each element of an axis, one after the other; if the axis has no bound, a single one
+    about all elements."""
     if axis in getattr(k, "open_axes", ()):
         return [for_every(k, s, axis, lambda each: k.all_of(*body(each)))]
     return [conjunct for each in range(s.sizes[axis]) for conjunct in body(each)]

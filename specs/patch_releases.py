@@ -25,13 +25,14 @@ UNPATCHED = {release: frozenset(BY_NAME[each].key for each in names) for release
 
 
 def has_mechanism(release: str, mechanism: Mechanism) -> bool:
-    """Return True if a release has a rule; a text that is no release has none."""
+    """Return True if a release has a mechanism; False for a text that is no release."""
     version = parsed(release)
     return version is not None and mechanism.is_in(version) and mechanism.key not in UNPATCHED.get(release, ())
 
 
 def name_first(mechanism: Mechanism) -> str:
-    """Return the first release that has a rule, and the first of each later line in which a release lacks it; "" for none."""
+    """Return, joined by "and", the first release that has a mechanism, and the first that has it of each later line in which an
+    earlier patch lacks it; "" if no release has it."""
     if mechanism.since is None:
         return ""
     lacking = [each for each, names in LACKING.items() if mechanism.name in names]

@@ -37,8 +37,8 @@ Sources = dict[str, SettingDocument]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A raw value, where it stands (`where` reads after "in"), and how it came to be; `cited` is where files give it, by topic;
-    of a default, to some of its topics."""
+    """A raw value, where it stands (`where` reads after "in"), and how it came to be.  `cited` are pairs of a topic and the
+    place where a file gives it this value; a default has such pairs too, if files give its value to some topics."""
 
     value: str
     where: str
@@ -58,7 +58,8 @@ class Setting:
         return replace(self, cited=tuple(dict.fromkeys(cited)))
 
     def of_topics(self, topics: Collection[str]) -> Setting:
-        """Return the setting, citing only these topics; one of files, or that files give to all these, stands at the first."""
+        """Return the setting, citing only these topics.  If it is a file's, or files give its value to all these topics, it
+        stands at the first place that is cited, as of a file."""
         cited = tuple(each for each in self.cited if each[0] in topics)
         is_of_file = bool(cited) and (self.how is Origin.FILE or {topic for topic, _ in cited}.issuperset(topics))
         return replace(self, where=cited[0][1], how=Origin.FILE, cited=cited) if is_of_file else replace(self, cited=cited)
@@ -68,12 +69,12 @@ Settings = dict[str, Setting]
 
 
 def sources(settings: Mapping[str, Setting]) -> Sources:
-    """Return the settings as documents show them."""
+    """Return the settings as a result document has them, by their keys."""
     return {key: each.document() for key, each in settings.items()}
 
 
 def shared_sources(every: Iterable[Mapping[str, Setting]]) -> tuple[Sources, list[Sources]]:
-    """Return the settings that all configurations have with one value and source, and what each has besides."""
+    """Return the settings that all configurations have with one value and source, and a list of what each has besides."""
     found = [sources(each) for each in every]
     shared = {key: one for key, one in found[0].items() if all(each.get(key) == one for each in found)}
     return shared, [{key: one for key, one in each.items() if key not in shared} for each in found]
@@ -98,8 +99,8 @@ class SourcePlace:
 
 
 class NoticeKind(StrEnum):
-    """What a notice is: something to look at, something assumed, something read that no verdict depends on, or why `holds` is
-    not said."""
+    """What a notice is: something to look at, something assumed, something that the models leave out, something that Kafka does
+    not know, or why `holds` is not said."""
 
     WARNING = "warning"
     ASSUMED = "assumed"

@@ -20,11 +20,12 @@ VERDICTS = ("holds", "violated")
 
 @dataclass(frozen=True)
 class Case:
-    """One configuration, one property, one expected verdict.
+    """One configuration, one property, one expected verdict: `holds` or `violated`.
 
-    `keys` are keys of the contract as given (`model` and `kafka.version` among them).  `steps` is the length of the
-    shortest counterexample, `because` why the verdict is expected, `interleaving` the known steps to it.  `slow` cases take
-    more than about 20 seconds.  `disabled` are the pairs (action, clause) whose guard clause is left out.
+    `keys` are the configuration keys that the file gives, without defaults; `model` or `kafka.version` is always one of them.
+    `steps` is the length of the shortest counterexample, None if not stated, `because` why the verdict is expected,
+    `interleaving` the known steps of a counterexample.  `slow` cases take more than about 20 seconds.  `disabled` are pairs
+    (action, clause): this guard clause of the action is left out of the model.
     """
 
     name: str
@@ -40,10 +41,8 @@ class Case:
 
 
 def read_document(path: Path, what: str) -> TableReader:
-    """Return a TOML file as a table to read.
-
-    Errors: `InputError` for a file that is missing, not UTF-8 or malformed.
-    """
+    """Return a reader of a TOML file's top table; messages call the file `what`, such as `scenario`.
+    Errors: `InputError` for a file that is missing, not UTF-8 or malformed."""
     try:
         return TableReader(tomllib.loads(path.read_text(encoding="utf-8")), f"{what} {path.name}")
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
@@ -51,10 +50,8 @@ def read_document(path: Path, what: str) -> TableReader:
 
 
 def read_cases(document: TableReader) -> tuple[Case, ...]:
-    """Return the `[[case]]` tables of a document.
-
-    Errors: `InputError` for anything that is not a case, and for two cases of one name.
-    """
+    """Return the `[[case]]` tables of a document as cases; none if it has no such table.
+    Errors: `InputError` for anything that is not a case, and for two cases of one name."""
     found: list[Case] = []
     for number, table in enumerate(document.tables("case"), 1):
         found.append(_parse_case(TableReader(table, f"case {number} of {document.where}")))

@@ -85,16 +85,17 @@ class Claim:
         return next(role for role, names in self.roles.items() if case in names)
 
     def wanted(self, role: str) -> str:
-        """Return the verdict that a case of a role must have."""
+        """Return the verdict, `holds` or `violated`, that a case in this role must have for the claim to be as it says."""
         claimed, refuted = ("violated", "holds") if self.kind == POSSIBILITY else ("holds", "violated")
         return {SHOWS: claimed, WITH: "holds", WITHOUT: "violated"}.get(role, refuted)
 
     def misplayed(self, found: Mapping[str, str]) -> list[str]:
-        """Return the cases of the claim that have not the verdict that their role needs."""
+        """Return the names of the claim's cases whose verdict in `found` is not the one that their role must have."""
         return [name for role, names in self.roles.items() for name in names if found[name] != self.wanted(role)]
 
     def verdict(self, found: Mapping[str, str]) -> str:
-        """Return the claim's verdict by those `found` of its cases: `holds`, `only-if` (in limits), `violated` or `outside`."""
+        """Return the claim's verdict, by the verdict that was `found` for each of its cases: `holds`, `only-if` (so, but not
+        in a case of `limits`), `violated`, or `outside` where the models do not cover the claim."""
         if self.outside:
             return OUTSIDE
         within = self.roles.get(SHOWS, ()) + self.roles.get(BREAKS, ())
@@ -123,10 +124,7 @@ def list_cases() -> dict[str, Case]:
 
 
 def read_source(path: Path) -> Source:
-    """Return the document that a file is about, with its claims.
-
-    Errors: `InputError` for anything that is not a list of claims.
-    """
+    """Return the document that a file of claims is about, with these.  Errors: `InputError` for what is no list of claims."""
     document = read_document(path, "claims")
     title = document.text("title")
     known = list_cases()
@@ -172,7 +170,8 @@ def _parse_claim(table: TableReader, source: str, known: Mapping[str, Case]) -> 
 
 
 def _require_roles(claim: Claim, known: Mapping[str, Case], where: str) -> None:
-    """Errors: `InputError` for roles that its kind has not, or not together, a case in two, and cases that are no pair."""
+    """Check a claim's roles.  Errors: `InputError` for a role that its kind does not have, for both `shows` and `breaks` in a
+    possibility, for a case in two roles, and where `with` and `without` do not make pairs."""
     fit = (WITH, WITHOUT, LIMITS) if claim.kind in PAIRED else (SHOWS, BREAKS, LIMITS)
     for role in claim.roles:
         if role not in fit:
@@ -197,7 +196,8 @@ def _require_roles(claim: Claim, known: Mapping[str, Case], where: str) -> None:
 
 
 def _require_premises(claim: Claim, known: Mapping[str, Case], where: str) -> None:
-    """Errors: `InputError` for a case without what the sentence states, defaults included; one of `limits` may lack the key."""
+    """Errors: `InputError` for a case whose configuration, defaults included, has not what the sentence states.  No case in the
+    role `limits` needs to have the key at all."""
     for name in claim.cases:
         configuration = _chosen(json.dumps(dict(known[name].keys)))
         for key, premise in claim.premises.items():
@@ -217,7 +217,7 @@ def _chosen(text: str) -> Mapping[str, Any]:
 
 
 def _keeps(value: str, premise: Any) -> bool:
-    """Return True if a value is the premise, one of its list, or in its range: `2..`, `..1`, `0..1`."""
+    """Return True if a value is the premise (upper or lower case), one of its list, or in its range: `2..`, `..1`, `0..1`."""
     if isinstance(premise, list):
         return any(_keeps(value, each) for each in premise)
     text = {True: "true", False: "false"}.get(premise, str(premise)) if isinstance(premise, bool) else str(premise)

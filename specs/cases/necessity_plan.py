@@ -20,7 +20,7 @@ from neverlost.specs.errors import InputError
 class NecessityPlan:
     """Profiles (name and keys) of a model, the properties to keep beyond its guarantees, and explanations by part.
 
-    An explanation may be of every clause of an action (`ACTION: *`), or of a clause in every action (`*: CLAUSE`).
+    A part is `ACTION: CLAUSE`.  One explanation may be for every clause (`ACTION: *`), or every action (`*: CLAUSE`).
     """
 
     model: str
@@ -29,17 +29,14 @@ class NecessityPlan:
     explained: Mapping[str, str]
 
     def explain(self, parts: Iterable[str]) -> dict[str, str]:
-        """Return what is said of each part alone, else of its action, else of its clause; parts without a word are left out."""
+        """Return the explanation by part: its own, else its action's, else its clause's; a part without one is left out."""
         words = ((part, *part.partition(": ")[::2]) for part in parts)
         named = [(part, (f"*: {clause}", f"{action}: *", part)) for part, action, clause in words]
         return {part: self.explained[each] for part, names in named for each in names if each in self.explained}
 
 
 def read_plan(path: Path) -> NecessityPlan:
-    """Return the plan of one file.
-
-    Errors: `InputError` for anything that is not a plan.
-    """
+    """Return the plan of one file.  Errors: `InputError` for anything that is not a plan."""
     document = read_document(path, "necessity plan")
     names: dict[str, Mapping[str, Any]] = {}
     for number, table in enumerate(document.tables("profile"), 1):

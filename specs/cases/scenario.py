@@ -48,10 +48,7 @@ class Scenario:
 
 
 def read_scenario(path: Path) -> Scenario:
-    """Return the scenario of one file.
-
-    Errors: `InputError` for anything that is not a scenario.
-    """
+    """Return the scenario of one file.  Errors: `InputError` for anything that is not a scenario."""
     document = read_document(path, "scenario")
     found = Scenario(
         id=path.stem,

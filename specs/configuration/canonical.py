@@ -25,7 +25,7 @@ _sizes: dict[tuple[int, tuple[Any, ...]], tuple[Model, Sizes]] = {}
 
 
 def sizes_of(model: Model, configuration: Configuration) -> Sizes:
-    """Return a model's sizes in a configuration, which are worked out once."""
+    """Return a model's sizes in a configuration; they are worked out once, and kept."""
     key = id(model), tuple(configuration.items())
     if key not in _sizes:
         _sizes[key] = model, model.sizes(configuration)
@@ -33,7 +33,7 @@ def sizes_of(model: Model, configuration: Configuration) -> Sizes:
 
 
 def list_fields_read(system: System, asked: Iterable[Property]) -> frozenset[str]:
-    """Return the names of the fields that a step, `normalise` or one of the properties reads, and of arrays assigned to."""
+    """Return the names of the fields that a step, `normalise` or a property reads; arrays assigned to count as read."""
     properties = tuple(asked)
     key = (id(system.model), system.sizes, tuple(each.name for each in properties))
     if key not in _known:
@@ -53,7 +53,7 @@ def layout(model: Model, configuration: Configuration) -> tuple[Any, ...]:
 
 
 def find_default(model: Model, key: str) -> Any:
-    """Return the value that a model assumes for a key that is not given."""
+    """Return the value that a model assumes for a key that is not given.  Errors: `KeyError` for a key that nobody knows."""
     return model.defaults[key] if key.startswith(MECHANISM) else model.defaults.get(key, KEYS[key].default)
 
 
@@ -63,7 +63,7 @@ def list_departures(model: Model, configuration: Configuration) -> dict[str, Any
 
 
 class _Noting(Mapping[str, Any]):
-    """A configuration that records which of its keys are read; changing any other key changes nothing."""
+    """A configuration that notes which of its keys are read, all if it is iterated: changing another changes no result."""
 
     def __init__(self, configuration: Configuration) -> None:
         self._given, self.noted = configuration, set[str]()
@@ -87,7 +87,8 @@ def _note_keys(function: Callable[[Configuration], Any], configuration: Configur
 
 
 def canonical(model: Model, configuration: Configuration, read: frozenset[str]) -> dict[str, Any]:
-    """Return the configuration with each key at its default where that changes no field in `read`, size or initial state."""
+    """Return the configuration with each key at its default where that changes no frozen field in `read`, no size, no initial
+    state and no range of a field, and contradicts no other key."""
     made_of = [value for name, value in model.frozen.items() if name in read] + [model.sizes]
     made = [(each, *_note_keys(each, configuration)) for each in made_of]
     (moving, of_moving), (wrong, of_wrong) = (

@@ -58,7 +58,7 @@ PREFIXED = ("faults", "start", "bounds", "mechanism")
 class Chosen:
     """A model with one complete configuration, and for whom it speaks (topics, for Kafka's own files).
 
-    `release` is the Kafka version that was asked for, where no key departs from its mechanisms.  `brokers` are those that
+    `release` is the Kafka version that was asked for, None if a key departs from its mechanisms.  `brokers` are those that
     the replicas stand for, by partition.  `settings` are the configuration's values as text, each with where it comes from;
     `notices` what was noticed about the input, `places` where the user's files speak of each subject.  `out` are the brokers
     that are outside the ISR now, by partition: all of them where it is offline.  `differs` distinguishes it from others that
@@ -82,12 +82,12 @@ class Chosen:
 
     @property
     def left_out(self) -> str | None:
-        """Why `holds` would be no answer: a part of a described partition's state that is left out of the question; or None."""
+        """Why `holds` would be no answer: the question leaves out a part of how a described partition stands.  Else None."""
         return next(map(str, of_kind(self.notices, NoticeKind.LEFT_OUT)), None)
 
     @property
     def is_standing(self) -> bool:
-        """True if it begins from how a described partition stands: with records stored already, moved or without a leader."""
+        """True if it begins as a described partition stands now: with stored records, while being reassigned, or leaderless."""
         return self.model is STANDING
 
 
@@ -106,16 +106,16 @@ def stand(chosen: Chosen, beginning: Mapping[str, Setting]) -> Chosen | None:
 
 
 def broker_names(brokers: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Return what replicas are called that stand for brokers of these partitions: for one topic, the brokers of its first
-    partition; for several, which have different ones, no names."""
+    """Return the names of the replicas that stand for the brokers of these partitions: the brokers of the first partition if
+    all are of one topic; otherwise no names, an empty tuple."""
     topics = {name.rpartition("-")[0] for name in brokers}
     return next(iter(brokers.values())) if len(topics) == 1 else ()
 
 
 def read_toml(path: PathLike[str] | str) -> Given:
-    """Return the keys of a configuration file.
+    """Return the keys of a TOML configuration file, with raw values and places.
 
-    Errors: `InputError` for a file that cannot be read, malformed TOML, unknown tables, and keys in the wrong table.
+    Errors: `InputError` for a file that cannot be read, malformed TOML, unknown tables, and known keys in the wrong table.
     """
     text = read_text(path)
     document, lines = parse_toml(text, str(path)), find_lines(text)
@@ -139,14 +139,15 @@ def read_toml(path: PathLike[str] | str) -> Given:
 
 
 def _place(path: PathLike[str] | str, lines: Mapping[str, int], key: str) -> str:
-    """Return the file and, where the key has a line of its own, its line."""
+    """Return `FILE line N`, or only `FILE` for a key that has no line of its own."""
     return f"{path} line {lines[key]}" if key in lines else str(path)
 
 
 def read_settings(settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
-    """Return the given keys with raw values and places, of a dictionary or `--set KEY=VALUE` options; the last of a key counts.
+    """Return the keys of a dictionary, or of `KEY=VALUE` texts (as of `--set`), with raw values and places; none for None.
 
-    Errors: `InputError` for an option of another form, and for two Kafka versions.
+    The last of several texts of one key counts.
+    Errors: `InputError` for settings of another form, and for texts that give two different Kafka versions.
     """
     if isinstance(settings, Mapping):
         listed = {name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()}
@@ -174,19 +175,20 @@ def _without_table(name: str) -> str:
 
 
 def read_given(config: PathLike[str] | str | None, settings: Mapping[str, Any] | Iterable[str] | None) -> Given:
-    """Return the keys of a configuration file, if one is named, and of the settings, which win."""
+    """Return the keys of a configuration file, if one is named, and of the settings, which win.  Errors: as both readers."""
     return (read_toml(config) if config else {}) | read_settings(settings)
 
 
 def choose(
     given: Given, model_name: str | None = None, subjects: tuple[str, ...] = (), offered: Mapping[str, Setting] | None = None
 ) -> Chosen:
-    """Return the model that the keys name, with everything else defaulted.
+    """Return the model that the keys (or else `model_name`) name, with everything else defaulted.
 
     `offered` are a cluster's own settings: the given keys win over them, and those that the model does not read are left out.
     Without a model or a version, given or offered, the newest version is assumed.
 
-    Errors: `InputError` for an unknown model, key or value, and for a model with a version, of Kafka or the metadata.
+    Errors: `InputError` for an unknown model, key or value, for values that contradict each other, and where the keys give a
+    version, of Kafka or of the metadata, beside a model.
     """
     given, offered = dict(given), dict(offered or {})
     name, where = given.pop("model", (model_name, "the command line"))
@@ -207,7 +209,8 @@ def choose(
 def change_settings(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
     """Return the configuration with a few settings changed; every other one keeps its value and where it comes from.
 
-    Another Kafka version brings its own mechanisms; `defects` switches those that mend known defects.
+    Another Kafka version brings its own mechanisms and metadata version, in place of those so far; `defects` switches the
+    mechanisms that mend known defects.
 
     Errors: `InputError` for a wrong key or value, and for changes that contradict each other.
     """
@@ -239,7 +242,7 @@ def change_settings(chosen: Chosen, changes: Mapping[str, str]) -> Chosen:
 
 
 def with_all_in_sync(chosen: Chosen) -> Chosen:
-    """Return a configuration that begins with every replica in the ISR, whatever stands there now."""
+    """Return the configuration made to begin with every replica in the ISR, however the described partition stands now."""
     return change_settings(chosen, {OUTSIDE: "0"}) if chosen.is_standing or chosen.configuration[OUTSIDE] else chosen
 
 
@@ -251,8 +254,7 @@ ASSUMED_VERSION = Setting(version_text(NEWEST), "the newest, for no version is g
 
 
 def choose_each(given: Given) -> list[Chosen]:
-    """Return the configurations that the keys may mean: with and without eligible leader replicas where only the version is
-    known, and it may have them.
+    """Return the configurations that the keys may mean: two, with ELR on and off, if they leave it open; else one.
 
     Errors: as `choose`.
     """
@@ -277,7 +279,8 @@ def choose_one(given: Given) -> Chosen:
 
 
 def elr_is_open_in(given: Mapping[str, tuple[Any, str]]) -> Version | None:
-    """Return the version that the keys give, else the newest, if it may have ELR on or off and no key says which; else None."""
+    """Return the version that the keys give, else the newest, where it may have ELR on or off: from 4.1 on.  Return None
+    before that, and where a key settles it, by a model or by ELR."""
     if "model" in given or ELR in given:
         return None
     text, where = given.get(VERSION, (ASSUMED_VERSION.value, ""))
@@ -286,7 +289,7 @@ def elr_is_open_in(given: Mapping[str, tuple[Any, str]]) -> Version | None:
 
 
 def _text_of_version(value: Any, where: str) -> str:
-    """Return a version as text.  Errors: `InputError` for a number, of which 4.1 and 4.10 would be the same one."""
+    """Return a version as text, without `2.13-` (Scala's).  Errors: `InputError` for a number: 4.1 and 4.10 are the same."""
     if isinstance(value, int | float):
         place = _place_of_version(where)
         raise InputError(f'{place} is the number {value}, of which 4.1 and 4.10 are the same: write it in quotes, "{value}"')
@@ -298,8 +301,8 @@ def _place_of_version(where: str) -> str:
 
 
 def _complete(model: Model, given: Given, offered: Mapping[str, Setting], subjects: tuple[str, ...]) -> Chosen:
-    """Return a model's complete configuration from the given keys and those offered keys that it reads, with the source of
-    each value, and of the order on the file system, which most models take for granted."""
+    """Return a model's complete configuration: the given keys, else the offered ones that it reads, else defaults.  Each value
+    comes with its source; an offered `filesystem.ordered` is kept among the settings of every model, read or not."""
     read = {key: each for key, each in offered.items() if key in model.keys}
     configuration = keys.configuration(model, _get_raw(read) | given)
     settings = {
@@ -315,8 +318,9 @@ def _complete(model: Model, given: Given, offered: Mapping[str, Setting], subjec
 def say_what_is_left_out(chosen: Chosen, after_deposition: bool = True) -> Chosen:
     """Return a choice with a notice of each known defect that the question has too few records, or no fault, to show.
 
-    What only a deposed leader shows that runs on is said where the faults allow one, or with `after_deposition`.  Notices say
-    too that file systems are taken to be ordered, and a broker that is down to be fenced before it is found slow.
+    What only a deposed leader shows that runs on is said where the faults allow one, or with `after_deposition`.  Where it
+    matters, notices say too that file systems are taken to be ordered, and that a broker that is down is taken to be fenced
+    before its leader finds it too slow.  A model without these mechanisms gets no notice.
     """
     asked = chosen.configuration
     if ACKNOWLEDGED_BY_OFFSET not in asked:
@@ -366,7 +370,7 @@ ACKNOWLEDGED_BY_OFFSET = BY_NAME["acknowledged-in-epoch-of-append"].key
 
 
 def _make_setting(value: str, given: tuple[Any, str] | None, offered: Setting | None) -> Setting:
-    """Return a value with its source: the user's key, a cluster's own setting, or the default of neverlost."""
+    """Return a value with its source: the user's key, else the cluster's own setting, else the default of neverlost."""
     text = {"True": "true", "False": "false"}.get(value, value)
     if given is not None:
         return Setting(text, given[1], _find_origin(given[1]))
@@ -390,7 +394,8 @@ def chosen_of(cell: Mapping[str, Any]) -> Chosen:
 
 
 def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...], offered: dict[str, Setting]) -> Chosen:
-    """Return the modern model with the mechanisms and defaults of a Kafka version; explicit keys win."""
+    """Return the modern model (`kraft`, `kraft-elr` or `kraft-unordered`) with the mechanisms and defaults of a Kafka version;
+    given and offered keys win over these."""
     version = parse_version(stated.value, _place_of_version(stated.where))
     level = _choose_level(version, given.pop(METADATA, None), offered.pop(METADATA, None))
     if ORDERED in given:
@@ -434,7 +439,8 @@ def _choose_by_version(stated: Setting, given: Given, subjects: tuple[str, ...],
 
 
 def _undo_truncations(found: Chosen) -> Chosen:
-    """Return the choice as `kraft-unordered`, a default of one record raised to two.  Errors: `InputError` if that refuses."""
+    """Return the choice for the model `kraft-unordered`, with two records if one is only the default.  Errors: `InputError`
+    for a configuration that this model refuses."""
     configuration, records = {**found.configuration, ORDERED: False}, found.settings[RECORDS]
     if configuration[RECORDS] < RECORDS_OF_UNDOING and records.where == OURS:
         configuration[RECORDS] = RECORDS_OF_UNDOING
@@ -455,7 +461,8 @@ def _is_stated(key: str, given: Given, offered: Mapping[str, Setting]) -> bool:
 
 
 def _choose_level(version: Version, given: tuple[Any, str] | None, offered: Setting | None) -> Setting | None:
-    """Return a cluster's metadata version: given, its own, or the newest of its Kafka version; None before 3.3."""
+    """Return the metadata version: the given one, else the cluster's own (`offered`), else the newest of its Kafka version, or
+    None if that is before 3.3."""
     if given is not None:
         return _make_setting(str(given[0]), given, None)
     if offered is not None or version < FIRST_OF_CLUSTERS:
@@ -464,8 +471,10 @@ def _choose_level(version: Version, given: tuple[Any, str] | None, offered: Sett
 
 
 def is_release(version: str, model: Model, configuration: Configuration) -> bool:
-    """Return True if model and configuration have exactly the mechanisms of a Kafka version, written as X.Y, or X.Y.Z where
-    that patch lacks some, as it is shipped or, with `defects=fixed`, as it is designed.
+    """Return True if model and configuration have exactly the mechanisms of a Kafka version: as it is shipped or, with
+    `defects=fixed`, as it is designed.
+
+    Versions are X.Y, or X.Y.Z for a patch in `UNPATCHED`, which lacks some; return False for any other text.
     """
     found, given = parsed(version), {key: (value, "") for key, value in configuration.items()}
     unpatched = dict.fromkeys(UNPATCHED.get(version, ()), False)

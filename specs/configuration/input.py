@@ -33,7 +33,7 @@ _known: ContextVar[Contents | None] = ContextVar("known", default=None)
 
 @contextmanager
 def keeping() -> Iterator[dict[str, bytes]]:
-    """Yield a dictionary that gets the content of every file that is read in this block: the user's part of a question."""
+    """Yield a dictionary that gets, by name, the content of every file that `read_bytes` reads in this block."""
     found: dict[str, bytes] = {}
     before = _kept.set(found)
     try:
@@ -44,7 +44,7 @@ def keeping() -> Iterator[dict[str, bytes]]:
 
 @contextmanager
 def known(contents: Contents) -> Iterator[None]:
-    """In this block, what is read in a `keeping` block comes from these contents and from nowhere else."""
+    """In this block, `is_there` looks in these contents alone, and so does a `keeping` block's read; others use the disk."""
     before = _known.set(contents)
     try:
         yield
@@ -67,9 +67,10 @@ def is_there(path: PathLike[str] | str) -> bool:
 
 
 def read_bytes(path: PathLike[str] | str, option: str = "", largest: int = LARGEST_FILE) -> bytes:
-    """Return the bytes of a user's file, at most `largest`, or of standard input for `-`; `option` is what named it.
+    """Return all bytes of a user's file, or of standard input for `-`; `option` is what named it, for messages.
 
-    Errors: `InputError` for a file that is missing, unreadable, a directory, too large, or not in the `known` contents.
+    Errors: `InputError` for a file that is missing, unreadable, a directory, of more than `largest` bytes, or, where a block
+    of `known` contents decides, not one of these.
     """
     files, contents = _kept.get(), _known.get()
     if files is None:
@@ -103,15 +104,12 @@ def _read(path: PathLike[str] | str, option: str, largest: int) -> bytes:
 
 @cache
 def _read_standard_input(largest: int) -> bytes:
-    """Return what is piped in, at most `largest` bytes and one more; it can be read only once."""
+    """Return what is piped in, up to `largest` bytes and one more; it is kept, so that a second call returns it again."""
     return sys.stdin.buffer.read(largest + 1)
 
 
 def read_text(path: PathLike[str] | str) -> str:
-    """Return a user's text file.
-
-    Errors: `InputError` as of `read_bytes`, and for what is not UTF-8.
-    """
+    """Return the text of a user's file.  Errors: `InputError` as of `read_bytes`, and for what is not UTF-8."""
     try:
         return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -119,7 +117,7 @@ def read_text(path: PathLike[str] | str) -> str:
 
 
 def read_json(path: PathLike[str] | str) -> dict[str, Any]:
-    """Return a JSON document, ours or one that a user changed.
+    """Return the JSON object of a file, a document of ours or one that a user changed, as a dictionary.
 
     Errors: `InputError` as for text, and for what is no JSON object.
     """
@@ -130,10 +128,7 @@ def read_json(path: PathLike[str] | str) -> dict[str, Any]:
 
 
 def parse_toml(text: str, where: str) -> dict[str, Any]:
-    """Return a TOML document.
-
-    Errors: `InputError` for what is none.
-    """
+    """Return a TOML text as a dictionary.  Errors: `InputError`, with the name `where`, for what is no TOML."""
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as problem:
@@ -192,14 +187,15 @@ class TableReader:
         return key in self._left
 
     def text(self, key: str, default: str | None = None) -> str:
-        """Return a text with single blanks.  Errors: `InputError` if no text, or missing or blank, but not by default."""
+        """Return a text, each run of white space made one blank; the default where the key is missing.  Errors: `InputError`
+        for what is no text, a blank text that is not the default, and a missing key without a default."""
         found = self._take(key, str, default)
         if not found.strip() and found != default:
             raise InputError(f"empty {key} in {self.where}: write a text")
         return " ".join(str(found).split())
 
     def number(self, key: str) -> int | None:
-        """Return a whole number below 1000, or None where it is 0 or not given.  Errors: `InputError` for anything else."""
+        """Return a whole number from 1 to 999, or None where it is 0 or not given.  Errors: `InputError` for anything else."""
         found = self._take(key, int, 0)
         if isinstance(found, bool) or not 0 <= found < 1000:
             raise InputError(f"bad value {found!r} for {key} in {self.where}: use a whole number below 1000")
@@ -216,7 +212,7 @@ class TableReader:
         return found
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts; empty where it is not given.  Errors: `InputError` for anything else."""
+        """Return a list of texts, none blank, as a tuple; empty where not given.  Errors: `InputError` for anything else."""
         found = self._take(key, list, [])
         if not all(isinstance(each, str) and each.strip() for each in found):
             raise InputError(f"bad value {found!r} for {key} in {self.where}: use a list of texts")
@@ -227,7 +223,8 @@ class TableReader:
         return list(self._take(key, list, []))
 
     def flat(self, key: str) -> dict[str, Any]:
-        """Return a table as one with dotted keys (TOML reads `a.b` as a table in a table); empty where it is not given."""
+        """Return a table as one with dotted keys (TOML reads `a.b` as a table in a table); empty where it is not given.
+        Errors: `InputError` for what is no table."""
         return dict(flatten(self._take(key, dict, {})))
 
     def end(self) -> None:

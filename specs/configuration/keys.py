@@ -27,8 +27,8 @@ MECHANISM = PREFIX
 class Key:
     """One configuration key.
 
-    `kind` is `number` (with inclusive bounds), `limit` (of a fault), `flag`, `choice` (the values are the keys of `spellings`,
-    which maps every accepted spelling to the canonical one) or `names` (a comma separated list).
+    `kind` is `number` (from `low` to `high`, inclusive), `limit` (of a fault), `flag`, `choice` (`spellings` maps each text
+    that is accepted, in lower case, to the value that it means) or `names` (a comma separated list).
     """
 
     name: str
@@ -84,7 +84,8 @@ class Key:
 
 
 def _read_keys() -> Iterator[Key]:
-    """Yield the keys of `keys.toml`, and limits: of faults before `faults.at_once`, transactions' before `bounds.producers`."""
+    """Yield the keys of `keys.toml`, in its order, and one for the limit of each fault: the partition's faults come before
+    `faults.at_once`, the transactions' before `bounds.producers`."""
     for name, each in read_toml_beside(__name__).items():
         if name == AT_ONCE:
             yield from (Key(fault.key, "faults", "limit", 0, f"how many times {fault.says}", 0, MOST) for fault in FAULTS)
@@ -106,7 +107,8 @@ GROWING = tuple(each.key for each in FAULTS if not each.is_structural)
 def key_of(name: str, where: str, available: tuple[str, ...] | None = None) -> Key:
     """Return the key of a name.
 
-    Errors: `InputError` for a name that does not exist, or is not `available`; without that any `mechanism.` name passes.
+    Errors: `InputError` for a name that does not exist, or is not in `available`.  Where that is None any name that begins
+    with `mechanism.` passes.
     """
     if name.startswith(MECHANISM) and (available is None or name in available):
         return Key(name, "mechanism", "flag", True, "one mechanism of the modern model")
@@ -154,18 +156,19 @@ def values_log_size(model: Model, values: Mapping[str, Any]) -> int:
 
 
 def is_setting(key: str) -> bool:
-    """Return True for a key that an operator chooses; faults, the initial state and bounds are not chosen."""
+    """Return True for a key that an operator chooses: for any but those of faults, the initial state (`start.`) and bounds."""
     return not key.startswith(("faults.", "start.", "bounds."))
 
 
 def is_without_faults(configuration: Mapping[str, Any]) -> bool:
-    """Return True if a configuration has fault limits and all of them are zero."""
+    """Return True if a configuration has limits of faults (`faults.at_once` does not count) and all of them are zero."""
     budgets = [value for name, value in configuration.items() if name.startswith("faults.") and name != AT_ONCE]
     return bool(budgets) and not any(budgets)
 
 
 def shown(value: Any) -> Any:
-    """Return a configuration value as JSON and text show it."""
+    """Return a configuration value as JSON and text show it: a limit without a total as text (`any`), names joined by commas,
+    any other value unchanged."""
     if isinstance(value, AnyNumber):
         return str(value)
     return ",".join(value) if isinstance(value, tuple) else value

@@ -30,14 +30,15 @@ RANGE = re.compile(r"(\d{1,4})\.\.(\d{1,4})")
 
 @dataclass(frozen=True)
 class MatrixCell(Chosen):
-    """One configuration, and the values of all its keys, with model and version; those that vary in the matrix name it."""
+    """One configuration of a matrix.  `coordinates` are the values of all its keys, model and version included; the values of
+    the keys that vary in the matrix name the cell."""
 
     coordinates: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix with its cells; `varying` are the keys with more than one value."""
+    """A matrix with its cells; `varying` are the keys with more than one value, but for those that only follow from others."""
 
     name: str
     says: str
@@ -152,7 +153,8 @@ def _parse_tables(document: dict[str, Any], name: str, where: str) -> list[dict[
 
 
 def _parse_keys(document: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return raw values by full key name, from tables or from dotted names.  Errors: `InputError` for an unknown key."""
+    """Return raw values by full key name, from tables or from dotted names.  Errors: `InputError` for an unknown key; names
+    that begin with `mechanism.` pass unchecked."""
     found: dict[str, Any] = {}
     for name, value in document.items():
         if name in TABLES and name not in PREFIXED and isinstance(value, dict):
@@ -168,7 +170,7 @@ def _parse_keys(document: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _expand_values(name: str, raw: Any, where: str) -> list[Any]:
-    """Return every value of a key, with ranges expanded.  Errors: `InputError` for no values, and for an empty range."""
+    """Return every value of a key as a list, with ranges expanded.  Errors: `InputError` for no values and an empty range."""
     found: list[Any] = []
     for each in raw if isinstance(raw, list) else [raw]:
         match = RANGE.fullmatch(each.strip()) if isinstance(each, str) else None
@@ -249,7 +251,8 @@ def _drop_elr(given: Given) -> Given:
 
 
 def _list_varying(cells: Iterable[MatrixCell], names_model: bool) -> tuple[str, ...]:
-    """Return the keys with more than one value, without those that follow from a model, a version or `defects`."""
+    """Return the keys with more than one value in these cells, without those that only follow from others: mechanisms and, if
+    it does, ELR from the version; fixes from `defects`; ELR from the model if the matrix names models, else `model` itself."""
     cells = list(cells)
     names = list(dict.fromkeys(name for each in cells for name in each.coordinates))
     varying = [name for name in names if len({str(each.coordinates[name]) for each in cells if name in each.coordinates}) > 1]

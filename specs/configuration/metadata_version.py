@@ -30,14 +30,14 @@ LOWEST_KNOWN = "3.4-IV0"
 
 
 def find_newest(version: Version) -> str:
-    """Return the level that a cluster is formatted at by the tools of a version."""
+    """Return the newest level that a version of Kafka has, at which its tools format a cluster."""
     return next(each for each in reversed(LEVELS) if _find_line(each) <= version[:2])
 
 
 def list_lacking(level: Setting, version: Version) -> frozenset[str]:
     """Return the keys of the mechanisms that a level switches off.
 
-    Errors: `InputError` for a level that a version does not know, and for what is none.
+    Errors: `InputError` for a level that this Kafka version does not know yet, and for what is no level.
     """
     name = f"{level.value}-IV0" if "-" not in level.value else level.value
     if name not in LEVELS and level.value != "3.0":

@@ -112,7 +112,8 @@ class _Reading:
         return figure
 
     def _logs(self) -> list[tuple[str, ...]]:
-        """Return each broker's records, named by offsets where only its log's end is shown.  Errors: `InputError` for a mix."""
+        """Return the names of each broker's records; by offset (`m7`) where only its log's end is shown.  Errors: `InputError`
+        where some brokers show records and others a log end, and for a record twice in one log."""
         found = []
         for broker, end, log in zip(self.brokers, self.ends, self.lists, strict=True):
             if end is not None and log:
@@ -131,7 +132,8 @@ class _Reading:
         return found
 
     def _epochs(self, logs: Sequence[Sequence[str]]) -> dict[str, int]:
-        """Return the leader epoch of each record, 0 where it names none.  Errors: `InputError` for epochs that contradict."""
+        """Return the leader epoch of each record, 0 where it names none.  Errors: `InputError` for a record of another form,
+        and for epochs that contradict each other."""
         found: dict[str, int] = {}
         places: dict[tuple[int, int], str] = {}
         for broker, log in zip(self.brokers, logs, strict=True):
@@ -195,7 +197,7 @@ class _Reading:
 
 
 def _number(table: TableReader, key: str) -> int | None:
-    """Return a whole number, or None where it is not given."""
+    """Return a whole number below 1000, or None where it is not given.  Errors: `InputError` for anything else."""
     return (table.number(key) or 0) if table.has(key) else None
 
 
@@ -204,7 +206,7 @@ def _name(record: str) -> str:
 
 
 def _require_no_contradiction(figure: Figure) -> None:
-    """Errors: `InputError` for what no partition can be in."""
+    """Errors: `InputError` for a state that no partition can be in."""
     state, where = figure.state, figure.where
 
     def named(brokers: frozenset[int]) -> str:

@@ -42,7 +42,7 @@ WITHOUT_VERSION: Version = (4, 0)
 
 
 def shown(version: Version) -> str:
-    """Return a version as people write it."""
+    """Return a version as people write it, such as `3.9`."""
     return ".".join(map(str, version))
 
 
@@ -51,12 +51,12 @@ _OF_SCALA = re.compile(r"^(kafka_)?2\.1[0-3]-")
 
 
 def without_scala(text: str) -> str:
-    """Return the version of Kafka in the name of its archive, such as 3.9.0 of `2.13-3.9.0`; any other text as it is."""
+    """Return Kafka's version from its archive's name, `3.9.0` from `2.13-3.9.0` (Scala's first); any other text as it is."""
     return _OF_SCALA.sub("", text.strip())
 
 
 def of_confluent_platform(version: Version) -> Version | None:
-    """Return the Kafka that a version of Confluent Platform carries; None for other numbers.
+    """Return the Kafka version that a version of Confluent Platform carries; None if the number is none of its versions.
 
     Source: Confluent's table of supported versions and interoperability (5.0 is 2.0, 6.0 is 2.6, 7.0 is 3.0, 8.0 is 4.0).
     """
@@ -66,9 +66,10 @@ def of_confluent_platform(version: Version) -> Version | None:
 
 
 def parse_version(text: str, where: str = "--kafka-version") -> Version:
-    """Return `3.9` or `3.0.1` as numbers; `0.8` names a line by its first two numbers.
+    """Return a version such as `3.9` or `3.0.1` as a tuple of its numbers, without Scala's (`2.13-3.9.0`).
 
-    Errors: `InputError` for another form, or a version that Kafka never had.
+    Before 1.0, where lines have three numbers (`0.8.2`), the first two alone (`0.8`) are taken as well.
+    Errors: `InputError` for another form, or a version that Kafka never had; from 3.9 on every number of a patch is taken.
     """
     number = without_scala(text)
     if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,2}){1,3}", number):
@@ -94,7 +95,7 @@ _BETWEEN = f"releases go from 0.8 to {shown(max(RELEASES))}, and 2.0, 3.0 and 4.
 
 
 def _find_nearest(version: Version) -> Version:
-    """Return the last release of the same line, or else the line before."""
+    """Return, to suggest it, the last release of a version's line, or if there is no such line, the line before it."""
     line = max((each for each in RELEASES if each <= version), default=min(RELEASES))
     return (*line, RELEASES[line]) if version[: len(line)] == line else line
 
@@ -123,7 +124,8 @@ def parse_truth(setting: Setting, key: str) -> bool:
 
 
 def canonical(contract_key: str, setting: Setting, spelled: str = "") -> Setting:
-    """Return a topic or broker setting with its value as the configuration key has it; `spelled` is its name in the file.
+    """Return a topic or broker setting with its value as the configuration key `contract_key` has it: `flush.messages` is `1`
+    or, for any greater number, `default`.  `spelled` is its name in the file, for messages.
 
     Errors: `InputError` for a value that Kafka refuses, or that is beyond what the model can hold.
     """
@@ -148,7 +150,7 @@ OF_TOPICS_AND_PRODUCERS = (
 
 
 def list_defaults(version: Version | None) -> Settings:
-    """Return Kafka's defaults of a version; without one those of `WITHOUT_VERSION`, as assumed where versions differ."""
+    """Return Kafka's defaults of a version; for None those of `WITHOUT_VERSION`, marked as assumed where versions differ."""
     known = version or WITHOUT_VERSION
     found = {
         "replication.factor": "1",
@@ -163,7 +165,7 @@ def list_defaults(version: Version | None) -> Settings:
 
 
 def open_elr(version: Version) -> tuple[Setting, Setting]:
-    """Return eligible leader replicas on, and off, for a version whose clusters may have them either way."""
+    """Return the two settings of eligible leader replicas, on and then off, as assumed for a version that has them."""
     on, off = f"assumed on, as in clusters formatted at {shown(version)}", "assumed off, as in clusters upgraded to it"
     return Setting("true", on, Origin.ASSUMED), Setting("false", off, Origin.ASSUMED)
 

@@ -13,7 +13,7 @@ from neverlost.specs.lemmas.kraft_elr import is_committed, no_gaps, watermark_is
 
 
 def logs_have_an_end(k: Any, s: Any) -> list[Value]:
-    """Return as conjuncts that a log has records up to its end, and no gap in what is committed; stands for `no-gaps`."""
+    """Return as conjuncts that each log has records just up to its end, and what is committed has no gap: for `no-gaps`."""
     ends = [(s.log_record[r][o] != EMPTY) == (s.log_end_offset[r] > o) for r in everyone(s) for o in offsets(s)]
     return ends + [
         implies(k, k.all_of(is_committed(s, later), later > o), is_committed(s, o)) for o in offsets(s) for later in offsets(s)
@@ -21,7 +21,8 @@ def logs_have_an_end(k: Any, s: Any) -> list[Value]:
 
 
 def watermarks_are_in_logs(k: Any, s: Any) -> list[Value]:
-    """Return as conjuncts that high watermarks are in logs, with what is committed below; for `watermark-is-committed`."""
+    """Return as conjuncts that no high watermark is beyond its log, and that what is below one is committed, and in that log
+    the record that is committed there: for `watermark-is-committed`."""
     found = []
     for r in everyone(s):
         found.append(s.high_watermark[r] <= s.log_end_offset[r])

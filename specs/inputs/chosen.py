@@ -51,7 +51,7 @@ def chosen_configurations(given: Given, files: KafkaFiles, version: str | None =
 
 
 def _with_version(given: Given, version: str | None) -> Given:
-    """Return the keys with this version, if there is one.  Errors: `InputError` where they name another already."""
+    """Return the keys with this version; unchanged for None.  Errors: `InputError` where they give a different one already."""
     if version is None:
         return given
     version = without_scala(version)
@@ -62,8 +62,8 @@ def _with_version(given: Given, version: str | None) -> Given:
 
 
 def _stand(cluster: ClusterConfiguration, chosen: Chosen) -> Chosen | None:
-    """Return the configuration that begins as the first partition stands now; None where no partition is being reassigned or
-    is one of `_hanging`, and where no model can begin so."""
+    """Return the configuration that begins as the first partition stands now.  Return None if no partition is being reassigned
+    and none is one of `_hanging`, or if no model can begin so."""
     if not (_moved(cluster) or _hanging(cluster, chosen.configuration)):
         return None
     partition = next(iter(cluster.partitions.values()))[0]
@@ -97,7 +97,7 @@ def _about_standing(cluster: ClusterConfiguration, chosen: Chosen) -> Iterator[N
     """Yield at most one notice of a reassignment and one of `_hanging` partitions: of the first such, and how many more.
 
     It is a warning where the question begins as they stand.  Else it is of kind `LEFT_OUT`: `holds` is no answer about them.
-    So it is for an offline partition too: what the brokers that are down have kept is not shown.
+    If the first hanging partition is offline, its notice is always `LEFT_OUT`: what brokers that are down have kept is unknown.
     """
     moved, hanging = _moved(cluster), _hanging(cluster, chosen.configuration)
     kind, left_out = (
@@ -134,7 +134,7 @@ def _and_more(names: Sequence[str]) -> str:
 
 
 def _not_read(settings: Mapping[str, Setting], given: Given, chosen: Chosen) -> tuple[Notice, ...]:
-    """Return a warning for each key that a file sets, that is not given too, and that the model does not read."""
+    """Return a warning for each key that a file sets and the model does not read, unless the key is given too."""
     return tuple(
         Notice(NoticeKind.WARNING, f"{key}={each.value} is not read by model {chosen.model.name}", each.where)
         for key, each in sorted(settings.items())

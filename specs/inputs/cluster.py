@@ -25,11 +25,11 @@ from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Setting
 
 @dataclass(frozen=True)
 class ClusterConfiguration:
-    """One configuration: contract keys with raw values, each with its place and how it came to be.
+    """One configuration: configuration keys with raw values, each with its place and how it came to be.
 
     `topics` are those it speaks for, as `orders` or `orders (partitions 0-3)`; empty if no file names a topic.  `partitions`
-    are by name (`orders-0`), each with its replicas as assigned, rack by rack if the racks are known.  `places` are where the
-    files speak of each of the topics.  `notices` are warnings, assumptions, and what was read but is not modelled.
+    are by name (`orders-0`), each with its settled replicas: as assigned, or sorted by rack if the racks are known.  `places`
+    are where the files speak of each of the topics.  `notices` are warnings, assumptions, and what is read but not modelled.
     """
 
     settings: Mapping[str, Setting]
@@ -41,14 +41,14 @@ class ClusterConfiguration:
     def brokers(self, are_alike: bool) -> dict[str, tuple[str, ...]]:
         """Return per partition the brokers that the model's replicas stand for, in the order of the replicas.
 
-        Replicas that are alike are numbered from the leader on; others as they are assigned, rack by rack.
+        If the model's replicas `are_alike`, they are numbered from the leader on (`by_role`); else as `partitions` has them.
         """
         orders = {name: each.by_role if are_alike else assigned for name, (each, assigned) in self.partitions.items()}
         return {name: _as_text(order) for name, order in orders.items()}
 
     @property
     def out(self) -> dict[str, tuple[str, ...]]:
-        """Per partition the brokers that are outside the ISR: all of them where it is offline."""
+        """Per partition the brokers that are outside the ISR: none if it is in sync, all of them if it is offline."""
         return {
             name: ()
             if each.is_in_sync
@@ -86,13 +86,13 @@ class _Found:
     notices: list[Notice] = field(default_factory=list)
 
     def offer(self, key: str, setting: Setting | None) -> None:
-        """Effect: keep a setting, unless it is None, or the key was offered with another before."""
+        """Effect: keep the setting for the key, unless it is None or a setting was kept for the key before."""
         if setting is not None:
             self.settings.setdefault(key, setting)
 
 
 def _topic_value(topic: Topic, described: Described, key: str) -> Setting | None:
-    """Return what the describe output or the configs output shows for a topic's key; None where neither shows it, or `null`.
+    """Return what the describe output, or else the configs output, shows for a topic's key; None if none shows it, or `null`.
 
     Errors: `InputError` where they contradict each other.
     """
@@ -107,7 +107,8 @@ def _topic_value(topic: Topic, described: Described, key: str) -> Setting | None
 
 
 def _racks(partition: DescribedPartition, described: Described) -> Setting | None:
-    """Return the racks of the settled replicas, sorted and joined by commas; None unless each has one that has no comma."""
+    """Return the racks of the settled replicas, sorted and joined by commas; None if a replica's rack is not known, or a rack's
+    name has a comma."""
     if not described.brokers:
         return None
     brokers = [described.brokers.get(str(each), {}).get("broker.rack") for each in partition.settled]
@@ -118,7 +119,8 @@ def _racks(partition: DescribedPartition, described: Described) -> Setting | Non
 
 
 def _offer_topic_keys(found: _Found, sources: Sources, topic: Topic | None) -> None:
-    """Effect: offer `found` each topic key from all sources, strongest first, and add the note on it of the source that won."""
+    """Effect: offer `found` each topic key from all sources, strongest first, and add what is to be noticed about the value of
+    the source that won."""
     for key, broker_key in TOPIC_KEYS.items():
         if topic:
             found.offer(key, _topic_value(topic, sources.described, key))
@@ -138,7 +140,8 @@ def _offer_topic_keys(found: _Found, sources: Sources, topic: Topic | None) -> N
 
 
 def _default(sources: Sources, topic: Topic | None, key: str) -> Setting:
-    """Return the version's default; the least safe value is assumed where the brokers may have set what no file shows."""
+    """Return the version's default for a key; but the least safe value, as assumed, for a topic of which no file shows what its
+    brokers set."""
     default = sources.default[key]
     if topic is None or topic.shows_broker_values or sources.knows_cluster:
         return default
@@ -146,7 +149,8 @@ def _default(sources: Sources, topic: Topic | None, key: str) -> Setting:
 
 
 def _unseen(sources: Sources, topic: Topic, name: str, static: Setting, default: Setting) -> list[Notice]:
-    """Return a warning of a static value that a topic's description lacks: brokers print it; [] if it is the default."""
+    """Return a warning that a static file's value is not what a topic's description shows, so that the file may be another
+    cluster's; [] if the value is the default."""
     if static.value == default.value:
         return []
     says = f"{name}={static.value} is not what the description of topic {quote(topic.name)} shows"
@@ -155,7 +159,8 @@ def _unseen(sources: Sources, topic: Topic, name: str, static: Setting, default:
 
 
 def _offer_factor(found: _Found, sources: Sources, topic: Topic | None, partition: DescribedPartition | None) -> None:
-    """Effect: offer the replication factor: the topic's, else the brokers' or its default; three where no file shows it."""
+    """Effect: offer `found` the replication factor: the partition's or topic's, else default.replication.factor of the brokers'
+    files, else (where these are read) its default; else three, with a notice unless the key is given."""
     key = "replication.factor"
     if partition:
         found.offer(key, canonical(key, Setting(str(len(partition.settled)), partition.where), "Replicas"))
@@ -183,7 +188,7 @@ def _warn_beyond(found: _Found, version: Version | None) -> None:
 
 
 def _outside(partition: DescribedPartition) -> int:
-    """Return how many replicas are outside the ISR when the search begins; an offline partition is no beginning."""
+    """Return how many replicas are outside the ISR when the search begins: 0 for an offline partition, as none begins so."""
     return 0 if partition.is_offline else partition.outside
 
 
@@ -203,8 +208,8 @@ def _about(topic: Topic, sources: Sources) -> list[Notice]:
 
 
 def _configurations(sources: Sources, topic: Topic | None, partition: DescribedPartition | None) -> list[ClusterConfiguration]:
-    """Return how one partition, a topic without partition lines, or a cluster may be configured: one configuration for each
-    combination of the values that no file shows, such as ELR."""
+    """Return how one partition (or a topic without partition lines, or with no topic the cluster) may be configured: one
+    configuration for each combination of the values in `sources.unknown`, such as ELR on or off."""
     found = _Found()
     _offer_factor(found, sources, topic, partition)
     _offer_topic_keys(found, sources, topic)
@@ -224,7 +229,7 @@ def _configurations(sources: Sources, topic: Topic | None, partition: DescribedP
 
 
 def _standing(partition: DescribedPartition) -> tuple[bool, str]:
-    """Return how a partition stands: whether it is offline, and the roles of its replicas where not all are in sync."""
+    """Return how a partition stands: whether it is offline, and the roles of its replicas, "" if it is in sync."""
     return partition.is_offline, "" if partition.is_in_sync else partition.roles
 
 
@@ -235,7 +240,8 @@ def _values(configuration: ClusterConfiguration) -> tuple[Any, ...]:
 
 
 def _of_topic(sources: Sources, topic: Topic) -> list[ClusterConfiguration]:
-    """Return the configurations of one topic: those of each kind of partition, which it names if there are several kinds."""
+    """Return the configurations of one topic: those of each kind of partition.  If there are several kinds, the configuration's
+    `topics` names the partitions."""
     # Partitions of a topic differ in their replicas alone, so one partition of each kind stands for the others.
     described = sources.described
     alike: dict[tuple[Any, ...], list[DescribedPartition]] = {}
@@ -255,7 +261,7 @@ def _of_topic(sources: Sources, topic: Topic) -> list[ClusterConfiguration]:
 
 
 def _place(topic: Topic, group: list[DescribedPartition], described: Described) -> SourcePlace:
-    """Return where a topic is described or, for a group of some of its partitions, where the first of the group is."""
+    """Return where the files speak of a topic; for a group of only some of its partitions, of the group's first one."""
     listed = (each.where for each in described.configs.get(topic.name, {}).values())
     is_part = group and len(group) < len(topic.partitions)
     where = group[0].where if is_part else topic.place or next(listed, "")
@@ -270,7 +276,8 @@ def _subjects(topic: Topic, group: list[DescribedPartition], groups: int) -> tup
 def _placed(
     topic: Topic, group: list[DescribedPartition], described: Described
 ) -> dict[str, tuple[DescribedPartition, tuple[int, ...]]]:
-    """Return a group's partitions by name (`orders-0`), each with its settled replicas as assigned, rack by rack if known."""
+    """Return a group's partitions by name (`orders-0`), each with its settled replicas as assigned or, if the racks are known,
+    sorted by rack."""
     found = {}
     for each in group:
         order = each.settled
@@ -299,7 +306,7 @@ def _distinct(configurations: Iterable[ClusterConfiguration]) -> list[ClusterCon
 
 
 def _joined(notices: Iterable[Notice]) -> tuple[Notice, ...]:
-    """Return the notices, those that say the same of several places as one, which names the first."""
+    """Return the notices, those that say the same of several places as one, which names the first place and how many more."""
     found: dict[tuple[NoticeKind, str, str, bool], list[Notice]] = {}
     for each in dict.fromkeys(notices):
         found.setdefault((each.kind, each.says, each.remedy, bool(each.topics)), []).append(each)

@@ -19,8 +19,8 @@ WORKERS = "configuration of every Connect worker"
 
 @dataclass(frozen=True)
 class InternalTopic:
-    """A topic by a pattern of its name: who writes it, and the keys, in which file, of the replication factor and the min ISR
-    with which the writer creates it; `least` is empty where it has no such key."""
+    """A topic by a pattern of its name: who writes it, and the keys, in the writer's `file`, of the replication factor
+    (`factor`) and the min ISR (`least`, "" where there is no such key) with which the writer creates it."""
 
     pattern: str
     writer: str
@@ -61,7 +61,8 @@ def internal_topic(name: str) -> InternalTopic | None:
 
 
 def acks_of_writer(name: str, server: Settings) -> tuple[Setting, tuple[Notice, ...]] | None:
-    """Return the acks with which a program of Kafka writes its own topic, and notices of what is assumed; None for others."""
+    """Return the acks with which a program of Kafka writes its own topic, and notices of what is assumed; None for others.
+    `server` are the brokers' settings, which may set the acks of `__consumer_offsets`."""
     found = internal_topic(name)
     if found is None:
         return None

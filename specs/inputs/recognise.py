@@ -43,18 +43,12 @@ def readers() -> dict[str, ModuleType]:
 
 
 def read_described(path: Path, option: str) -> Described:
-    """Return what a file describes.
-
-    Errors: `InputError` for a file that cannot be read, has no known format, or is malformed.
-    """
+    """Return what a file describes.  Errors: `InputError` for one that cannot be read, has no known format or is malformed."""
     return described(read_text(path, option), shown_name(path))
 
 
 def described(text: str, name: str) -> Described:
-    """Return what a text describes.
-
-    Errors: `InputError` for a text of no known format, or a malformed one.
-    """
+    """Return what the text of a file describes.  Errors: `InputError` for a text of no known format, or a malformed one."""
     if not text.strip():
         raise InputError(f"{name} is empty; {_DESCRIBE}")
     lines = lines_of(text)
@@ -82,7 +76,7 @@ def _trees(text: str, name: str) -> tuple[DocumentNode, ...]:
 
 
 def _not_taken(text: str, name: str) -> InputError:
-    """Return the error for a format that is not read: it names the format if it is known, and what to give instead."""
+    """Return the error for a text whose format is not read: it names the format if it is known, and what to give instead."""
     for line in lines_of(text)[:200]:
         for pattern, what, remedy in NOT_TAKEN:
             if re.match(pattern, line[:500], re.IGNORECASE):

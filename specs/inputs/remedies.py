@@ -86,13 +86,13 @@ class Command:
     where: str = ""
 
     def document(self) -> dict[str, str]:
-        """Return the command as a result document has it."""
+        """Return the command as a result document has it, a dictionary."""
         return {"line": self.line, "where": self.where}
 
 
 def candidates(chosen: Chosen, names: Iterable[str] = ()) -> list[Changes]:
-    """Return sets of one to three changes to try, for the properties `names` too: those that flush last, else one change
-    before two, then the cheapest first; none makes a setting less safe."""
+    """Return sets of one to three changes to try, with those that help the properties `names`; none makes a setting less safe.
+    Sets that flush every record come last; else fewer changes come before more, then cheaper ones before others."""
     single = [*_single(chosen), *_of_properties(chosen, names)]
     found = [
         {key: value for change in several for key, value in change.items()}
@@ -108,7 +108,8 @@ def candidates(chosen: Chosen, names: Iterable[str] = ()) -> list[Changes]:
 
 
 def cost(changes: Changes, factor: int) -> int:
-    """Return how much of a change it is, as `COST` counts; `factor` is the present number of replicas."""
+    """Return how much of a change it is: the sum by `COST`, and more if writes then stop with one replica out of the ISR.
+    `factor` is the present number of replicas."""
     return sum(COST[key] for key in changes) + (COST_OF_STOPPING if _stops_writes(changes, factor) else 0)
 
 
@@ -117,13 +118,14 @@ def _stops_writes(changes: Changes, factor: int) -> bool:
 
 
 def drawbacks(changes: Changes, factor: int) -> list[str]:
-    """Return what the changes cost, in words."""
+    """Return what the changes cost, in words; `factor` is the present number of replicas."""
     found = ["writes stop while one replica is out of the ISR"] if _stops_writes(changes, factor) else []
     return found + [says for key, says in DRAWBACKS.items() if key in changes]
 
 
 def strongest(found: Iterable[Changes]) -> Changes:
-    """Return the changes as one, each key with its greatest number or else first value: if this does not help, none does."""
+    """Return the changes as one, each key with the greatest of its numbers, or for other texts the first of its values: if this
+    does not help, none of the changes does."""
     every: dict[str, str] = {}
     for each in found:
         for key, value in each.items():
@@ -162,8 +164,8 @@ def _written(value: object) -> str:
 
 
 def _makes_sense(changes: Changes, acks: str) -> bool:
-    """Return True unless the changes are an upgrade without eligible leader replicas, or idempotence or a flush of every record
-    without acks=all."""
+    """Return False if the changes upgrade Kafka and do not switch ELR on, or if they set idempotence or a flush of every record
+    and acks (as they set it, else at present, `acks`) is not `all`; else True."""
     is_alone = {FLUSH, IDEMPOTENCE} & changes.keys() and changes.get("acks", acks) != "all"
     return not (VERSION in changes and ELR not in changes) and not is_alone
 
@@ -191,7 +193,7 @@ def _single(chosen: Chosen) -> Iterable[Changes]:
 
 
 def _of_properties(chosen: Chosen, names: Iterable[str]) -> Iterable[Changes]:
-    """Yield what clients can change for these properties, and another rack for each replica where racks may fail."""
+    """Yield what clients can change for these properties, and, where replicas share racks that may fail, a rack for each."""
     now = chosen.configuration
     wanted = {(key, value) for name in names for key, value in OF_PROPERTIES.get(name, {}).items() if key in now}
     yield from ({key: value} for key, value in sorted(wanted) if _written(now[key]) != value)
@@ -201,20 +203,21 @@ def _of_properties(chosen: Chosen, names: Iterable[str]) -> Iterable[Changes]:
 
 
 def is_upgrade(changes: Changes) -> bool:
-    """Return True if changes bring another version or ELR, and so other defects: safer settings need not be safer then."""
+    """Return True if the changes bring another Kafka version, or ELR, and so other defects: then nothing says that safer
+    settings lose no more than before."""
     return VERSION in changes or ELR in changes
 
 
 def defects_in(chosen: Chosen) -> list[Defect]:
-    """Return the known defects of the version that was asked for."""
+    """Return the known defects of the Kafka version that was asked for; none if there was none."""
     stated = chosen.settings.get(VERSION)
     release = chosen.release or (stated.value if stated else "")
     return [each for each in DEFECTS if each.is_in(release)]
 
 
 def is_possible(chosen: Chosen, changes: Changes) -> bool:
-    """Return True if the changes go together: a new min ISR is at most the replicas in the ISR, or writes would stop at once;
-    and eligible leader replicas need Kafka 4.1."""
+    """Return True if the changes go together: min ISR is at most the replicas (a new one: those in the ISR, or writes would
+    stop at once), and ELR, if it is changed, has Kafka 4.1 or later."""
     factor = int(changes.get(FACTOR, chosen.configuration[FACTOR]))
     least = int(changes.get(LEAST, chosen.configuration.get(LEAST, 1)))
     outside = int(changes.get(OUTSIDE, chosen.configuration.get(OUTSIDE, 0))) if LEAST in changes else 0
@@ -223,7 +226,8 @@ def is_possible(chosen: Chosen, changes: Changes) -> bool:
 
 
 def commands(chosen: Chosen, changes: Changes) -> list[Command]:
-    """Return what to type, or to write where, for each change; first what sees to the ISR, then the topic's own."""
+    """Return what to type, or to write where, for each change: first what sees to the ISR, then the topic's settings, then the
+    rest."""
     found: list[Command] = []
     if OUTSIDE in changes:
         tool = "reassign-partitions.sh" if moved_in(chosen.configuration) else "topics.sh"
@@ -278,7 +282,8 @@ def _more_replicas(chosen: Chosen, factor: str) -> list[Command]:
 
 
 def _own_keys(chosen: Chosen, changes: Changes) -> list[Command]:
-    """Return the lines, in files of Kafka's own programs, that make the change for topics that these create from then on."""
+    """Return the lines, in the files of Kafka's own programs, that change the replication factor or the min ISR of the topics
+    that these create from then on."""
     known = filter(None, (internal_topic(topic_of(each)) for each in chosen.subjects))
     lines = [
         (key, changes[of], each.file)

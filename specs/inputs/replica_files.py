@@ -73,7 +73,7 @@ def read_replica(broker: int, directory: str, topic: str, partition: int) -> Rep
 
 
 def _read_dump(file: Path) -> tuple[list[tuple[int, int, int]], int]:
-    """Return base offset, last offset and epoch of the batches before the first invalid one, and the next offset after them.
+    """Return base offset, last offset and epoch of each batch before the first invalid one, and the next offset after them.
     Errors: `InputError` for other text."""
     batches, end = list[tuple[int, int, int]](), None
     for at, line in enumerate(lines_of(read_text(str(file), "--replica")), 1):
@@ -107,8 +107,9 @@ def _other_broker(file: Path, broker: int) -> str | None:
 
 
 def _missing_directory(file: Path, broker: int, name: str) -> str | None:
-    """Return what kafka-log-dirs.sh says against a replica: no directory of the broker has it, and which failed; None if one
-    has it, or there is no file, or no broker in it.  Errors: `InputError` for what the tool does not print."""
+    """Return, as text, what kafka-log-dirs.sh says against a replica: no directory of the broker has it, and which directories
+    failed.  Return None if one has it, if there is no file, or if the file does not show this broker.
+    Errors: `InputError` for what the tool does not print."""
     if not is_there(file):
         return None
     lines, shown = lines_of(read_text(str(file), "--replica")), repr(str(file))
@@ -125,7 +126,8 @@ def _missing_directory(file: Path, broker: int, name: str) -> str | None:
 
 
 def _committed(file: Path, topic: str, partition: int) -> int | None:
-    """Return the partition's offset that kafka-get-offsets.sh printed, before which all is committed; None if it has none."""
+    """Return the partition's offset that kafka-get-offsets.sh printed, before which all is committed; None if there is no such
+    file, or none in it for this partition."""
     for at, line in enumerate(lines_of(read_text(str(file), "--replica")) if is_there(file) else [], 1):
         name, _, rest = line.partition(f":{partition}:")
         if name == topic and rest:
@@ -169,7 +171,7 @@ def _entries(file: Path, fields: int) -> list[tuple[list[str], str]]:
 
 
 def _offset(file: Path, topic: str, partition: int) -> int | None:
-    """Return the offset of one partition in a file of many; None where it has none."""
+    """Return the offset of one partition in a checkpoint of many, the last if it is there twice; None where it has none."""
     found = None
     for (name, number, offset), where in _entries(file, 3):
         if name == topic and _number(number, where) == partition:

@@ -117,8 +117,9 @@ class Sources:
     applications: tuple[Application, ...]
 
     def producer_of(self, topic: str | None) -> tuple[Producer, tuple[Notice, ...]]:
-        """Return who writes a topic, and its notices (of assumptions only if acks is not given): the least safe producer of
-        the applications that name the topic, else the program of Kafka whose own it is, else the one given or assumed."""
+        """Return who writes a topic, and its notices: the least safe producer of the applications that name the topic, else the
+        program of Kafka whose own topic it is, else the producer that is given or assumed.  If acks is given, the notices leave
+        out what is assumed of a producer, but not what is assumed of a program of Kafka."""
         clients = [client for each in self.applications if topic and each.writes(topic) for client in each.clients]
         own = None if clients or topic is None else acks_of_writer(topic, self.server)
         if own is not None:
@@ -135,8 +136,9 @@ OPTIONS = (
 
 
 def read_sources(paths: Mapping[str, Paths], kafka_version: str | None, given: Collection[str]) -> list[Sources]:
-    """Return what all files say, which are given by the name of their option: once for the version that is stated; else for
-    the oldest and the newest that can have printed them, or once with no version if none is a file of a cluster.
+    """Return what all files say, which are given by the name of their option: once, for the version that is stated or that the
+    metadata version tells.  Else twice, for the oldest and the newest that can have printed them (once if they are the same);
+    but once with no version if none is a file of a cluster, or a model is given.
     Errors: `InputError` for a file that cannot be read or makes no sense, and for files that contradict each other."""
     listed = {name: _listed(paths.get(name)) for name in OPTIONS}
     require_one_standard_input({_flag(name): files for name, files in listed.items()})
@@ -241,14 +243,14 @@ def _version(stated: list[Setting], metadata: Setting | None) -> Version | None:
 
 
 def entity_value(settings: Settings, key: str, contract_key: str) -> Setting | None:
-    """Return the value of an entity's key as `contract_key` has it; None if it is not set, which Kafka prints as `null`."""
+    """Return an entity's value of `key` as the configuration key `contract_key` has it; None if it is not set, or is `null`."""
     if key not in settings or settings[key].value == "null":
         return None
     return canonical(contract_key, settings[key], key)
 
 
 def _brokers(described: Described, key: str, contract_key: str) -> SharedValue:
-    """Return the brokers' dynamic value; where they differ the least safe one, with a warning; None if no broker has one."""
+    """Return the brokers' dynamic value, where they differ the least safe one, with a warning; no setting if none has one."""
     values = [each for each in (entity_value(broker, key, contract_key) for broker in described.brokers.values()) if each]
     if not values:
         return SharedValue(None)
@@ -264,7 +266,8 @@ def _weakest(key: str, values: Iterable[Setting]) -> Setting:
 
 
 def _static(server: Settings, controller: Settings | None, default: Settings, key: str, knows_server: bool) -> SharedValue:
-    """Return what static files set, if they do; where brokers and controllers differ, the less safe value, with a warning."""
+    """Return what static files set, if they do; where brokers and controllers differ, the less safe value, with a warning.
+    If no broker's file was read (`knows_server`), a controller's file counts alone for a key that the controller decides."""
     name = TOPIC_KEYS[key]
     mine = canonical(key, server[name], name) if name in server else None
     if controller is None or key not in CONTROLLER_KEYS:
@@ -285,7 +288,8 @@ def _static(server: Settings, controller: Settings | None, default: Settings, ke
 
 
 def _stated(version: Version | None, described: Described, is_given: bool) -> Setting | None:
-    """Return the version as a file states it, or unless it `is_given` as assumed from the metadata version; else None."""
+    """Return the Kafka version as a file states it; else, if it follows from the metadata version and is not also given
+    (`is_given`), as assumed; else None."""
     if version is not None and described.versions:
         return Setting(shown(version), described.versions[0].where)
     if version is not None and described.metadata and not is_given:
@@ -309,8 +313,8 @@ def _possible(described: Described, server: Settings) -> list[Setting]:
 
 
 def _require_kraft(server: Settings, version: Version) -> None:
-    """Errors: `InputError` for a cluster with ZooKeeper of a version whose rules are those of KRaft here: its leaders name no
-    broker epochs, and its controller compares none (`addBrokerEpochToIsr`, `isReplicaIsrEligible` of 3.9)."""
+    """Errors: `InputError` for a cluster with ZooKeeper of Kafka 3.5 or later.  The models have KRaft's rules for it, and with
+    ZooKeeper leaders name no broker epochs and the controller compares none (`addBrokerEpochToIsr` of 3.9)."""
     if version >= FIRST_WITH_BROKER_EPOCHS and ZOOKEEPER in server and ROLES not in server:
         raise InputError(
             f"{ZOOKEEPER} without {ROLES} in {server[ZOOKEEPER].where}: Kafka {shown(version)} with ZooKeeper is not modelled, "
@@ -321,8 +325,9 @@ def _require_kraft(server: Settings, version: Version) -> None:
 def _unknown(
     described: Described, version: Version | None, default: Settings, given: Collection[str], is_cluster: bool
 ) -> tuple[Settings, ...]:
-    """Return the combinations of ELR and metadata version that are possible: one where both are known.  The latter is left out
-    where nothing depends on it or it is given, and where no file shows it and ELR is on, not given: it is the newest then."""
+    """Return the combinations of ELR and metadata version that are possible: one where both are known.  The metadata version is
+    left out where nothing depends on it, where it is given, and, if no file shows it, where ELR is on but not given by a key:
+    it is the newest then."""
     found: list[Settings] = []
     for elr in _known_elr(described, version, default, given):
         if not is_cluster or version is None or version < FIRST_WITH_BROKER_EPOCHS or METADATA in given:
@@ -337,7 +342,7 @@ def _unknown(
 
 
 def _is_open(key: str, unknown: Iterable[Settings]) -> bool:
-    """Return True if a setting is answered with several values."""
+    """Return True if a setting has several values in the combinations `unknown`."""
     return len({each[key].value for each in unknown if key in each}) > 1
 
 
@@ -348,10 +353,10 @@ def _open_metadata(version: Version) -> tuple[Setting, Setting]:
 
 
 def _known_elr(described: Described, version: Version | None, default: Settings, given: Collection[str]) -> tuple[Setting, ...]:
-    """Return whether eligible leader replicas are on: one value, or both where a version has them and no file shows which.
+    """Return whether eligible leader replicas are on: one value, or both from 4.1 on if no file and no given key says which.
 
     A partition that lists some is proof that they are on.  Errors: `InputError` for such a partition where the version does not
-    have them, or a file says that they are off (it may be of another time) and no given key says which is so.
+    have them; also where a file says that they are off (it may be of another time), unless a given key says which is so.
     """
     listed = (each.where for topic in described.topics.values() for each in topic.partitions.values() if each.elr)
     where = next(listed, None)

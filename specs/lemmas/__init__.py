@@ -17,7 +17,10 @@ def theories() -> tuple[Theory, ...]:
 
 
 def find_lemmas(system: System, goal: str | None = None) -> tuple[Lemma, ...]:
-    """Return the lemmas of the first theory that covers a system, for property `goal` or for all; none where no theory does."""
+    """Return the lemmas of the first theory that covers a system; none where no theory does.
+
+    With a property as `goal` these are the lemmas for every property and those for this one alone; without, all.
+    """
     covering = (
         theory for theory in theories() if system.model.name in theory.models and all(map(theory.covers, system.configurations))
     )

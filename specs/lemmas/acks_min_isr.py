@@ -35,7 +35,7 @@ NOT_COVERED = ("reassign", "min_isr_change", "unclean_election", "producer_retry
 def covers(configuration: Configuration) -> bool:
     """Return True if elections ask for logs, no fault takes a record or changes how many must answer, and mechanisms are on.
 
-    Leader epochs are ranks, as they are where some fault may happen any number of times: counted, they leave their bounds.
+    Some fault must have no total, too: leader epochs are ranks then, and epochs that are counted would leave their bounds.
     """
     asked = configuration["election.policy"] == FENCED and configuration["acks"] == "min.insync.replicas"
     changes = configuration["unclean.leader.election.enable"] or any(configuration[f"faults.{each}"] for each in NOT_COVERED)
@@ -46,7 +46,7 @@ def covers(configuration: Configuration) -> bool:
 
 
 def is_elected(k: Any, s: Any, broker: int) -> Value:
-    """Return True if a broker is elected and has not applied its leadership."""
+    """Return True if a broker is the elected leader and has not applied its leadership yet."""
     return k.all_of(s.leader == broker, s.leader_knows == ELECTED)
 
 
@@ -57,17 +57,18 @@ def is_later(k: Any, s: Any, broker: int, epoch: Value) -> Value:
 
 
 def entry_epoch(k: Any, s: Any, replica: int, offset: int) -> Value:
-    """Return the leader epoch of an entry; -1 where there is none."""
+    """Return the leader epoch of the entry at an offset of a replica's log; -1 where there is no entry."""
     return epoch_of(k, s, s.log_record[replica][offset])
 
 
 def is_own(k: Any, s: Any, leader: int, offset: int) -> Value:
-    """Return True if a broker believes it leads and has appended the entry in its own epoch."""
+    """Return True if a broker believes that it leads, and the entry at this offset of its log is of its own leader epoch."""
     return k.all_of(leads(s, leader), entry_epoch(k, s, leader, offset) == s.led_epoch[leader])
 
 
 def within_reach(k: Any, s: Any, leader: int, offset: int) -> Value:
-    """Return True if a leader may yet acknowledge its own entry at an offset, or one to come: enough have it or follow it."""
+    """Return True if a leader may yet acknowledge its own entry at an offset, or one to come: enough members of the ISR that it
+    knows, itself included, have fetched it or follow the leader."""
     may_be_own = k.any_of(is_own(k, s, leader, offset), s.log_record[leader][offset] == EMPTY)
     members = [
         k.all_of(s.leader_isr[leader][m], k.any_of(s.fetch_offset[leader][m] > offset, s.follows[m] == leader))

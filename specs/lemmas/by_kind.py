@@ -26,8 +26,8 @@ from neverlost.specs.lemmas.unimpaired import knows_all
 
 
 def covers(configuration: Configuration) -> bool:
-    """Return True if every kind that impairs has `any:N`, these N leave a replica out, and the mechanisms are there; and all
-    replicas begin in the ISR, and none is reassigned."""
+    """Return True if every kind of fault that impairs and may happen has `any:N`, these N together are fewer than the replicas,
+    the mechanisms are on, all replicas begin in the ISR, and none is reassigned."""
     if not all(is_on(configuration, each) for each in unimpaired.NEEDED) or configuration["faults.reassign"]:
         return False
     kinds = {payer(configuration, each).key for each in FAULTS if each.impairs != NOTHING and can_happen(configuration, each)}
@@ -36,7 +36,7 @@ def covers(configuration: Configuration) -> bool:
 
 
 def at_once(configuration: Configuration, kinds: Collection[str]) -> int | None:
-    """Return how many brokers the limits of some kinds allow together; None where one of them has no `any:N`."""
+    """Return how many brokers these limits allow at once together: the sum of N in `any:N`; None where one is no `any:N`."""
     most = 0
     for limit in (configuration[each] for each in kinds):
         if not isinstance(limit, AnyNumber) or limit.at_once is None:

@@ -23,7 +23,7 @@ def each_offset(k: Any, s: Any, body: Callable[[Any], list[Value]]) -> list[Valu
 
 
 def each_below(k: Any, s: Any, offset: Any, body: Callable[[Any], list[Value]]) -> list[Value]:
-    """Return the conjuncts that `body` gives for each offset below `offset`."""
+    """Return the conjuncts that `body` gives for each offset below `offset`: as implications, unless `offset` is a number."""
     if isinstance(offset, int):
         return [conjunct for each in range(offset) for conjunct in body(each)]
     return each_offset(k, s, lambda each: [implies(k, each < offset, conjunct) for conjunct in body(each)])
@@ -35,7 +35,7 @@ def each_replica(k: Any, s: Any, body: Callable[[Any], list[Value]]) -> list[Val
 
 
 def each_pair(k: Any, s: Any, body: Callable[[Any, Any], list[Value]]) -> list[Value]:
-    """Return the conjuncts that `body` gives for each two different replicas, in either order."""
+    """Return the conjuncts that `body` gives for each pair of two different replicas, in both orders."""
 
     def second(one: Any, other: Any) -> list[Value]:
         return [implies(k, one != other, each) for each in body(one, other)]
@@ -54,7 +54,7 @@ def leads(s: Any, replica: int) -> Value:
 
 
 def is_sent(s: Any, epoch: Value) -> Value:
-    """Return True if the controller has sent a request with this leader epoch."""
+    """Return True if the controller has issued this leader epoch, in a request to the brokers."""
     return epoch < s.next_leader_epoch
 
 
@@ -137,7 +137,7 @@ def newest_leader_owns_isr(k: Any, s: Any) -> list[Value]:
 
 
 def _contains_later(k: Any, s: Any, isr: Any, epoch: Value) -> Value:
-    """Return True if an ISR contains the quorum's, and that of every request of a newer epoch."""
+    """Return True if an ISR contains the controller quorum's, and the ISR of every request of a newer epoch than `epoch`."""
 
     def contains(other: Any) -> Value:
         return all_replicas(k, s, lambda m: implies(k, other[m], isr[m]))
@@ -218,7 +218,8 @@ def current_epoch_watermark(k: Any, s: Any) -> list[Value]:
 
 
 def _survives_since(k: Any, s: Any, replica: Any, offset: Any, since: Value) -> Value:
-    """Return True if a replica and all in the quorum's or a later request's ISR have reached `since`, and these its entry."""
+    """Return True if a replica has reached epoch `since`, and so has each member of the quorum's ISR and of the ISR of every
+    request with a later epoch than `since`, and each of these members has the replica's entry at the offset."""
 
     def safe(isr: Any) -> Value:
         def member(m: Any) -> Value:

@@ -41,8 +41,8 @@ NEEDED = (
 
 
 def covers(configuration: Configuration) -> bool:
-    """Return True if faults are counted, stops are fewer than min.insync.replicas, none of `NOT_COVERED` may happen, and the
-    mechanisms are on."""
+    """Return True if every fault has a total, the stops together are fewer than min.insync.replicas, no fault in `NOT_COVERED`
+    may happen, and the mechanisms are on."""
     if not all(is_on(configuration, each) for each in NEEDED) or not all(is_counted(configuration, each) for each in FAULTS):
         return False
     minimum = min(configuration["min.insync.replicas"], configuration["replication.factor"])
@@ -51,7 +51,7 @@ def covers(configuration: Configuration) -> bool:
 
 
 def stops(s: Any) -> Value:
-    """Return how many stops of brokers there have been so far, also of those that came back."""
+    """Return how many stops of brokers there have been so far, those of brokers that came back included."""
     return sum(getattr(s, each.limit) - getattr(s, each.left) for each in STOPS)
 
 

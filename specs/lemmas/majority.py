@@ -32,7 +32,7 @@ def covers(configuration: Configuration) -> bool:
 
 
 def term_at(k: Any, s: Any, replica: int, offset: int) -> Value:
-    """Return the term of an entry; -1 where there is none."""
+    """Return the term of the entry at an offset of a replica's log; -1 where there is no entry."""
     return epoch_of(k, s, s.log_record[replica][offset])
 
 
@@ -48,7 +48,8 @@ def is_last_committed(k: Any, s: Any, offset: int) -> Value:
 
 
 def within_reach(k: Any, s: Any, leader: int, offset: int) -> Value:
-    """Return True if a leader may commit an offset in its term: a majority, itself included, has fetched it or follows."""
+    """Return True if a leader may yet commit an offset in its term: the entry is its own, or none yet, and a majority, itself
+    included, has fetched it or follows the leader."""
     with_it = [k.any_of(s.fetch_offset[leader][m] > offset, s.follows[m] == leader) for m in others(s, leader)]
     own = k.any_of(s.log_record[leader][offset] == EMPTY, term_at(k, s, leader, offset) == s.term[leader])
     return k.all_of(leads(s, leader), own, count(k, [True, *with_it]) >= majority(s))

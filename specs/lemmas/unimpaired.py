@@ -54,7 +54,8 @@ Of = Callable[..., Value]
 
 
 def covers(configuration: Configuration) -> bool:
-    """Return True if one replica at least is always unimpaired, nothing is reassigned, and the mechanisms are there."""
+    """Return True if at every moment some replica (not always the same) is unimpaired, nothing is reassigned, and the
+    mechanisms are on."""
     most = configuration[AT_ONCE] + configuration["start.outside_isr"]
     is_limited = configuration[AT_ONCE] != NO_LIMIT and most < configuration["replication.factor"]
     has_all = all(is_on(configuration, each) for each in NEEDED)
@@ -67,7 +68,7 @@ def is_sound(k: Any, s: Any, replica: int) -> Value:
 
 
 def is_stale(k: Any, s: Any, broker: int) -> Value:
-    """Return True if a broker believes that it leads, in an epoch before the newest."""
+    """Return True if a broker believes that it leads, but in an older leader epoch than the newest."""
     return k.all_of(leads(s, broker), k.not_(is_active(k, s, broker)))
 
 
@@ -77,7 +78,7 @@ def knows_all(k: Any, s: Any, leader: int) -> Value:
 
 
 def within_reach(k: Any, s: Any, leader: int, offset: int) -> Value:
-    """Return True if a leader may yet commit an offset: all that it waits for have fetched it, or follow it still."""
+    """Return True if a leader may yet commit an offset: each replica that it waits for has fetched it, or still follows it."""
     return k.all_of(
         *[
             implies(k, is_waited_for(k, s, leader, m), k.any_of(s.fetch_offset[leader][m] > offset, s.follows[m] == leader))
@@ -109,7 +110,7 @@ def registration(k: Any, s: Any) -> list[Value]:
     "a fault strikes only while at most RF-1 are impaired afterwards, and nothing else takes a broker out of the ISR",
 )
 def one_member_stays(k: Any, s: Any) -> list[Value]:
-    """Return one conjunct: an ISR member runs, is not fenced, and no request that the controller would commit removes it."""
+    """Return one conjunct: some ISR member runs, is not fenced, and no request that the controller would commit removes it."""
     found = []
     for r in everyone(s):
         removed = [k.all_of(knows_all(k, s, each), s.pending[each] == r, s.leader_isr[each][r]) for each in everyone(s)]
@@ -158,7 +159,7 @@ def leader_waits_for_isr(k: Any, s: Any) -> list[Value]:
 
 
 def is_joining(k: Any, s: Any, leader: int, member: int) -> Value:
-    """Return True if the controller may still commit the leader's request to admit a replica, which runs."""
+    """Return True if the controller may still commit the leader's request to admit `member` to the ISR, and that one runs."""
     asked = k.all_of(knows_all(k, s, leader), s.pending[leader] == member, k.not_(s.leader_isr[leader][member]))
     return k.all_of(asked, s.is_running[member], k.not_(s.request_outdated))
 

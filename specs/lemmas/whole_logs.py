@@ -38,7 +38,7 @@ knows_how_far, follow_complete_logs = (
 
 
 def covers(configuration: Configuration) -> bool:
-    """Return True if fewer brokers may lose data at once than the controller remembers, as `losing` counts both."""
+    """Return True if fewer brokers may lose data at once than the controller remembers as members (`losing` gives both)."""
     kinds, remembered = losing(configuration)
     most = at_once(configuration, kinds)
     return most is not None and most < remembered
@@ -46,7 +46,7 @@ def covers(configuration: Configuration) -> bool:
 
 def losing(configuration: Configuration) -> tuple[set[str], int]:
     """Return the keys of the limits of what may lose data, and how many members the controller remembers: 0 where the argument
-    fails (unclean elections, reassignments, changes of the minimum ISR, only counted faults, or a mechanism that is missing).
+    fails (unclean elections, reassignments, changes of the minimum ISR, totals for all faults, or a mechanism that is off).
 
     A kill counts as a loss of data where there are eligible leader replicas: the broker that returns leaves the ELR.
     """
@@ -92,12 +92,12 @@ def may_commit(k: Any, s: Any, leader: int) -> Value:
 
 
 def is_reached(k: Any, s: Any, leader: int, offset: int) -> Value:
-    """Return True if a broker is a stale leader and may yet commit an offset."""
+    """Return True if a broker is a stale leader and may yet commit an offset, by `may_commit` and `within_reach`."""
     return k.all_of(is_stale(k, s, leader), may_commit(k, s, leader), within_reach(k, s, leader, offset))
 
 
 def is_joining(k: Any, s: Any, leader: int, member: int) -> Value:
-    """Return True if the controller may still commit the leader's request to admit a replica, whose log is whole."""
+    """Return True if the controller may still commit the leader's request to admit `member`, and that one's log is whole."""
     asked = k.all_of(knows_all(k, s, leader), s.pending[leader] == member, k.not_(s.leader_isr[leader][member]))
     return k.all_of(asked, is_whole(k, s, member), k.not_(s.request_outdated))
 

@@ -18,7 +18,8 @@ from neverlost.specs.lemmas import by_kind, whole_logs
 
 
 def covers(configuration: Configuration) -> bool:
-    """Return True if `faults.out` leaves one broker unimpaired wherever as many may lose data as are remembered, or more."""
+    """Return True if `faults.out` says how many may be out beside as many losses of data as the controller remembers members,
+    or more, and this leaves a broker each time; and if all begin in the ISR, and all losses of data count as `DATA_LOSS`."""
     out, (kinds, remembered) = configuration[OUT.key], whole_logs.losing(configuration)
     beside = list(enumerate(out.beside if isinstance(out, AnyNumber) else ()))[remembered:]
     is_left = all(lost + many < configuration["replication.factor"] for lost, many in beside)

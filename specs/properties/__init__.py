@@ -27,7 +27,7 @@ def guarantees(model: Model) -> list[Property]:
 
 
 def choose_properties(model: Model, names: Iterable[str] | None) -> list[Property]:
-    """Return the properties to check; all of the model's guarantees by default.  Errors: `InputError` for an unknown one."""
+    """Return the named properties, each once; the model's guarantees if none is named.  Errors: `InputError` for an unknown."""
     if not names:
         return guarantees(model)
     names, found = [names] if isinstance(names, str) else names, []
@@ -39,12 +39,12 @@ def choose_properties(model: Model, names: Iterable[str] | None) -> list[Propert
 
 
 def list_defined(system: System, names: Iterable[str]) -> list[str]:
-    """Return those of the named properties whose fields the system has."""
+    """Return the names of those of the named properties all of whose fields the system has."""
     return [name for name in names if set(properties()[name].needs) <= set(system.places)]
 
 
 def require_fields(system: System, asked: Sequence[Property]) -> None:
-    """Errors: `InputError` for a property that speaks of something the model does not have."""
+    """Errors: `InputError` for a property that needs a field which the model does not have in this configuration."""
     for each in asked:
         lacking = [name for name in each.needs if name not in system.places]
         if lacking:

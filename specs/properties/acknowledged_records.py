@@ -57,7 +57,7 @@ def no_global_loss(k: Any, s: Any) -> Value:
     source="P-DUR; holds with acks=all until a copy is destroyed or a reassignment drops it",
 )
 def acked_on_min_isr(k: Any, s: Any) -> Value:
-    """Every acknowledged record is in as many logs as min.insync.replicas, or as there are; disks of dead brokers count.
+    """Every acknowledged record is in at least min.insync.replicas logs, or all if there are fewer; dead brokers' disks count.
 
     Ask it with budgets without lossy crashes: those destroy copies by definition.
     """
@@ -134,7 +134,7 @@ _never_lost, _once_each = acked_never_lost.condition, no_duplicates.condition
     source="P-ACK and P-DUP; KIP-98",
 )
 def exactly_once(k: Any, s: Any) -> Value:
-    """The leader has every acknowledged record, and none twice: what an acknowledgement promises with idempotence."""
+    """Once the current leader has applied its leadership, its log has every acknowledged record, and no record twice."""
     return k.all_of(_never_lost(k, s), _once_each(k, s))
 
 
@@ -146,7 +146,8 @@ def exactly_once(k: Any, s: Any) -> Value:
     source="P-PROC",
 )
 def at_least_once(k: Any, s: Any) -> Value:
-    """What is below the consumer's committed offset is processed or in its hands; else a crash would skip it for good."""
+    """Each offset below the consumer's committed one is processed, or its record is in the consumer's hands; else a crash would
+    skip it for good."""
     return k.all_of(
         *[
             implies(

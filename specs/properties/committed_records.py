@@ -41,7 +41,7 @@ def committed_never_lost(k: Any, s: Any) -> Value:
     source="LeaderCompleteness of the published specifications",
 )
 def leader_completeness(k: Any, s: Any) -> Value:
-    """The elected leader that runs has every committed record, even before it has applied its leadership."""
+    """If the elected leader runs, it has every committed record at its offset, even before it has applied its leadership."""
     return k.all_of(
         *[
             implies(
@@ -62,7 +62,7 @@ def leader_completeness(k: Any, s: Any) -> Value:
     source="P-CAND; LeaderCandidateCompleteness of the published specifications",
 )
 def candidate_completeness(k: Any, s: Any) -> Value:
-    """Every electable replica (in the ISR, or in the ELR while that is empty) that is up and unfenced has what is committed."""
+    """Every member of the ISR, or of the ELR while the ISR is empty, that runs and is not fenced has what is committed."""
 
     def is_candidate(replica: int) -> Value:
         is_replica = s.is_replica[replica] if s.sizes.reassignment else True
@@ -147,7 +147,7 @@ def logs_identical(k: Any, s: Any) -> Value:
     compares=("record",),
 )
 def read_stability(k: Any, s: Any) -> Value:
-    """Below the high watermark every leader serves what was served first at that offset."""
+    """Below its own high watermark every broker that believes it leads has the record that was committed first at an offset."""
     return k.all_of(
         *[
             implies(
@@ -168,7 +168,7 @@ def read_stability(k: Any, s: Any) -> Value:
     source="P-LHW, KIP-207: known not to hold at a new leader; ListOffsets waits for it since 2.2",
 )
 def hw_monotonic(k: Any, s: Any) -> Value:
-    """Once it has applied its leadership, the current leader's high watermark covers all that is committed."""
+    """Once the current leader has applied its leadership, all that is committed is below its high watermark."""
     return k.all_of(
         *[
             implies(
@@ -189,7 +189,8 @@ def hw_monotonic(k: Any, s: Any) -> Value:
     source="KafkaReplication.tla StrongIsr",
 )
 def strong_isr(k: Any, s: Any) -> Value:
-    """Every member of the quorum's ISR has any presumed leader's log up to the leader's high watermark (StrongIsr in TLA+)."""
+    """Every member of the controller quorum's ISR has the log of any broker that believes it leads, up to that broker's high
+    watermark (StrongIsr in TLA+)."""
     return members_have_committed_log(k, s, lambda leader, member: s.quorum_isr[member])
 
 
@@ -200,5 +201,5 @@ def strong_isr(k: Any, s: Any) -> Value:
     source="KafkaReplication.tla WeakIsr",
 )
 def weak_isr(k: Any, s: Any) -> Value:
-    """Every member of a presumed leader's ISR has that leader's log up to the leader's high watermark (WeakIsr in TLA+)."""
+    """Every member of the ISR of a broker that believes it leads has that broker's log up to its high watermark (WeakIsr)."""
     return members_have_committed_log(k, s, lambda leader, member: s.isr[leader][member])

@@ -19,7 +19,8 @@ from neverlost.specs.property import as_property
     compares=("replica",),
 )
 def isr_superset(k: Any, s: Any) -> Value:
-    """Once it has applied its leadership the current leader waits for the controller's whole ISR: any of it may be elected."""
+    """Once the current leader has applied its leadership, its maximal ISR (what it knows or has asked to add) contains the
+    controller's ISR, of which any may be elected."""
     return k.all_of(
         *[
             implies(
@@ -33,7 +34,8 @@ def isr_superset(k: Any, s: Any) -> Value:
 
 
 def knows_newest_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
-    """Return True if a follower is in the leader's epoch; where fetches are fenced, being answered says so."""
+    """Return True if a follower is in the leader's epoch: the leader answers it and, unless fetches are fenced (then that is
+    enough), the follower is not stale."""
     answered = is_answered(k, s, follower, leader)
     return answered if s.sizes.fenced_fetch else k.all_of(answered, k.not_(s.is_stale[follower]))
 
@@ -46,7 +48,8 @@ def knows_newest_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
     compares=("record", "replica"),
 )
 def isr_matches_leader(k: Any, s: Any) -> Value:
-    """Below both high watermarks an up-to-date leader's ISR members have its log, if they are in its leader epoch."""
+    """Below both high watermarks, each follower in the ISR of the current leader agrees with its log, if that leader is up to
+    date and the follower is in its leader epoch."""
     return k.all_of(
         *[
             implies(
@@ -76,7 +79,8 @@ def isr_matches_leader(k: Any, s: Any) -> Value:
     source="a common claim; min.insync.replicas bounds which writes are accepted and, since 3.7, the high watermark",
 )
 def isr_at_least_minimum(k: Any, s: Any) -> Value:
-    """The ISR has min.insync.replicas members or more, as set at first; Kafka lets it shrink further, and refuses writes."""
+    """The ISR has at least as many members as min.insync.replicas says at first; Kafka lets it shrink further, and then refuses
+    writes."""
     return count(k, list(s.isr)) >= s.min_isr
 
 
@@ -87,7 +91,8 @@ def isr_at_least_minimum(k: Any, s: Any) -> Value:
     source="KIP-966; MinIsrRecoveryQuorum of Vanlightly kip-966 specification",
 )
 def min_isr_recovery_quorum(k: Any, s: Any) -> Value:
-    """If ISR and ELR are empty, min.insync.replicas replicas are remembered: so with 1 only, as Kafka knows one last leader."""
+    """If ISR and ELR are empty, min.insync.replicas replicas are remembered: so only if that is 1, as Kafka remembers one last
+    leader at most."""
     empty = k.not_(k.any_of(*s.isr, *s.elr))
     remembered = count(k, [s.last_known_leader != NO_REPLICA])
     return implies(k, empty, remembered >= minimum_isr(k, s))
@@ -100,7 +105,7 @@ def min_isr_recovery_quorum(k: Any, s: Any) -> Value:
     source="KIP-101; LeaderAndIsr requests carry one leader for each leader epoch",
 )
 def single_leader_per_epoch(k: Any, s: Any) -> Value:
-    """The current leader that has applied its leadership leads, and no broker leads in an epoch of another.
+    """The current leader that has applied its leadership believes that it leads, and no broker leads in another one's epoch.
 
     With fenced fetches `follows[b] == l` says that `b` is in `l`'s leader epoch, so `l` leads there; without, a broker that is
     not stale knows the current epoch, so if it leads it is the elected one.

@@ -22,7 +22,8 @@ from neverlost.specs.property import as_property
     compares=("replica",),
 )
 def votes_once_per_epoch(k: Any, s: Any) -> Value:
-    """No two candidates of one epoch have a voter's vote; without directory ids one that lost its directory may vote again."""
+    """No two candidates of one epoch have the vote of one voter; without directory ids a voter that lost its directory may vote
+    twice, which breaks it."""
     voters = range(s.sizes.replica)
     return k.not_(
         k.any_of(

@@ -27,7 +27,7 @@ def leader_in_isr(k: Any, s: Any) -> Value:
 
 
 def who_is_electable(k: Any, s: Any) -> list[Value]:
-    """Return for each broker whether an election could elect it, by the controller's own rules, once the dead are noticed."""
+    """Return for each broker whether an election could elect it now, by the controller's rules, as if it knew who is down."""
     elr = list(s.elr) if s.sizes.elr else [False for _ in everyone(s)]
     active = [k.all_of(s.is_running[each], alive) for each, alive in enumerate(unfenced(k, s))]
     return electable(k, s, Electorate(list(s.isr), elr, active, assignment_of(s).replicas, True, s.unclean_election))
@@ -91,7 +91,7 @@ def elected_has_longest_log(k: Any, s: Any) -> Value:
     source="a common claim; with acks=all: acks 0 and 1 are never refused",
 )
 def accepts_at_minimum_isr(k: Any, s: Any) -> Value:
-    """A leader that accepts writes has min.insync.replicas members in the ISR that it knows, all that it can go by."""
+    """A leader that accepts writes has at least min.insync.replicas members in the ISR that it knows itself."""
     return k.all_of(
         *[
             implies(
@@ -146,7 +146,7 @@ def stays_readable(k: Any, s: Any) -> Value:
     compares=("replica",),
 )
 def one_controller_at_a_time(k: Any, s: Any) -> Value:
-    """No two voters lead at once; it does not hold: they may in two epochs, and the older one commits nothing more."""
+    """No two voters lead at once.  This does not hold: two may, in two epochs, and the older one commits nothing more."""
     voters = range(s.sizes.replica)
     both = [k.all_of(is_leader(s, one), is_leader(s, other)) for one in voters for other in voters if one < other]
     return k.not_(k.any_of(False, *both))
@@ -160,7 +160,8 @@ def one_controller_at_a_time(k: Any, s: Any) -> Value:
     compares=("replica",),
 )
 def controller_not_replaced(k: Any, s: Any) -> Value:
-    """No voter leads in a later epoch than one that is down and led last: a fail-over breaks it, the sentence's witness."""
+    """No voter leads in a later epoch than a voter that is down and led in the last epoch it knew.  A fail-over breaks this:
+    it is the witness that another controller takes over."""
     voters = range(s.sizes.replica)
     taken = [
         k.all_of(is_leader(s, one), k.not_(s.is_running[other]), s.leader[other] == other, s.epoch[other] < s.epoch[one])

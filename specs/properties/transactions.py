@@ -30,7 +30,8 @@ from neverlost.specs.property import RECOVERY, as_property
     source="KIP-98, atomicity across partitions",
 )
 def atomic_visibility(k: Any, s: Any) -> Value:
-    """If a record of a transaction can be read, every one is there; an undecided one counts, for its marker will come."""
+    """If a record of a transaction can be read, each other is in its log and not aborted; one that is undecided counts, as its
+    marker will come."""
     return k.all_of(
         *[
             implies(k, is_visible(k, s, each, one), is_there(k, s, each, other))
@@ -80,7 +81,7 @@ def no_duplicate_effect(k: Any, s: Any) -> Value:
     source="KIP-98; EndTxn is answered after the decision is in __transaction_state",
 )
 def no_lost_effect(k: Any, s: Any) -> Value:
-    """Every result of a transaction that was confirmed as committed is there, though its marker may still be under way."""
+    """Every result of a transaction that was confirmed as committed is in its log and not aborted, though perhaps undecided."""
     return k.all_of(
         *[
             implies(k, s.ghost_answered[each] == COMMIT, is_there(k, s, each, partition))
@@ -98,7 +99,7 @@ def no_lost_effect(k: Any, s: Any) -> Value:
     source="KIP-98, sendOffsetsToTransaction",
 )
 def offsets_never_ahead(k: Any, s: Any) -> Value:
-    """Every input record below the group's offset has its result in each output; else the next producer would skip it."""
+    """Every input record below the group's committed offset has its result in each output, not aborted; else it is skipped."""
     return k.all_of(
         *[
             implies(k, s.group_offset > number, has_effect(k, s, number, partition))
@@ -169,5 +170,5 @@ def one_coordinator_per_epoch(k: Any, s: Any) -> Value:
     kind=RECOVERY,
 )
 def no_hanging_transaction(k: Any, s: Any) -> Value:
-    """No transaction is open or undecided: this must be possible again everywhere, by the coordinator's time-out too."""
+    """No transaction is open or undecided: from everywhere this must be possible again, by the coordinator's time-out too."""
     return k.all_of(is_idle(k, s), k.not_(k.any_of(*[is_open(k, s, each) for each in partitions(s)])))

@@ -64,14 +64,15 @@ class Ascending:
             piece[:] = others
 
     def _room(self, rows: int) -> Rows:
-        """Return a buffer for at most `SMALL` rows that belongs to this thread alone."""
+        """Return a buffer of this many rows, at most `SMALL`, of this thread alone; its next call gets the same memory."""
         if not hasattr(self._own, "rows"):
             self._own.rows = np.empty((SMALL, self.words), np.uint64)
         found: Rows = self._own.rows[:rows]
         return found
 
     def _digits(self, blocks: Sequence[Rows], width: int = DIGIT) -> list[tuple[int, int]]:
-        """Return word and shift of digits of `width` bits that hold every bit in which rows differ, most significant first."""
+        """Return word and shift of digits of `width` bits that hold every bit in which rows differ, most significant first;
+        none if all rows are equal."""
         bits = np.zeros(self.words, np.uint64)
         for block in blocks:
             found = np.empty(self.words, np.uint64)
@@ -105,11 +106,11 @@ class Ascending:
         return others if self.functions["sort"](rows.ctypes.data, len(rows), *given) else rows
 
     def distinct(self, rows: Rows) -> Rows:
-        """Return each of the ascending rows once; the rows are overwritten."""
+        """Return each of the ascending rows once, in the first places of the given array, which is overwritten."""
         return rows[: self.functions["unique"](rows.ctypes.data, len(rows))]
 
     def encode(self, rows: Rows) -> list[bytes]:
-        """Return ascending rows as compressed blocks."""
+        """Return ascending rows as a list of compressed blocks."""
         return self._each(lambda part: compact.encode_block(part, self._split), [*compact.cut_portions(rows)])
 
     def _split(self, rows: Rows) -> tuple[Bits, Different]:
@@ -157,7 +158,8 @@ def slice_between(rows: Rows, low: Rows | None, high: Rows | None) -> Rows:
 
 
 def strike_known(functions: Functions, rows: Rows, known: Iterable[Rows]) -> Rows:
-    """Return those of the ascending rows that are in none of the ascending `known` blocks; the rows are overwritten."""
+    """Return those of the ascending rows that are in none of the ascending `known` blocks, in the first places of the given
+    array, which is overwritten."""
     start, kept = 0, np.zeros(1, np.int64)
     for block in known:
         if start == len(rows):

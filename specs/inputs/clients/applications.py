@@ -33,15 +33,15 @@ class Application:
     where: str
 
     def writes(self, topic: str) -> bool:
-        """Return True if the application writes a topic: one of its patterns matches the name."""
+        """Return True if the application writes a topic: one of its patterns, as a shell has them, matches the whole name."""
         return any(fnmatchcase(topic, each) for each in self.topics)
 
 
 def read_applications(path: Path) -> list[Application]:
     """Return the applications of a TOML file, each with the clients of the producer files that it names, beside this file.
 
-    Errors: `InputError` for a file without `[[application]]`, a key unknown, missing or empty (no name is needed), and as
-    `read_clients`.
+    Errors: `InputError` for a file without `[[application]]` or with something else at its top, for a key that is unknown,
+    missing or empty (only `name` may be left out), and as `read_clients`.
     """
     name = shown_name(path)
     document = parse_toml(read_text(path, FLAG), name)
@@ -70,7 +70,7 @@ def _texts(value: Any, key: str, where: str) -> tuple[str, ...]:
 
 
 def require_topics(applications: Iterable[Application], topics: Sequence[str]) -> None:
-    """Errors: `InputError` for a pattern that no described topic matches: its producer would count nowhere."""
+    """Errors: `InputError` for an application's pattern that matches none of `topics`: its producer would count nowhere."""
     for each in applications:
         for pattern in each.topics:
             if not any(fnmatchcase(topic, pattern) for topic in topics):

@@ -52,7 +52,7 @@ _RELAXED = {"transactionidprefix": "transactional.id", "enableautocommit": "enab
 
 
 def _relaxed(key: str) -> str:
-    """Return Spring's spelling of a key (`isolation-level`, `isolationLevel`) as the client's."""
+    """Return Spring's spelling of a key (`isolation-level`, `isolationLevel`) as the client's (`isolation.level`)."""
     plain = re.sub(r"[-_]", "", key).lower()
     dotted = re.sub(r"(?<=[a-z])(?=[A-Z])", ".", key).replace("-", ".").replace("_", ".").lower()
     return _RELAXED.get(plain, dotted)
@@ -65,7 +65,8 @@ def _spring(settings: Settings, role: str) -> Named:
 
 
 def _spring_cloud(settings: Settings, role: str) -> Named:
-    """Return, by binding that has settings, the binder's with these on top; without such a binding, the binder's under ""."""
+    """Return, by binding that has settings, the binder's settings with its own on top; without such a binding, the binder's
+    settings under the name ""."""
     binder = _after(settings, "spring.cloud.stream.kafka.binder.")
     required = next((binder[key] for key in ("requiredAcks", "required-acks", "requiredacks") if key in binder), None)
     base: Settings = {"acks": required} if required and role == "producer" else {}
@@ -81,7 +82,8 @@ def _spring_cloud(settings: Settings, role: str) -> Named:
 
 
 def _quarkus(settings: Settings, role: str) -> Named:
-    """Return each Kafka channel's settings in production, on top of the common ones; without a channel, the common under ""."""
+    """Return, by Kafka channel (outgoing for a producer, incoming for a consumer), its settings on top of the common ones; if
+    there is no channel, the common ones under the name "".  Of profiles only `%prod.` is read, and it wins."""
     settings = {key: each for key, each in settings.items() if not key.startswith("%")} | _after(settings, "%prod.")
     base = _after(settings, "kafka.") | _after(settings, "mp.messaging.connector.smallrye-kafka.")
     channels: Named = {}
@@ -94,13 +96,14 @@ def _quarkus(settings: Settings, role: str) -> Named:
 
 
 def _channel(key: str) -> tuple[str, str, str]:
-    """Return channel, dot and key of `"my.channel".acks` or `orders.acks`; dot and key are empty where there is no dot."""
+    """Return channel (unquoted), dot and key of `"my.channel".acks` or `orders.acks`; dot and key are empty without a dot."""
     quote = re.match(r'"([^"]*)"(\.)(.*)$', key)
     return (quote[1], quote[2], quote[3]) if quote else key.partition(".")
 
 
 def _connect(settings: Settings, role: str) -> Named:
-    """Return a client's settings, under "", of a worker's file, or a connector's (also below `config`); `override.` wins."""
+    """Return, under the name "", the settings that a worker's or a connector's file (also below `config.`) has with the role's
+    prefix, such as `producer.acks`, without it; those of `producer.override.` win."""
     for wrapped in ("spec.config.", "config."):
         settings = settings | _after(settings, wrapped)
     own = _after(settings, f"{role}.")
@@ -140,10 +143,7 @@ _PLAIN = {
 
 
 def _joined(settings: Iterable[tuple[str, Setting]]) -> Settings:
-    """Return the settings, each name once.
-
-    Errors: `InputError` where two spellings of a name have different values.
-    """
+    """Return pairs of name and setting as a dictionary.  Errors: `InputError` where a name has two different values."""
     found: Settings = {}
     for name, each in settings:
         if name in found and found[name].value.strip() != each.value.strip():
@@ -172,13 +172,15 @@ def _is_librdkafka(settings: Settings) -> bool:
 
 
 def _only(has: str, lacks: str) -> frozenset[str]:
-    """Return the client keys that one library knows and the other does not, by the prefixes that `names` has for them."""
+    """Return the client keys that one library knows and another does not; `names` tells them by a prefix, "librdkafka-" or ""
+    for Java's."""
     every = names()
     return (every[f"{has}producer"] | every[f"{has}consumer"]) - (every[f"{lacks}producer"] | every[f"{lacks}consumer"])
 
 
 def _prefixed(settings: Settings, role: str) -> Named:
-    """Return, under "", the settings with and without the role's prefix (`producer.acks`, `acks`), which is removed."""
+    """Return, under the name "", the settings without the other role's: the role's prefix is removed (`producer.acks`, `acks`).
+    Errors: as `_joined`."""
     other = "consumer." if role == "producer" else "producer."
     return {"": _joined((key.removeprefix(f"{role}."), each) for key, each in settings.items() if not key.startswith(other))}
 

@@ -39,10 +39,7 @@ class Producer:
 
 
 def parse_acks(setting: Setting) -> str:
-    """Return `0`, `1` or `all`, which `-1` is too.
-
-    Errors: `InputError` for what Kafka refuses.
-    """
+    """Return `0`, `1` or `all`; `-1` is `all` too.  Errors: `InputError` for anything else, which Kafka refuses."""
     found = {"all": "all", "-1": "all", "0": "0", "1": "1"}.get(setting.value.strip())
     if found is None:
         raise InputError(f"bad value {quote(setting.value)} for acks in {setting.where}: use all, -1, 0 or 1")
@@ -50,7 +47,7 @@ def parse_acks(setting: Setting) -> str:
 
 
 def _conflicts(acks: Setting, given: Settings, limit: int) -> list[str]:
-    """Return the given settings that conflict with idempotence, as `retries=0 (PLACE)`; `limit` is the most in flight."""
+    """Return the settings that conflict with idempotence, as `retries=0 (PLACE)`; more requests in flight than `limit` do."""
     found = [f"acks={acks.value} ({acks.where})"] if "acks" in given and acks.value != "all" else []
     if "retries" in given and parse_whole(given["retries"], "retries", 0, LARGEST_INT) == 0:
         found.append(f"retries=0 ({given['retries'].where})")
@@ -62,9 +59,10 @@ def _conflicts(acks: Setting, given: Settings, limit: int) -> list[str]:
 def producer(given: Settings, version: Version | None, default: Mapping[str, Setting], refuses: bool = False) -> Producer:
     """Return the producer that results from settings under the Java client's names.
 
-    Idempotence (asked for, or by `transactional.id`) turns an acks that is not set into `all`.  Where it conflicts
-    with another setting, a notice says that Kafka refuses to start the producer, if it was asked for (since 4.0 by default
-    too, for max.in.flight…; librdkafka, `refuses`, always), or else that it is dropped, as a default is.
+    Idempotence that is asked for, by itself or by `transactional.id`, turns an acks that is not set into `all`.  Where
+    idempotence conflicts with another setting, a notice says one of two things.  Kafka refuses to start the producer: if
+    idempotence is asked for, or `refuses` (librdkafka), or from 4.0 on if max.in.flight… conflicts.  Else the producer drops
+    idempotence, which was only the default.
 
     Errors: `InputError` for a malformed setting.
     """
@@ -93,7 +91,7 @@ def producer(given: Settings, version: Version | None, default: Mapping[str, Set
 
 
 def _asked_for(given: Settings) -> Setting | None:
-    """Return `enable.idempotence` as the file sets it, or true where it sets a `transactional.id`; else None."""
+    """Return `enable.idempotence` as the file sets it, if it does; else true if it sets a `transactional.id`; else None."""
     asked = given.get("enable.idempotence")
     if asked:
         return Setting(str(parse_truth(asked, "enable.idempotence")).lower(), asked.where, asked.how)
@@ -108,7 +106,7 @@ def _list_not_modelled(given: Settings, says: Mapping[str, str]) -> list[Notice]
 
 
 def consumer_notices(given: Settings) -> list[Notice]:
-    """Return notices of a consumer's settings that are not modelled, and a warning unless enable.auto.commit is set false."""
+    """Return notices of a consumer's settings that are not modelled, and a warning unless they set enable.auto.commit=false."""
     found, key = _list_not_modelled(given, CONSUMER_NOT_MODELLED), "enable.auto.commit"
     if key in given and not parse_truth(given[key], key):
         return found
@@ -129,7 +127,8 @@ def assumed_producer(version: Version | None, default: Mapping[str, Setting]) ->
 def decide(clients: Iterable[Client], version: Version | None, default: Mapping[str, Setting]) -> Producer:
     """Return one producer for several clients: the one with the least safe acks decides, of such the one without idempotence.
 
-    Its notices are those of all clients, and more where they differ or acks is not set.  Errors: as `producer`.
+    Its notices are those of all clients, one more where the clients differ, and one more where the file of the client that
+    decides does not set acks.  Errors: as `producer`.
     """
     every = [(each, producer(each.settings, version, default, not each.dialect.has_java_client)) for each in clients]
     decisive, found = min(every, key=lambda each: (_SAFER.index(each[1].acks.value), each[1].idempotence.value == "true"))

@@ -38,7 +38,8 @@ class Client:
 def read_clients(path: Path, role: str) -> list[Client]:
     """Return the clients of a file; `role` is `producer` or `consumer`.
 
-    Errors: `InputError` for a file that cannot be read or has no setting of such a client, a mistyped key, or a placeholder.
+    Errors: `InputError` for a file that cannot be read or (but for Connect's workers) has no setting of such a client, for a
+    mistyped key, and for a placeholder as the value of a decisive key.
     """
     name = shown_name(path)
     settings = flat_settings(read_text(path, f"--{role}-properties", encoding="iso-8859-1"), name)
@@ -52,7 +53,7 @@ def read_clients(path: Path, role: str) -> list[Client]:
 def flat_settings(text: str, name: str) -> Settings:
     """Return the settings of a text by dotted key; its looks, not its name, say if it is JSON, YAML or properties.
 
-    Errors: `InputError` for malformed text, and for YAML documents that set a key differently (profiles' names may differ).
+    Errors: `InputError` for malformed text, and for YAML documents that set a key differently, but for a profile's name.
     """
     if looks_like_json(text):
         return parse_json(text, name).settings()
@@ -73,7 +74,8 @@ def _utf8(text: str) -> str:
 
 
 def _merge(found: Settings, more: Settings) -> None:
-    """Effect: add more settings to `found`.  Errors: `InputError` where a key has another value, but for a profile's name."""
+    """Effect: add more settings to `found`.  Errors: `InputError` for a key that has another value there, unless the key is
+    that of a profile's name."""
     for key, each in more.items():
         if key in found and found[key].value != each.value and key.rpartition(".")[2] not in ("on-profile", "profiles"):
             raise InputError(
@@ -84,7 +86,8 @@ def _merge(found: Settings, more: Settings) -> None:
 
 
 def _client(called: str, dialect: Dialect, own: Settings, role: str, name: str) -> Client:
-    """Return one client, with what its framework sets for a producer, and a notice of the keys that Kafka does not know.
+    """Return one client, if a producer with what its framework sets by default, and a notice of the keys that Kafka does not
+    know (none for Kafka Streams).
 
     Errors: `InputError` for a mistyped key, or a decisive value that is a placeholder.
     """
@@ -107,7 +110,7 @@ def _ignored(strange: Settings, role: str) -> Iterable[Notice]:
 
 
 def _require_everything_read(settings: Settings, found: list[Client], role: str, dialect: Dialect) -> None:
-    """Errors: `InputError` for a key that is close to a decisive setting's and that its framework does not read."""
+    """Errors: `InputError` for a key that resembles a decisive one and that the framework does not read."""
     clients = [each.settings for each in found]
     clients += [own for other in ("producer", "consumer") for own in dialect.clients(settings, other).values()]
     read = {id(each) for own in clients for each in own.values()}
@@ -121,12 +124,12 @@ def _require_everything_read(settings: Settings, found: list[Client], role: str,
 
 
 def _is_overridden(key: str, setting: Setting, role: str, dialect: Dialect) -> bool:
-    """Return True if a framework would read a setting, were it not for another one that it reads in its place."""
+    """Return True if a framework would read the setting if it stood alone: what the framework reads in its place is another."""
     return any(setting is each for own in dialect.clients({key: setting}, role).values() for each in own.values())
 
 
 def _example(dialect: Dialect, role: str, key: str) -> str:
-    """Return a key as a dialect writes it, such as `spring.kafka.producer.acks`."""
+    """Return a key as a dialect writes it, such as `spring.kafka.producer.acks`; the key alone for a dialect without prefix."""
     start = {
         "Spring": f"spring.kafka.{role}.",
         "Spring Cloud Stream": f"spring.cloud.stream.kafka.binder.{role}-properties.",
@@ -137,7 +140,8 @@ def _example(dialect: Dialect, role: str, key: str) -> str:
 
 
 def _require_known(settings: Settings, found: list[Client], role: str, name: str, dialect: Dialect) -> None:
-    """Errors: `InputError` for a file in which no client of the role has a known setting, but not for a Connect worker's."""
+    """Errors: `InputError` for a file in which no client of the role has a known setting.  A Connect worker's producers need
+    none, as Connect sets acks itself."""
     if any(key in known_to(role) for client in found for key, each in client.settings.items() if each.how == Origin.FILE):
         return
     if role == "producer" and dialect.name == CONNECT and "connector.class" not in settings:

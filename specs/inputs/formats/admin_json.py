@@ -29,7 +29,8 @@ _IDS = ("id", "nodeId", "brokerId", "broker_id")
 
 
 def is_tree(tree: DocumentNode) -> bool:
-    """Return True if a document is a list of topics, has one, or is one topic, and is not what --bootstrap-server saw."""
+    """Return True if a document is a list of topics, has one, or is one topic, and has no `schema` (what --bootstrap-server saw
+    has one).  Each topic must have a name, and a list of partitions or a replication factor."""
     topics = [] if tree.has("schema") else _topics(tree)
     has_replicas = [isinstance(each.get("partitions").content, list) or each.has("replication_factor") for each in topics]
     return bool(topics) and all(has_replicas) and all(_first(each, _NAMES) is not None for each in topics)
@@ -116,6 +117,6 @@ def _brokers(node: DocumentNode, keys: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def _id(node: DocumentNode) -> str:
-    """Return a broker's id, which stands there by itself or in a table; empty where there is none."""
+    """Return a broker's id as text, which stands there by itself or in a table; "" where there is none."""
     found = _first(node, _IDS) if node.is_table else node
     return found.text("broker id") if found else ""

@@ -35,9 +35,7 @@ def _section(found: Described, kind: str, name: str | None) -> Settings:
 
 def read(document: Document) -> Described:
     """Return the settings of topics, brokers and all brokers; entities of other kinds (users, clients) are passed over.
-
-    Errors: `InputError` for a line before the first entity, and as `split_configs`.
-    """
+    Errors: `InputError` for a line before the first entity, and as `split_configs`."""
     found = Described()
     section: Settings | None = None
     for where, line in content(document):

@@ -20,7 +20,7 @@ _ENTRY = re.compile(r"Feature: (\S+)\s.*\bFinalizedVersionLevel: (\S+)")
 
 
 def read(document: Document) -> Described:
-    """Return whether eligible leader replicas are on, and the metadata version; None for what is not known.
+    """Return a description with whether eligible leader replicas are on, and the metadata version; None for what is not known.
 
     A cluster that lists `metadata.version` lists every feature that it knows: without a line, eligible leader replicas are off.
     Errors: `InputError` for a line of another kind, a feature twice, or a level of those replicas that is no number.

@@ -41,10 +41,8 @@ class ControllerQuorum:
 
 
 def read(document: Document) -> Described:
-    """Return a description that has only warnings: that no controller leads, and that one or two of them vote.
-
-    Errors: `InputError` for a line of another kind.
-    """
+    """Return a description that has at most two warnings: that no controller leads, and that only one or two vote.
+    Errors: `InputError` for a line of another kind."""
     quorum, found = _quorum(document), list[Notice]()
     if quorum.leader is None:
         says = "no controller leads now: nothing is elected, and the answers assume that a quorum of controllers is available"
@@ -56,7 +54,8 @@ def read(document: Document) -> Described:
 
 
 def find_quorum(paths: Iterable[Path]) -> ControllerQuorum | None:
-    """Return the quorum that one of these files describes, one that shows who follows before others; None if none does."""
+    """Return the quorum that one of these files describes, preferably one that shows who follows; None if none describes one.
+    Files of other formats are passed over."""
     texts = [(shown_name(each), read_text(each, "--describe")) for each in paths]
     found = [_quorum(Document(*each)) for each in texts if any(map(LINE.match, lines_of(each[1])))]
     return max((each for each in found if each.voters), key=lambda each: each.following is not None, default=None)

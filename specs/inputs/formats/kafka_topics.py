@@ -47,7 +47,7 @@ _NO_LEADER = ("none", "-1")
 
 
 def _labelled(line: str) -> dict[str, str]:
-    """Return `{"Topic": "orders", "Partition": "0", ...}` of a line; `Configs` keeps its blanks."""
+    """Return the values of a line by label, as in `{"Topic": "orders", "Partition": "0"}`; `Configs` keeps its blanks."""
     if "\t" in line.strip():
         parts = [part.partition(":") for part in line.split("\t") if ":" in part]
         return {label.strip(): value.strip() for label, _, value in parts}
@@ -156,8 +156,8 @@ def _printed_by(text: str) -> tuple[Version, Version]:
 
 
 def _require_all(topic: Topic, many: str) -> None:
-    """Errors: `InputError` where partitions of a topic are not described (a text that was cut or filtered), and where none of
-    them has as many replicas as the topic's line says."""
+    """Errors: `InputError` for a topic without partitions, or with another number of them than `many`, its PartitionCount if
+    shown (the text was cut or filtered), and where none of them has as many replicas as the topic's line says."""
     factor = topic.replication_factor
     sizes = {len(each.replicas) - len(each.adding): each.where for each in topic.partitions.values()}
     if sizes and int(factor.value) not in sizes:

@@ -87,14 +87,14 @@ def _add_broker(found: Described, node: DocumentNode, server: str) -> None:
 
 
 def _add_unseen(found: Described, number: str, server: str) -> None:
-    """Effect: add a warning of a broker that shows no settings, as one that is down; before 4.0 it is not even listed."""
+    """Effect: add a warning of a broker that shows no settings, as one does that is down."""
     says = f"broker {number} shows no settings"
     found.notices.append(Notice(NoticeKind.WARNING, says, server, "look again when it runs, or allow DESCRIBE_CONFIGS"))
 
 
 def _add_features(found: Described, features: DocumentNode, server: str) -> None:
-    """Effect: add whether ELR is on, the version (a broker supports the levels up to its own release's), and the level that
-    was finalized; of a cluster with ZooKeeper, which shows none of it, only the bounds of the version."""
+    """Effect: add to `found` whether ELR is on, the Kafka version (of the newest level that is supported), and the metadata
+    version that was finalized; of a cluster with ZooKeeper, which shows none of it, only the bounds of the Kafka version."""
     if not features.has(METADATA):
         found.printed_by = OLDEST, LAST_WITH_ZOOKEEPER
         return
@@ -110,5 +110,5 @@ def _add_features(found: Described, features: DocumentNode, server: str) -> None
 
 
 def _named(level: int) -> str:
-    """Return the name of a level; one of a later Kafka is called by the last that is known."""
+    """Return the name of a level of metadata.version, by its number from 1; beyond the last that is known, that one's name."""
     return LEVELS[min(level, len(LEVELS)) - 1]

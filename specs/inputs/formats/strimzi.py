@@ -15,7 +15,7 @@ NAME = "Strimzi's Kafka and KafkaTopic"
 
 
 def is_tree(tree: DocumentNode) -> bool:
-    """Return True if a document is a resource of Strimzi, or a list of resources."""
+    """Return True if a document is a resource of Strimzi, or a Kubernetes `List` of any resources."""
     group, kind = tree.get("apiVersion").content, tree.get("kind").content
     is_list = group == "v1" and kind == "List" and tree.has("items")
     return is_list or (isinstance(group, str) and group.startswith(("kafka.strimzi.io/", "core.strimzi.io/")))

@@ -24,10 +24,7 @@ def is_tree(tree: DocumentNode) -> bool:
 
 
 def read(document: Document) -> Described:
-    """Return the topics.
-
-    Errors: `InputError` for a document without topics, and for mistyped settings.
-    """
+    """Return the topics.  Errors: `InputError` for a document without topics, and for mistyped settings."""
     found = Described()
     count = 0
     for kind, label, body in _resources(document.trees[0]):
@@ -51,7 +48,7 @@ def _topic(kind: str, label: str, body: DocumentNode) -> Described:
 
 
 def _resources(tree: DocumentNode) -> Iterator[tuple[str, str, DocumentNode]]:
-    """Yield type, address and values of each resource, those of modules too."""
+    """Yield type, address and values of each resource, those of modules too; of a plan, as they are planned."""
     values = tree.get("planned_values") if tree.has("planned_values") else tree.get("values")
     modules = [values.get("root_module")]
     while modules:

@@ -10,9 +10,7 @@ from neverlost.specs.setting import Notice, NoticeKind, Setting, Settings
 
 def asked_topic(name: str, where: str, replication_factor: Setting | None, configs: Settings) -> Described:
     """Return a description of one topic, with a notice of the settings that Kafka does not know.
-
-    Errors: `InputError` for an empty name, and for a key that is nearly one that an answer depends on.
-    """
+    Errors: `InputError` for an empty name, and for a key that is nearly one that an answer depends on."""
     if not name.strip():
         raise InputError(f"the topic in {where} has no name; write one")
     strange = unknown_keys(configs, "topic")

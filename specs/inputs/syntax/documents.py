@@ -36,7 +36,7 @@ class DocumentNode:
         return isinstance(self.content, dict)
 
     def get(self, *keys: str) -> DocumentNode:
-        """Return the node at a path of keys; an empty one where there is none."""
+        """Return the node at a path of keys, each in the table of the one before; an empty node where there is none."""
         found = self
         for key in keys:
             table = found.content if isinstance(found.content, dict) else {}
@@ -44,14 +44,11 @@ class DocumentNode:
         return found
 
     def has(self, *keys: str) -> bool:
-        """Return True if it is a table with all of these keys."""
+        """Return True if the node is a table that has all of these keys itself; they are no path."""
         return isinstance(self.content, dict) and all(key in self.content for key in keys)
 
     def items(self) -> list[tuple[str, DocumentNode]]:
-        """Return the entries of a table; none of an empty node.
-
-        Errors: `InputError` for a text or a list.
-        """
+        """Return the entries of a table; none of an empty node.  Errors: `InputError` for a text or a list."""
         if self.content is None:
             return []
         if not isinstance(self.content, dict):
@@ -59,10 +56,7 @@ class DocumentNode:
         return list(self.content.items())
 
     def list(self) -> list[DocumentNode]:
-        """Return the entries of a list; none of an empty node.
-
-        Errors: `InputError` for a text or a table.
-        """
+        """Return the entries of a list; none of an empty node.  Errors: `InputError` for a text or a table."""
         if self.content is None:
             return []
         if not isinstance(self.content, list):
@@ -71,9 +65,7 @@ class DocumentNode:
 
     def text(self, what: str) -> str:
         """Return a text, a number or a truth as it was written.
-
-        Errors: `InputError` for what is missing, a list or a table.
-        """
+        Errors: `InputError` for what is missing, a list or a table."""
         if not isinstance(self.content, str):
             raise InputError(f"{self.where} has no {what}: write a text or a number")
         return self.content
@@ -104,10 +96,8 @@ def looks_like_json(text: str) -> bool:
 
 
 def parse_json(text: str, name: str) -> DocumentNode:
-    """Return a JSON document; numbers and truths become text.  A node's place is its path.
-
-    Errors: `InputError` for what is no JSON, a key twice in one object, or nesting that is too deep.
-    """
+    """Return a JSON document as a tree; numbers and truths become text.  A node's place is its path.
+    Errors: `InputError` for what is no JSON, a key twice in one object, or nesting that is too deep."""
 
     def table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -141,15 +131,13 @@ def _tree(found: Any, name: str, path: str, depth: int) -> DocumentNode:
 
 
 def _step(key: str) -> str:
-    """Return a key as a part of a path, short and printable."""
+    """Return a key as a part of a path; one that is long or not printable as `quote` shows it."""
     return key if key.isprintable() and len(key) <= 60 else quote(key)
 
 
 def parse_yaml(text: str, name: str) -> list[DocumentNode]:
-    """Return the documents of a YAML stream.  A node's place is its line.
-
-    Errors: `InputError` for what is no YAML, a key twice in one table, tags, merge keys, and nesting or aliases beyond bounds.
-    """
+    """Return the documents of a YAML stream as trees.  A node's place is its line.
+    Errors: `InputError` for what is no YAML, a key twice in one table, tags, merge keys, too deep nesting, too many nodes."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -197,9 +185,7 @@ class _Builder:
 
     def content(self, event: Any, where: str, depth: int) -> str | list[DocumentNode] | dict[str, DocumentNode] | None:
         """Return what a node that is no alias holds; None for an empty one.
-
-        Errors: `InputError` for a tag that would construct something.
-        """
+        Errors: `InputError` for a tag that would construct something."""
         if event.tag is not None and event.tag not in _PLAIN_TAGS:
             raise InputError(f"tag {quote(event.tag)} in {where} is not read; write the value without it")
         if _kind(event) == "SequenceStart":
@@ -218,9 +204,7 @@ class _Builder:
 
     def table(self, depth: int) -> dict[str, DocumentNode]:
         """Return the entries of a table.
-
-        Errors: `InputError` for a key that is no text, stands twice, or merges another table.
-        """
+        Errors: `InputError` for a key that is no text, stands twice, or merges another table."""
         found: dict[str, DocumentNode] = {}
         entries = self.until("MappingEnd", depth)
         for key in entries:

@@ -40,7 +40,7 @@ def names() -> Mapping[str, frozenset[str]]:
 
 
 def known_to(kind: str) -> frozenset[str]:
-    """Return the keys that a kind of file may have; clients in the Java client's and in librdkafka's names."""
+    """Return the keys that a kind of file, such as `producer`, may have; for clients the Java client's and librdkafka's."""
     return names()[kind] | names().get(f"librdkafka-{kind}", frozenset())
 
 
@@ -54,10 +54,8 @@ def meant(key: str, kind: str) -> str | None:
 
 
 def unknown_keys(settings: Settings, kind: str) -> Settings:
-    """Return the settings that Kafka does not know in such a file: those of plug-ins, serializers and interceptors.
-
-    Errors: `InputError` for one that is nearly, or ends like, a key that an answer depends on.
-    """
+    """Return the settings that Kafka does not know in a file of this kind: those of plug-ins, serializers and interceptors.
+    Errors: `InputError` for one of them whose key is nearly, or ends like, a key that an answer depends on."""
     found = {key: each for key, each in settings.items() if key not in known_to(kind)}
     for key, setting in found.items():
         suggestion = meant(key, kind)

@@ -15,7 +15,7 @@ _NOISE = re.compile(
 
 
 def content(document: Document) -> Iterator[tuple[str, str]]:
-    """Yield the lines that are neither blank nor a tool's warning or a shell prompt, each after its place."""
+    """Yield place and text of each line that is not blank, a tool's warning, a log message, a comment or a shell prompt."""
     for number, line in enumerate(lines_of(document.text), 1):
         if line.strip() and not _NOISE.match(line.lstrip()):
             yield f"{document.name} line {number}", line

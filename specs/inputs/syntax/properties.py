@@ -69,9 +69,7 @@ def _unescaped(text: str, where: str) -> str:
 
 def parse_properties(text: str, name: str) -> Settings:
     """Return the settings of a properties text; the last of duplicates wins, as in Java.
-
-    Errors: `InputError` for a malformed `\\uXXXX`, the one thing that Java refuses.
-    """
+    Errors: `InputError` for a malformed `\\uXXXX`, the one thing that Java refuses."""
     found: Settings = {}
     for number, line in _logical_lines(text):
         where = f"{name} line {number}"
@@ -85,7 +83,5 @@ def parse_properties(text: str, name: str) -> Settings:
 
 def read_properties(path: Path, option: str) -> Settings:
     """Return the settings of a properties file.
-
-    Errors: `InputError`, with the option, for a file that cannot be read, and with the place for a line that is malformed.
-    """
+    Errors: `InputError`, with the option, for a file that cannot be read, and with the place for a line that is malformed."""
     return parse_properties(read_text(path, option, encoding="iso-8859-1"), shown_name(path))

@@ -22,9 +22,7 @@ def shown_name(path: Path) -> str:
 
 def read_text(path: Path, option: str, encoding: str = "utf-8") -> str:
     """Return the text of a file, or of standard input for `-`; a byte order mark decides over `encoding`.
-
-    Errors: `InputError` for a file that cannot be read, is too large, or is not text.
-    """
+    Errors: `InputError` for a file that cannot be read, is too large, or is not text."""
     name = os.fspath(path)
     data = read_bytes(name, option)
     named = f"{option} {shown_name(path)!r}"

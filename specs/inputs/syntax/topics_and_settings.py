@@ -18,7 +18,7 @@ from neverlost.specs.setting import Notice, Setting, Settings
 class DescribedPartition:
     """How one partition stands: its replicas, leader, ISR and ELR, and what a reassignment adds and removes.
 
-    Errors: `InputError` where a broker is in the ISR or the ELR, or leads, without being a replica, or is in both.
+    Errors: `InputError` for a broker that is in the ISR or ELR, or leads, and is no replica, and for one in both ISR and ELR.
     """
 
     number: int
@@ -50,14 +50,15 @@ class DescribedPartition:
             raise InputError(f"broker {both[0]} is in the ISR and in the ELR of a partition in {self.where}; describe again")
 
     def alike(self, number: int, where: str) -> DescribedPartition:
-        """Return another partition that stands as this one does, without checking it again."""
+        """Return a partition of another number and place that stands as this one does, without checking it again."""
         found = object.__new__(DescribedPartition)
         vars(found).update(vars(self), number=number, where=where)
         return found
 
     @cached_property
     def is_in_sync(self) -> bool:
-        """True if it has a leader, the ISR lists every replica, in their order, and no reassignment is in progress."""
+        """True if it has a leader, the ISR lists every replica in the order of `replicas` (False if in another order), and no
+        reassignment is in progress."""
         return self.has_leader and self.isr == self.replicas and not self.is_reassigned
 
     @property
@@ -92,12 +93,12 @@ class DescribedPartition:
 
     @property
     def _leads(self) -> int | None:
-        """The leader, None without one; where there is one that is not named, the first of the ISR."""
+        """The leader's id, None without a leader; where there is one that is not named, the first of the ISR."""
         return (self.leader if self.leader is not None else next(iter(self.isr), None)) if self.has_leader else None
 
     @property
     def roles(self) -> str:
-        """How each replica stands, in the order of `by_role`, as `start.replicas` says it."""
+        """How each replica stands, in the order of `by_role`, as one text for `start.replicas`, such as `leader,isr,out`."""
         words = ("out", "elr", "isr", "leader")
         found = []
         for each in self.by_role:
@@ -141,9 +142,9 @@ class Described:
     """What one or several files describe.
 
     `configs` are of topics by name, `brokers` dynamic values by broker, `cluster` their dynamic defaults, `server` the
-    static values of brokers; `elr` is what the features say.  `versions` are statements of the Kafka version,
-    `metadata` the finalized `metadata.version`, which is at most that, and `printed_by` the oldest and the newest Kafka whose
-    tools can have printed the text.
+    static values of brokers; `elr` is whether the features have ELR on.  `versions` are statements of the Kafka version,
+    `metadata` the finalized `metadata.version` (never newer than the Kafka version), and `printed_by` the oldest and the newest
+    Kafka whose tools can have printed the text.
     """
 
     topics: dict[str, Topic] = field(default_factory=dict)
@@ -164,10 +165,7 @@ class Described:
         self.topics[topic.name] = topic
 
     def add(self, other: Described) -> None:
-        """Effect: add what another file says.
-
-        Errors: `InputError` for a topic that both describe, and for a setting on which they differ.
-        """
+        """Effect: add what `other` says.  Errors: `InputError` for a topic that both describe, and a setting that differs."""
         for topic in other.topics.values():
             self.add_topic(topic, topic.replication_factor.where)
         for mine, theirs in ((self.configs, other.configs), (self.brokers, other.brokers)):
@@ -209,10 +207,7 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def broker_ids(ids: list[str], label: str, where: str, shown: str) -> tuple[int, ...]:
-    """Return broker ids as numbers.
-
-    Errors: `InputError` for what is no id, and for a broker that is named twice.
-    """
+    """Return broker ids as numbers.  Errors: `InputError` for what is no id, and for a broker that is named twice."""
     found = _numbers(tuple(ids))
     if found is None:
         raise InputError(f"bad value {quote(shown)} for {label} in {where}: use broker ids such as 1,2,3")
@@ -245,9 +240,7 @@ def with_ends(found: list[re.Match[str]], text: str) -> Iterator[tuple[re.Match[
 
 def split_configs(text: str, where: str) -> Settings:
     """Return `a=1,b=x,y` as settings; a comma belongs to the value unless a `key=` follows it.
-
-    Errors: `InputError` where a piece has no key, and for a key that stands twice.
-    """
+    Errors: `InputError` where a piece has no key, and for a key that stands twice."""
     found = list(_PAIR.finditer(text))
     if text.strip() and (not found or text[: found[0].start()].strip()):
         raise InputError(f"bad value {quote(text)} for Configs in {where}: use key=value,key=value")
