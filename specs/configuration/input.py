@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -102,10 +101,14 @@ def _read(path: PathLike[str] | str, option: str, largest: int) -> bytes:
     return content
 
 
-@cache
+_piped = bytearray()
+"""What has been read of standard input."""
+
+
 def _read_standard_input(largest: int) -> bytes:
     """Return what is piped in, up to `largest` bytes and one more; it is kept, so that a second call returns it again."""
-    return sys.stdin.buffer.read(largest + 1)
+    _piped.extend(sys.stdin.buffer.read(max(0, largest + 1 - len(_piped))))
+    return bytes(_piped[: largest + 1])
 
 
 def read_text(path: PathLike[str] | str) -> str:

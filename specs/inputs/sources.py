@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from neverlost.model.kraft.mechanisms import NEWEST
 from neverlost.specs.configuration.metadata_version import FIRST_OF_CLUSTERS, LOWEST_KNOWN, METADATA, find_newest
 from neverlost.specs.configuration.version_defaults import (
     ELR,
@@ -303,6 +304,7 @@ def _possible(described: Described, server: Settings) -> list[Setting]:
     oldest, newest = described.printed_by
     if ROLES in server:
         oldest = max(oldest, FIRST_OF_CLUSTERS)
+        newest = newest if newest >= oldest else NEWEST  # printed by a tool that is older than the cluster
     elif ZOOKEEPER in server:
         newest = min(newest, LAST_WITH_ZOOKEEPER)
     ends = ((oldest, "oldest"), (newest, "newest"))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from neverlost.specs.errors import InputError
+from neverlost.specs.inputs.clients.read import read_clients
 from neverlost.specs.inputs.cluster import ClusterConfiguration, read_cluster
 from neverlost.specs.inputs.syntax.known_keys import DECISIVE, known_to
 from neverlost.specs.setting import NoticeKind, Origin, of_kind
@@ -284,3 +285,10 @@ def test_a_worker_of_defaults_writes_with_acks_all_and_without_idempotence(tmp_p
     found = one(producer_properties=tmp_path / "worker.properties", kafka_version="3.9")
     assert (found.settings["acks"].value, found.settings["enable.idempotence"].value) == ("all", "false")
     assert said(found, NoticeKind.ASSUMED)[0].startswith(f"acks is not set for {tmp_path}/worker.properties: taken as all")
+
+
+def test_json_is_read_as_utf_8(tmp_path: Path) -> None:
+    text = '{"connector.class": "x", "producer.override.acks": "1", "producer.override.schlüssel": "a"}'
+    (tmp_path / "c.json").write_text(text, encoding="utf-8")
+    (client,) = read_clients(tmp_path / "c.json", "producer")
+    assert any("'schlüssel'" in str(each) for each in client.notices), client.notices

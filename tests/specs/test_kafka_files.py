@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from neverlost.model.kraft.mechanisms import NEWEST
 from neverlost.specs.configuration.choose import choose, read_toml
 from neverlost.specs.configuration.input import LARGEST_FILE
 from neverlost.specs.configuration.keys import KEYS
@@ -123,6 +124,20 @@ def test_describe_of_zookeeper_times():
     assert (logs.topics, offline.topics, state.topics) == (("logs (partition 0)",), ("logs (partition 1)",), ("state",))
     assert values(logs, "replication.factor", "min.insync.replicas", UNCLEAN, "acks") == ["2", "1", "true", "1"]
     assert values(state, "replication.factor", "min.insync.replicas") == ["2", "2"]
+
+
+def test_a_cluster_without_zookeeper_that_an_old_tool_describes_is_no_old_cluster(tmp_path):
+    """Its labels are those of Kafka 2.2 to 2.7, which had no KRaft: they show the tool's version."""
+    (tmp_path / "topics.txt").write_text(
+        "Topic: orders\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n"
+        "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\n"
+    )
+    (tmp_path / "server.properties").write_text("process.roles=broker,controller\nnode.id=1\n")
+    old, new = (
+        {each.keys["kafka.version"][0] for each in read_cluster(describe=tmp_path / "topics.txt", **more)}
+        for more in ({}, {"server_properties": tmp_path / "server.properties"})
+    )
+    assert old == {"2.2", "2.7"} and new == {"3.3", ".".join(map(str, NEWEST))}
 
 
 def test_a_pasted_screen_with_blanks_crlf_and_byte_order_mark():

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from neverlost.specs.configuration.input import _read_standard_input as standard_input
+from neverlost.specs.configuration.input import _piped, read_bytes
 from neverlost.specs.configuration.keys import KEYS
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.cluster import ClusterConfiguration
@@ -276,12 +276,21 @@ def test_versions_that_disagree_are_an_error(names, version, message):
 # Standard input
 
 
+def test_standard_input_is_kept_whatever_limit_it_was_read_with(monkeypatch):
+    _piped.clear()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"12345678")))
+    with pytest.raises(InputError, match="larger than"):
+        read_bytes("-", largest=3)
+    assert [read_bytes("-", largest=each) for each in (8, 9)] == [b"12345678"] * 2
+    _piped.clear()
+
+
 def test_a_dash_is_standard_input_once(monkeypatch):
     text = sample("describe-3.9.txt").read_bytes()
-    standard_input.cache_clear()
+    _piped.clear()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
     assert read_cluster(describe="-", kafka_version="3.9")[0].keys[LEAST] == ("2", "standard input line 1")
-    standard_input.cache_clear()
+    _piped.clear()
     with pytest.raises(InputError) as caught:
         read_cluster(describe="-", server_properties="-")
     assert str(caught.value) == (

@@ -56,7 +56,7 @@ def flat_settings(text: str, name: str) -> Settings:
     Errors: `InputError` for malformed text, and for YAML documents that set a key differently, but for a profile's name.
     """
     if looks_like_json(text):
-        return parse_json(text, name).settings()
+        return parse_json(_utf8(text), name).settings()
     if any(_YAML_LINE.match(line) for line in lines_of(text)):
         found: Settings = {}
         for document in parse_yaml(_utf8(text), name):
@@ -66,7 +66,7 @@ def flat_settings(text: str, name: str) -> Settings:
 
 
 def _utf8(text: str) -> str:
-    """Return a text that was read as ISO 8859-1 (as properties are) read as UTF-8 (as YAML is); unchanged if it is not that."""
+    """Return a text that was read as ISO 8859-1, as properties are, read as UTF-8; unchanged if it is not that."""
     try:
         return text.encode("iso-8859-1").decode("utf-8")
     except UnicodeError:
