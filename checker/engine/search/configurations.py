@@ -11,7 +11,7 @@ from neverlost.model.system import System
 
 
 class Configurations:
-    """The configurations of a system, each recognised by the frozen elements of a state (`EngineError` if two are alike)."""
+    """The configurations of a system, known by frozen elements of a state (`EngineError` if two are alike, or over 64 bits)."""
 
     def __init__(self, system: System) -> None:
         self.count = len(system.configurations)
