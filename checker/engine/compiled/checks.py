@@ -25,7 +25,7 @@ class CompiledChecks:
         return not self._properties and self._configurations.count == 1 and self._programs.symmetry is None
 
     def nothing(self, size: int = 0) -> LevelReport:
-        """Return a report that says `size` states are new, and else has no violation and zeros."""
+        """Return a report of `size` new states without violations; counts are 0, or None by configuration if there is one."""
         count = self._configurations.count
         return LevelReport(size, by_configuration=np.zeros(count, np.int64) if count > 1 else None)
 

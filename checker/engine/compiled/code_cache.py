@@ -102,7 +102,7 @@ def _sign(place: int, name: str, content: bytes) -> bytes:
 
 @contextlib.contextmanager
 def _make_file(place: int) -> Iterator[tuple[BinaryIO, str]]:
-    """Yield a new file of an open folder, and its name, which no other thread or process uses; only `OSError` removes it."""
+    """Yield a new file of an open folder, and its name, which nobody else uses; it is removed if the block raises `OSError`."""
     name = f".machine-code-{os.getpid()}-{threading.get_ident()}"
     handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | PLAIN, 0o600, dir_fd=place)
     try:

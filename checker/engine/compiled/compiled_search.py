@@ -121,7 +121,7 @@ class CompiledSearch:
         return self._waiting.left > 0
 
     def _compare(self) -> None:
-        """Load better code if it is ready; at the first call, and then, compare code and columns on a sample of states.
+        """Load better code if it is ready; at the first call and after loading, compare code with columns on sample states.
 
         Errors: `EngineError` if they differ.
         """
@@ -195,7 +195,7 @@ class CompiledSearch:
         give_back()
 
     def restore(self, store: Store, level: Level) -> None:
-        """Make a level that an earlier search stored the frontier, after all before it; add what that search counted for it."""
+        """Insert a stored level as the frontier, after all before it; add what the search that stored it counted for it."""
         self._base = (self._base[0] + level.generated, self._base[1] + Counter(level.fired))
         blocks, room = [store.read_packed(file).T for file in level.files], self.boxes.capacity
         if self._stored is None:

@@ -27,7 +27,7 @@ class NativeExpansion(Expansion):
         self._programs.agree(np.ascontiguousarray(states[:, :SAMPLE].T))
 
     def of(self, batch: Packed) -> Packed | None:
-        """Return and count the successors of a batch as `Expansion.of` does, but return most of them once only."""
+        """Return a batch's successors, most of them once, None for none; count all, repeats too; see `Expansion.of`."""
         if self._programs.improve():
             self._programs.agree(np.ascontiguousarray(batch[:, :SAMPLE].T))
         if self.decided is not None:

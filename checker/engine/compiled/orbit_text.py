@@ -191,7 +191,7 @@ class Orbits:
         return text.op("add", text.op("mul", order, 1 << slot.bits), begins)
 
     def _format_function(self, before: Text, start: str, end: str, kept: Sequence[str]) -> str:
-        """Return the function that replaces each row, read by `before`, with its smallest image, and adds up the orbits."""
+        """Return the function that replaces each row, read by `before`, with its smallest image, and sums up orbits' sizes."""
         text = Text("p")
         words = range(self.system.words)
         image = self._emit_image(text, self._emit_entry(text, "i16", "fitting", "%t"), kept)

@@ -262,8 +262,8 @@ def emit_split(words: int) -> str:
 
 
 def emit_join(words: int) -> str:
-    """Emit `join(bits, count, bytes, rows, first)`: it writes to `rows` what `split` was given; `first`, the row before, is
-    only read."""
+    """Emit `join(bits, count, bytes, rows, first)`: it writes to `rows` the rows that `split` was given; it only reads
+    `first`, the row before them."""
     text, begun, place, values = Text("j"), Text("b"), "%place", []
     goal = text.op("mul", "%i", words)
     for word, many in _list_pairs(words):

@@ -150,9 +150,9 @@ class Programs:
         return after[:count], origins[:count]
 
     def agree(self, rows: Rows) -> None:
-        """Check that machine code finds what columns find: the successors of `rows`, and the properties of these and of others.
+        """Check that machine code finds what columns find: successors of `rows`, and properties of `rows` and `_any_states`.
 
-        The others are `_any_states`.  Errors: `EngineError` where it does not.
+        Errors: `EngineError` where it does not.
         """
         self._agree_on_properties(np.concatenate([rows, self._any_states()]))
         after, origins = self.successors(rows)

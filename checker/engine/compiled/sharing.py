@@ -136,7 +136,7 @@ class Boxes:
         self.scatter(sender, after, count)
 
     def scatter(self, sender: int, rows: Rows, count: int) -> None:
-        """Put the first `count` rows, bits mixed, into their owners' boxes, but not what was put there lately; `rows` stays."""
+        """Put the first `count` rows, mixed, into their owners' boxes, but not what was put there lately; `rows` is kept."""
         arrays = self._owners, self._places[sender], self._filled[sender], self._latest[sender]
         self._programs.functions["scatter"](rows.ctypes.data, count, *[each.ctypes.data for each in arrays])
 

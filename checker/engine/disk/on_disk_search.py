@@ -173,7 +173,8 @@ class LevelsOnDisk:
         self.generations = self._list_visited(self.levels)
 
     def _list_visited(self, levels: Sequence[Level]) -> list[list[StateFile]]:
-        """Return the generations of visited runs in the last manifest; without any, each level as one, in the order of keys."""
+        """Return the last manifest's generations of visited runs.  If it lists none, each level is one; files of levels that
+        are not in the order of keys are written anew in that order."""
         runs, grouped = list(levels[-1].runs), levels[-1].facts.get("generations")
         if grouped is not None:
             return [[runs.pop(0) for _ in range(length)] for length in grouped]
@@ -358,7 +359,7 @@ def _slice_files(files: Iterable[StateFile], most: int) -> Iterator[tuple[StateF
 def parse_tuning(conf: Mapping[str, str]) -> dict[str, int]:
     """Return `TUNING` with the values that `conf` has for names that begin with `neverlost.`; other names are passed over.
 
-    0 becomes 1, but for `neverlost.driver.states`.  Errors: `InputError` for an unknown name or a bad value.
+    0 becomes 1, except for `neverlost.driver.states`.  Errors: `InputError` for an unknown name or a bad value.
     """
     found = dict(TUNING)
     for name, value in conf.items():

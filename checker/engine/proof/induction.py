@@ -147,7 +147,7 @@ class Proof:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What is written beside the obligations: the model, configurations, property, lemmas, solver and seed."""
+        """Beside the obligations go model, configurations, disabled clauses, property, unbounded axes, lemmas, solver, seed."""
         return {
             "model": self.system.model.name,
             "configurations": [plain(each) for each in self.system.configurations],
@@ -196,7 +196,7 @@ def _prove_with_quantifiers(
 
 
 def _prove_together(send: Send, reading: Reading, task: ProofTask, goals: Sequence[Goal], patience: float) -> bool:
-    """Ask a task's obligations in one question; return True if no state refutes any, and all were sent as proved."""
+    """Ask a task's obligations in one question; if that proves all, send so and return True, else send nothing."""
     name = reading.solvers[0]
     solver = _make_solver(name, SEED, patience)
     solver.add(*reading.premises(task), z3.Or([z3.And(reading.refutation(task, each)) for each in goals]))

@@ -80,7 +80,7 @@ class Sized(Quantified):
         yield from self.threshold(big, small)
 
     def threshold(self, big: Sequence[AskedSet], small: Sequence[AskedSet]) -> Iterator[Any]:
-        """Yield for each of `big` with each of `small`: if they are so, some member of the big one is not in the small one."""
+        """Yield for each of `big` and of `small` the assertion: if they are so, a member of the first is not in the second."""
         for one, other in product(big, small):
             yield self._is_left([one, other], z3.And(one.flag, other.flag), one.has_member, other.has_member)
 

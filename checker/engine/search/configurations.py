@@ -11,7 +11,7 @@ from neverlost.model.system import System
 
 
 class Configurations:
-    """The configurations of a system, known by frozen elements of a state (`EngineError` if two are alike, or over 64 bits)."""
+    """A system's configurations, known by a state's frozen elements; `EngineError` if two are alike, or over 64 bits needed."""
 
     def __init__(self, system: System) -> None:
         self.count = len(system.configurations)

@@ -58,7 +58,7 @@ def explore(
 
 @dataclass(frozen=True)
 class _Watch:
-    """Reports before each batch of a graph; `ResourceExhausted` if a search was cut short, at a limit, or for a large graph."""
+    """Reports before each batch of a graph; `ResourceExhausted` if a search was cut short or a limit or `MOST_STEPS` passed."""
 
     outcome: Outcome
     options: Options
