@@ -27,7 +27,7 @@ _known: dict[int, tuple[Any, str]] = {}
 
 
 def model_digest(model: Model) -> str:
-    """Return the digest of a model: its name, state, initial states and actions."""
+    """Return the digest of a model: name, state, initial states and actions, and the interpreter that gives them meaning."""
     return _digest_once(model, *SEMANTICS)
 
 

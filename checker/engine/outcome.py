@@ -166,7 +166,8 @@ class Outcome:
     cluster: JobsDone | None = None
 
     def undecided(self, reason: str | None) -> Outcome:
-        """Return the outcome with `inconclusive` for `holds`, and the reason if it has none; unchanged without a reason."""
+        """Return the outcome with `inconclusive` for `holds`, and the reason if it has none; unchanged if `reason` is None or
+        if no finding holds."""
         if reason is None or all(each.verdict is not Verdict.HOLDS for each in self.findings):
             return self
         findings = (

@@ -25,7 +25,7 @@ def _none() -> Packed:
 
 @dataclass(frozen=True)
 class Continued(System):
-    """A system that begins in given states.  Shapes: `beginning` is `uint64[words, n]`."""
+    """A system that begins in given states, all of configuration 0.  Shapes: `beginning` is `uint64[words, n]`."""
 
     beginning: Packed = field(default_factory=_none, compare=False, repr=False)
 

@@ -14,23 +14,23 @@ from neverlost.specs.property import Property
 
 
 class CompiledChecks:
-    """Checks the new states of a search by compiled code."""
+    """Reports on the new states of a search by compiled code: broken properties, states by configuration, and orbits."""
 
     def __init__(self, programs: Programs, properties: Sequence[Property], configurations: Configurations) -> None:
         self._programs, self._properties, self._configurations = programs, properties, configurations
 
     @property
     def are_none(self) -> bool:
-        """Return True if nothing is checked of a new level but its size."""
+        """True if a level's report says its size only: there are no properties, one configuration, and no symmetry."""
         return not self._properties and self._configurations.count == 1 and self._programs.symmetry is None
 
     def nothing(self, size: int = 0) -> LevelReport:
-        """Return the report of a level of `size` states in which no violation is known yet."""
+        """Return a report of `size` new states without violations; counts are 0, or None by configuration if there is one."""
         count = self._configurations.count
         return LevelReport(size, by_configuration=np.zeros(count, np.int64) if count > 1 else None)
 
     def of(self, rows: Rows) -> LevelReport:
-        """Return the report of new states: smallest violation by (property, configuration), states by configuration, orbits."""
+        """Return the report of new states: smallest bad one by (property, configuration), states by configuration, orbits."""
         report, count = self.nothing(len(rows)), self._configurations.count
         if self._programs.symmetry is not None:
             report.orbits = self._programs.identify(rows, len(rows))

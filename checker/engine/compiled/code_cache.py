@@ -55,7 +55,7 @@ def folder() -> Path:
 
 @contextlib.contextmanager
 def open_own_folder(place: Path) -> Iterator[int]:
-    """Yield the open descriptor of this user's folder; `OSError` for a link, or if another user owns it or can write to it."""
+    """Yield the descriptor of a folder; `OSError` if it is missing or a link, or if another user owns it or can write to it."""
     handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | PLAIN)
     try:
         require_own(handle)
@@ -87,7 +87,8 @@ def read(path: Path) -> bytes | None:
 
 
 def _sign(place: int, name: str, content: bytes) -> bytes:
-    """Return the signature of a file of an open folder; make the secret if there is none.  Errors: `OSError` if that fails."""
+    """Return a file's signature with the secret of the open folder, where one is made if missing.  Errors: `OSError` if that
+    cannot be made or read, or if others may have written it."""
     if SECRET not in os.listdir(place):
         with _make_file(place) as (stream, temporary):
             stream.write(secrets.token_bytes(32))
@@ -101,7 +102,7 @@ def _sign(place: int, name: str, content: bytes) -> bytes:
 
 @contextlib.contextmanager
 def _make_file(place: int) -> Iterator[tuple[BinaryIO, str]]:
-    """Yield a new file of an open folder, and its name, which no other thread or process uses."""
+    """Yield a new file of an open folder, and its name, which nobody else uses; it is removed if the block raises `OSError`."""
     name = f".machine-code-{os.getpid()}-{threading.get_ident()}"
     handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | PLAIN, 0o600, dir_fd=place)
     try:
@@ -147,7 +148,7 @@ def find_cache_marker(system: System, properties: Sequence[Property], symmetry: 
 
 
 def prepare() -> None:
-    """Load the compiler's library in another thread, on Linux; an import would stop every thread meanwhile."""
+    """On Linux, begin to load the compiler's library in another thread, and do not wait: an import would stop every thread."""
     found = find_spec("llvmlite") if sys.platform == "linux" else None
     if found is not None and found.origin is not None:
         library = Path(found.origin).with_name("binding") / "libllvmlite.so"

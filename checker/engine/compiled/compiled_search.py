@@ -94,7 +94,7 @@ class CompiledSearch:
         give_back()
 
     def _advance(self, states: Sequence[Rows | Block]) -> None:
-        """Make these states the newest level."""
+        """Make these states the newest level, and count them."""
         self._frontier = states
         new = sum(map(len, states))
         self._growth.add(new, self.tables.bytes)
@@ -121,7 +121,10 @@ class CompiledSearch:
         return self._waiting.left > 0
 
     def _compare(self) -> None:
-        """Load better code if there is some, and raise `EngineError` if new code and columns differ on a sample of states."""
+        """Load better code if it is ready; at the first call and after loading, compare code with columns on sample states.
+
+        Errors: `EngineError` if they differ.
+        """
         if self.programs.improve() or not self._compared:
             self._compared = True
             self.programs.agree(self._sample)
@@ -192,7 +195,7 @@ class CompiledSearch:
         give_back()
 
     def restore(self, store: Store, level: Level) -> None:
-        """Insert a level that an earlier search stored, as the frontier, with what that search counted."""
+        """Insert a stored level as the frontier, after all before it; add what the search that stored it counted for it."""
         self._base = (self._base[0] + level.generated, self._base[1] + Counter(level.fired))
         blocks, room = [store.read_packed(file).T for file in level.files], self.boxes.capacity
         if self._stored is None:

@@ -15,7 +15,7 @@ CHUNK = 1 << 10
 
 
 class NativeExpansion(Expansion):
-    """An expansion that goes on in machine code.
+    """An expansion in machine code that goes on where `columns` is, with its counts and its decided configurations.
 
     Errors: `RuntimeError` where machine code cannot be made; `EngineError` where it contradicts columns.
     """
@@ -27,7 +27,7 @@ class NativeExpansion(Expansion):
         self._programs.agree(np.ascontiguousarray(states[:, :SAMPLE].T))
 
     def of(self, batch: Packed) -> Packed | None:
-        """Return the successors of a batch, most of them once, or None if it has none; see `Expansion.of`."""
+        """Return a batch's successors, most of them once, None for none; count all, repeats too; see `Expansion.of`."""
         if self._programs.improve():
             self._programs.agree(np.ascontiguousarray(batch[:, :SAMPLE].T))
         if self.decided is not None:
@@ -44,7 +44,7 @@ class NativeExpansion(Expansion):
         return np.concatenate(parts, axis=1) if fired.any() else None
 
     def _sift(self, rows: Rows, latest: Rows) -> Rows:
-        """Return rows without those that this batch found lately; one found long before may come again.  Overwrites `rows`."""
+        """Return rows without those in `latest`; one found long before may come again.  Overwrites `rows`; adds to `latest`."""
         left = np.zeros(1, np.int64)
         self._programs.functions["sift"](rows.ctypes.data, len(rows), left.ctypes.data, latest.ctypes.data)
         return rows[: int(left[0])]

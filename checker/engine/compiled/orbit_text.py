@@ -64,7 +64,7 @@ def list_parts(symmetry: Symmetry) -> list[BitField]:
 
 
 def _join_neighbours(group: Sequence[Sequence[BitField]]) -> list[BitField]:
-    """Return the fields of some rows, one row for each choice of replicas; fields that are neighbours in every row are one."""
+    """Return the fields of all rows in one list, a row for each `whose`; fields that are neighbours in every row become one."""
     rows = [[*row] for row in group]
     order = sorted(range(len(rows[0])), key=lambda number: (rows[0][number].word, rows[0][number].shift))
     found: list[list[BitField]] = [[] for _ in rows]
@@ -150,7 +150,7 @@ class Orbits:
         return sum(((1 << each.bits) - 1) << each.shift for each in self.parts if each.word == word)
 
     def _emit_code(self, text: Text, words: Sequence[str]) -> str:
-        """Emit the ranks of the replicas by their descriptions, as one number."""
+        """Emit the code of a state: the ranks of its replicas by `Symmetry.descriptions`, as the digits of one number."""
         said = []
         for replica in range(self.replicas):
             whole = "0"
@@ -174,7 +174,7 @@ class Orbits:
         return text.op("or", both[0], text.op("shl", both[1], 1))
 
     def _emit_image(self, text: Text, order: str, kept: Sequence[str]) -> list[str]:
-        """Emit the words of the state under a permutation."""
+        """Emit the words of a state under the permutation of number `order`; `kept` are its words without what can move."""
         row, found = text.op("mul", order, len(self.parts)), [*kept]
         for number, part in enumerate(self.parts):
             source = self._emit_entry(text, "i16", "sources", text.op("add", row, number))
@@ -185,13 +185,13 @@ class Orbits:
         return found
 
     def _names(self, text: Text, slot: Slot, order: str) -> str:
-        """Emit the index at which a permutation's new names for a kind of element begin."""
+        """Emit the index in the table `renamed` at which a permutation's new names for the values of a slot begin."""
         kind = self._kinds.index((slot.low, slot.bits))
         begins = sum(len(self.symmetry.orders) << bits for _, bits in self._kinds[:kind])
         return text.op("add", text.op("mul", order, 1 << slot.bits), begins)
 
     def _format_function(self, before: Text, start: str, end: str, kept: Sequence[str]) -> str:
-        """Return the function that replaces each row by its smallest image, and adds up the sizes of the orbits."""
+        """Return the function that replaces each row, read by `before`, with its smallest image, and sums up orbits' sizes."""
         text = Text("p")
         words = range(self.system.words)
         image = self._emit_image(text, self._emit_entry(text, "i16", "fitting", "%t"), kept)

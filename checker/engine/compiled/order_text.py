@@ -62,7 +62,8 @@ def emit_tally(words: int) -> str:
 
 
 def emit_arrange(words: int) -> str:
-    """Emit `arrange(rows, count, others, places, word, shift)`: each row goes to its digit's place in `others`; it moves up."""
+    """Emit `arrange(rows, count, others, places, word, shift)`: it copies each row to `others`, where its digit's number in
+    `places` says, and adds 1 to that number."""
     text = Text("m")
     digit = _emit_digit(text, words)
     place = text.load("%places", digit)
@@ -261,7 +262,8 @@ def emit_split(words: int) -> str:
 
 
 def emit_join(words: int) -> str:
-    """Emit `join(bits, count, bytes, rows, first)`: it writes the rows that `split` was given, `first` the row before them."""
+    """Emit `join(bits, count, bytes, rows, first)`: it writes to `rows` the rows that `split` was given; it only reads
+    `first`, the row before them."""
     text, begun, place, values = Text("j"), Text("b"), "%place", []
     goal = text.op("mul", "%i", words)
     for word, many in _list_pairs(words):

@@ -39,7 +39,7 @@ LONG = 500_000
 
 
 def find_cached_file(text: str) -> Path:
-    """Return the path at which a program's compiled code is cached, if it is, after a byte for the effort that went into it."""
+    """Return the path of the file that caches a program's compiled code, if there is one: a byte for the effort, then code."""
     return folder() / hashlib.sha256("\0".join([*describe_processor(), text]).encode()).hexdigest()
 
 
@@ -131,7 +131,7 @@ class Programs:
         return bool(found)
 
     def identify(self, rows: Rows, count: int) -> int:
-        """Make the first `count` rows canonical if there is symmetry; return how many states they stand for."""
+        """With symmetry, make the first `count` rows canonical and return how many states are in their orbits; else `count`."""
         return count if self.symmetry is None else self.functions["canonical"](rows.ctypes.data, count)
 
     def successors(self, rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
@@ -150,7 +150,7 @@ class Programs:
         return after[:count], origins[:count]
 
     def agree(self, rows: Rows) -> None:
-        """Check that machine code finds what columns find: successors of some states, and properties on drawn states too.
+        """Check that machine code finds what columns find: successors of `rows`, and properties of `rows` and `_any_states`.
 
         Errors: `EngineError` where it does not.
         """

@@ -37,7 +37,10 @@ class Threads:
         return self._stopped.is_set()
 
     def each(self, work: Callable[[int], None], states: int) -> None:
-        """Call `work` with each thread's number: in threads, or in turn where `states` are few; a first interrupt waits."""
+        """Call `work` with each thread's number: in threads, or in turn where `states` are few.
+
+        A first interrupt is raised when all calls have ended; at a second one, `are_stopped` has threads end early.
+        """
         with interrupts.delay_interrupts():
             if self._pool is None or states <= FEW:
                 for number in range(self.total):
@@ -133,7 +136,7 @@ class Boxes:
         self.scatter(sender, after, count)
 
     def scatter(self, sender: int, rows: Rows, count: int) -> None:
-        """Mix the bits of the first `count` rows and put them into their owners' boxes, but not what was put there lately."""
+        """Put the first `count` rows, mixed, into their owners' boxes, but not what was put there lately; `rows` is kept."""
         arrays = self._owners, self._places[sender], self._filled[sender], self._latest[sender]
         self._programs.functions["scatter"](rows.ctypes.data, count, *[each.ctypes.data for each in arrays])
 

@@ -239,7 +239,7 @@ class Growth:
         self._sizes: list[int] = []
 
     def add(self, size: int, table_bytes: int) -> None:
-        """Note a level, and what the next one and the next few are expected to bring: nothing where memory is limited."""
+        """Note a level's size, and expect what the next one and the next few bring; nothing if a search has a memory limit."""
         self._sizes = [*self._sizes[-2:], size]
         soon, later = predict_growth(self._sizes)
         self.expected = (0, 0) if self._is_limited else (soon, later if table_bytes < GENEROUS else soon)

@@ -106,7 +106,7 @@ class Layout:
 
     @property
     def rest_bits(self) -> int:
-        """How many bits the first mixed word has below the hint, without those that name its table."""
+        """How many bits of the first mixed word are neither the number of its table nor `UPPER_BITS` nor the hint."""
         return self.widths[0] - TABLE_BITS - UPPER_BITS - HINT_BITS
 
     def word_at(self, word: int) -> int:
@@ -191,7 +191,7 @@ class Text:
 
 
 def emit_mix(text: Text, layout: Layout, words: Sequence[str]) -> list[str]:
-    """Emit the mixing of a state's words, and return their names; each has as many bits as before."""
+    """Emit the mixing of a state's words, and return the mixed ones' names; `layout.widths` says how many bits each has."""
     found = [*words]
     for turn in range(ROUNDS):
         for word, width in enumerate(layout.widths):
@@ -221,7 +221,7 @@ def mixing_shift(width: int) -> int:
 
 
 def _emit_stir(text: Text, words: Sequence[str], other: int) -> str:
-    """Emit what another word adds to a word that is mixed."""
+    """Emit what the word of number `other` adds to a word that is mixed."""
     return text.op("lshr", text.op("mul", words[other], MULTIPLIERS[2] + 2 * other), 21)
 
 
@@ -231,7 +231,7 @@ def _emit_row(text: Text, layout: Layout, pointer: str, row: str) -> list[str]:
 
 
 def _emit_append(text: Text, words: Sequence[str], pointer: str, counter: str, index: str | int) -> None:
-    """Emit the writing of a row after those that a counter counts."""
+    """Emit the writing of a row after those that a counter counts, and count it."""
     count = text.load(counter, index)
     first = text.op("mul", count, len(words))
     for word, value in enumerate(words):
@@ -259,7 +259,7 @@ def _emit_split(text: Text, layout: Layout, table: str, first: str) -> tuple[str
 
 
 def _emit_join(text: Text, layout: Layout, bucket: str, table: str, tag: str, rest: str) -> str:
-    """Emit the first mixed word without the number of its table: the reverse of `_emit_split`."""
+    """Emit the first mixed word with zeros for the number of its table: the reverse of `_emit_split`."""
     k = text.load(table, K)
     inside = text.op("lshr", text.op("mul", bucket, text.load(table, INVERSE)), INVERSE_BITS)
     remainder = text.op("sub", bucket, text.op("mul", inside, text.load(table, PARTS)))
@@ -301,7 +301,7 @@ def _emit_recover(text: Text, layout: Layout, table: str, number: str) -> list[s
 
 
 def _format_loop(signature: str, text: Text, start: str, end: str) -> str:
-    """Return a function that runs a body for every `%i` from start on and below end; the body may go to `%end`."""
+    """Return a function that runs a body for every `%i` from `start` on and below `end`; at `%end` the next `%i` comes."""
     return format_loop(signature, [*text.lines, *END], [f"  ret i64 {end}"], any_=f"slt i64 {start}, {end}", span=(start, end))
 
 
@@ -324,7 +324,8 @@ def emit_scatter(layout: Layout) -> str:
 
 
 def emit_sift(layout: Layout) -> str:
-    """Emit `sift(rows, count, left, latest)`: it moves rows not among the latest to the front; `left`, first 0, counts them."""
+    """Emit `sift(rows, count, left, latest)`: it moves rows that are not in `latest` to the front, and puts them there; `left`,
+    which begins as 0, counts them."""
     text = Text("o")
     words = _emit_row(text, layout, "%rows", "%i")
     _emit_pass_over(text, layout, words)

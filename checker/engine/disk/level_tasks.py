@@ -58,7 +58,7 @@ Block = tuple[int, Bytes]
 
 @dataclass(frozen=True)
 class SearchDescription:
-    """What every task of a search needs to know, which is the same for all.  `plain` makes these configurations."""
+    """What every task of a search needs to know, the same for all; `configurations` are in the form that `plain` returns."""
 
     location: str
     model: str
@@ -125,7 +125,7 @@ class LevelTask:
 
 @dataclass
 class Settled:
-    """What one owner of keys returns: the file of its new states, the merged run, and its report."""
+    """What one owner of keys returns: the file of its new states and the merged run (None if not written), and its report."""
 
     file: StateFile | None = None
     run: StateFile | None = None
@@ -161,7 +161,8 @@ class LevelWorker:
         self._expanded_here = 0
 
     def candidates(self, task: LevelTask, slices: Iterable[tuple[StateFile, int, int]], counted: Counted) -> Iterator[Keyed]:
-        """Yield successors of slices in sorted arrays of about `task.candidates`, without repeats; count all in `counted`."""
+        """Yield successors of slices, about `task.candidates` at a time, as sorted arrays; no array has a state twice, but two
+        arrays may have the same.  Count all successors in `counted`, repeats too."""
         waiting: list[Packed] = []
         self._decide(task)
         for batch in self._batches(slices):
@@ -187,7 +188,7 @@ class LevelWorker:
                 yield make_packed(batch) if file.order == KEYED else np.ascontiguousarray(batch)
 
     def _compile(self, batch: Packed, columns: int) -> None:
-        """Move to machine code where there is a compiler and enough was expanded."""
+        """Count a batch as expanded here; move to machine code if that reaches `columns` states and there is a compiler."""
         before, self._expanded_here = self._expanded_here, self._expanded_here + batch.shape[1]
         if before >= columns or self._expanded_here < columns:
             return

@@ -173,7 +173,8 @@ class LevelsOnDisk:
         self.generations = self._list_visited(self.levels)
 
     def _list_visited(self, levels: Sequence[Level]) -> list[list[StateFile]]:
-        """Return the visited runs that the last manifest lists; without a list, the levels themselves, keyed."""
+        """Return the last manifest's generations of visited runs.  If it lists none, each level is one; files of levels that
+        are not in the order of keys are written anew in that order."""
         runs, grouped = list(levels[-1].runs), levels[-1].facts.get("generations")
         if grouped is not None:
             return [[runs.pop(0) for _ in range(length)] for length in grouped]
@@ -243,7 +244,8 @@ class LevelsOnDisk:
         )
 
     def _choose_merging(self, expected: int) -> list[StateFile]:
-        """Return runs to merge next: newest generations, while each has under `RATIO` times `expected` plus the later rows."""
+        """Return the runs to merge next: the newest generations, while each has fewer rows than `RATIO` times the sum of
+        `expected` and the rows of all newer generations."""
         chosen: list[StateFile] = []
         for generation in reversed(self.generations):
             rows = sum(file.rows for file in generation)
@@ -355,7 +357,10 @@ def _slice_files(files: Iterable[StateFile], most: int) -> Iterator[tuple[StateF
 
 
 def parse_tuning(conf: Mapping[str, str]) -> dict[str, int]:
-    """Return `TUNING` changed by what begins with `neverlost.`, most 1 at least; `InputError` for a bad name or value."""
+    """Return `TUNING` with the values that `conf` has for names that begin with `neverlost.`; other names are passed over.
+
+    0 becomes 1, except for `neverlost.driver.states`.  Errors: `InputError` for an unknown name or a bad value.
+    """
     found = dict(TUNING)
     for name, value in conf.items():
         if not name.startswith("neverlost."):

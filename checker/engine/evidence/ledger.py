@@ -68,7 +68,7 @@ def describe_bounds(unbounded: Collection[str], config: Mapping[str, Any]) -> st
 
 
 def format_ledger(lines: Iterable[LedgerLine]) -> str:
-    """Return the text of a ledger's file: one line for each subject, the last that is given, in the order of subjects."""
+    """Return a ledger's file, as JSON text: one line for each subject, the last that is given, in the order of subjects."""
     every = {each.subject: each for each in lines}
     listed = ",\n".join(json.dumps(asdict(every[subject])) for subject in sorted(every))
     return f'{{"schema": {json.dumps(SCHEMA)}, "lines": [\n{listed}\n]}}\n'

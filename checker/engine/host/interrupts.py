@@ -35,7 +35,8 @@ _command = _Command()
 def end_command(number: int, frame: FrameType | None) -> None:
     """Handle a signal: raise `KeyboardInterrupt` at once in a search, before the first search, and for every later signal.
 
-    No search begins after it.  Other work, and a search that goes on, gets it after `MOMENT`; what was decided is still said.
+    A first signal between or after searches raises it after `MOMENT` only, so that what was decided can still be said.  One in
+    a search raises it again after `MOMENT` if a search still runs then.  No search begins after a signal.
     """
     is_second, _command.is_interrupted = _command.is_interrupted, True
     if is_second or not _command.has_searched:

@@ -15,7 +15,7 @@ BIND_AND_CONNECT = 3
 
 
 def forbid_writing() -> bool:
-    """Forbid this process and its children to open files for writing, and to make or remove any.
+    """Forbid this process and its children to open files for writing, and to make or remove files or directories.
 
     From Linux 6.7 on, also to bind or connect TCP.  Return False, and forbid nothing, where there is no Landlock or it refuses.
     """

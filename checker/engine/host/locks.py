@@ -66,7 +66,7 @@ def _lock_file(folder: Path, name: str) -> TextIO:
 
 
 def was_held(folder: Path, name: str) -> bool:
-    """Return True if a folder's lock file names a holder, which may have been killed since; one that ends well removes it."""
+    """Return True if a folder's lock file names a holder, who may have been killed since; who ends well removes the file."""
     try:
         return (folder / name).stat().st_size > 0
     except FileNotFoundError:

@@ -14,7 +14,7 @@ VARIABLE = "NPY_DISABLE_CPU_FEATURES"
 
 
 def choose_features(described: str, numpy_version: str) -> str | None:
-    """Return the value that `VARIABLE` should have, from the text of /proc/cpuinfo; None where nothing is to be gained."""
+    """Return the features to turn off by `VARIABLE`, from the text of /proc/cpuinfo; None where nothing is to be gained."""
     flags = next((line for line in described.splitlines() if line.startswith("flags")), "").split()
     is_amd = "AuthenticAMD" in described
     is_concerned = numpy_version.startswith("2.4.") and is_amd and {"avx512f", "avx512_vbmi2"} <= set(flags)

@@ -110,7 +110,7 @@ def measure_free_memory() -> int:
 
 
 def _list_groups() -> Iterator[Path]:
-    """Yield the files with the limits of this process's control groups: in a container they are at the root."""
+    """Yield the paths of files with memory limits, of this process's control groups and those above; some may not be there."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:

@@ -78,12 +78,12 @@ class Folder:
         self.cleanup()
 
     def cleanup(self) -> None:
-        """Remove the folder."""
+        """Remove the folder, unless that is done already."""
         self._finalizer()
 
 
 def clear() -> int:
-    """Remove this user's temporary folders of ours that no process holds any longer; return how many there were."""
+    """Remove this user's temporary folders of ours that are left over and that no process holds; return how many it removed."""
     found = 0
     for each in (path for base in {tempfile.gettempdir(), MEMORY} for path in Path(base).glob(f"{PREFIX}*")):
         try:

@@ -17,10 +17,10 @@ _PLAIN = {"<": "&lt;", "![": "!\\[", "](": "]\\(", "|": "\\|", "\n": " "}
 
 
 def plain_markdown(text: str) -> str:
-    """Return the text in one line; HTML, images, links, `|` and unseen characters are escaped for Markdown, and no others."""
+    """Return the text in one line; HTML, images, links, `|` and unseen characters are escaped for Markdown, no other marks."""
     return MARKUP.sub(lambda found: _PLAIN[found[0]], visible(text))
 
 
 def visible(text: str) -> str:
-    """Return the text with characters that are obeyed instead of shown as escapes; tabs and ends of lines stay."""
+    """Return the text with an escape for each control, mark of direction and unseen separator; tabs and line feeds stay."""
     return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

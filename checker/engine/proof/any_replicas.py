@@ -76,7 +76,7 @@ class Turns(Sized):
         return Terms.any_of(*[self.close(each, False) for each in conditions])
 
     def ite(self, condition: Value, then: Value, otherwise: Value) -> Value:
-        """Return one of two values.  Errors: `ModelError` for one of a turn that is over: it is not about all turns."""
+        """Return one of two values.  Errors: `ModelError` if the condition or a value is about one turn of an ended loop."""
         self._require_none_over([condition, then, otherwise])
         return super().ite(condition, then, otherwise)
 
@@ -107,8 +107,8 @@ class Turns(Sized):
             raise ModelError("what one turn of a loop has found is used after the loop, as if it were all")
 
     def read(self, function: Callable[..., Any], view: Any) -> list[Any]:
-        """Return what a function of a lemma or a property says, of all elements.  Errors: `ModelError` where a loop's turns
-        depend on each other."""
+        """Return the list of what a function of a lemma or a property says, of all elements.  Errors: `ModelError` where a
+        loop's turns depend on each other."""
         instead = {**self.instead, self.others: lambda s, replica: self.turn(REPLICA, replica)}
         said = call_otherwise(function, instead, {"range": self.range, "list": copy_unless_list}, is_deep=True)(self, view)
         found = [self.lift(self.close(each, True)) for each in (said if isinstance(said, list) else [said])]
@@ -125,8 +125,8 @@ def name_elements(axis: str) -> Any:
 
 
 class LedEncoding(ParametricEncoding):
-    """The reading for every number of replicas of an opened model, which begins with one that is not as the others: the field
-    `differs` names it."""
+    """The reading, for every number of replicas, of a model that `specs.any_replicas` has made free of loops; at first, one
+    replica is not as the others: the field `differs` has its number."""
 
     def __init__(
         self,

@@ -174,7 +174,7 @@ class Unrolling:
         return bool(answer == z3.sat)
 
     def _name_in_order(self, selectors: list[Any], depth: int) -> None:
-        """Require that steps name a replica only after all lower ones of its kind; any trace can be renamed so."""
+        """Require that the step at `depth` names a replica only after all lower ones of its kind; traces can be renamed so."""
         naming: list[list[Any]] = [[each] for each in self._named]
         for chosen, step in zip(selectors, self.system.steps, strict=True):
             mentioned = [step.arguments[name] for name, axis in step.action.parameters.items() if axis == "replica"]
@@ -219,7 +219,7 @@ def _group_by_effect(terms: Terms, before: Any, choices: list[tuple[Any, Any]]) 
 
 
 def find_interchangeable(system: System) -> list[set[int]]:
-    """Return for each replica the set of those that can trade places with it, itself included; empty if not symmetric."""
+    """Return for each replica the set of those that can trade places with it, itself too; all sets empty if not symmetric."""
     known = {state for _, state in system.initial_states()}
     replicas = range(system.sizes.get("replica", 0))
     symmetric = all(system.model.symmetric(each) for each in system.configurations)

@@ -110,8 +110,9 @@ class ParametricEncoding:
         )
 
     def _witnesses(self, axis: str, arguments: Sequence[tuple[str, Any]], choice: str, start: int) -> Witnesses:
-        """Return a function that lists, for an assumption's number, elements of an axis: what it says to exist, of the same
-        elements or of a step's arguments; what the state names; and these arguments themselves, as far as `choice` has them."""
+        """Return a function that lists, for an assumption's number and the elements that a conclusion is about, elements of
+        `axis`: those that the assumption says to exist for these; for `OTHERS` also for a step's arguments; for `NAMED` also
+        those that the state names; for `ALL` all that, and the arguments and the elements themselves."""
         names = {name for each in self.system.model.unbounded if each.axis == axis for name in each.indices}
 
         def found(number: int, made: Sequence[tuple[str, Any]]) -> list[Any]:

@@ -147,7 +147,7 @@ class Proof:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What is written beside the obligations: the model, configurations, property, lemmas, solver and seed."""
+        """Beside the obligations go model, configurations, disabled clauses, property, unbounded axes, lemmas, solver, seed."""
         return {
             "model": self.system.model.name,
             "configurations": [plain(each) for each in self.system.configurations],
@@ -196,7 +196,7 @@ def _prove_with_quantifiers(
 
 
 def _prove_together(send: Send, reading: Reading, task: ProofTask, goals: Sequence[Goal], patience: float) -> bool:
-    """Ask a task's obligations in one question; return True if no state refutes any, and all were sent as proved."""
+    """Ask a task's obligations in one question; if that proves all, send so and return True, else send nothing."""
     name = reading.solvers[0]
     solver = _make_solver(name, SEED, patience)
     solver.add(*reading.premises(task), z3.Or([z3.And(reading.refutation(task, each)) for each in goals]))
@@ -305,8 +305,8 @@ def prove(
     """Try to prove a property inductive with the help of lemmas, and return what became of it.
 
     `given` reads the system otherwise than within its bounds.  A system that renumbers is first asked about with renumbering
-    as a step of its own; steps that are refuted so, again together with it.  `until_refuted` stops at the first obligation
-    that is refuted; `look_up` explores whether what refutes them is reachable; `with_texts` keeps the SMT-LIB texts.
+    as a step of its own; steps that are refuted so, or all if renumbering is, again together with it.  `until_refuted` stops at
+    the first refuted obligation; `look_up` explores whether what refutes them is reachable; `with_texts` keeps SMT-LIB texts.
     Errors: `EngineError` when a solver's process fails, or a counterexample does not replay on ints.
     """
     started = time.monotonic()
@@ -362,7 +362,7 @@ def _ask_steps(reading: Reading, effort: ProofBudget) -> dict[str, str]:
 
 
 def _can_be_taken(send: Send, reading: Reading, tasks: Sequence[ProofTask]) -> str:
-    """Return `sat` if a state with all lemmas allows one of the steps, `unsat` if none does, else `unknown`."""
+    """Return `sat` if a state with all lemmas allows one of the steps, `unsat` if none does, else `unknown`; send nothing."""
     found = {"unsat"}
     for task in tasks:
         solver = _make_solver(reading.solvers[0], SEED, ONE_GUARD)
@@ -422,7 +422,7 @@ def make_untried(system: System, goal: Property, reason: str) -> Proof:
 
 
 def _give_up(reading: Reading, task: ProofTask, answers: list[ObligationAnswer], reason: str) -> list[ObligationAnswer]:
-    """Return `unknown` for what a process that ended early did not answer; `EngineError` where it failed with our error."""
+    """Return an `unknown` answer for each goal of the task not in `answers`; `EngineError` if `reason` is an error of ours."""
     if reason.startswith(("ModelError", "EngineError", "AssertionError", "TypeError", "AttributeError", "Z3Exception")):
         raise EngineError(f"a solver's process failed: {reason}")
     done = {each.goal for each in answers if each.task == task}

@@ -23,7 +23,7 @@ MEMBER, OTHER = z3.Int("member!"), z3.Int("other!")
 
 @dataclass(frozen=True)
 class AskedSet:
-    """A set as a condition on `MEMBER` and its parameters, with its flag."""
+    """A set as a condition on `MEMBER` and its parameters; its flag says that it is big, or, without `asks_big`, small."""
 
     has_member: Any
     parameters: tuple[Any, ...]
@@ -80,7 +80,7 @@ class Sized(Quantified):
         yield from self.threshold(big, small)
 
     def threshold(self, big: Sequence[AskedSet], small: Sequence[AskedSet]) -> Iterator[Any]:
-        """Yield, for each two of them: if one is big and the other small, some member of the first is not in the second."""
+        """Yield for each of `big` and of `small` the assertion: if they are so, a member of the first is not in the second."""
         for one, other in product(big, small):
             yield self._is_left([one, other], z3.And(one.flag, other.flag), one.has_member, other.has_member)
 
@@ -92,12 +92,12 @@ class Sized(Quantified):
         return found
 
     def _is_left(self, sets: list[AskedSet], condition: Any, one: Any, other: Any) -> Any:
-        """Return the assertion that under a condition some element is in one set and not in another."""
+        """Return the assertion that under a condition some element is in the set `one` and not in `other`."""
         left = z3.Exists([MEMBER], self.all_of(self.within(REPLICA, MEMBER), one, z3.Not(other)))
         return self._close(sets, z3.Implies(condition, left))
 
     def _has_two(self, asked: AskedSet, condition: Any) -> Any:
-        """Return the assertion that under a condition a set has two members."""
+        """Return the assertion that under a condition a set has at least two members."""
         other = z3.substitute(asked.has_member, (MEMBER, OTHER))
         two = z3.And(self.within(REPLICA, MEMBER), self.within(REPLICA, OTHER), MEMBER != OTHER, asked.has_member, other)
         return self._close([asked], z3.Implies(condition, z3.Exists([MEMBER, OTHER], two)))

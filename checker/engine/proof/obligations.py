@@ -167,7 +167,8 @@ class BoundedEncoding:
         return self._after[task.step]
 
     def refutation(self, task: ProofTask, goal: Goal) -> list[Any]:
-        """Return the negated conclusion, after the step if there is one; for a lemma also that the bounds hold after it."""
+        """Return the negated conclusion, on the state after the step if there is one.  For a lemma and a step there is first
+        the assertion that this state is within the bounds."""
         if task.step is None:
             return [z3.Not(lift_condition(self.system, self.terms, self.before, goal.predicate))]
         after = self.take_step(task)[1]

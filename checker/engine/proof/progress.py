@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ProofProgress:
-    """How far a proof is: obligations proved, and answered but not proved (`open`); tasks done, `of` all, each with some."""
+    """How far a proof is: obligations `proved`, and answered but not proved (`open`); `tasks` that are done, of `of` in all."""
 
     proved: int
     open: int

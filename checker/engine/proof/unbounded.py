@@ -70,8 +70,8 @@ class UnboundedEncoding:
         return [ProofTask(INITIATION, label="initial states"), *steps, ProofTask(SAFETY, label=self.goal.name)]
 
     def goals(self, task: ProofTask) -> list[Goal]:
-        """Return a task's conclusions, each conjunct of a lemma by itself: it is about few elements, and what may be assumed of
-        them grows with their number.  A conjunct that reads nothing of what a step writes is kept by it, and is left out."""
+        """Return a task's conclusions: the property, or the bounds and each conjunct of a lemma by itself, for what may be
+        assumed grows with the elements in use.  A conjunct that reads nothing of what a step writes is left out."""
         if task.kind == SAFETY:
             return [Goal(self.goal.name, self.goal.condition)]
         conjuncts = [each for of_lemma in self._conjuncts for each in of_lemma]

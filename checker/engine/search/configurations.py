@@ -11,7 +11,7 @@ from neverlost.model.system import System
 
 
 class Configurations:
-    """The configurations of a system, each recognised by the frozen elements of a state (`EngineError` if two are alike)."""
+    """A system's configurations, known by a state's frozen elements; `EngineError` if two are alike, or over 64 bits needed."""
 
     def __init__(self, system: System) -> None:
         self.count = len(system.configurations)

@@ -50,12 +50,12 @@ class Expansion:
         return self.symmetry.canonical(states) if self.symmetry else states
 
     def steps(self, batch: Packed) -> Iterator[tuple[int, NDArray[np.intp], Packed]]:
-        """Yield step number, rows of the batch and target states; nothing is counted."""
+        """Yield step number, rows of the batch and target states, of decided configurations too; nothing is counted."""
         for number, rows, words in self._successors.of(batch):
             yield number, rows, self._identify(words)
 
     def take_steps(self, batch: Packed) -> Taken:
-        """Return every step from the states of a batch; nothing is counted."""
+        """Return every step from the states of a batch, of decided configurations too; nothing is counted."""
         parts = list(self._successors.of(batch))
         after = np.concatenate([batch[:, :0], *[words for _, _, words in parts]], axis=1)
         numbers = np.concatenate([np.empty(0, np.int64), *[np.full(len(rows), number) for number, rows, _ in parts]])

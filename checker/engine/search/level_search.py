@@ -214,7 +214,7 @@ class LevelSearch:
         return self._renaming(trace) if self.options.symmetry else trace
 
     def _step_to(self, target: Words, depth: int) -> tuple[Words, int]:
-        """Return predecessor and step of a state of a trace; one pass over a level serves all counterexamples through it."""
+        """Return the predecessor, in level `depth`, and the step of a state of a trace; one look back serves all traces."""
         if (target, depth) not in self._parents:
             self._look_back()
         return self._parents[target, depth]

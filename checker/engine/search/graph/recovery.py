@@ -35,7 +35,7 @@ def explore(
     system: System, properties: Sequence[Property], options: Options, reporter: Reporter | None, search: Engine
 ) -> Outcome:
     """Explore everything, whatever is violated on the way, and decide all properties; those of recovery are inconclusive if
-    that is interrupted or uses up what it needs."""
+    the search or the graph after it is interrupted, passes a limit or uses up what it needs."""
     started = time.monotonic()
     with ExitStack() as stack:
         place = options.state_dir or stack.enter_context(scratch.hold_folder("levels"))
@@ -58,7 +58,7 @@ def explore(
 
 @dataclass(frozen=True)
 class _Watch:
-    """Called before each batch of a graph; reports; raises if the search was cut short, at a limit or for too large a graph."""
+    """Reports before each batch of a graph; `ResourceExhausted` if a search was cut short or a limit or `MOST_STEPS` passed."""
 
     outcome: Outcome
     options: Options

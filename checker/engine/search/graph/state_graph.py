@@ -105,7 +105,7 @@ class StateGraph:
 
 
 def _spread(found: Chosen, heads: Numbers, tails: Numbers) -> Chosen:
-    """Return the found states and all that arrows lead to from them; an arrow leads from its head to its tail."""
+    """Return, as a new array, the found states and all that arrows lead to from them; arrow i is from heads[i] to tails[i]."""
     found = found.copy()
     while True:
         leads = found[heads] & ~found[tails]
