@@ -193,8 +193,8 @@ class Leader:
         return observe_partition(self.broker, self.min_isr)
 
     def script(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[LeaderOutcome]) -> Script | None:
-        """Return calls of entry points after which a new Partition shows `found`; None if it does not, or an answer reads
-        alike."""
+        """Return calls of entry points after which a new Partition shows `found`; None if it does not, or if one of the model's
+        `answers` has the same text."""
         acked = found.outcome.acked if all(each.acked is not None for each in answers) else None
         expected = sorted_texts(leader_text(each.state, each.acked if acked is not None else None) for each in answers)
         if leader_text(found.outcome.state, acked) in expected:

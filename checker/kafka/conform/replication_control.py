@@ -160,8 +160,8 @@ class ControllerOracle:
                 raise ValueError(asked.event)
 
     def alter(self, case: ConformCase, leader_epoch: int = 0, partition_epoch: int = 0, old_epochs: bool = False) -> str:
-        """Send a case's AlterPartition with these added to its epochs, and the joining replica's broker epoch lowered by 1 if
-        `old_epochs`; return the error's name or NONE."""
+        """Send a case's AlterPartition with these numbers added to its two epochs, and the replica's broker epoch one too low
+        if `old_epochs`; return the error's name or NONE."""
         control = self.controller
         epochs = dict(control.epochs)
         if old_epochs:
@@ -175,7 +175,7 @@ class ControllerOracle:
         )[0]
 
     def refusals(self, case: ConformCase) -> list[tuple[str, str, str, Calls]]:
-        """Send a case's AlterPartition with one thing wrong at a time; return that, the model's error, Kafka's error, the
+        """Send a case's AlterPartition with one thing wrong at a time; return that, the model's and Kafka's error, and the
         calls."""
         tried: list[tuple[str, str, dict[str, Any]]] = [
             ("an older leader epoch", "FENCED_LEADER_EPOCH", {"leader_epoch": -1}),
@@ -281,7 +281,7 @@ def _shown(known: Knowledge) -> str:
 
 
 def find_unanswered(found: Sequence[ConformCase], configuration: Configuration) -> list[ConformCase]:
-    """Return cases in states of `found`, of events that can always come but are no step of the model: nothing may change."""
+    """Return cases, in states of `found`, of events that can always come where the model has no step: nothing may change."""
     answered = {(each.event.removesuffix("_uncleanly"), each.before) for each in found}
     moves = configuration["faults.leader_move"] == AnyNumber()
     elects = configuration["faults.unclean_election"] == AnyNumber()

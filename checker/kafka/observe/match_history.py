@@ -101,7 +101,7 @@ class Observer:
         return found
 
     def after(self, states: States, observation: ObservedStep) -> States:
-        """Return the states that one step that fits the observation leads to, without silent steps; empty if none fits."""
+        """Return the states that one step that fits leads to from the given ones, without silent steps; empty if none fits."""
         place = (states, observation.key)
         found = self._seen.get(place)
         if found is None:

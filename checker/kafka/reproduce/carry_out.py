@@ -116,7 +116,7 @@ def _stop(attempt: Attempt, stage: ReproductionStep) -> None:
 
 
 def _assign_directory(attempt: Attempt, stage: ReproductionStep) -> None:
-    """Ask the leader, or else the first running broker, to move its replica to its other log directory; return at once."""
+    """Ask the leader, or else the first running broker, to move its replica to its other log directory; do not wait."""
     broker = attempt.leader or stage.target.running[0]
     here = attempt.cluster.log_folder(broker, attempt.topic).parent
     there = next(each for each in attempt.cluster.brokers[broker].directories if each != here)

@@ -128,7 +128,8 @@ def plan_stages(system: System, broken: Property, trace: Behaviour) -> Reproduct
 
 
 def _require_cluster(system: System) -> None:
-    """Raise `InputError` for a model or a configuration that no cluster runs, or with replicas outside the ISR at first."""
+    """Raise `InputError` for a model or a configuration that no cluster runs, or with replicas moved or outside the ISR at
+    first."""
     if "leader_isr" not in system.places:
         raise InputError(f"a trace of {system.model.name} has no ISR to carry out; reproduce traces of kraft and kraft-elr")
     configuration = system.configurations[0]

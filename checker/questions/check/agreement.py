@@ -58,7 +58,7 @@ def _verdicts(findings: Sequence[Finding]) -> dict[str, tuple[Verdict, int | Non
 
 
 def _other_reading(outcome: Outcome) -> Way:
-    """Search again with the `columns` engine; return a Way: are verdicts, trace lengths and the number of states the same?"""
+    """Search again with the `columns` engine; return a Way: whether verdicts, trace lengths and the count of states agree."""
     from neverlost.checker.engine.engines.explore import explore
     from neverlost.checker.engine.search.options import Options
 
@@ -71,7 +71,7 @@ def _other_reading(outcome: Outcome) -> Way:
 
 
 def _solver(outcome: Outcome) -> Way:
-    """Return a Way: Z3 finds shortest counterexamples as long, or none up to the depth of the search if there are none.
+    """Return a Way: whether Z3 finds shortest counterexamples as long, or none up to the search's depth if there are none.
     `agrees` is None where Z3 gives up, nothing is about safety, or more than `DEEPEST` steps would be unrolled."""
     from neverlost.checker.engine.proof import bounded_search
 
@@ -93,8 +93,8 @@ def _solver(outcome: Outcome) -> Way:
 
 
 def _walker(outcome: Outcome) -> Way:
-    """Return a Way: the `ints` interpreter reaches as many states.  It is not asked if a property is violated (`agrees` is
-    True), nor for orbits, an inconclusive search, or more than `SMALL` states (None)."""
+    """Return a Way: whether the `ints` interpreter reaches as many states.  `agrees` is True unasked if a property is violated,
+    as counterexamples are re-executed anyway; None for orbits, an inconclusive search, or more than `SMALL` states."""
     if outcome.verdict is not Verdict.HOLDS or outcome.symmetry:
         is_broken = outcome.verdict is Verdict.VIOLATED
         return Way("the definition", is_broken or None, "counterexamples re-executed" if is_broken else "not asked: orbits")

@@ -42,7 +42,8 @@ class CaseResult:
 
     @property
     def never_happened(self) -> list[str]:
-        """Why `holds` says little: faults that never struck, only one of what is compared, a premise never true; else empty."""
+        """Why `holds` says little: faults never struck, just one of what is compared, a premise never true; empty if it does
+        not."""
         if self.answer.verdict is not Verdict.HOLDS:
             return []
         system = self.question.system

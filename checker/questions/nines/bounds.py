@@ -58,9 +58,9 @@ class Bound:
 
 
 def strikes(rates: Rates, end: str, kills_count_as: str, is_flushed: bool = False) -> list[Strike]:
-    """Return the episodes that strike replicas (not controllers), with their rates and durations at one end.  `kills_count_as`:
-    a replica that is killed counts as `LOST` or `OUT`; one that loses power too, if every record `is_flushed` before it is
-    acknowledged."""
+    """Return the episodes that strike replicas (not controllers), with their rates and durations at one end.  `kills_count_as`,
+    `LOST` or `OUT`, is what a killed replica counts as; where every record is flushed before it is acknowledged, a loss of
+    power is no more than a kill."""
     counts = {KILLED: kills_count_as, ONLY_OUT: OUT, UNFLUSHED: kills_count_as if is_flushed else LOST}
     return [
         Strike(

@@ -371,7 +371,7 @@ class Controller:
         return frozenset(each for each in self.epochs if bool(self.registration_of(each).fenced()))
 
     def install(self, wanted: PartitionState, fenced: Collection[int] = ()) -> None:
-        """Put the partition, and who is `fenced`, into a state by a snapshot's records; `calls` begins anew with this."""
+        """Put the partition into the state `wanted`, and fence just `fenced`, by a snapshot's records; `calls` begins anew."""
         self.calls = [("install", *astuple(wanted), sorted(fenced))]
         record = kafka_class("common.metadata.PartitionRecord")().setTopicId(self.topic_id).setPartitionId(0)
         record.setReplicas(java_list(wanted.replicas)).setIsr(java_list(wanted.isr)).setLeader(wanted.leader)

@@ -88,8 +88,8 @@ class Quorum:
         return jvm.new(name, *values)
 
     def usual(self, type_name: str) -> Any:
-        """Return a stand-in of a type, told by its last word (packages change), or else an empty proxy; None for other
-        classes."""
+        """Return a stand-in of a type, known by the last word of its name; of others an empty proxy (interface) or None
+        (class)."""
         kind = type_name.rpartition(".")[2]
         constants = {"MemoryPool": "NONE", "Compression": "NONE", "BufferSupplier": "NO_CACHING"}
         made: dict[str, tuple[int, ...]] = {"LogContext": (), "SupportedVersionRange": (0, 1), "Random": (1,)}
@@ -155,8 +155,8 @@ class Quorum:
         return int(self.disk.epoch()), leader, int(voted.get().id()) if leader < 0 and voted.isPresent() else -1
 
     def ask_for_votes(self, state: Any) -> None:
-        """Make a QuorumState a candidate, by way of prospective where there is that state.  Errors: `NotComparedError` if there
-        is, and the voter is resigned: it enters another epoch first."""
+        """Make a QuorumState a candidate, after prospective where the version has that state.  Errors: `NotComparedError` where
+        it has and the voter is resigned: such a voter enters a new epoch first."""
         if jvm.has_method(state, "transitionToProspective"):
             if jvm.call(state, "isCandidate") or jvm.call(state, "isFollower") or jvm.call(state, "isUnattached"):
                 jvm.call(state, "transitionToProspective")
@@ -340,7 +340,7 @@ def reachable(bound: System) -> Iterator[tuple[State, list[tuple[Step, State]]]]
 
 
 def compare_step(judge: VotersOracle, values: Values, step: Step, after: Values) -> tuple[VoterOutcome, VoterOutcome] | None:
-    """Return Kafka's and the model's outcome of a step (of a leader's: the high watermark); None if not about one voter."""
+    """Return Kafka's and the model's outcome of a step: a voter's state, or a leader's high watermark; else None."""
     name, given = step.action.name, step.arguments
     if name in ("leader_note_fetch", "controller_append", "leader_add_voter", "leader_remove_voter"):
         return _commit(judge, values, given["leader"], after)
@@ -377,7 +377,7 @@ def _commit(judge: VotersOracle, values: Values, leader: int, after: Values) -> 
 def find_refused_votes(
     judge: VotersOracle, values: Values, granted: set[tuple[int, int]]
 ) -> Iterator[tuple[str, VoterOutcome, VoterOutcome]]:
-    """Yield (name, (Kafka's answer,), (False,)) of each vote that is requested and not `granted` as (voter, candidate)."""
+    """Yield (name, (Kafka's answer,), (False,)) of each vote requested whose (voter, candidate) is not in `granted`."""
     numbers = range(len(values["role"]))
     for other in numbers:
         for number in numbers:

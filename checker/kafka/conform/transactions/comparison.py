@@ -349,7 +349,7 @@ EVENTS = {
 def _look_up(
     asked: TransactionModel, setting: ConformSetting, tally: Tally, found: dict[Projected, TransactionOutcome]
 ) -> None:
-    """Add to the tally each reachable transition that differs from its combination's outcome, of parts and epochs compared."""
+    """Compare, and count in the tally, each reachable transition of the parts and epochs compared with its combination."""
     compared = {key[0] for key in found}
     if not compared:
         return

@@ -276,7 +276,7 @@ class BrokerGroup:
         process.fetches_from = None
 
     def _close(self, process: BrokerProcess, log: Any, delete: bool = False) -> None:
-        """Close a log and forget it: who opens it again recovers it from its files."""
+        """Close a log, or delete its files too, and forget it: who opens it again recovers it from its files."""
         process.host.flushes.clear()
         call(log, "delete" if delete else "close")
         logs = field_of(str(process.host.logs.getClass().getName()), "currentLogs").get(process.host.logs)
@@ -447,8 +447,8 @@ class BrokerGroup:
         return "late" if is_late else "delivered"
 
     def _latest_offset(self, leader: int, epoch: int) -> Any:
-        """Return a leader's end offset to a follower; NotLeaderOrFollowerException if it does not lead in the epoch.  Source:
-        Partition.fetchOffsetForTimestamp."""
+        """Return a leader's end offset, with its epoch, to a follower; NotLeaderOrFollowerException if it does not lead in that
+        epoch.  Source: Partition.fetchOffsetForTimestamp."""
         broker = self.processes[leader].broker
         if broker is None or not broker.partition.isLeader() or broker.epoch != epoch:
             raise kafka_class("common.errors.NotLeaderOrFollowerException")("not the leader of this epoch")
