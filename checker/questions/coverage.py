@@ -54,7 +54,8 @@ def list_allowed_faults(configuration: Configuration) -> dict[str, frozenset[str
 
 
 def cover(outcome: Outcome, number: int = 0) -> Coverage:
-    """Return a search's coverage; if it had several configurations or was looked up, that of `number`, by its first states."""
+    """Return a search's coverage.  If it had several configurations or was looked up, return only the faults of configuration
+    `number`, from a look at its first states."""
     alone = replace(outcome.system, configurations=(outcome.system.configurations[number],))
     if not outcome.fired or len(outcome.system.configurations) > 1:
         return look_for_strikes(alone)
@@ -82,23 +83,23 @@ def list_unused_actions(outcome: Outcome) -> tuple[str, ...]:
 
 
 def list_possible_actions(system: System) -> list[str]:
-    """Return the actions that have an instance in a system, without faults that no configuration allows."""
+    """Return the names of actions that have an instance in a system, without faults that no configuration allows."""
     allowed = {kind for each in system.configurations for kinds in list_allowed_faults(each).values() for kind in kinds}
     return list(dict.fromkeys(s.action.name for s in system.steps if s.action.fault is None or s.action.fault in allowed))
 
 
 def list_single(system: System, asked: Property) -> tuple[str, ...]:
     """Return a name, such as `second_record`, for each kind of thing of which a property compares two and a system has but one:
-    it then holds for want of a second, as long as a log has what is below its high watermark."""
+    the property then holds for want of a second, provided that a log has what is below its high watermark."""
     highest = {each.name: each.high for each in system.fields}
     many = {"record": highest.get("log_record"), "coordinator": highest.get("ghost_coordinators", 0) + 1}
     return tuple(f"second_{each}" for each in asked.compares if (many.get(each) or getattr(system.sizes, each)) < 2)
 
 
 def look_for_strikes(system: System, number: int = 0, harmless_too: System | None = None, most: int = MOST_STATES) -> Coverage:
-    """Look for states in which the faults that one configuration allows may strike, by the fewest steps.  Return those that
-    cannot: as `faults` if all states were looked at, as `open` if about the first `most`.  Configurations that share a system
-    share `harmless_too`, in which faults without an effect are steps."""
+    """Look for states in which the faults that one configuration allows may strike, by the fewest steps.  Return those for
+    which none was found: as `faults` if all states were looked at, as `open` if only about the first `most`.  Configurations
+    that share a system share `harmless_too`, in which faults without an effect are steps."""
     configuration = system.configurations[number]
     wanted = list_allowed_faults(configuration)
     harmless_too = harmless_too or with_harmless_faults(system)
@@ -127,7 +128,7 @@ def with_harmless_faults(system: System) -> System:
 
 def list_never_struck(system: System, fired: Mapping[str, int] | Collection[str]) -> tuple[str, ...]:
     """Return the allowed faults that struck nowhere in a search.  One that strikes without an effect is no step of it: such a
-    fault is looked for among the first states."""
+    fault is looked for among the first states, and left out if it may strike there."""
     missing = list_unstruck(system, fired)
     harmless = {each.fault for each in system.model.actions for name, _ in HARMLESS if each.name == name}
     if not harmless & set(missing):
@@ -137,7 +138,7 @@ def list_never_struck(system: System, fired: Mapping[str, int] | Collection[str]
 
 
 def list_unstruck(system: System, fired: Mapping[str, int] | Collection[str]) -> tuple[str, ...]:
-    """Return the faults that a system of one configuration allows and of which no action is among those that happened."""
+    """Return the faults that the one configuration of a system allows and of which no action is among those that happened."""
     happened = {name for name in fired if not isinstance(fired, Mapping) or fired[name]}
     struck = {each.fault for each in system.model.actions if each.name in happened}
     return tuple(name for name, kinds in list_allowed_faults(system.configurations[0]).items() if not kinds & struck)

@@ -100,8 +100,8 @@ class Leader:
     # installing
 
     def install(self, state: LeaderState, slow: frozenset[int]) -> None:
-        """Put a state into the Partition; members have caught up in time unless they are slow, others never have.  What the
-        leader knows of a follower is not distinguished below the high watermark: a slow one may not have fetched yet."""
+        """Put a state, with its pending request, into the Partition.  ISR members outside `slow` have caught up just now, all
+        others never.  Slow ones at the high watermark, and all outside the maximal ISR, have not fetched yet."""
         broker = self.broker
         self.host.clock.now = STARTED
         broker.fenced = set()
@@ -141,7 +141,7 @@ class Leader:
         return self.ends[offset]
 
     def _committed(self, isr: frozenset[int]) -> list[Any]:
-        """Return the values that the fields of a Partition have when it leads with this committed ISR."""
+        """Return the values of `Broker.fields`, in order, in a Partition that leads with this ISR and asks for no change."""
         if isr not in self.committed:
             self._lead(isr)
             self.committed[isr] = [each.get(self.broker.partition) for each in self.broker.fields]
@@ -154,7 +154,7 @@ class Leader:
         self.broker.learn(1, sorted(each + 1 for each in isr), LEADER_EPOCH, PARTITION_EPOCH)
 
     def _pending(self, state: LeaderState) -> Any:
-        """Return the partition state of a request for the pending change; the Partition must hold the committed one."""
+        """Return Kafka's partition state for `state.pending`; call this while the Partition holds the committed ISR."""
         key = (state.isr, state.pending)
         if key not in self.pending:
             partition = self.broker.partition
@@ -166,7 +166,8 @@ class Leader:
         return self.pending[key]
 
     def _follower(self, end: int, is_timely: bool) -> Any:
-        """Return what the leader holds of a follower with this log end offset, which caught up just now, or never."""
+        """Return Kafka's ReplicaState of a follower: its log end (-1: has not fetched), caught up just now (timely) or
+        never."""
         key = (end, is_timely)
         if key not in self.followers:
             replica = self.broker.replica(2)
@@ -188,11 +189,12 @@ class Leader:
     # reading
 
     def observed(self) -> Observed:
-        """Return what the Partition holds now, as `observe_partition` does."""
+        """Return what `observe_partition` reads of the Partition now."""
         return observe_partition(self.broker, self.min_isr)
 
     def script(self, state: LeaderState, event: LeaderEvent, found: Observed, answers: set[LeaderOutcome]) -> Script | None:
-        """Return calls after which a new Partition shows `found`; None if it does not, or one of `answers` reads alike."""
+        """Return calls of entry points after which a new Partition shows `found`; None if it does not, or if one of the model's
+        `answers` has the same text."""
         acked = found.outcome.acked if all(each.acked is not None for each in answers) else None
         expected = sorted_texts(leader_text(each.state, each.acked if acked is not None else None) for each in answers)
         if leader_text(found.outcome.state, acked) in expected:
@@ -244,7 +246,7 @@ def scala_set(*values: int) -> Any:
 
 
 class LeaderComparison:
-    """The comparison of the model's answers with Kafka's, state by state and event by event."""
+    """Compares the model with Kafka's Partition, one state and event at a time; the result is in `tally`."""
 
     def __init__(self, setting: ConformSetting) -> None:
         self.setting = setting
@@ -317,7 +319,7 @@ class LeaderComparison:
 
 
 def entry_point(event: LeaderEvent) -> str:
-    """Return the name of the method of Partition that an event reaches."""
+    """Return the name of the method that an event reaches, as `Partition.appendRecordsToLeader`."""
     if event.name == "refusal" and event.error in RETRIED_ERRORS:
         return "Partition.submitAlterPartition"
     return METHODS.get(event.name, "Partition.fetchRecords" if "fetch" in event.name else "Partition.makeLeader")

@@ -55,11 +55,9 @@ class BuilderInput:
 def list_inputs(
     asked: ConformCase, before: Knowledge, stage: int, configuration: Configuration, brokers: frozenset[int]
 ) -> list[BuilderInput]:
-    """Return, in a list, the builder's input for one stage of an event, or none; stage 1, the unfencing, is a restart's alone.
-
-    generateLeaderAndIsrUpdates leaves a partition alone if the broker to remove is not in its ISR (or ELR, where that shut down
-    uncleanly), or if the partition has a leader when a broker is added.
-    """
+    """Return a list with the builder's input for one stage of an event, or an empty one; stage 1, of a restart alone, unfences.
+    It is empty where generateLeaderAndIsrUpdates leaves the partition alone: a broker to remove is not in the ISR (at an
+    unclean shutdown with ELR: in neither ISR nor ELR), or a broker is unfenced and the partition has a leader."""
     unfenced, broker = brokers - before.fenced, frozenset({dict(asked.arguments).get("broker", NO_REPLICA)})
     election = "UNCLEAN" if configuration["unclean.leader.election.enable"] else "ONLINE"
     if asked.event == "controller_unfence" or stage == 1:
@@ -130,7 +128,8 @@ class ChangeBuilderOracle:
         self.answer = functools.lru_cache(200_000)(self._answer)
 
     def answers(self, case: ConformCase, configuration: Configuration, min_isr: int) -> frozenset[Knowledge]:
-        """Return what Kafka knows after a case, in each allowed order of assignment.  Elections without effect are left out."""
+        """Return the set of what Kafka knows after a case, asked in every order of assignment (election.policy=preferred: in
+        ascending order alone).  If the event is an election, the knowledge before it is left out."""
         brokers = frozenset(range(len(self.directories)))
         is_ordered = configuration["election.policy"] == "preferred"
         orders = [tuple(sorted(brokers))] if is_ordered else list(permutations(sorted(brokers)))
@@ -155,7 +154,8 @@ class ChangeBuilderOracle:
         return now
 
     def _answer(self, before: Knowledge, change: BuilderInput, order: tuple[int, ...], least: int, elr: bool) -> Knowledge:
-        """Return the result of one change by the class; the same knowledge if it writes no record."""
+        """Return what is known after the class made one change, `before` if it wrote no record; `least`:
+        min.insync.replicas."""
         self.calls += 1
         registration = self._registration(before, order)
         who = proxy("java.util.function.IntPredicate", {"test": lambda each: each in change.active})
@@ -201,7 +201,8 @@ class ChangeBuilderOracle:
 
 
 def read_registration(before: Knowledge, after: Any) -> Knowledge:
-    """Convert a PartitionRegistration to knowledge; fencing and configuration stay, `epochs` follows from how its own moved."""
+    """Convert a PartitionRegistration to knowledge.  `fenced` and `min_isr_changed` are those of `before`; `epochs` says what
+    the leader of `before` then knows, as the two epochs of `after` have risen or not."""
     last, elr = (list(map(int, getattr(after, each, ()))) for each in ("lastKnownElr", "elr"))
     found = Knowledge(
         leader=int(after.leader),

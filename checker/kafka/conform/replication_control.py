@@ -84,8 +84,9 @@ class ControllerOracle:
         self.calls = 0
 
     def answers(self, case: ConformCase) -> frozenset[Knowledge]:
-        """Return what Kafka knows after a case, each broker being first in the assignment once (in one order if elections
-        follow it). An election without effect is left out; the set is empty for an event that this version does not have."""
+        """Return the set of what Kafka knows after a case, asked with each broker first in the assignment once
+        (election.policy=preferred: in ascending order alone).  If the event is an election, the knowledge before it is left
+        out.  The set is empty if this version does not have the event."""
         if case.event == "controller_assign_directory" and not self.has_directories:
             return frozenset()
         found = {self._after(case, order) for order in self._orders()}
@@ -99,7 +100,7 @@ class ControllerOracle:
         return [(*self.brokers[first:], *self.brokers[:first]) for first in range(len(self.brokers))]
 
     def install(self, before: Knowledge, order: Sequence[int]) -> None:
-        """Put the controller into a state in which replicas are assigned in this order."""
+        """Put the controller into the state `before`, with replicas assigned in this order of brokers (from 1)."""
         control = self.controller
         control.end_sessions()
         for each in sorted(self.stopping):
@@ -128,7 +129,7 @@ class ControllerOracle:
         return self.read(case.before)
 
     def _cause(self, asked: ConformCase, order: tuple[int, ...]) -> None:
-        """Do what causes an event in a real controller."""
+        """Cause the event of a case in the real controller: by a request, a heartbeat, a registration or expired sessions."""
         control, broker = self.controller, dict(asked.arguments).get("broker", NO_REPLICA) + 1
         match asked.event:
             case "controller_fence_dead" | "controller_fence_live":
@@ -159,7 +160,8 @@ class ControllerOracle:
                 raise ValueError(asked.event)
 
     def alter(self, case: ConformCase, leader_epoch: int = 0, partition_epoch: int = 0, old_epochs: bool = False) -> str:
-        """Send a case's request, epochs shifted (the replica's by -1 with `old_epochs`); return the error's name or NONE."""
+        """Send a case's AlterPartition with these numbers added to its two epochs, and the replica's broker epoch one too low
+        if `old_epochs`; return the error's name or NONE."""
         control = self.controller
         epochs = dict(control.epochs)
         if old_epochs:
@@ -173,7 +175,8 @@ class ControllerOracle:
         )[0]
 
     def refusals(self, case: ConformCase) -> list[tuple[str, str, str, Calls]]:
-        """Try requests that should be refused; return what is wrong with each, the model's error, Kafka's error, its calls."""
+        """Send a case's AlterPartition with one thing wrong at a time; return that, the model's and Kafka's error, and the
+        calls."""
         tried: list[tuple[str, str, dict[str, Any]]] = [
             ("an older leader epoch", "FENCED_LEADER_EPOCH", {"leader_epoch": -1}),
             ("a newer leader epoch", "NOT_CONTROLLER", {"leader_epoch": 1}),
@@ -199,7 +202,7 @@ class ControllerOracle:
         return found
 
     def known(self, case: ConformCase, kafka: frozenset[Knowledge]) -> str | None:
-        """Return why an answer that differs from the model's is a known difference; None if it is not."""
+        """Return why it is known that Kafka's answers to a case differ from the model's; None if that is not known."""
         before = case.before
         if case.event == "controller_assign_directory":
             if not self.has_directories:
@@ -251,7 +254,7 @@ class ControllerOracle:
         return partition, *changes
 
     def read(self, before: Knowledge) -> Knowledge:
-        """Return what the controller holds now, as knowledge."""
+        """Return what the controller holds now, as knowledge; its `epochs` is what the leader of `before` then knows."""
         after = self.controller.read()
 
         def members(brokers: Sequence[int]) -> frozenset[int]:
@@ -273,12 +276,12 @@ class ControllerOracle:
 
 
 def _shown(known: Knowledge) -> str:
-    """Return the text in which a test compares what a controller holds: all but min.insync.replicas."""
+    """Return what a controller holds as the text that a test compares; min.insync.replicas is not in it."""
     return f"{replace(known, min_isr_changed=0)} ({KNOWS[known.epochs]})"
 
 
 def find_unanswered(found: Sequence[ConformCase], configuration: Configuration) -> list[ConformCase]:
-    """Return cases of events that can always come, where the model has no step: the controller must change nothing either."""
+    """Return cases, in states of `found`, of events that can always come where the model has no step: nothing may change."""
     answered = {(each.event.removesuffix("_uncleanly"), each.before) for each in found}
     moves = configuration["faults.leader_move"] == AnyNumber()
     elects = configuration["faults.unclean_election"] == AnyNumber()

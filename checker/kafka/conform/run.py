@@ -53,7 +53,7 @@ class ConformReport:
 
     @property
     def unexplained(self) -> int:
-        """How many differences no known entry explains."""
+        """The number of differences of which it is not known why they are there."""
         return sum(len(each.unexplained) for each in self.tallies.values())
 
 
@@ -72,7 +72,7 @@ PARTS: dict[str, Callable[..., Tally]] = {
 
 
 def plan_jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None = None) -> list[Job]:
-    """Return the jobs of the named parts, long ones first; if keys are `given`, for that setting, and no walks or quorum."""
+    """Return the jobs of the named parts, by and large long ones first; keys `given`: for their setting, no walks or quorum."""
     found = []
     if "transactions" in parts:
         chosen = transactions.settings(kafka, short) if given is None else [transactions.setting(given)]
@@ -102,7 +102,7 @@ def plan_jobs(kafka: Kafka, parts: Sequence[str], short: bool, given: str | None
 
 
 def plan_walks(kafka: Kafka, count: int, seed: int, state_dir: str | None = None) -> list[Job]:
-    """Return the jobs of `count` random walks, one for each batch."""
+    """Return the jobs of `count` random walks, one for each batch of walks."""
     return [Job(walks.PART, walks.batch_name(seed, *batch), (kafka, seed, *batch, state_dir)) for batch in walks.batches(count)]
 
 
@@ -119,8 +119,8 @@ def run_walks(kafka: Kafka, count: int, seed: int, state_dir: str | None, limits
 
 
 def run_jobs(kafka: Kafka, todo: Sequence[Job], limits: Limits, progress: Progress) -> ConformReport:
-    """Return the report of all jobs; call `progress` after each.  Ctrl-C ends them without an error: what was compared stays,
-    and the jobs that were not done are named in `left`."""
+    """Return the report of all jobs; call `progress` after each.  Ctrl-C ends them without an error; jobs that failed or were
+    not done are named in `left`, each with the reason."""
     found = ConformReport(kafka, left={f"{each.part}: {each.name}": processes.INTERRUPTED for each in todo})
     begun = time.monotonic()
     try:
@@ -148,7 +148,7 @@ def _results(kafka: Kafka, todo: Sequence[Job], limits: Limits) -> Iterator[tupl
 
 
 def _run_part(send: processes.Send, kafka: Kafka, part: str, arguments: tuple[Any, ...]) -> Tally | str:
-    """Return the tally of a part, or a text that names what it needs and this version lacks; start Java for it."""
+    """Start Java, run a part and return its tally, or a text that names a class that it needs and this version lacks."""
     _start_java(kafka)
     try:
         return PARTS[part](*arguments)

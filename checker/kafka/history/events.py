@@ -34,7 +34,7 @@ class ControllerEvent:
 
 
 def controller_events(history: History) -> tuple[Known, float, list[ControllerEvent]]:
-    """Return the metadata of the first partition line, its time, and all controller events after; `InputError` without one."""
+    """Return the metadata of the first partition line, its time, and all later controller events; `InputError` without it."""
     known: Known | None = None
     fenced: dict[int, bool] = {}
     began, changes = 0.0, []
@@ -77,7 +77,7 @@ def _is_one_batch(first: HistoryObservation, second: HistoryObservation) -> bool
 
 
 def _is_caused(first: HistoryObservation, second: HistoryObservation, before: HistoryObservation | None) -> bool:
-    """Return True if two consecutive observations are a registration's change and its effect on the partition."""
+    """Return True if two consecutive lines are a broker's change and its effect on the partition, which was as `before`."""
     if {first.saw, second.saw} != {"partition", "broker"} or before is None:
         return False
     change, broker = (first, second) if first.saw == "partition" else (second, first)
@@ -92,7 +92,7 @@ def _is_caused(first: HistoryObservation, second: HistoryObservation, before: Hi
 
 def find_replicas(start: Known, changes: list[ControllerEvent]) -> tuple[int, ...]:
     """Return every broker that ever was a replica: the first ones in their order, then those added, then any other that led or
-    was in an ISR or ELR; `InputError` for none."""
+    was in an ISR or ELR.  Errors: `InputError` if there is none."""
     found = dict.fromkeys(start.lists("replicas"))
     for each in changes:
         found |= dict.fromkeys(each.after.lists("replicas"))

@@ -74,9 +74,9 @@ CHECKED = 21
 def make_observations(
     found: Iterable[MetadataRecord], topic: str, number: int, clients: Iterable[HistoryObservation] = ()
 ) -> tuple[list[HistoryObservation], dict[str, Any]]:
-    """Return what the records say of one partition, since it was last created, and of all brokers, and its last configuration.
-    Errors: `InputError` for records that do not follow from one another, for a partition that is not there, and for what
-    `clients` saw of one that was deleted before the partition was created again."""
+    """Return the observations of one partition, since it was last created, and of all brokers, and the partition's last
+    configuration.  Errors: `InputError` for records that do not follow from one another, for a partition that is not there, and
+    for what `clients` saw of one that was deleted before the partition was created again."""
     state, seen, last, gone = MetadataImage(), [], None, None
     config: dict[str, Any] = {}
     incarnations: dict[int, Any] = {}

@@ -32,7 +32,7 @@ def ask_about_controller(setting: HistorySetting) -> Iterator[HistoryQuestion]:
 
 
 def _list_calls(setting: HistorySetting, change: ControllerEvent) -> list[Call]:
-    """Return the actions that a controller event may be; none if the model sees nothing of it."""
+    """Return the actions that a controller event may be; an empty list if the model sees nothing of it."""
     if not setting.is_whole:
         return [("metadata_shows", {})] if change.has_partition else []
     if not (setting.sees_brokers or change.has_partition):
@@ -53,7 +53,7 @@ def _list_registrations(setting: HistorySetting, change: ControllerEvent) -> Ite
 
 
 def _make_relation(setting: HistorySetting, change: ControllerEvent) -> Relation:
-    """Return what a step must satisfy: it leads to the metadata seen, and moves the epochs alike if all changes are known."""
+    """Return what a step must satisfy: it leads to the metadata seen and, if all changes are known, moves the same epochs."""
     before, after = change.before, change.after
     moved = after.partition["partition_epoch"] - before.partition["partition_epoch"]
     led = after.partition["leader_epoch"] - before.partition["leader_epoch"]
@@ -82,7 +82,7 @@ def _make_relation(setting: HistorySetting, change: ControllerEvent) -> Relation
 
 
 def has_metadata(k: Any, now: Any, setting: HistorySetting, known: Known) -> Any:
-    """Return the condition that a state has the metadata that were seen; False for an ELR that the model has not."""
+    """Return the condition that a state has the metadata seen; False if an ELR was seen and the model has none at all."""
     sizes, last_known = now.sizes, known.lists("last_known_elr")
     if not sizes["elr"] and (known.lists("elr") or last_known):
         return False
@@ -102,7 +102,7 @@ def _compare_flags(k: Any, flags: Any, wanted: list[bool]) -> list[Any]:
 
 
 def has_new_leader_epoch(k: Any, was: Any, now: Any) -> Any:
-    """Return the condition that a change increases the leader epoch: the leader changes, or a replica goes."""
+    """Return the condition that a change raises the leader epoch: the leader changes, or a replica is removed."""
     gone = []
     if was.sizes["reassignment"]:
         gone = [k.all_of(was.is_replica[each], k.not_(now.is_replica[each])) for each in range(len(was.is_replica))]

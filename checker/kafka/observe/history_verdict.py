@@ -29,7 +29,7 @@ class Refusal:
 
 @dataclass
 class HistoryVerdict:
-    """The verdict on a history: `refusal` is the earliest of all groups; `reason` says why there is no verdict."""
+    """The verdict on a history: `refusal` is the earliest of all groups; `reason` says why it is inconclusive."""
 
     setting: HistorySetting
     matching: Matching
@@ -76,9 +76,9 @@ def match_history(setting: HistorySetting, progress: Callable[[int, int], None] 
 
 def _explain_group(matching: Matching, group: OffsetGroup, before: float | None) -> tuple[OffsetGroup, Explanation]:
     """Match a group with records sent once; if that fails and clients may resend, sent more than once.  Return the group that
-    was matched last, and its explanation.
-    Records that may have been sent again may diverge though they look equal: many more states, and little can be concluded.
-    So only groups refused `before` another refusal are matched again."""
+    was matched last, and its explanation.  Records that may have been sent again may diverge though they look equal: many more
+    states, and little can be concluded.  So this is done only if nothing else is refused yet (`before` None), or the group is
+    refused before that time."""
     found = explain(matching.observer(group), matching.starts(group), group.observations)
     if found.refused is None or not matching.setting.may_repeat or not group.names:
         return group, found

@@ -42,11 +42,9 @@ NOT_RECOVERY = (
 
 @dataclass(frozen=True)
 class Exposure:
-    """Offsets that were equally safe in an interval.
-
-    `fewest`, `most`: eligible copies. `lost_by`: single faults that would lose them, none given if they `may_be_lost` without
-    a further one. `repeats`: the records may have been sent more than once.
-    """
+    """Offsets that were equally safe in an interval.  `fewest`, `most`: eligible copies.  `lost_by`: single faults that would
+    lose them, none given if they `may_be_lost` without a further one.  `repeats`: the records may have been sent more than
+    once."""
 
     offsets: tuple[int, ...]
     fewest: int
@@ -93,7 +91,7 @@ class Recovery:
         return self.recoverer.after(states, ObservedStep(("fault", fault), (fault,)))
 
     def losing(self, record: int) -> States:
-        """Return the states numbered so far from which a leader without the record may follow; computed once per record."""
+        """Return the states, of those numbered when first asked, from which a leader without the record may follow."""
         if record not in self._losing:
             everything = self.recoverer.close_silently(frozenset(range(len(self.recoverer))))
             lost = self.recoverer.where(everything, lambda k, s: is_missing(k, s, record))
@@ -141,8 +139,8 @@ class _Span:
 
 
 def find_intervals(judgement: HistoryVerdict) -> list[Interval]:
-    """Return every interval with how safe acknowledged offsets were at its end; of a refused history, those that end before
-    what is refused.  Errors: `TooLarge` when a limit of the observers is reached."""
+    """Return every interval with how safe acknowledged offsets were at its end; of a refused history, those that are over
+    before the refused observation.  Errors: `TooLarge` when a limit of the observers is reached."""
     spans = _list_spans(judgement)
     refused = min((each.refused.earliest for each in judgement.explanations if each.refused is not None), default=math.inf)
     recoveries: dict[Observer, Recovery] = {}
@@ -160,7 +158,7 @@ def find_intervals(judgement: HistoryVerdict) -> list[Interval]:
 
 
 def _list_spans(judgement: HistoryVerdict) -> list[_Span]:
-    """Return the spans of time from each event of the controller or of a process to the next."""
+    """Return the spans from each event of the controller or a process to the next, and those at the history's two ends."""
     events = sorted(
         (each.earliest if each.saw == "process" else each.latest, label)
         for label, each in enumerate(judgement.matching.questions)
@@ -196,8 +194,9 @@ def _list_cases(
 
 
 def _restrict_to_end(judgement: HistoryVerdict, span: _Span, states: States, observer: Observer) -> States:
-    """Return the states at the end of an interval: they follow, have the interval's metadata, and are before the end of a
-    process if one ends the interval.  Observations near the end may have come after the next event."""
+    """Return the states at the end of an interval: of the given ones and all that silent steps lead to, those with the
+    interval's metadata (if all changes are known) and, if a process ends then, with it still running.  Observations near the
+    end may have come after the next event."""
     setting, ending = judgement.setting, judgement.matching.get_seen(span.ends)
     states = observer.close_silently(states)
     if setting.is_whole:
@@ -229,8 +228,8 @@ def _count_copies(observer: Observer, states: States, record: int) -> list[int]:
 
 
 def is_electable(k: Any, s: Any, replica: int) -> Any:
-    """Return the condition that the controller may elect a replica as far as it knows without loss: it is in the ISR; with ELR
-    also if it is in that, or is the last known leader while both are empty."""
+    """Return the condition that the controller may elect a replica without, as far as it knows, a loss: it is in the ISR; with
+    ELR also if it is in the ELR, or is the last known leader while ISR and ELR are empty."""
     if not s.sizes["elr"]:
         return s.isr[replica]
     none = k.all_of(*[k.not_(each) for each in (*s.isr, *s.elr)])
@@ -268,5 +267,5 @@ def _make_interval(judgement: HistoryVerdict, span: _Span, exposures: tuple[Expo
 
 
 def _describe_event(seen: HistoryObservation) -> str:
-    """Return an event in words, without the leader, ISR and ELR after it, which are shown beside it."""
+    """Return an event in words; of a partition's change just its partition epoch: the rest is shown beside it."""
     return f"partition epoch {seen['partition_epoch']}" if seen.saw == "partition" else describe_observation(seen)

@@ -101,7 +101,7 @@ class Observer:
         return found
 
     def after(self, states: States, observation: ObservedStep) -> States:
-        """Return the states to which one step that fits the observation leads from the given ones; empty if none does."""
+        """Return the states that one step that fits leads to from the given ones, without silent steps; empty if none fits."""
         place = (states, observation.key)
         found = self._seen.get(place)
         if found is None:
@@ -203,8 +203,8 @@ class _Cut:
 
 
 def explain(observer: Observer, starts: States, observations: Sequence[ObservedStep]) -> Explanation:
-    """Return whether some behaviour from these starts has all observations, in any order that their times allow, or which one
-    none has.  Errors: `TooLarge` when a limit of the observer is reached."""
+    """Find the behaviours from these starts that have all observations, in any order that their times allow; return what they
+    explain, or which observation none has.  Errors: `TooLarge` when a limit of the observer is reached."""
     ordered = sorted(observations, key=lambda each: each.earliest)
     known: dict[int, States] = {}
     level = {_Cut(0): observer.close_silently(starts)}

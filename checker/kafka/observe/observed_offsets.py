@@ -22,7 +22,7 @@ def ask_about_high_watermarks(setting: HistorySetting) -> Iterator[HistoryQuesti
 def _make_high_watermark_query(
     setting: HistorySetting, seen: HistoryObservation, leader: int | None
 ) -> Callable[[Tracked], StepQuery]:
-    """Return the question about a leader's answer; nothing explains an answer of a broker that did not lead the named epoch."""
+    """Return the query about a leader's answer; no step explains the answer of a broker that did not lead the named epoch."""
     is_leader = leader is not None and seen.get("broker", leader) == leader
     at = setting.index(leader) if leader is not None and is_leader else None
     epoch = _classify_epoch(setting, seen)
@@ -56,8 +56,8 @@ def ask_about_disks(setting: HistorySetting) -> Iterator[HistoryQuestion]:
 
 
 def _make_disk_query(seen: HistoryObservation, at: int) -> Callable[[Tracked], StepQuery]:
-    """Return the query for a look at a disk: nothing is at the offset if the log ends before it, else the record that was read
-    there, or, if none was read, any record."""
+    """Return the query for a look at a disk: nothing is at the offset if `log_end` is at or below it, else the record that was
+    read there, or, if none was read, any record."""
     records = seen.get("records") or {}
 
     def asked(tracked: Tracked) -> StepQuery:

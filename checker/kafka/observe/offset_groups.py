@@ -35,7 +35,8 @@ class OffsetGroup:
 
     @property
     def acknowledged(self) -> tuple[float, int] | None:
-        """When the producer was surely first notified of a record at this offset, and that record's number; None: never."""
+        """The earliest (time, record number) by which a producer had surely been notified at this offset; None if none ever
+        was."""
         keys = ((each.latest, each.key) for each in self.observations if isinstance(each.key, RecordKey))
         return min(((at, key.record) for at, key in keys if key.action == "producer_is_notified"), default=None)
 
@@ -85,7 +86,7 @@ class Matching:
 
     @cached_property
     def about(self) -> dict[int, list[HistoryObservation]]:
-        """Reads and acknowledgements, by offset; those without an offset, and those to a producer with acks=0, are left out."""
+        """Reads and acknowledgements, by offset; left out are those without an offset, and acknowledgements with acks=0."""
         found: dict[int, list[HistoryObservation]] = {}
         for each in self.setting.history.of("acked", "read"):
             if each["offset"] >= 0 and (each.saw == "read" or each["acks"] != "0"):
@@ -94,7 +95,7 @@ class Matching:
 
     @cached_property
     def _places(self) -> dict[str, set[int]]:
-        """Return the offsets at which each record was seen."""
+        """Return, by record, the offsets at which it was seen."""
         found: dict[str, set[int]] = {}
         for offset, seen in self.about.items():
             for each in seen:
@@ -167,8 +168,8 @@ class Matching:
             yield self._label(seen), HistoryQuestion((), at, at, f"{action} {record or 'unknown record'}", asked)
 
     def _records_at(self, tracked: Tracked) -> Iterator[tuple[str, str | None, float, HistoryObservation | None]]:
-        """Yield what was seen of the records at one offset, at the time that says least: sent early, notified late.  None
-        stands for every unknown record, and for what was not seen."""
+        """Yield (action, record, time, observation) for what is known of the records at one offset, at the time that says
+        least: sent early, notified late.  Record None is every unknown record; observation None: it was not seen."""
         if self.unaccounted < math.inf:
             yield "producer_sends", None, self._down(self.unaccounted), None
         for name in tracked.names:
@@ -194,7 +195,7 @@ class Matching:
         return self._labels[id(seen)]
 
     def _numbers(self, count: int, repeats: bool, asked: StepQuery) -> tuple[int, ...]:
-        """Return the numbers of the steps that may have been seen; computed once."""
+        """Return the numbers of the steps of the actions that a query asks for; computed once for equal keys."""
         where = (count, repeats, asked.key)
         if where not in self._steps:
             self._steps[where] = find_steps(self.setting.observer(count, repeats), asked.calls)
@@ -202,7 +203,7 @@ class Matching:
 
 
 def list_questions(setting: HistorySetting) -> list[HistoryQuestion]:
-    """Return what is asked about every offset; an observation's label is its index here."""
+    """Return the questions that are asked about every offset; the label of one is its index here."""
     return [
         *ask_about_controller(setting),
         *ask_about_processes(setting),
@@ -212,7 +213,7 @@ def list_questions(setting: HistorySetting) -> list[HistoryQuestion]:
 
 
 def find_steps(observer: Observer, calls: Iterable[Call]) -> tuple[int, ...]:
-    """Return the numbers of the steps of some actions whose arguments are partly given."""
+    """Return the numbers of all steps that match one of the calls: an action and some of its arguments."""
     wanted = list(calls)
     return tuple(
         number

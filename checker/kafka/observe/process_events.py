@@ -26,7 +26,7 @@ class _Stop:
 
 
 def ask_about_processes(setting: HistorySetting) -> Iterator[HistoryQuestion]:
-    """Yield a question for each end of a replica's process since the history's first metadata, and for each start after one.
+    """Yield a question for each end of a replica's process since the history's first metadata, and for each start after an end.
     An end with no registration since the one before is asked about as that of a broker that stayed down."""
     registered = _list_registrations(setting.history)
     stops: dict[int, _Stop] = {}

@@ -37,7 +37,7 @@ LISTS = {"isr": "isr", "elr": "elr", "replicas": "is_replica", "adding": "is_add
 
 
 def choose_lists(sizes: Mapping[str, int]) -> dict[str, str]:
-    """Return the partition's lists that a model of these sizes has, each with the name of the model's flags."""
+    """Return the partition's lists that a model of these sizes has, by name, each with the name of the model's flags."""
     left_out = [*([] if sizes["elr"] else ["elr"]), *([] if sizes["reassignment"] else ["replicas", "adding", "removing"])]
     return {name: flags for name, flags in LISTS.items() if name not in left_out}
 
@@ -135,8 +135,8 @@ class HistorySetting:
         return found | {each.left: 1 for each in refilled(sizes)}
 
     def _hidden(self, base: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield every combination of the fields that a history may hide when it begins in the middle of a run: who follows
-        whom, and who still believes it is leader."""
+        """Yield `base` with every combination of the fields that a history may hide when it begins in the middle of a run: who
+        follows whom, who still believes it is leader, and which ISR each of these has."""
         everyone, leader = range(len(self.replicas)), base["leader"]
         for followed in product((NO_REPLICA, *everyone), repeat=len(self.replicas)):
             leading = [each for each in everyone if followed[each] == each]
@@ -190,7 +190,7 @@ def make_setting(history: History, given: Given, until: float = float("inf")) ->
 def _make_configuration(
     history: History, given: Given, start: Known, replicas: tuple[int, ...], changes: list[ControllerEvent]
 ) -> Configuration:
-    """Return the configuration of header and command line; the history decides replicas, acks; `InputError` if unsupported."""
+    """Return the configuration of header and command line; replicas and acks are the history's; `InputError` if unsupported."""
     offered: Given = {name: (value, "the history's header") for name, value in history.config.items()}
     keys_given = offered | given
     for name in keys_given:

@@ -41,7 +41,7 @@ class Divergence:
 
 @dataclass
 class AttemptOutcome:
-    """The outcome of a try.  `acknowledged`: time and offset by record; `read_before`: offset by record, before the end."""
+    """The outcome of a try.  `acknowledged`: (time, offset) by record; `read_before`: offset by record, read before the end."""
 
     divergence: Divergence | None = None
     moments: list[Moment] = field(default_factory=list)
@@ -57,12 +57,12 @@ class AttemptOutcome:
     @property
     def lost(self) -> tuple[int, ...]:
         """The records that were acknowledged or read, and that at the end a consumer cannot read and the leader lacks on disk:
-        a leader without followers may have a record above its high watermark.  Without a leader nothing is lost yet."""
+        a leader without followers may have a record above its high watermark.  Empty if nobody leads at the end."""
         there = {parse_number(each) for each in [*(self.read or []), *self.logs.get(self.leader, [])]}
         return tuple(sorted((self.acknowledged.keys() | self.read_before.keys()) - there)) if self.read is not None else ()
 
     def is_reproduced(self, expected: frozenset[int]) -> bool:
-        """Return True if every step was seen, and the records that the counterexample loses are lost."""
+        """Return True if every step was seen and all `expected` records are lost, others perhaps too."""
         return self.divergence is None and expected <= set(self.lost)
 
 
@@ -98,7 +98,7 @@ class Attempt:
 
     @property
     def leader(self) -> int | None:
-        """Return the broker that leads; None without a leader."""
+        """Return the number of the broker that leads; None without a leader."""
         return None if self.partition.leader < 0 else self.partition.leader
 
     def records(self, broker: int) -> list[Record]:

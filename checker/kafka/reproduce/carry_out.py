@@ -73,7 +73,7 @@ def carry_out(attempt: Attempt, stage: ReproductionStep) -> None:
 
 
 def _lag(attempt: Attempt, stage: ReproductionStep) -> None:
-    """Make a follower lack something, and wait until the leader wants to drop it."""
+    """Make a follower lack something, and wait until the leader prints that it wants to drop it from the ISR."""
     cluster, topic, follower, leader = attempt.cluster, attempt.topic, stage.broker, stage.argument[0]
     mark = cluster.brokers[leader].process.mark
     attempt.note(f"the fetches of broker {follower} to broker {leader} are blocked")
@@ -105,7 +105,7 @@ def _replay(attempt: Attempt, stage: ReproductionStep) -> None:
 
 
 def _stop(attempt: Attempt, stage: ReproductionStep) -> None:
-    """Shut a broker down.  Once it leads no more, the blocks of `holds` replace those of `during`; its own stay blocked too."""
+    """Shut a broker down.  Once it leads no more, `holds` replaces `during`, but what `during` blocks of this broker stays."""
 
     def hand_over() -> None:
         attempt.cluster.wait(lambda: attempt.leader != stage.broker, f"leader {stage.broker} to hand over", 60)
@@ -116,7 +116,7 @@ def _stop(attempt: Attempt, stage: ReproductionStep) -> None:
 
 
 def _assign_directory(attempt: Attempt, stage: ReproductionStep) -> None:
-    """Ask the leader to move its replica to its other log directory; it reports that once the copy there has caught up."""
+    """Ask the leader, or else the first running broker, to move its replica to its other log directory; do not wait."""
     broker = attempt.leader or stage.target.running[0]
     here = attempt.cluster.log_folder(broker, attempt.topic).parent
     there = next(each for each in attempt.cluster.brokers[broker].directories if each != here)
@@ -125,8 +125,8 @@ def _assign_directory(attempt: Attempt, stage: ReproductionStep) -> None:
 
 
 def elect_by_hand(attempt: Attempt, target: Target) -> None:
-    """On Kafka before 3.9, wait until there is no leader and request an unclean election, if the model held one: the KRaft
-    controller ignores a topic's unclean.leader.election.enable there (KAFKA-12670). Later Kafkas are left alone."""
+    """On Kafka before 3.9, if the model held an unclean election, wait until there is no leader and request one: the KRaft
+    controller ignores a topic's unclean.leader.election.enable there (KAFKA-12670).  Later Kafkas are left alone."""
     is_unclean = target.leader is not None and target.leader not in attempt.partition.isr
     if not (is_unclean and attempt.plan.is_unclean_allowed and attempt.cluster.home.minor < (3, 9)):
         return

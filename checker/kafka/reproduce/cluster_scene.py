@@ -18,7 +18,7 @@ EPOCHS = (
 
 
 def find_known_epochs(cluster: Cluster, broker: int, topic: str) -> tuple[int, int]:
-    """Return the leader epoch and the partition epoch that a broker has last acted on; -1 for none since it started."""
+    """Return the leader epoch and the partition epoch on which a broker has acted last since it started; -1 for none."""
     process = cluster.brokers[broker].process
     printed = process.read_log(process.started_at)
     leader_epoch = partition_epoch = -1

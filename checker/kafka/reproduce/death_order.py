@@ -47,6 +47,6 @@ def _is_death(action: Action) -> bool:
 
 
 def _find_last_index(system: System, trace: Behaviour, is_wanted: Callable[[Action], bool]) -> dict[int, int]:
-    """Return the index of the last step of a kind, by broker."""
+    """Return, by broker, the index of the last step whose action is wanted."""
     steps = [system.steps[number] for number in trace.steps]
     return {step.arguments["broker"]: place for place, step in enumerate(steps) if is_wanted(step.action)}

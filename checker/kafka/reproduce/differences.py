@@ -12,7 +12,7 @@ from neverlost.checker.kafka.reproduce.target import Target
 
 def find_differences(attempt: Attempt, target: Target) -> list[str]:
     """Record new answers; return how the cluster differs from the target, a sentence each.  What the leader knows is compared
-    only if the metadata are equal."""
+    only if the metadata and the fenced brokers are equal."""
     take_answers(attempt)
     found = [*_compare_metadata(attempt, target), *_compare_fencing(attempt, target)]
     found += [] if found else _compare_knowledge(attempt, target)

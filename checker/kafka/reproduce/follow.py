@@ -67,7 +67,7 @@ def _is_seen(attempt: Attempt, stage: ReproductionStep) -> bool:
 
 
 def reach(attempt: Attempt, target: Target, slowly: bool = False) -> None:
-    """Wait until the cluster looks as the model does; a broker that starts gets three times as long.  Errors:
+    """Wait until the cluster looks as the model does; `slowly`, where a broker starts, three times as long.  Errors:
     `ConditionNotMet` with every difference that is left when time is up, or when none of them has changed for long."""
     times = 3 if slowly else 1
     left, since = [""], time.monotonic()
@@ -86,7 +86,8 @@ def reach(attempt: Attempt, target: Target, slowly: bool = False) -> None:
 
 
 def _recover(attempt: Attempt) -> None:
-    """Undo every fault, wait for replicas to be in sync, and put logs, and what can be read if one leads, into the outcome."""
+    """Undo every fault, wait a while for replicas to be in sync, and put logs, and what can be read if a broker leads, into the
+    outcome."""
     cluster, outcome = attempt.cluster, attempt.outcome
     attempt.note("unblock the network and start every broker")
     cluster.network.lift()

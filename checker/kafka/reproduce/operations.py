@@ -87,7 +87,7 @@ class Operation:
 
 
 def find_operation(action: Action) -> str | None:
-    """Return the operation that brings a step about; None if the cluster takes the step by itself, or never."""
+    """Return the name of the operation that causes a step; None if the cluster takes it by itself, or it cannot be done."""
     if action.name in NOT_YET:
         return None
     return DONE.get(action.name) or (BY_NAME[action.fault].done if action.fault is not None else None) or None
@@ -99,10 +99,8 @@ def is_possible(action: Action) -> bool:
 
 
 def find_operation_of_stage(step: Step, offsets: int) -> Operation:
-    """Return the operation that a stage begins with; if nothing is done, a broker reads the metadata log, or all proceed.
-
-    A power loss that leaves all `offsets` of a log is a kill.
-    """
+    """Return the operation that a stage begins with; if none is done, its name is `replay`, `learn` (a broker reads the
+    metadata log) or `go on`.  A power loss that leaves all `offsets` of a log is a kill."""
     by_itself = "replay" if step.action.name == REPLAY else "learn" if step.action.name in LEARNING else "go on"
     given, name = step.arguments, find_operation(step.action) or by_itself
     broker = next((given[each] for each in SUBJECTS if each in given), -1) + 1

@@ -40,8 +40,8 @@ from neverlost.specs.property import Property
 
 @dataclass(frozen=True)
 class ReproductionStep:
-    """One operation, the steps of the model that it stands for (`first` to `last`), and the target that ends it.  `during` is
-    blocked while it is done, `holds` from then on."""
+    """One operation, the steps of the model that it stands for (`first` to `last`, from 1), and the target that ends it.
+    `during` is blocked while it is done, `holds` after that."""
 
     first: int
     last: int
@@ -91,7 +91,7 @@ class ReproductionPlan:
     @property
     def server_settings(self) -> dict[str, str]:
         """Brokers' settings: a follower is slow after 3 s if the counterexample has slow ones, else after 20 s if an answer of
-        the metadata log is held back, else after 60 s; where one is, the log is fetched again after 60 s."""
+        the metadata log is held back, else after 60 s.  If one is held back, requests of the log time out after 60 s."""
         is_slow = any(stage.operation == "lag" for stage in self.stages)
         is_held = any(stage.holds.metadata_answers for stage in self.stages)
         found = {"replica.lag.time.max.ms": "3000" if is_slow else "20000" if is_held else "60000"}
@@ -101,7 +101,7 @@ class ReproductionPlan:
 
     @property
     def directories(self) -> int:
-        """How many log directories each broker has: two if an operation is about a directory, else one."""
+        """The number of log directories of each broker: two if an operation is about a directory, else one."""
         return 2 if any(stage.operation in DIRECTORIES for stage in self.stages) else 1
 
 
@@ -128,7 +128,8 @@ def plan_stages(system: System, broken: Property, trace: Behaviour) -> Reproduct
 
 
 def _require_cluster(system: System) -> None:
-    """Raise `InputError` for a model or a configuration that no cluster runs, or with replicas outside the ISR at first."""
+    """Raise `InputError` for a model or a configuration that no cluster runs, or with replicas moved or outside the ISR at
+    first."""
     if "leader_isr" not in system.places:
         raise InputError(f"a trace of {system.model.name} has no ISR to carry out; reproduce traces of kraft and kraft-elr")
     configuration = system.configurations[0]
@@ -214,8 +215,9 @@ def _needs_spare(stages: Sequence[ReproductionStep]) -> bool:
 
 
 def find_stage_starts(steps: Sequence[Step], states: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Return the indices of steps at which stages begin: at an operation, where a broker learns something after records have
-    moved, and after a broker has learned something if it must not learn what follows in the same stage."""
+    """Return the indices of steps at which stages begin: at an operation, at a leader's replay of its own change, where a
+    broker learns something after records have moved, and after a broker has learned something if it must not learn what
+    follows."""
     found: list[int] = []
     has_replicated = False
     for number, step in enumerate(steps):

@@ -29,7 +29,7 @@ class TrafficBlocks:
     heartbeats: tuple[int, ...] = ()
 
     def besides(self, other: TrafficBlocks) -> TrafficBlocks:
-        """Return these blocks with those of another, save the other's of heartbeats, with which no broker shuts down."""
+        """Return these blocks together with another's, except the other's of heartbeats, with which no broker shuts down."""
         names = [each.name for each in fields(self) if each.name != "heartbeats"]
         return replace(self, **{each: tuple(sorted({*getattr(self, each), *getattr(other, each)})) for each in names})
 
@@ -75,8 +75,8 @@ def _is_within_publication(state: Mapping[str, Any], broker: int) -> bool:
 
 
 def _block_late_record(holds: TrafficBlocks, leader: int, is_late: tuple[bool, bool]) -> TrafficBlocks:
-    """Add the blocks of a late record: it is written and not read; then requested, so that no later record comes with it; then
-    read alone."""
+    """Return the blocks with those of a late record: it is written and not read; then requested, so that no later record comes
+    with it; then read alone."""
     others = tuple(each for each in holds.metadata if each != leader)
     if not is_late[0]:
         return replace(holds, metadata=tuple(sorted({*others, leader})))
@@ -107,7 +107,7 @@ def _has_all(state: Mapping[str, Any], broker: int) -> bool:
 
 
 def is_stale(state: Mapping[str, Any], broker: int) -> bool:
-    """Return True if a running broker must not know the controller's newest decision."""
+    """Return True if a running broker must be kept from learning the controller's newest decision."""
     leader, follows = state["leader"], state["follows"][broker]
     if leader == broker and state["leader_knows"] != UP_TO_DATE:
         return True

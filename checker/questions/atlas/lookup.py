@@ -37,7 +37,7 @@ def read_by_questions(model: Model, configuration: Configuration) -> frozenset[s
 
 
 def read_afresh(model: Model, configuration: Configuration) -> frozenset[str]:
-    """Return the frozen fields that a step or a property depends on, found by evaluating all of them."""
+    """Return the frozen fields that a step or a property depends on, not from the index, but by evaluating all of them."""
     system = bind(model, configuration)
     noted = list_fields_read(system, [properties()[name] for name in list_defined(system, ANSWERED)])
     return noted & model.frozen.keys()

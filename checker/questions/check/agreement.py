@@ -34,14 +34,14 @@ class Way:
 
 
 def ways(outcome: Outcome) -> list[Way]:
-    """Return the search that gave this outcome, what others say about the same question, and the ways not asked here."""
+    """Return the Ways: the search that gave this outcome, others asked the same question, and those not asked here."""
     found = [Way("explicit search", True, f"{outcome.engine} engine, {outcome.counts.distinct:,} states")]
     found += [_asked(name, way, outcome) for name, way in WAYS.items()]
     return found + [Way(each.partition(" (")[0], None, f"not asked: {each}") for each in NOT_ASKED]
 
 
 def _asked(name: str, way: Callable[[Outcome], Way], outcome: Outcome) -> Way:
-    """Return what another engine or solver says; that it was not asked, if the command is interrupted before it ends."""
+    """Return the Way of another engine or solver; one that was not asked, if the command is interrupted before it ends."""
     try:
         with interrupts.interrupt_at_once():
             found = way(outcome)
@@ -58,7 +58,7 @@ def _verdicts(findings: Sequence[Finding]) -> dict[str, tuple[Verdict, int | Non
 
 
 def _other_reading(outcome: Outcome) -> Way:
-    """Search again with the `columns` engine; return whether verdicts, trace lengths and the number of states are the same."""
+    """Search again with the `columns` engine; return a Way: whether verdicts, trace lengths and the count of states agree."""
     from neverlost.checker.engine.engines.explore import explore
     from neverlost.checker.engine.search.options import Options
 
@@ -71,8 +71,8 @@ def _other_reading(outcome: Outcome) -> Way:
 
 
 def _solver(outcome: Outcome) -> Way:
-    """Return whether Z3 finds shortest counterexamples as long, or none up to the depth of the search if there are none.  None
-    where Z3 gives up, and unasked where nothing is about safety or more than `DEEPEST` steps would be unrolled."""
+    """Return a Way: whether Z3 finds shortest counterexamples as long, or none up to the search's depth if there are none.
+    `agrees` is None where Z3 gives up, nothing is about safety, or more than `DEEPEST` steps would be unrolled."""
     from neverlost.checker.engine.proof import bounded_search
 
     safety = [each for each in outcome.findings if each.property.kind != RECOVERY]
@@ -93,7 +93,8 @@ def _solver(outcome: Outcome) -> Way:
 
 
 def _walker(outcome: Outcome) -> Way:
-    """Return whether the ints interpreter reaches as many states.  Not asked: True if violated; None for orbits, too many."""
+    """Return a Way: whether the `ints` interpreter reaches as many states.  `agrees` is True unasked if a property is violated,
+    as counterexamples are re-executed anyway; None for orbits, an inconclusive search, or more than `SMALL` states."""
     if outcome.verdict is not Verdict.HOLDS or outcome.symmetry:
         is_broken = outcome.verdict is Verdict.VIOLATED
         return Way("the definition", is_broken or None, "counterexamples re-executed" if is_broken else "not asked: orbits")

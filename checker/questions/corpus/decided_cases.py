@@ -42,7 +42,8 @@ class CaseResult:
 
     @property
     def never_happened(self) -> list[str]:
-        """Why a verdict `holds` says little: allowed faults that never struck, a premise never true; empty for other ones."""
+        """Why `holds` says little: faults never struck, just one of what is compared, a premise never true; empty if it does
+        not."""
         if self.answer.verdict is not Verdict.HOLDS:
             return []
         system = self.question.system
@@ -98,9 +99,7 @@ def judge(
     means: ExecutionTarget = MEMORY,
 ) -> dict[str, CaseResult]:
     """Return every case with its answer; equal questions are asked once.  `notify` gets the name of each as it is decided.
-
-    Ctrl-C keeps what was decided; the others are undecided, and say why.
-    """
+    Ctrl-C keeps what was decided; the others are inconclusive, and say why."""
     questions = {name: replace(question_of(case), means=means) for name, case in cases.items()}
     groups: dict[tuple[Any, ...], list[str]] = {}
     for name, question in questions.items():

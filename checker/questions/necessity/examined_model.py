@@ -45,7 +45,7 @@ class Examined:
 
 
 class NecessityProgress(Protocol):
-    """Told how many parts there are (`expect`), then called with the name of each part once it is decided."""
+    """`expect` is told how many parts there are; then this is called with the name of each part once it is decided."""
 
     def expect(self, total: int) -> None: ...
     def __call__(self, name: str) -> None: ...

@@ -53,7 +53,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Variant:
-    """A part that is switched off: one system for each profile that has the part."""
+    """A part that is switched off: for profiles that have it, the profile's index and the question without the part."""
 
     kind: str
     name: str
@@ -121,8 +121,8 @@ def _keeps(send: Send, system: System, asked: tuple[Property, ...], seconds: flo
 
 
 def find_used_clauses(system: System, seconds: float | None = None) -> frozenset[tuple[str, str]]:
-    """Return each clause that in some reachable state is the only clause of its step that does not hold.  Any other can be
-    left out by itself, and the same steps are possible."""
+    """Return each clause that in some reachable state is the only clause of its step that does not hold.  Any other single
+    clause can be left out without making another step possible."""
     with scratch.hold_folder("profile") as place:
         explore(system, (), replace(options_for(system, seconds), state_dir=place))
         store = Store.attach(place)
@@ -131,7 +131,7 @@ def find_used_clauses(system: System, seconds: float | None = None) -> frozenset
 
 
 def _find_used(system: System, states: Packed) -> Iterator[tuple[str, str]]:
-    """Yield each clause that in one of the states is the only clause of its step that does not hold; some more than once."""
+    """Yield (action, clause) if in one of the states this clause alone of its step does not hold; some more than once."""
     batch = Batch(system, states)
     for step in system.steps:
         holds: dict[str, Value] = {}

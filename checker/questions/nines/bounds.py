@@ -58,10 +58,9 @@ class Bound:
 
 
 def strikes(rates: Rates, end: str, kills_count_as: str, is_flushed: bool = False) -> list[Strike]:
-    """Return the episodes that strike replicas, with their rates and durations at one end.
-
-    Where every record is flushed before it is acknowledged, a loss of power is no more than a kill.
-    """
+    """Return the episodes that strike replicas (not controllers), with their rates and durations at one end.  `kills_count_as`,
+    `LOST` or `OUT`, is what a killed replica counts as; where every record is flushed before it is acknowledged, a loss of
+    power is no more than a kill."""
     counts = {KILLED: kills_count_as, ONLY_OUT: OUT, UNFLUSHED: kills_count_as if is_flushed else LOST}
     return [
         Strike(
@@ -79,7 +78,7 @@ def strikes(rates: Rates, end: str, kills_count_as: str, is_flushed: bool = Fals
 
 
 def bound(subject: RatedConfiguration, rates: Rates) -> Bound:
-    """Return a configuration's bounds at these rates: of loss and of refused writes, the exits and what matters most."""
+    """Return the bounds of loss and of refused writes at these rates, with the ways out of the region and what matters most."""
     high = _chain(subject, rates, "high")
     return Bound(
         subject,
@@ -91,7 +90,7 @@ def bound(subject: RatedConfiguration, rates: Rates) -> Bound:
 
 
 def with_races(found: Bound, defects: tuple[str, ...], rates: Rates) -> Bound:
-    """Return a bound with the races of known defects counted as losses; all but the probability stays."""
+    """Return a bound with the races of these defects counted as losses; only its `loss` and its subject's `defects` change."""
     subject = replace(found.subject, defects=defects)
     return replace(found, subject=subject, loss=Range(*(probability(subject, rates, end) for end in ENDS)))
 
@@ -102,10 +101,8 @@ def probability(subject: RatedConfiguration, rates: Rates, end: str) -> float:
 
 
 def ratio(subject: RatedConfiguration, other: RatedConfiguration, rates: Rates) -> Range | None:
-    """Return how many times as high the bound of another configuration is at equal rates; None where one of them is 0.
-
-    The range is of what was tried: every rate and duration at its low or high end, and each episode by itself at the other.
-    """
+    """Return how many times the bound of `subject` that of `other` is at equal rates; None where one of them is 0.  The range
+    is of what was tried: every rate and duration at its low or high end, and each episode by itself at the other."""
     found = []
     for end, given in _variants(rates):
         before, after = (probability(each, given, end) for each in (subject, other))
@@ -140,14 +137,14 @@ def _strikes(subject: RatedConfiguration, rates: Rates, end: str) -> list[Strike
 
 @lru_cache(maxsize=8)
 def _all_states(racks: tuple[int, ...], struck: tuple[Strike, ...]) -> list[tuple[tuple[int, int], float]]:
-    """Return how many replicas have lost data and are out in each state of a whole chain, and its part of the time."""
+    """Return ((replicas that lost data, replicas out), part of the time) of each state of a chain that nothing leaves."""
     whole = chain(racks, struck, Region(tuple(range(sum(racks), -1, -1))))
     return [(counted(state), float(share)) for state, share in zip(whole.states, exact.long_run(whole), strict=True)]
 
 
 def _refused(subject: RatedConfiguration, rates: Rates, end: str) -> float:
-    """Return the part of the time in which writes are refused: outside what stays writable, until a failure of the one that
-    takes them is noticed, and without a controller."""
+    """Return the part of the time in which writes are refused, at one end: outside what stays writable, until an unannounced
+    failure of the broker that takes them is noticed, and without a controller."""
     outside = sum(
         share
         for spot, share in _all_states(subject.racks, tuple(_strikes(subject, rates, end)))

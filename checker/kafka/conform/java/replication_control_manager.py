@@ -38,7 +38,7 @@ ELR_FEATURE = "eligible.leader.replicas.version"
 
 
 class Clock:
-    """Kafka's Time, which advances only when told to.  Units: milliseconds."""
+    """A stand-in for Kafka's Time: `now` is in milliseconds, and moves only when it is set or by `sleep`, which adds to it."""
 
     def __init__(self, now: int = 0) -> None:
         self.now = now
@@ -56,16 +56,16 @@ class Clock:
         self.now += ms
 
     def waitObject(self, *arguments: Any) -> None:
-        """Do nothing: no thread waits."""
+        """Return at once, whatever is given: nothing is waited for."""
 
     def java(self) -> Any:
-        """Return the clock as Kafka's Time."""
+        """Return a Java object that implements Kafka's Time with this clock."""
         return proxy(PACKAGE + "common.utils.Time", self)
 
 
 @functools.cache
 def supported_features() -> Any:
-    """Return every feature of this version with its range, unstable ones included."""
+    """Return a Java map from every feature's name to its range of levels in this Kafka version, unstable levels included."""
     made = kafka_class("controller.QuorumFeatures")
     if hasattr(made, "defaultSupportedFeatureMap"):
         return made.defaultSupportedFeatureMap(True)
@@ -77,7 +77,7 @@ def supported_features() -> Any:
 
 @dataclass(frozen=True)
 class PartitionState:
-    """What the controller holds of the partition, in Kafka's names and numbers, in the order that a call of `install` has."""
+    """What the controller holds of the partition, in Kafka's names and numbers, in the order in which `calls` lists them."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -141,7 +141,8 @@ class Controller:
         return found
 
     def _handle_shutdowns(self, made: Any) -> None:
-        """Let a registration change the partitions of a broker's earlier incarnation, in versions in which it does."""
+        """Give `made`, the builder of ClusterControlManager, a handler by which a registration changes the partitions of the
+        broker's earlier incarnation, if this version's builder takes one."""
         controls = PACKAGE + "controller.ClusterControlManager$"
         self.distinguishes_clean_shutdowns = has_method(made, "setBrokerShutdownHandler")
         if self.distinguishes_clean_shutdowns:
@@ -165,7 +166,7 @@ class Controller:
         return call(_builder("ConfigurationControlManager", known), "build")
 
     def replay(self, records: Iterable[Any]) -> None:
-        """Replay records as the metadata log does; each manager takes its own."""
+        """Replay each record in the one manager that it is for: of brokers, of configurations, or else of replication."""
         for each in records:
             self.offset += 1
             message = each.message()
@@ -193,11 +194,12 @@ class Controller:
     # what brokers ask
 
     def directory(self, broker: int, number: int = 0) -> Any:
-        """Return the id of a log directory of a broker, which has two."""
+        """Return the Uuid of a broker's log directory; `number` is 0 or 1."""
         return kafka_class("common.Uuid")(77 + number, broker)
 
     def register(self, broker: int, clean: bool) -> None:
-        """Register a new incarnation of a broker; `clean`: it presents the epoch of its last registration."""
+        """Register a new incarnation of a broker; if `clean`, the request names the epoch of its last registration, else
+        none."""
         self.calls.append(("register", broker, clean))
         self.incarnations[broker] = self.incarnations.get(broker, 0) + 1
         data = "common.message.BrokerRegistrationRequestData"
@@ -224,8 +226,8 @@ class Controller:
         return call(self.cluster, "brokerRegistrations").get(integer(broker))
 
     def heartbeat(self, broker: int, stop: bool = False, offline: Iterable[Any] = ()) -> Any:
-        """Handle a broker's heartbeat, which unfences it, asks for a controlled shutdown (`stop`), or names failed directories;
-        return the response."""
+        """Handle a broker's heartbeat, and return Kafka's reply.  It unfences the broker, or asks for a controlled shutdown
+        (`stop`); `offline` are the Uuids of log directories that failed."""
         self.calls.append(("heartbeat", broker, stop))
         request = kafka_class("common.message.BrokerHeartbeatRequestData")().setBrokerId(broker)
         request.setBrokerEpoch(self.epochs[broker]).setCurrentMetadataOffset(self.offset)
@@ -236,7 +238,7 @@ class Controller:
         return self._done(call(self.replication, "processBrokerHeartbeat", request, self.offset))
 
     def track(self, broker: int) -> None:
-        """Note a sign of life of a broker, so that its session goes on."""
+        """Make a broker's session start anew, as a sign of life of the broker does."""
         if has_method(self.cluster, "trackBrokerHeartbeat"):
             call(self.cluster, "trackBrokerHeartbeat", broker, self.epochs[broker])
         else:
@@ -244,7 +246,7 @@ class Controller:
             call(call(self.cluster, "heartbeatManager"), "touch", broker, fenced, self.offset)
 
     def expire(self, *lost: int) -> None:
-        """Let the sessions of the `lost` brokers expire, and no others; then the controller fences them."""
+        """Let the sessions of the `lost` brokers expire, and no others, and let the controller fence these brokers."""
         self.calls.append(("expire", *lost))
         self.clock.now += SESSION_MS - 1_000
         for each in self.epochs:
@@ -266,7 +268,8 @@ class Controller:
         partition_epoch: int,
         epochs: Mapping[int, int] | None = None,
     ) -> tuple[str, int]:
-        """Handle the leader's AlterPartition; return the error's name and the partition epoch of the answer."""
+        """Handle the leader's AlterPartition; return the error's name and the partition epoch of the answer.  `epochs` are the
+        broker epochs that the request names (None: the registered ones)."""
         data = "common.message.AlterPartitionRequestData"
         named = epochs or self.epochs
         stale = [each for each in isr if named[each] != self.epochs[each]]
@@ -286,7 +289,7 @@ class Controller:
         return error_name(answer.errorCode()), int(answer.partitionEpoch())
 
     def assign_directory(self, broker: int, number: int) -> None:
-        """Handle a broker's report of the directory that has its replica."""
+        """Handle a broker's report that its replica is in its log directory `number` (0 or 1)."""
         self.calls.append(("assign_directory", broker, number))
         data = "common.message.AssignReplicasToDirsRequestData"
         part = kafka_class(data + "$PartitionData")().setPartitionIndex(0)
@@ -317,7 +320,8 @@ class Controller:
         self.topic_id = call(self.replication, "getTopicId", TOPIC)
 
     def elect(self, unclean: bool = False) -> str:
-        """Handle an operator's request for an unclean election, or that of the preferred leader; return the error's name."""
+        """Handle an operator's request for an election: unclean, or of the preferred leader; return the error's name or
+        NONE."""
         self.calls.append(("elect", unclean))
         data = "common.message.ElectLeadersRequestData"
         topics = kafka_class(data + "$TopicPartitionsCollection")()
@@ -327,7 +331,7 @@ class Controller:
         return error_name(answer.replicaElectionResults()[0].partitionResult()[0].errorCode())
 
     def reassign(self, replicas: Sequence[int] | None) -> str:
-        """Handle an operator's reassignment (None: its cancellation); return the error's name."""
+        """Handle an operator's reassignment to `replicas` (None: cancel that under way); return the error's name or NONE."""
         self.calls.append(("reassign", None if replicas is None else list(replicas)))
         data = "common.message.AlterPartitionReassignmentsRequestData"
         part = kafka_class(data + "$ReassignablePartition")().setPartitionIndex(0)
@@ -367,7 +371,7 @@ class Controller:
         return frozenset(each for each in self.epochs if bool(self.registration_of(each).fenced()))
 
     def install(self, wanted: PartitionState, fenced: Collection[int] = ()) -> None:
-        """Put the controller into a state, by the records that a snapshot of it would have."""
+        """Put the partition into the state `wanted`, and fence just `fenced`, by a snapshot's records; `calls` begins anew."""
         self.calls = [("install", *astuple(wanted), sorted(fenced))]
         record = kafka_class("common.metadata.PartitionRecord")().setTopicId(self.topic_id).setPartitionId(0)
         record.setReplicas(java_list(wanted.replicas)).setIsr(java_list(wanted.isr)).setLeader(wanted.leader)
@@ -389,12 +393,12 @@ class Controller:
                 self.track(each)
 
     def end_sessions(self) -> None:
-        """Let all sessions expire; the controller notices only when a timer fires."""
+        """Move the clock past the end of all sessions; nobody is fenced until the controller's timer fires (`expire`)."""
         self.clock.now += 2 * SESSION_MS
 
 
 def _builder(of: str, known: Mapping[str, Any]) -> Any:
-    """Return the builder of a class of the controller; of the known values those are set for which it has a setter."""
+    """Return the Java builder of the controller class `of`, with those of the `known` values for which it has a setter."""
     made = new(f"{PACKAGE}controller.{of}$Builder")
     for name, value in known.items():
         if has_method(made, "set" + name):

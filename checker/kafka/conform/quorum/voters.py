@@ -51,7 +51,7 @@ def _raft(name: str) -> str:
 
 
 class Quorum:
-    """Kafka's classes for a quorum of `voters` controllers; `disk` is what the newest QuorumState has on disk."""
+    """Makes objects of Kafka's quorum classes; `disk` is the ElectionState on the disk of the QuorumState made last."""
 
     def __init__(self, voters: int) -> None:
         self.listener = jvm.kafka_class("common.network.ListenerName")("CONTROLLER")
@@ -72,12 +72,13 @@ class Quorum:
         return jvm.java_class(_raft("VoterSet")).fromInetSocketAddresses(self.listener, addresses)
 
     def key(self, voter: int) -> Any:
-        """Return a voter's key, without a directory id."""
+        """Return the ReplicaKey of a voter, without a directory id."""
         made = jvm.java_class(_raft("ReplicaKey"))
         return made.of(voter, made.NO_DIRECTORY_ID)
 
     def filled(self, name: str, known: dict[str, Any]) -> Any:
-        """Construct an object: each parameter gets the known value of its type (`int`s one after another), else a stand-in."""
+        """Construct an object: each parameter gets the `known` value of its type (`int`: the next of a list), else a `usual`
+        one."""
         types = jvm.constructor(name)[1]
         numbers = iter(known["int"])
         if METRICS in types:
@@ -87,7 +88,8 @@ class Quorum:
         return jvm.new(name, *values)
 
     def usual(self, type_name: str) -> Any:
-        """Return a stand-in of a type that does not matter, told by its last word (classes move); None for an unknown class."""
+        """Return a stand-in of a type, known by the last word of its name; of others an empty proxy (interface) or None
+        (class)."""
         kind = type_name.rpartition(".")[2]
         constants = {"MemoryPool": "NONE", "Compression": "NONE", "BufferSupplier": "NO_CACHING"}
         made: dict[str, tuple[int, ...]] = {"LogContext": (), "SupportedVersionRange": (0, 1), "Random": (1,)}
@@ -101,7 +103,8 @@ class Quorum:
         return jvm.proxy(type_name, {}) if jvm.java_class(type_name).class_.isInterface() else None
 
     def state_of(self, voter: Voter, end: tuple[int, int]) -> Any:
-        """Return a QuorumState that was started with a voter's state on disk; a leader's is then a candidate of its epoch."""
+        """Return a QuorumState started with a voter's state on disk and a log that ends at `end` (offset, epoch).  For a leader
+        it is a candidate of the leader's epoch, started with an empty log."""
         number, epoch, voted, leader, role, members = voter
         if role == LEADER:
             members = tuple(sorted({*members, number}))  # one that was removed was a voter when it was elected
@@ -143,16 +146,17 @@ class Quorum:
         return found
 
     def keep(self, election: Any, _version: Any) -> None:
-        """Store what a QuorumState writes to disk, for `on_disk`."""
+        """Store in `disk` what a QuorumState writes to disk."""
         self.disk = election
 
     def on_disk(self) -> VoterOutcome:
-        """Return what was written last: epoch, leader, and the vote if no leader is known."""
+        """Return (epoch, leader, vote) in `disk`.  -1: no leader; no vote, or a leader is known."""
         leader, voted = int(self.disk.leaderIdOrSentinel()), self.disk.optionalVotedKey()
         return int(self.disk.epoch()), leader, int(voted.get().id()) if leader < 0 and voted.isPresent() else -1
 
     def ask_for_votes(self, state: Any) -> None:
-        """Do what a voter does at a time-out.  Errors: `NotComparedError` where this version does something else first."""
+        """Make a QuorumState a candidate, after prospective where the version has that state.  Errors: `NotComparedError` where
+        it has and the voter is resigned: such a voter enters a new epoch first."""
         if jvm.has_method(state, "transitionToProspective"):
             if jvm.call(state, "isCandidate") or jvm.call(state, "isFollower") or jvm.call(state, "isUnattached"):
                 jvm.call(state, "transitionToProspective")
@@ -161,7 +165,8 @@ class Quorum:
         jvm.call(state, "transitionToCandidate")
 
     def lead(self, state: Any, start: int, members: tuple[int, ...]) -> Any:
-        """Return the LeaderState of a candidate that has won; its epoch starts at an offset."""
+        """Give a candidate the votes of all `members`; return the LeaderState that it then has, its epoch starting at
+        `start`."""
         own = int(jvm.call(state, "localIdOrSentinel"))
         for each in [each for each in members if each != own]:
             jvm.call(jvm.call(state, "candidateStateOrThrow"), "recordGrantedVote", each)
@@ -170,11 +175,11 @@ class Quorum:
 
 
 class NotComparedError(Exception):
-    """This version takes a step in another way, so it is not compared."""
+    """This Kafka version takes a step in another way, so the step is not compared."""
 
 
 def read_state(state: Any) -> VoterOutcome:
-    """Return a state's epoch, leader, vote if no leader is known, and whether it is a candidate."""
+    """Return (epoch, leader, vote, is a candidate) of a QuorumState.  -1: no leader; no vote, or a leader is known."""
     epoch, leader = int(jvm.call(state, "epoch")), int(jvm.call(state, "leaderIdOrSentinel"))
     voted = -1
     is_candidate = bool(jvm.call(state, "isCandidate"))
@@ -187,7 +192,7 @@ def read_state(state: Any) -> VoterOutcome:
 
 
 def model_state(voter: Voter) -> VoterOutcome:
-    """Return what `read_state` reads of a class, for the model's voter."""
+    """Return the same four values as `read_state`, for the model's voter."""
     _, epoch, voted, leader, role, _ = voter
     return epoch, leader, voted if leader < 0 else -1, role == CANDIDATE
 
@@ -211,13 +216,13 @@ def members_of(values: Values, number: int) -> tuple[int, ...]:
 
 
 def end_of(values: Values, number: int) -> tuple[int, int]:
-    """Return a log's length and the epoch of its last entry; 0 without one."""
+    """Return the length of a controller's log and the epoch of its last entry; (0, 0) if it is empty."""
     log = [each for each in values["log_record"][number] if each]
     return len(log), epoch_of_entry(values, log[-1]) if log else 0
 
 
 def ask_once(ask: Callable[..., VoterOutcome]) -> Callable[..., VoterOutcome]:
-    """Let a VotersOracle take its answer to a question from what it knows if it was asked before."""
+    """Decorate a method of VotersOracle: an answer is kept, and given again when the same is asked."""
 
     @functools.wraps(ask)
     def answer(oracle: VotersOracle, *asked: Any) -> VoterOutcome:
@@ -238,7 +243,8 @@ class VotersOracle:
 
     @ask_once
     def stop(self, voter: Voter, end: tuple[int, int]) -> VoterOutcome:
-        """Return what is on disk of a voter that stops: all that it had written before."""
+        """Return (epoch, leader, vote) on the disk of a voter that stops, as `Quorum.on_disk` does: all that it wrote is
+        there."""
         self.standing(voter, end)
         return self.quorum.on_disk()
 
@@ -248,7 +254,7 @@ class VotersOracle:
 
     @ask_once
     def begin(self, voter: Voter, end: tuple[int, int]) -> VoterOutcome:
-        """Return a voter's state after a time-out; "not compared" where this version does not ask for votes then."""
+        """Return `read_state` of a voter after a time-out; `("not compared",)` if `ask_for_votes` raises `NotComparedError`."""
         state = self.quorum.state_of(voter, end)
         try:
             self.quorum.ask_for_votes(state)
@@ -258,7 +264,7 @@ class VotersOracle:
 
     @ask_once
     def vote(self, voter: Voter, end: tuple[int, int], candidate: int, epoch: int, its_end: tuple[int, int]) -> VoterOutcome:
-        """Return whether a voter grants a vote, and its state then."""
+        """Return whether a voter grants a candidate of this `epoch` and log end its vote, and the voter's state then."""
         state = self.standing(voter, end)
         if epoch > int(jvm.call(state, "epoch")):
             self.unattached(state, epoch)
@@ -273,7 +279,7 @@ class VotersOracle:
 
     @ask_once
     def learn(self, voter: Voter, end: tuple[int, int], epoch: int) -> VoterOutcome:
-        """Return the state of a voter that learns of a newer epoch."""
+        """Return `read_state` of a voter that has learned of a newer epoch."""
         state = self.standing(voter, end)
         self.unattached(state, epoch)
         return read_state(state)
@@ -299,7 +305,7 @@ class VotersOracle:
         return (int(mark.get().offset()) if mark.isPresent() else -1,)
 
     def standing(self, voter: Voter, end: tuple[int, int]) -> Any:
-        """Return a QuorumState equal to the model's voter, leaders included."""
+        """Return a QuorumState that stands where the model's voter stands; for a leader, unlike `Quorum.state_of`, a leader."""
         state = self.quorum.state_of(voter, end)
         if voter[4] == LEADER:
             self.quorum.lead(state, 0, voter[5])
@@ -334,7 +340,7 @@ def reachable(bound: System) -> Iterator[tuple[State, list[tuple[Step, State]]]]
 
 
 def compare_step(judge: VotersOracle, values: Values, step: Step, after: Values) -> tuple[VoterOutcome, VoterOutcome] | None:
-    """Return what Kafka's classes and the model make of a step; None if it is not about one voter."""
+    """Return Kafka's and the model's outcome of a step: a voter's state, or a leader's high watermark; else None."""
     name, given = step.action.name, step.arguments
     if name in ("leader_note_fetch", "controller_append", "leader_add_voter", "leader_remove_voter"):
         return _commit(judge, values, given["leader"], after)
@@ -358,7 +364,7 @@ def compare_step(judge: VotersOracle, values: Values, step: Step, after: Values)
 
 
 def _commit(judge: VotersOracle, values: Values, leader: int, after: Values) -> tuple[VoterOutcome, VoterOutcome]:
-    """Return Kafka's high watermark (as long as its new leader knows none, the model's of before) and the model's."""
+    """Return Kafka's high watermark (while its new leader has none: the model's before the step) and the model's after it."""
     records, epoch = len(values["record_epoch"]), values["epoch"][leader]
     log = after["log_record"][leader]
     start, before = log.index(records + epoch), values["high_watermark"][leader]
@@ -371,7 +377,7 @@ def _commit(judge: VotersOracle, values: Values, leader: int, after: Values) -> 
 def find_refused_votes(
     judge: VotersOracle, values: Values, granted: set[tuple[int, int]]
 ) -> Iterator[tuple[str, VoterOutcome, VoterOutcome]]:
-    """Yield the votes that a candidate requests and the model refuses, with Kafka's answer and the model's."""
+    """Yield (name, (Kafka's answer,), (False,)) of each vote requested whose (voter, candidate) is not in `granted`."""
     numbers = range(len(values["role"]))
     for other in numbers:
         for number in numbers:

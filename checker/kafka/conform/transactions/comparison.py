@@ -66,7 +66,7 @@ Projected = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class TransactionOutcome:
-    """The outcome of an event or a request, and what is known after it: nothing if it is refused."""
+    """The outcome of an event or a request, and what is known after it; `known` is empty if it was refused."""
 
     outcome: str
     known: Projected = ()
@@ -119,7 +119,8 @@ def coordinator_known(asked: TransactionModel, state: State) -> kafka_side.Known
 
 
 def coordinator_cases(asked: TransactionModel) -> Iterator[tuple[str, kafka_side.Known]]:
-    """Yield every event with all that the coordinator may know; only a transaction that is open or decided has partitions."""
+    """Yield every event with all that the coordinator may know: partitions only if ongoing or prepared, and without an epoch
+    (-1) only `init` in the empty state."""
     partitions = range(asked.system.sizes["partition"])
     subsets = [frozenset(some) for size in range(len(partitions) + 1) for some in combinations(partitions, size)]
     for number, epoch, inside in product(range(known_as.COMPLETE_ABORT + 1), EPOCHS, subsets):
@@ -182,8 +183,8 @@ NOTHING, BEFORE, ITSELF = "nothing", "another record", "the record"
 
 @dataclass(frozen=True)
 class ProducerView:
-    """What a partition has seen of a producer: its epoch, what record of that (`NOTHING`, `BEFORE` or `ITSELF`), whether the
-    transaction is open, and the coordinator's epoch."""
+    """What a partition has seen of a producer: its newest epoch, of that epoch no record (`NOTHING`), another than the
+    request's (`BEFORE`) or the request's (`ITSELF`), whether the transaction is open, and the coordinator's epoch."""
 
     epoch: int
     has: str
@@ -250,7 +251,7 @@ def partition_model(asked: TransactionModel, seen: ProducerView, request: Projec
 
 
 def partition_kafka(log: kafka_side.TransactionalLog, seen: ProducerView, request: Projected) -> TransactionOutcome:
-    """Return what Kafka's log does with a request of a new producer id, for which what was seen before is written first."""
+    """Write what is `seen` to Kafka's log under a new producer id, make the request, and return what the log does with it."""
     log.producer += 1
     if seen.epoch >= 0:
         _write_history(log, seen)
@@ -271,7 +272,7 @@ def partition_kafka(log: kafka_side.TransactionalLog, seen: ProducerView, reques
 
 
 def _write_history(log: kafka_side.TransactionalLog, seen: ProducerView) -> None:
-    """Write to the log what the partition has seen of the producer.  Errors: `AssertionError` where Kafka refuses it."""
+    """Write to the log what the partition has seen of the producer.  Errors: `AssertionError` unless Kafka appends it."""
     steps = [log.mark(seen.epoch, seen.coordinator, True, 0)]
     if seen.has != NOTHING:
         steps.append(log.append(seen.epoch, 0, log.guard(seen.epoch, 0)))
@@ -285,7 +286,7 @@ def _write_history(log: kafka_side.TransactionalLog, seen: ProducerView) -> None
 
 
 def compare(setting: ConformSetting) -> Tally:
-    """Return the tally of comparing Kafka and model in every combination, and the reachable transitions with these."""
+    """Return the tally of comparing Kafka and model in every combination, and reachable transitions with these outcomes."""
     begun = time.monotonic()
     asked, tally = TransactionModel(setting.system), Tally("transactions")
     found: dict[Projected, TransactionOutcome] = {}
@@ -348,7 +349,7 @@ EVENTS = {
 def _look_up(
     asked: TransactionModel, setting: ConformSetting, tally: Tally, found: dict[Projected, TransactionOutcome]
 ) -> None:
-    """Compare, into the tally, each reachable transition of the parts and epochs compared with its combination's outcome."""
+    """Compare, and count in the tally, each reachable transition of the parts and epochs compared with its combination."""
     compared = {key[0] for key in found}
     if not compared:
         return
@@ -398,7 +399,7 @@ def _key(
 
 
 def _seen(asked: TransactionModel, state: State, attempt: int, partition: int) -> ProducerView:
-    """Return what a partition has seen, for a request of a transaction (-1: for a marker)."""
+    """Return what a partition has seen, as it looks to a request of the transaction `attempt` (-1: to a marker)."""
     epoch, is_open, coordinator = partition_known(asked, state, partition)
     attempts = range(asked.system.sizes["attempt"])
 

@@ -39,7 +39,7 @@ Known = tuple[int, int, frozenset[int]]
 
 
 class CoordinatorMetadata:
-    """One TransactionMetadata; every method prepares a transition and completes it, as after its append to the log."""
+    """One TransactionMetadata; a method prepares a transition and completes it at once, or raises what Kafka refuses."""
 
     def __init__(self, known: Known, version: int) -> None:
         state, epoch, partitions = known
@@ -70,7 +70,7 @@ class CoordinatorMetadata:
 
     @property
     def known(self) -> Known:
-        """Return what the metadata hold now."""
+        """Return the number of the metadata's state, the producer epoch and the partitions."""
         topics = self.metadata.topicPartitions()
         if not self.in_java:
             topics = java_class("scala.jdk.javaapi.CollectionConverters").asJava(topics)
@@ -78,7 +78,7 @@ class CoordinatorMetadata:
         return int(self.metadata.state().id()), int(self.metadata.producerEpoch()), partitions
 
     def init(self, expected: int | None = None) -> None:
-        """Handle InitProducerId, with the epoch that the producer says it has.  What Kafka refuses is raised."""
+        """Handle InitProducerId; `expected` is the epoch that the producer says it has (None: it says none)."""
         boxed = None if expected is None else java_class("java.lang.Short")(expected)
         found = self.metadata.prepareIncrementProducerEpoch(TIMEOUT, (optional if self.in_java else option)(boxed), 1)
         if not self.in_java:
@@ -97,7 +97,7 @@ class CoordinatorMetadata:
         self.metadata.completeTransitionTo(found)
 
     def end(self, state: int) -> None:
-        """Handle EndTxn: move to PrepareCommit or PrepareAbort."""
+        """Handle EndTxn: move to the `state` of this number, PrepareCommit or PrepareAbort."""
         found = (
             self.metadata.prepareAbortOrCommit(self._state(state), self._version(), NONE, 1, self.known[0] != 1)
             if self.in_java
@@ -122,7 +122,7 @@ class CoordinatorMetadata:
         call(self.metadata, setter, value)
 
     def complete(self) -> None:
-        """Complete the transaction: every marker is written."""
+        """Complete the transaction, as the coordinator does when every marker is written."""
         self.metadata.completeTransitionTo(self.metadata.prepareComplete(1))
 
 
@@ -161,7 +161,7 @@ class TransactionalLog:
         return self._tried(method, *given[: int(declared_methods(self.log, method)[0].getParameterCount())])
 
     def append(self, epoch: int, sequence: int, guard: Any = None) -> str:
-        """Append a record of a transaction; return `appended`, `duplicate` or `refused`."""
+        """Append a record of a transaction (`guard` None: unverified); return `appended`, `duplicate` or `refused`."""
         content = java_class(self.package + "SimpleRecord")(java_class("java.lang.String")("m").getBytes())
         compression = kafka_class("common.compress.Compression").NONE
         records = java_class(self.package + "MemoryRecords").withTransactionalRecords(
@@ -170,7 +170,7 @@ class TransactionalLog:
         return self._append(records, "CLIENT", self.sentinel if guard is None else guard, -1)
 
     def mark(self, epoch: int, coordinator: int, commits: bool, version: int | None = None) -> str:
-        """Append a marker of transaction version `version` (None: the log's own); return `appended` or `refused`."""
+        """Append a marker; `version`: its transaction version (None: the log's).  Return `appended` or `refused`."""
         kind = java_class(self.package + "ControlRecordType")
         marker = java_class(self.package + "EndTransactionMarker")(kind.COMMIT if commits else kind.ABORT, coordinator)
         records = java_class(self.package + "MemoryRecords").withEndTransactionMarker(
@@ -200,7 +200,7 @@ class TransactionalLog:
 
     @property
     def seen(self) -> tuple[int, bool, int]:
-        """The producer's epoch, whether it has an open transaction, and the coordinator's epoch; -1, False and 0 if unknown."""
+        """What the log knows of the producer: (epoch, is a transaction open, coordinator's epoch), or (-1, False, 0)."""
         entry = call(call(self.log, "producerStateManager"), "lastEntry", self.producer)
         if not entry.isPresent():
             return -1, False, 0

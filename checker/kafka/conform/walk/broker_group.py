@@ -121,10 +121,11 @@ class BrokerSight:
 class GroupSight:
     """What can be seen of all at one moment.
 
-    `leader_knows`: how far the elected leader has followed the controller, as the model says it, or will have when the answer
-    is there that is on its way; `coming`: the followers to which a response is on its way; `forgotten`: the ISRs that requests
-    ask for which their leader has given up; `acked`: records acknowledged to acks=all; `stalled`: the broker and the offset of
-    the record whose request stands still; `metadata`: what each broker has replayed last.
+    `leader_knows`: how far the elected leader may have followed the controller, as values of the model's field of this name:
+    now, and after an answer that is on its way to it; `coming`: the followers to which a response is on its way; `forgotten`:
+    the ISRs that unanswered requests ask for whose leader has given them up; `acked`: records acknowledged to acks=all;
+    `stalled`: the broker and the offset of the record whose request stands still; `metadata`: what each broker has replayed
+    last.
     """
 
     leader: int
@@ -142,7 +143,7 @@ class GroupSight:
 @dataclass
 class BrokerProcess:
     """One broker: its host, which survives its process, and the process while there is one (`broker` None: it is down).
-    `replayed` counts the metadata images that it has applied; `log` is the content of its log, down or not."""
+    `replayed` counts the metadata images that it has applied; `log` is the content of its log as it was read last."""
 
     host: Host
     manager: ReplicaManagerStub
@@ -172,7 +173,7 @@ class BrokerProcess:
 
     @property
     def slow(self) -> int:
-        """How many members of a leader's ISR are not at its log end."""
+        """How many members of a leader's ISR are not at its log end; 0 if the broker is down."""
         if self.broker is None:
             return 0
         isr, log_end = self.broker.isr(), int(self.broker.log.logEndOffset())
@@ -246,7 +247,7 @@ class BrokerGroup:
     # processes
 
     def _made(self, process: BrokerProcess) -> WalkedBroker:
-        """Return a new broker of this process for the walk's partition."""
+        """Return a new WalkedBroker on the host of this process, for the walk's partition."""
         return WalkedBroker(process.host, self.brokers, self.number)
 
     def open_broker(self, me: int) -> WalkedBroker:
@@ -257,7 +258,7 @@ class BrokerGroup:
         return broker
 
     def _start(self, me: int, registered: bool) -> None:
-        """Start a process: it opens its log, and applies the newest metadata."""
+        """Start a process, `registered` or not yet: it opens its log, and applies the newest metadata."""
         process, broker = self.processes[me], self.open_broker(me)
         process.is_registered, process.began_unregistered = registered, not registered
         broker.own_epoch = process.epoch = self.controller.epochs[me] if registered else NO_EPOCH
@@ -275,7 +276,7 @@ class BrokerGroup:
         process.fetches_from = None
 
     def _close(self, process: BrokerProcess, log: Any, delete: bool = False) -> None:
-        """Close a log and forget it: who opens it again recovers it from its files."""
+        """Close a log, or delete its files too, and forget it: who opens it again recovers it from its files."""
         process.host.flushes.clear()
         call(log, "delete" if delete else "close")
         logs = field_of(str(process.host.logs.getClass().getName()), "currentLogs").get(process.host.logs)
@@ -371,7 +372,8 @@ class BrokerGroup:
     # producers
 
     def produce(self, me: int, acks: int, stalls: bool = False) -> str:
-        """Append a producer's next record; return the error's name.  A request that stalls does not yet wait for followers."""
+        """Append a producer's next record; return the error's name.  If it `stalls`, the request does not wait for followers
+        yet."""
         broker = self.broker(me)
         broker.content = chr(FIRST + self.records)
         error = broker.append(acks)
@@ -382,7 +384,7 @@ class BrokerGroup:
         return error
 
     def answer_producers(self) -> None:
-        """Answer the requests that wait, as DelayedProduce.tryComplete does whenever something has changed."""
+        """Answer each waiting request that is replicated or fails, as DelayedProduce.tryComplete does after every change."""
         for each in list(self.produced):
             broker = self.broker(each.broker)
             is_done, error = (False, "NONE") if each.is_stalled else broker.acknowledged(each.offset)
@@ -393,7 +395,7 @@ class BrokerGroup:
     # fetches
 
     def send(self, follower: int, size: int = MANY) -> bool:
-        """Send a follower's next fetch, unless one is on its way already; return False if it has none to send."""
+        """Send a follower's next fetch, unless one is on its way already; return False only if it has none to send."""
         process = self.processes[follower]
         assert process.fetches_from is not None
         pair = (follower, process.fetches_from)
@@ -445,8 +447,8 @@ class BrokerGroup:
         return "late" if is_late else "delivered"
 
     def _latest_offset(self, leader: int, epoch: int) -> Any:
-        """Return a leader's end offset to a follower; NotLeaderOrFollowerException if it does not lead in the epoch.  Source:
-        Partition.fetchOffsetForTimestamp."""
+        """Return a leader's end offset, with its epoch, to a follower; NotLeaderOrFollowerException if it does not lead in that
+        epoch.  Source: Partition.fetchOffsetForTimestamp."""
         broker = self.processes[leader].broker
         if broker is None or not broker.partition.isLeader() or broker.epoch != epoch:
             raise kafka_class("common.errors.NotLeaderOrFollowerException")("not the leader of this epoch")
@@ -517,7 +519,7 @@ class BrokerGroup:
     # elections
 
     def move_leader(self, to: int) -> None:
-        """Make a broker the preferred one, by a reassignment to the same replicas, and hold a preferred election."""
+        """Put a broker first in the assignment, by a reassignment to the same replicas, and hold a preferred election."""
         order = (to, *[each for each in self.brokers if each != to])
         if self.controller.read().replicas != order:
             self.controller.reassign(order)
@@ -609,8 +611,8 @@ is, and the length of the value, which stands before it."""
 
 
 def log_content(log: Any) -> Log:
-    """Return the records of a log, in order, from its bytes, which are read segment by segment.  Errors: `ValueError` for a
-    batch of more than one record, or of one that is not one letter."""
+    """Return the (record number, leader epoch) of a log's records, in order, read from its bytes segment by segment.  Errors:
+    `ValueError` for a batch of more than one record, or of one that is not one letter."""
     kind = first_class(PACKAGE + "server.storage.log.FetchIsolation", LOG + "FetchIsolation")
     found: list[tuple[int, int]] = []
     while len(found) < int(log.logEndOffset()):

@@ -25,7 +25,7 @@ class CompiledSteps:
         self._known: dict[Words, list[tuple[int, Words]]] = {}
 
     def successors(self, states: Collection[Words], numbers: Collection[int]) -> Iterator[Words]:
-        """Yield the successors of some states by the steps with these numbers."""
+        """Yield the successors of some states by the steps with these numbers, the same one perhaps more than once."""
         if len(self._known) > REMEMBERED:
             self._known.clear()
         missing = [each for each in states if each not in self._known]

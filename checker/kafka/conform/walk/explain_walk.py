@@ -57,7 +57,7 @@ Pattern = tuple[str, Mapping[str, int]]
 
 
 def steps_of(event: WalkEvent) -> list[Pattern]:
-    """Return the steps of the model that an event may stand for; replicas are numbered from 0."""
+    """Return the steps of the model that an event may stand for, as patterns; replicas are numbered from 0 in these."""
     one, *others = [each - 1 for each in event.arguments] or [0]
     other = others[0] if others else 0
     response = [
@@ -116,7 +116,7 @@ FOLLOWED |= {"leader_stall_request", "leader_answer_stalled_request"}
 
 @dataclass(frozen=True)
 class Unexplained:
-    """The first event after which no state of the model fits, and what would have fitted but for these differences."""
+    """The first event after which no state of the model fits, and the `differences` of what is seen from the nearest state."""
 
     event: WalkEvent
     differences: tuple[str, ...]
@@ -254,7 +254,7 @@ class WalkExplainer:
             yield from (f"{step.label}: {each}" for each in sorted(found))
 
     def _distance(self, state: Words, view: GroupSight) -> int:
-        """Return how many logs and high watermarks of a state differ from what is seen."""
+        """Return how many logs, and high watermarks of brokers that are up, differ in a state from what is seen."""
         found = 0
         for me, seen in zip(self.brokers, view.brokers, strict=True):
             found += self.log(state, me) != tuple(record for record, _ in seen.log)
@@ -388,13 +388,13 @@ def share_machine_code(explainers: Iterable[WalkExplainer]) -> list[CompiledStep
 
 
 def is_half_truncated(seen: BrokerSight, view: GroupSight) -> bool:
-    """Return True if a follower's log is seen to diverge from its leader's."""
+    """Return True if a follower's log diverges: as its last response said, or from the log seen of the leader it follows."""
     return seen.is_half_truncated or (seen.follows is not None and not has_prefix(view.brokers[seen.follows - 1].log, seen.log))
 
 
 def has_stayed(me: int, seen: BrokerSight, view: GroupSight) -> bool:
     """Return True if a broker whose process began unregistered may still go by the metadata of then: it neither leads nor
-    follows as the controller says, or the elected leader does not know yet that it was elected.
+    follows as the controller says, or whoever the controller has elected does not know that yet.
 
     In the model a broker that registers has replayed all of it, as one has that is unfenced.  Until then it is no candidate,
     and what it copies from a deposed leader goes when it follows the new one; the high watermark that it has learned stays.

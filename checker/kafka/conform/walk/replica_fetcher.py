@@ -55,13 +55,13 @@ class FetchMessage:
 
 
 def converted(values: Any, to_scala: bool) -> Any:
-    """Return a Java collection, as Scala's where this version takes that."""
+    """Return a Java collection as a Scala one if `to_scala`, else as it is."""
     converters = java_class("scala.jdk.javaapi.CollectionConverters")
     return converters.asScala(values) if to_scala else values
 
 
 class ReplicaManagerStub:
-    """A ReplicaManager with partitions, statistics and no log directory to move replicas to, and nothing else."""
+    """A ReplicaManager with partitions and statistics, no log directory to move a replica to, and nothing else."""
 
     def __init__(self, configuration: Any, statistics: Any) -> None:
         unsafe = java_class("sun.misc.Unsafe")
@@ -87,7 +87,7 @@ class ReplicaManagerStub:
 
 
 class ReplicaFetcher:
-    """The fetcher thread of one broker for one leader."""
+    """The ReplicaFetcherThread of one broker for one leader; it is never started: each of its actions is called."""
 
     def __init__(self, me: int, leader: int, configuration: Any, manager: ReplicaManagerStub) -> None:
         self.me, self.leader = me, leader
@@ -132,7 +132,7 @@ class ReplicaFetcher:
     # what ReplicaFetcherManager does
 
     def add(self, topic_partition: Any, topic_id: Any, leader_epoch: int, offset: int) -> None:
-        """Begin to fetch a partition, in this leader epoch."""
+        """Begin to fetch a partition, in this leader epoch and from this offset."""
         self.topic_partition = topic_partition
         made = first_class(PACKAGE + "server.InitialFetchState", "kafka.server.InitialFetchState")
         states = java_class("java.util.HashMap")()

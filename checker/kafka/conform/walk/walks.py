@@ -71,7 +71,7 @@ class WalkJudge:
         return {name: each for name, each in others.items() if each.is_told_apart_from(self.explainer)}
 
     def walk(self, seed: int, number: int) -> tuple[Steps, Unexplained | None]:
-        """Do one walk, as far as the model explains it; return its events, and what is unexplained (None: nothing)."""
+        """Do one walk, as far as the model explains it; return its events, and the first that it does not explain, or None."""
         steps: Steps = []
         self.explainer.begin()
         found = None
@@ -86,7 +86,7 @@ class WalkJudge:
         return steps, found
 
     def guilty(self, steps: Steps) -> list[str]:
-        """Return the known defects without which the model does not explain a walk."""
+        """Return the name of each known defect such that the model without it does not explain a walk."""
         return [name for name, other in self.others.items() if explain(other, steps, FEW) and explain(other, steps)]
 
 
@@ -99,7 +99,7 @@ def explain(explainer: WalkExplainer, steps: Steps, kept: int = MOST) -> Unexpla
 
 
 def lost_record(view: GroupSight) -> int | None:
-    """Return an acknowledged record that the elected leader lacks; None without one, and until a leader has taken over."""
+    """Return an acknowledged record that the elected leader lacks; None if it lacks none, or nobody leads yet."""
     if ELECTED in view.leader_knows:
         return None
     log = {record for record, _ in view.brokers[view.leader - 1].log}
@@ -159,7 +159,7 @@ def _broker_shown(broker: BrokerSight) -> str:
 
 
 def rare(by_event: Mapping[str, int], cases: int) -> list[str]:
-    """Return the events and fates that were counted less often than once in a hundred walks."""
+    """Return those of the listed events and fates that were counted less than once in a hundred walks (`cases`)."""
     named = [name for name in WEIGHTS if name not in FATES]
     named += [f"answer: {each}" for each in ("NONE", "DIVERGING_EPOCH", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH")]
     named += [f"deliver: {each}" for each in ("delivered", "late", "broken")]
@@ -217,5 +217,5 @@ def batches(walks: int) -> Iterator[tuple[int, int]]:
 
 
 def batch_name(seed: int, first: int, count: int) -> str:
-    """Return the name of a batch of walks."""
+    """Return the name of a batch of walks in a report, such as `0 to 99 of seed 1`."""
     return f"{first} to {first + count - 1} of seed {seed}"
