@@ -31,7 +31,7 @@ def rescue(
         list[str] | None,
         typer.Option(
             metavar="BROKER=HOW",
-            help="up, clean, killed, power, disk-gone, cut-off or unknown, since it was in the ISR (repeatable)",
+            help="up, clean, killed, power, disk-gone (its directory is lost or has failed), cut-off or unknown (repeatable)",
         ),
     ] = None,
     settings: options.Settings = None,

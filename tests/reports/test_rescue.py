@@ -133,13 +133,24 @@ def test_with_elr_a_killed_member_may_need_a_command(tmp_path: Path) -> None:
 
 def test_while_nothing_is_known_no_step_starts_or_elects_a_broker(tmp_path: Path) -> None:
     found = ask(tmp_path, describe(tmp_path), "23", "1=power 2=up 3=up")
-    assert [each["says"].split()[0] for each in found.document["do"]] == ["Save", "Leave"]
-    assert "Leave every stopped broker" in found.document["do"][-1]["says"]
+    assert [each["says"].split()[0] for each in found.document["do"]] == ["Save", "Start"]
+    assert "Start no broker that is stopped" in found.document["do"][-1]["says"]
 
 
 def test_without_any_log_or_disk_it_is_said(tmp_path: Path) -> None:
     found = ask(tmp_path, describe(tmp_path), "", "1=disk-gone 2=disk-gone 3=disk-gone")
     assert (found.says, found.broker) == ("unknown", None) and "no log is left" in text(found)
+    assert [each["says"].split(",")[0] for each in found.document["do"]] == ["Get a log back if you can", "If there is none"]
+
+
+def test_a_broker_that_leads_other_partitions_runs(tmp_path: Path) -> None:
+    topics = Path(describe(tmp_path, isr="1"))
+    hint = "Broker 1 leads other partitions of this description, so it runs"
+    assert hint not in text(ask(tmp_path, str(topics), "", ""))
+    other = "Topic: other\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: \n"
+    other += "\tTopic: other\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\n"
+    topics.write_text(topics.read_text() + other)
+    assert hint in text(ask(tmp_path, str(topics), "", ""))
 
 
 def test_a_broker_with_an_empty_disk_is_kept_stopped_before_anything_else(tmp_path: Path) -> None:

@@ -79,7 +79,10 @@ def rescue(
     advice = advise(seen)
     safer = None if MIN_ISR in given else _find_safe_if_copied(seen, advice, found)
     assumed = {} if ACKS in given else {ACKS: "all"}
-    return RescueResult.of(make_document(RescueSubject(found, one, assumed, safer), seen, advice))
+    leading = frozenset(
+        each.leader for topic in described.topics.values() for each in topic.partitions.values() if each.leader is not None
+    )
+    return RescueResult.of(make_document(RescueSubject(found, one, assumed, safer, leading), seen, advice))
 
 
 def _find_safe_if_copied(seen: OfflinePartition, advice: RescueAdvice, topic: Topic) -> tuple[int, int] | None:

@@ -38,12 +38,13 @@ WENT = {
 @dataclass(frozen=True)
 class RescueSubject:
     """The partition as described, and what is assumed; `safe_if_copied` is a broker, and the min.insync.replicas with which it
-    would lose nothing, had it been set."""
+    would lose nothing, had it been set; `leading` are the brokers that lead other partitions of the description."""
 
     topic: Topic
     partition: DescribedPartition
     assumed: Mapping[str, str]
     safe_if_copied: tuple[int, int] | None
+    leading: frozenset[int]
 
     @property
     def name(self) -> str:
@@ -175,7 +176,8 @@ def _why(seen: OfflinePartition, advice: RescueAdvice) -> Iterator[str]:
             yield f"Two histories fit: broker {broker} has acknowledged records that no other log has, or it has none such."
             yield f"Gather its files (neverlost rescue --script) and give --replica {broker}=FOLDER."
         if broker not in seen.went:
-            yield f"Say how it went as well: --went {broker}=killed, power, disk-gone, ..."
+            ways = "up, killed, power, or disk-gone if its log directory is lost or has failed"
+            yield f"Say how it went as well (--went {broker}=HOW): {ways}."
 
 
 def _hints(subject: RescueSubject, advice: RescueAdvice, least_bad: int | None) -> Iterator[str]:
@@ -189,6 +191,9 @@ def _hints(subject: RescueSubject, advice: RescueAdvice, least_bad: int | None) 
             begin = "If you cannot wait, find" if advice.says == WAIT else "First find"
             yield f"{begin} out if {always}: then broker {broker} loses nothing that was acknowledged."
             yield f"If it was, {again}. kafka-configs.sh shows its present value only."
+    if advice.says == UNKNOWN and advice.broker in subject.leading:
+        failed = "look in its server.log for a log directory that has failed"
+        yield f"Broker {advice.broker} leads other partitions of this description, so it runs: {failed}."
     if advice.says == UNKNOWN and least_bad is not None:
         gone = f"{advice.broker}={DISK_GONE}"
         yield f"If its log is only out of reach, wait. If it is gone for good, run this command again with --went {gone}."
@@ -259,11 +264,17 @@ def _steps(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice)
         here = [each for each in kept if each in seen.files or seen.went.get(each) in ("up", "cut-off")]
         later = [each for each in kept if each not in here]
         whose = ", and of ".join(
-            [*([_name(here)] if here else []), *([f"{_name(later)} before it is started"] if later else [])]
+            [*([_name(here)] if here else []), *([f"{_name(later)}, before a start or restart"] if later else [])]
         )
         yield _step(f"Save the folder {name} of {whose}, each in a place of its own.", save)
-    if broker is None or not is_known:
-        yield _step("Leave every stopped broker stopped, and elect nobody, until neverlost rescue names a broker.")
+    if broker is None:
+        yield _step("Get a log back if you can, from the disk or a copy of it, give it with --replica, and ask again.")
+        yield _step(
+            "If there is none, its records are lost: start a replica with an empty log directory. Elect it if it has to be."
+        )
+        return
+    if not is_known:
+        yield _step("Start no broker that is stopped, and elect nobody, until neverlost rescue names a broker.")
         return
     if seen.went.get(broker, UNKNOWN) in ("up", "cut-off"):
         yield _step(f"See that broker {broker} runs and reaches the controller: its server.log says if it is fenced.")
@@ -299,7 +310,7 @@ def _elect_uncleanly(subject: RescueSubject, seen: OfflinePartition, broker: int
         says = f"Write broker {broker} first in the assignment, because the controller takes the first replica that runs."
         yield _step(says, f"echo '{_assignment(topic, number, order)}' > order.json", reassign)
     elect = f"kafka-leader-election.sh {AT} --election-type UNCLEAN {subject.options}"
-    yield _step(f"Elect it, and see that broker {broker} leads.", elect, _look_at(subject))
+    yield _step(f"Elect broker {broker}: UNCLEAN means only that it may be outside the ISR.", elect)
     if is_moved and not is_reassigned:
         before = _assignment(topic, number, list(seen.replicas))
         yield _step("Write the replicas in their old order again.", f"echo '{before}' > order.json", reassign)
