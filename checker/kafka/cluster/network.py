@@ -125,7 +125,7 @@ class Gate:
         threading.Thread(target=self._accept, name=f"gate-{node}", daemon=True).start()
 
     def close_connections(self, rule: TrafficRule) -> None:
-        """Close the connections over which a request has come that a rule would block."""
+        """Close the connections over which some request has come that a rule would block, with what else they carry."""
         for each in tuple(self.connections):
             apis = tuple(each.apis) or (-1,)
             if any(rule.stops(each.source, self.node, api, False) for api in apis):

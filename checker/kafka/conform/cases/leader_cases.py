@@ -71,7 +71,7 @@ class LeaderState:
 
 @dataclass(frozen=True, order=True)
 class LeaderEvent:
-    """An event that reaches a leader.  `follower` and `offset` belong to a fetch; `isr` is that of a metadata record; `error`
+    """An event that reaches a leader.  `follower`, `offset`, `is_fenced` are of a fetch; `isr` is of a metadata record; `error`
     that of a refusal; `slow` are the followers that have not caught up for too long."""
 
     name: str

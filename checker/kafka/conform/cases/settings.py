@@ -89,7 +89,7 @@ def random_settings(kafka: Kafka, short: bool) -> list[tuple[ConformSetting, int
 
 
 def controller_settings(kafka: Kafka, short: bool, requests: bool = False) -> list[ConformSetting]:
-    """Return the settings whose controller cases are compared: without ELR, and with it if the version has released it.
+    """Return the settings whose controller cases are compared, each without ELR, and with it if the version has released it.
     `requests`: those for the whole controller, not only for the builder."""
     texts = SHORT[:1] if short and requests else SHORT if short else REQUESTS if requests else CONTROLLER
     return [

@@ -161,7 +161,7 @@ class ClassesSearch:
         self.again.close()
 
     def count(self) -> None:
-        """Put how many states and calls there are by now, and how long the search took, into its result."""
+        """Put how many states, states left to expand and calls there are by now, and the time spent, into the result."""
         found = self.found
         found.states, found.left = len(self.states), len(self.states) - self.expanded
         found.calls, found.seconds = len(self.group.outcomes), time.monotonic() - self.begun

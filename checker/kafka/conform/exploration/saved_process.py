@@ -75,7 +75,7 @@ class SavedProcess:
         return self.process[3] if self.is_up else None
 
     def without_process(self, log: Log) -> SavedProcess:
-        """Return what a stop leaves of the broker: its files, with `log` as what is left of its log."""
+        """Return what a stop leaves of the broker: its files, with `log`, a beginning of its log, as what is left of that."""
         sums = self.sums[: len(log)]
         return SavedProcess(("down", log, sums, self.file), log, sums, self.file, self.file)
 
