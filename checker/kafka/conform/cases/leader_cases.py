@@ -159,7 +159,7 @@ def events(state: LeaderState, records: int) -> Iterator[LeaderEvent]:
 
 
 def reached_states(found: ReachableStates, min_isr: int) -> set[LeaderState]:
-    """Return every distinct state of broker 0 while it believes it is leader."""
+    """Return every distinct state, as `normal` makes it, that broker 0 reaches while it believes that it is leader."""
     system = found.system
     scalars = ("leader", "leader_knows", "leader_epoch_start", "leader_epoch_start_offset")
     frozen = {each.name for each in system.fields if each.frozen}

@@ -188,7 +188,7 @@ class ExploredGroup:
     # what can happen
 
     def events(self, state: GroupState) -> Iterator[Drawn]:
-        """Yield what can happen next; an AlterPartition request is numbered among those of its leader."""
+        """Yield the events possible in a state; an AlterPartition request is numbered, from 0, among those of its leader."""
         limits = {name: getattr(self.bounds, bound) for name, bound in LIMITED.items()}
         may = {name: limit > spent for (name, limit), spent in zip(limits.items(), state.spent, strict=True)}
         may |= {"produce": state.records < self.bounds.records, "time passes": True}

@@ -146,7 +146,7 @@ class Host:
 
 @dataclass(frozen=True)
 class PartitionSnapshot:
-    """What can be read from a Partition, in Kafka's own names and numbers.  Units: offsets; exclusive ends."""
+    """What can be read from a Partition, with Kafka's names of states and broker ids.  Units: offsets are exclusive ends."""
 
     state: str
     isr: tuple[int, ...]
