@@ -206,8 +206,8 @@ class Cluster:
         return next((each for each in places if each.exists()), places[0])
 
     def log(self, broker: int, topic: str, number: int = 0) -> list[Record]:
-        """Return the records in the first segment of a broker's partition, unflushed ones too, without control records; an empty
-        list if the broker has no such file."""
+        """Return the records in the first segment of a broker's partition, unflushed ones too, without control records;
+        an empty list if the broker has no such file."""
         path = self.log_folder(broker, topic, number) / SEGMENT
         if not path.exists():
             return []
