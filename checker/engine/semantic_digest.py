@@ -117,7 +117,7 @@ class _Meaning:
             raise TypeError(f"a model uses the module {value.__name__} as a value; import what it needs from there")
 
     def _function(self, function: FunctionType) -> None:
-        """Add a function: its defaults as values, then each place where it may be written (one, unless several look alike)."""
+        """Add a function: its defaults as values, then each definition that may be its own, or without one its byte code."""
         self._say("function")
         self.add(function.__defaults__)
         self.add(function.__kwdefaults__)
@@ -219,7 +219,7 @@ class _Meaning:
             self.add(getattr(importlib.import_module(node.module), each.name))
 
     def _name(self, node: ast.expr, resolve: Resolve, scopes: Scopes) -> None:
-        """Add a name: a local one stands for itself, another one for what it names; so does an attribute of a module."""
+        """Add a name: a local one as itself, any other as the value that it names, a module's attribute as its value."""
         path: list[str] = []
         while isinstance(node, ast.Attribute):
             path.insert(0, node.attr)
@@ -243,7 +243,7 @@ class _Meaning:
 
 
 def _is_aside(node: ast.AST) -> bool:
-    """Return True if a statement of a class declares an attribute of `IGNORED_ATTRIBUTES`."""
+    """Return True if a statement of a class declares, with an annotation, an attribute of `IGNORED_ATTRIBUTES`."""
     return isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id in IGNORED_ATTRIBUTES
 
 
@@ -253,7 +253,7 @@ def _list_statements(node: Any) -> list[ast.AST]:
 
 
 def _resolve_in_function(function: FunctionType, name: str) -> Any:
-    """Return what a name means inside a function; `_UNBOUND` for a variable of an outer function that has no value yet."""
+    """Return what a name means inside a function; `_UNBOUND` for an unknown name, or an outer function's unset variable."""
     if name in function.__code__.co_freevars:
         try:
             return (function.__closure__ or ())[function.__code__.co_freevars.index(name)].cell_contents
@@ -267,7 +267,7 @@ def _resolve_in_module(names: Mapping[str, Any], name: str) -> Any:
 
 
 def _list_parts(value: Any) -> Iterator[Any]:
-    """Yield what a value is made of; its class is part of it where it is ours."""
+    """Yield what a value is made of, first its class if that is ours.  Errors: `TypeError` for a kind that no rule is about."""
     if _is_ours(type(value)):
         yield type(value)
     if isinstance(value, Mapping):

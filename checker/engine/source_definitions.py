@@ -57,8 +57,8 @@ def _find_lambdas(function: FunctionType) -> list[Any]:
 
 
 def _find_around(function: FunctionType) -> list[Any]:
-    """Return the functions in the module's statement in which a function begins: that statement alone if it is the function
-    itself; an empty list if there is none."""
+    """Return the nodes of all functions in the module's top-level statement in which a function begins; only the statement if
+    it is the function itself; an empty list if no statement is found."""
     line, name = function.__code__.co_firstlineno, function.__code__.co_name
     for statement in _parse_module(function.__code__.co_filename, function.__globals__["__name__"]).body:
         if line == _find_first_line(statement) and getattr(statement, "name", None) == name:
@@ -69,7 +69,7 @@ def _find_around(function: FunctionType) -> list[Any]:
 
 
 def find_class(found: type) -> ast.ClassDef | None:
-    """Return the node at which a class is written; None where its source is not to be had."""
+    """Return the node at which a class is written; None where that, or the source, is not found."""
     module = sys.modules[found.__module__]
     body: list[ast.stmt] = _parse_module(module.__file__ or "", module.__name__).body
     node = None
@@ -102,7 +102,7 @@ def extend_scopes(scope: ast.AST, scopes: Scopes) -> Scopes:
 
 
 def _find_bound(scope: ast.AST) -> frozenset[str]:
-    """Return the names that a scope binds: its parameters and what it assigns, without the scopes inside it."""
+    """Return the names that a scope binds itself: parameters, and what it assigns, imports or defines; none declared global."""
     found: set[str] = set()
     declared: set[str] = set()
     waiting = [*_list_children(scope)]

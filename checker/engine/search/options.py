@@ -15,7 +15,7 @@ from neverlost.specs.property import Property
 
 @dataclass(frozen=True)
 class SearchProgress:
-    """What is known after a batch.  Units: seconds since the start, bytes.  `note` is an event in a sentence."""
+    """How far a search is.  Units: seconds since its start, bytes.  `note` is a sentence on what happened; empty if nothing."""
 
     level: int
     frontier: int
@@ -33,7 +33,7 @@ class Reporter(Protocol):
 
 
 class Engine(Protocol):
-    """An engine's search for states that break properties."""
+    """An engine's function that searches a system for states that break properties, and returns the outcome."""
 
     def __call__(
         self, system: System, properties: Sequence[Property], options: Options, reporter: Reporter | None
@@ -55,24 +55,24 @@ class SearchLimits:
     until: float | None = None
 
     def are_passed(self, started: float) -> bool:
-        """Return True if the time of a search that started then is over."""
+        """Return True if `until` is past, or more than `seconds` have passed since `started`, a time of `time.monotonic()`."""
         now = time.monotonic()
         is_late = self.seconds is not None and now - started > self.seconds
         return is_late or (self.until is not None and now > self.until)
 
     @property
     def too_little_time(self) -> str:
-        """What is said where the limit of time was reached."""
+        """The reason, as a phrase, why a search ended at the limit of time."""
         return "the time limit was reached" if self.seconds is None else f"the time limit of {self.seconds:g} s was reached"
 
     @property
     def too_many_states(self) -> str:
-        """What is said where the limit of states was reached."""
+        """The reason, as a phrase, why a search ended at the limit of states."""
         return f"there are more than {self.states or 0:,} states"
 
     @property
     def too_little_memory(self) -> str:
-        """What is said where the limit of memory was reached."""
+        """The reason, as a phrase, why a search ended at the limit of memory."""
         return f"the memory limit of {self.memory_bytes} bytes was reached"
 
 
@@ -80,9 +80,9 @@ class SearchLimits:
 class Options:
     """How to search.
 
-    A search stops after the level of the first violation.  `every_configuration` goes on until each
-    configuration has a verdict on each property, and no longer expands those that have; `keep_going` explores everything.
-    With `orbits` it uses symmetry where replicas are alike and no levels are kept.
+    By default a search stops after the level of the first violation.  With `every_configuration` it goes on until each
+    configuration breaks each property, and does not expand states of configurations that break all of them by then; with
+    `keep_going` it explores everything.  With `orbits` a search without `state_dir` has `symmetry` if replicas are alike.
     Without `machine_code` the columns interpreter does everything, as it does where there is no compiler.
     """
 
@@ -99,5 +99,5 @@ class Options:
     spark_conf: tuple[tuple[str, str], ...] = ()
 
     def out_of_time(self) -> Options:
-        """Return the same with no time left: what is searched for next is given up at once."""
+        """Return a copy of these options with no time left: a search with it is given up at once."""
         return replace(self, limits=replace(self.limits, seconds=0.0))

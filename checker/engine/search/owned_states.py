@@ -21,7 +21,7 @@ from neverlost.specs.property import Property
 
 
 class OwnedStates:
-    """Visited states, level by level, and the part of the newest level that is not expanded yet."""
+    """Visited states, level by level, in this process; the newest level is the frontier, whose states it expands."""
 
     def __init__(self, system: System, properties: Sequence[Property], symmetry: bool) -> None:
         self.system, self.properties = system, tuple(properties)
@@ -36,7 +36,7 @@ class OwnedStates:
 
     @property
     def waiting(self) -> int:
-        """Frontier states that are not expanded yet."""
+        """How many states of the frontier, the newest level, are not expanded yet."""
         return self._width - self._next
 
     @property
@@ -52,14 +52,14 @@ class OwnedStates:
 
     @property
     def known(self) -> int:
-        """Distinct states so far."""
+        """How many distinct states were inserted so far."""
         return len(self.states)
 
     def absorb(self, states: Packed) -> None:
         self.states.add(states)
 
     def forget(self, decided: NDArray[np.bool_]) -> None:
-        """From now on expand no state of a configuration that is True in `decided`."""
+        """From now on expand no state of a configuration that is True in `decided` (an entry for each configuration)."""
         self.expansion.forget(decided)
 
     def counts(self) -> tuple[int, int, int, Counter[str]]:
@@ -70,7 +70,7 @@ class OwnedStates:
         """Do nothing: there is nothing to release."""
 
     def expand(self) -> bool:
-        """Expand one batch of the frontier and insert its successors; return True if the level has more."""
+        """Expand one batch of the frontier and insert its successors; return True if some of the frontier is left to expand."""
         end = min(self._next + BATCH, self._width)
         batch = self._frontier(self._next, end)
         self._next = end
@@ -80,7 +80,7 @@ class OwnedStates:
         return self.waiting > 0
 
     def close_level(self) -> LevelReport:
-        """Make the states inserted since the last level the frontier, check them, and return the report."""
+        """Make the states inserted since the last level the frontier, check the properties on them, and return the report."""
         self.bounds.append(len(self.states))
         self._next = 0
         report = self.checks.report(self._width)
@@ -89,7 +89,7 @@ class OwnedStates:
         return report
 
     def restore(self, store: Store, level: Level) -> None:
-        """Insert a level that an earlier search stored, as the frontier, with what that search counted."""
+        """Insert a level that an earlier search stored, as the frontier, and add what it counted to the counts here."""
         for file in level.files:
             self.absorb(store.read_packed(file))
         self.bounds.append(len(self.states))
@@ -98,20 +98,20 @@ class OwnedStates:
         self._next = 0
 
     def keep(self, location: str, depth: int) -> list[StateFile]:
-        """Write the newest level to a file of a store, and return that file in a list."""
+        """Write the newest level to a file, of level `depth`, of the store at a location; return a list of the file's entry."""
         width = self._width
         whole = self._frontier(0, width) if width else np.empty((self.system.words, 0), np.uint64)
         return [Store.attach(location).write_level(depth, whole, PACKED)]
 
     def _level_batches(self, depth: int) -> Iterator[Packed]:
-        """Yield a level in batches."""
+        """Yield the states of level `depth` in batches."""
         for start in range(self.bounds[depth], self.bounds[depth + 1], BATCH):
             yield self.states.slice(start, min(start + BATCH, self.bounds[depth + 1]))
 
     def _steps_from(self, depth: int, homes: NDArray[np.int64]) -> Iterator[tuple[Packed, Taken, int, int]]:
-        """Yield batches, every step from them, and from and up to which row of a batch the states of level `depth` stand.
+        """Yield batches of states, each with all steps from them and with `start, end`: rows `start..end - 1` are of `depth`.
 
-        With several configurations, only the states of those with the numbers `homes` are in the batches.
+        With several configurations, the batches have states of those with the numbers `homes` only.
         """
         if self.configurations.count == 1:
             start, end = self.bounds[depth], self.bounds[depth + 1]
@@ -125,9 +125,9 @@ class OwnedStates:
             yield batch, self.expansion.take_steps(batch), 0, batch.shape[1]
 
     def _look_through(self, start: int, end: int) -> tuple[Packed, Taken, int]:
-        """Return the states of a level (rows `start..end - 1`) and of levels before it, the steps from them, and the first row.
+        """Return a batch with rows `start..end - 1` of all states, all steps from the batch, and the row at which it begins.
 
-        Who looks for a trace asks for level after level, backwards: for small levels together that is much faster.
+        The batch has whole levels before these rows too, and is used again for them: a trace is looked for backwards.
         """
         if self._looked is None or not self._looked[2] <= start < end <= self._looked[2] + self._looked[0].shape[1]:
             first = next(each for each in self.bounds if each >= end - BATCH)
@@ -136,7 +136,10 @@ class OwnedStates:
         return self._looked
 
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
-        """Return by target its smallest predecessor in level `depth`, and the lowest step from it; `EngineError` if none."""
+        """Return by target its smallest predecessor in level `depth`, and the lowest number of a step from that to the target.
+
+        Errors: `EngineError` if some target has no predecessor there.
+        """
         best: dict[Words, tuple[Words, int]] = {}
         columns = np.array(targets, np.uint64).T
         homes = np.unique(self.configurations.of(columns))
@@ -149,7 +152,7 @@ class OwnedStates:
 
 
 def require_predecessors(targets: Sequence[Words], found: dict[Words, tuple[Words, int]]) -> dict[Words, tuple[Words, int]]:
-    """Return the predecessors that were found. Errors: `EngineError` for a target without one."""
+    """Return `found` as it is.  Errors: `EngineError` unless its keys are exactly the targets."""
     if set(found) != set(targets):
         raise EngineError("a state of a trace has no predecessor in the level before it")
     return found

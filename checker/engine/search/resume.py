@@ -18,7 +18,7 @@ from neverlost.specs.property import Property
 def open_store(place: Path | str, system: System, properties: Sequence[Property], options: Options) -> Store:
     """Return the store of a search: a new one, or with `--resume` that of an earlier search for the same thing.
 
-    Errors: `InputError` where there is one already, or none to resume, or one of something else.
+    Errors: `InputError` if a new one finds a store there; with `--resume`, if there is none, or one of another search.
     """
     forgets = options.every_configuration and not options.keep_going
     meta = describe_search(system, properties, options.symmetry) | {"forgets_decided": forgets}
@@ -26,7 +26,8 @@ def open_store(place: Path | str, system: System, properties: Sequence[Property]
 
 
 def describe_report(report: LevelReport, properties: Sequence[Property]) -> dict[str, Any]:
-    """Return a level's report as its manifest has it: `violations`, and `facts` (states by configuration, states of orbits)."""
+    """Return two arguments of `Level`: `violations`, a tuple of `Violation`, and `facts`: how many states each configuration
+    has (`by_configuration`, empty if there is only one), and how many states the level's orbits hold (`orbits`)."""
     found = sorted(report.violations.items())
     homes = report.by_configuration
     return {

@@ -32,7 +32,7 @@ POINTING = 2
 
 
 class Symmetry:
-    """The permutations of a system's replicas, as moves of bits."""
+    """The permutations of a system's replicas, as moves of bits in packed states; finds the canonical states."""
 
     def __init__(self, system: System) -> None:
         self.system = system
@@ -43,7 +43,8 @@ class Symmetry:
 
     @cached_property
     def descriptions(self) -> list[tuple[Slot, ...]]:
-        """What describes a replica: of each such element the slots of all replicas; as many as fit into `DESCRIBED` bits."""
+        """The elements that describe a replica, each as its slots, one per replica; one that would exceed `DESCRIBED` bits is
+        left out.  A replica-valued element that is of no replica describes all of them, with the same slot for each."""
         found: dict[tuple[str, tuple[int, ...]], dict[int, Slot]] = {}
         for slot in [each for each in self.system.slots if not each.is_constant]:
             places = [*zip(slot.field.axes, slot.index, strict=True)]
@@ -63,7 +64,7 @@ class Symmetry:
         return chosen
 
     def _ranks(self, states: Packed) -> NDArray[np.int8]:
-        """Return for each replica in each state how many others have a smaller description.  Shape: `(replicas, n)`."""
+        """Return for each replica in each state how many other replicas have a smaller description.  Shape: `(replicas, n)`."""
         said = np.zeros((self.replicas, states.shape[1]), np.uint64)
         for slots in self.descriptions:
             for replica, slot in enumerate(slots):
@@ -80,7 +81,7 @@ class Symmetry:
         return AllAtOnce(self.system, self.orders)
 
     def canonical(self, states: Packed) -> Packed:
-        """Return the canonical state of the orbit of each state."""
+        """Return for each packed state the canonical state of its orbit, in the same order."""
         if len(self.orders) == 1 or not states.shape[1]:
             return states
         ranks = self._ranks(states)
@@ -100,7 +101,7 @@ class Symmetry:
                 yield rows, _move_bits(states.take(rows, axis=1), moves)
 
     def orbit_total(self, states: Packed) -> int:
-        """Return how many states the orbits of canonical states hold together."""
+        """Return the sum of the sizes of the orbits of some canonical states."""
         fixed = np.zeros(states.shape[1], np.int64)
         for rows, image in self._fitting_images(states, self._ranks(states)):
             fixed[rows] += (image == states[:, rows]).all(axis=0)
@@ -108,7 +109,7 @@ class Symmetry:
 
 
 def _are_in_order(ranks: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """Return for each state whether its ranks do not fall.  Shapes: `(..., replicas, n)` to `(..., n)`."""
+    """Return for each state True if its ranks never fall along the replicas.  Shapes: `(..., replicas, n)` to `(..., n)`."""
     return np.asarray((ranks[..., :-1, :] <= ranks[..., 1:, :]).all(axis=-2))
 
 
@@ -118,7 +119,8 @@ def count_described_bits(slot: Slot) -> int:
 
 
 def _describe_element(states: Packed, slot: Slot, replica: int, replicas: int) -> NDArray[np.uint64]:
-    """Return what an element says of a replica."""
+    """Return for each state what the element in a slot says of a replica: its value as stored; for a replica-valued element two
+    bits, of which the low one is set if it is this replica, the high one if it is any replica."""
     raw: NDArray[np.uint64] = (states[slot.word] >> np.uint64(slot.shift)) & np.uint64(slot.mask)
     if slot.field.kind != "replica":
         return raw
@@ -128,7 +130,7 @@ def _describe_element(states: Packed, slot: Slot, replica: int, replicas: int) -
 
 
 class AllAtOnce:
-    """Makes a few states canonical: all permutations in a handful of array operations instead of some for each element."""
+    """Makes a few states canonical, with all permutations at once in a handful of array operations."""
 
     def __init__(self, system: System, orders: list[tuple[int, ...]]) -> None:
         slots = [slot for slot in system.slots if not slot.is_constant]
@@ -145,7 +147,7 @@ class AllAtOnce:
         self._words = [np.flatnonzero(self._word == word) for word in range(system.words)]
 
     def canonical(self, states: Packed, fits: NDArray[np.bool_]) -> Packed:
-        """Return the smallest image of each state under the permutations that fit it.
+        """Return the smallest image of each state under the permutations that are True for it in `fits`.
 
         Shapes: states `(words, n)`, `fits` `(permutations, n)`, inside `(permutations, elements, n)`.
         """
@@ -165,7 +167,7 @@ class AllAtOnce:
 
 
 def _find_source(slot: Slot, order: tuple[int, ...], places: dict[tuple[str, tuple[int, ...]], int]) -> int:
-    """Return the number of the element that a permutation moves to a slot."""
+    """Return the number, from `places`, of the element that a permutation moves to a slot."""
     back = {to: replica for replica, to in enumerate(order)}
     index = tuple(back[i] if axis == "replica" else i for axis, i in zip(slot.field.axes, slot.index, strict=True))
     return places[slot.field.name, index]
@@ -196,7 +198,7 @@ def _make_renaming(slot: Slot, order: tuple[int, ...]) -> NDArray[np.uint64]:
 
 
 def _join_moves(moves: list[Move]) -> list[Move]:
-    """Return the moves, with one for neighbouring elements that move together."""
+    """Return the moves with one move for neighbouring elements that stay neighbours; moves with a table are never joined."""
     joined: list[Move] = []
     for move in sorted(moves, key=lambda each: each[:2]):
         if joined and move[5] is None and joined[-1][5] is None:
@@ -227,7 +229,7 @@ def _is_less(one: Packed, other: Packed) -> NDArray[np.bool_]:
 
 
 class Renaming:
-    """Makes the names of replicas consistent along a behaviour whose states are canonical forms."""
+    """Turns a behaviour whose states are canonical forms into one in which each replica keeps its name from state to state."""
 
     def __init__(self, system: System) -> None:
         self.system = system
@@ -236,7 +238,7 @@ class Renaming:
         self._known: dict[State, list[tuple[int, State, State]]] = {}
 
     def __call__(self, trace: Behaviour) -> Behaviour:
-        """Return a behaviour whose states have the trace's as canonical forms.  Errors: `EngineError` where there is none."""
+        """Return a behaviour of the system whose states have the trace's as canonical forms.  Errors: `EngineError` if none."""
         states = [self.starts[trace.states[0]]]
         steps: list[int] = []
         for wanted in trace.states[1:]:
@@ -252,7 +254,7 @@ class Renaming:
         raise EngineError("a symmetric trace cannot be made concrete")
 
     def _successors(self, state: State) -> list[tuple[int, State, State]]:
-        """Return step, state and canonical form of each successor; they are kept, since several counterexamples begin alike."""
+        """Return step number, state and canonical form of each successor; they are remembered: counterexamples begin alike."""
         if state not in self._known:
             reached = [(number, ints.take(self.system, state, step)) for number, step in enumerate(self.system.steps)]
             enabled = [(number, after) for number, after in reached if after is not None]

@@ -16,7 +16,7 @@ ROOM = 1 << 14
 
 
 class StateSet:
-    """A growing set of packed states in order of insertion."""
+    """A growing set of packed states; each has a row number, counted from 0 in order of insertion."""
 
     def __init__(self, words: int) -> None:
         self.words, self.size = words, 0
@@ -31,7 +31,7 @@ class StateSet:
         return self._rows[start:end].T.copy()
 
     def add(self, states: Packed) -> int:
-        """Insert the states that are not there yet, in order; return how many these were."""
+        """Insert the states that are not there yet, once each and in order; return how many were inserted."""
         fresh = [key for key in dict.fromkeys(self._keys(states)) if key not in self._numbers]
         end = self.size + len(fresh)
         with interrupts.delay_interrupts():  # what is known and what has a row are the same states

@@ -31,9 +31,9 @@ def read_java_version(home: Path) -> int | None:
 
 
 def find_java_home(environment: Mapping[str, str] = os.environ, needed_by: str = "the Spark engine") -> Path:
-    """Return a Java home: `JAVA_HOME`, else the one on the path, if it is new enough; else the `java` extra's.
+    """Return the first Java home that is new enough: `JAVA_HOME`, then the one on the path, then the `java` extra's.
 
-    Errors: `InputError` says what was found instead, and what to install.
+    Errors: `InputError` if there is none; it says what was found instead, and what to install.
     """
     tried: list[str] = []
     for origin, home in _find_installed(environment):
@@ -67,7 +67,7 @@ def _find_extra_home() -> Path | None:
 
 
 def _drop_module(home: Path) -> Path:
-    """Return a new Java home, in a temporary folder, whose launcher drops the argument that this runtime would refuse."""
+    """Return a new temporary folder that stands for a Java home: its launcher runs that home's without `MISSING_MODULE`."""
     shim = make_temporary_folder()
     (shim / "bin").mkdir()
     launcher = shim / "bin" / "java"

@@ -84,7 +84,7 @@ class SparkJobs:
             return int(self.session.range(1 << 16).mapInArrow(_count_task, "n int").count())
 
     def level(self, task: LevelTask) -> tuple[list[Settled], Counted]:
-        """Expand and settle a level; return one result per owner, and what the tasks counted."""
+        """Expand a level and settle its successors; return one result per owner, and the sum of what the tasks counted."""
         text = describe_task(self.search, task)
         with spark_session.ask_spark(*_WHAT):
             rows = _collect_rows(
@@ -159,7 +159,7 @@ def _settle(text: str, batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def _count_attempts() -> int:
-    """Return how many attempts at this task were made before this one."""
+    """Return how many attempts at this Spark task were made before this one; 0 outside a task."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

@@ -188,7 +188,7 @@ def _start_classic(master: str, settings: Mapping[str, str], name: str) -> Any:
 
 @contextmanager
 def _leave_interrupts_alone() -> Iterator[None]:
-    """Keep the handler of Ctrl-C: pyspark's would ask Java to cancel jobs, over a connection that may be in use."""
+    """After the block put back the handler of Ctrl-C, which pyspark replaces: its own would ask Java to cancel jobs."""
     before = signal.getsignal(signal.SIGINT)
     try:
         yield
@@ -230,7 +230,7 @@ def _end(processes: Iterable[subprocess.Popen[bytes]]) -> None:
 
 
 def _was_ended(gateway: Any, said: IO[bytes]) -> bool:
-    """Return True if Java was ended by others: it is gone, or will be soon, and has not said why."""
+    """Return True if Java was ended by others: it has not said why, and is gone or ends within `ENDS_WITHIN` seconds."""
     if _list_lines(said):
         return False
     with suppress(subprocess.TimeoutExpired):
@@ -273,7 +273,7 @@ def _forget() -> None:
 def ask_spark(work: str, kept: str) -> Iterator[None]:
     """Run a block that asks Spark for a part of `work`; the error of a failure says with `kept` what is not lost.
 
-    Errors: `ResourceExhausted` for every exception of the block but `InputError`, which stays.
+    Errors: `ResourceExhausted` for every `Exception` of the block but `InputError`, which stays; interrupts pass too.
     """
     try:
         yield

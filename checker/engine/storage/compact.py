@@ -50,7 +50,7 @@ class Block:
         return b"".join([header, self.first.tobytes(), self.content])
 
     def raw(self) -> tuple[Bits, Different]:
-        """Return a bit for each byte of each state, set where it differs from the state before, and those bytes' differences.
+        """Return a bit for each byte of each state, set if it differs from the state before, and the exclusive ors of those.
 
         Errors: `ValueError` or `OSError` where the content is no such thing.
         """

@@ -77,7 +77,7 @@ class StateFile:
 
 @dataclass(frozen=True)
 class Violation:
-    """The smallest state of a level that violates a property under a configuration."""
+    """The smallest state of a level that violates a property under a configuration, by the configuration's number."""
 
     property: str
     configuration: int
@@ -179,7 +179,7 @@ class Store:
 
     @cached_property
     def identity(self) -> bytes:
-        """Digest of the meta data: files and manifests carry it."""
+        """The SHA-256 of the meta data, 32 bytes: each file and each manifest carries it."""
         return hashlib.sha256(json.dumps(self.meta, sort_keys=True).encode()).digest()
 
     @property
@@ -264,7 +264,7 @@ class Store:
         return found
 
     def forget(self, keep: Iterable[StateFile] = ()) -> None:
-        """Drop what was read, except for some files."""
+        """Drop from memory what was read, except for the files in `keep`; no file is deleted."""
         names = {each.name for each in keep}
         self._verified = {name: content for name, content in self._verified.items() if name in names}
         self._runs = {name: run for name, run in self._runs.items() if name in names}

@@ -44,8 +44,8 @@ class ProduceResult:
 class Sending:
     """Sends one record to partition 0 when it is made; the answer comes later, and nothing is sent twice unless asked for.
     With a `leader`, whose address `bootstrap` then is, the record goes to that broker although the cluster may have another
-    leader by now: the producer asks only it who leads.  Errors: `ClusterError` if that broker keeps answering that it does not
-    lead."""
+    leader by now: the producer asks only it who leads.  Errors: `ClusterError` if that broker does not answer that it leads
+    within `ANSWERING` seconds."""
 
     def __init__(
         self, bootstrap: str, topic: str, value: bytes, acks: str, seconds: float, leader: int | None = None, **more: object
@@ -91,7 +91,7 @@ class Sending:
 
 def _pin_producer(settings: Mapping[str, object], topic: str, leader: int) -> Any:
     """Return a producer whose only metadata about the topic say that broker `leader` leads; wait until that broker says so.
-    Each attempt needs a new producer, since one that knows the other brokers may ask them."""
+    Each attempt makes a new one: one that knows other brokers may ask them.  Errors: `ConditionNotMet` after `ANSWERING` s."""
     named = NO_LEADER
 
     def asked() -> list[Any]:
@@ -107,7 +107,8 @@ def _pin_producer(settings: Mapping[str, object], topic: str, leader: int) -> An
 
 
 def fetch_all(bootstrap: str, topic: str, seconds: float) -> list[Record]:
-    """Return the records that a consumer reads of partition 0, to its end.  Errors: `ClusterError` when that is not reached."""
+    """Return the records that a consumer reads of partition 0, from its beginning to its end or to the first open transaction.
+    Errors: `ClusterError` when that is not reached within `seconds`."""
     kafka = import_client()
     settings = {
         "bootstrap.servers": bootstrap,

@@ -99,7 +99,8 @@ class Cluster:
     # starting and stopping
 
     def start(self, brokers: int, controllers: int) -> None:
-        """Make, format and start brokers (number 1 on) and controllers (101 on); return when all brokers are unfenced."""
+        """Make, format and start brokers (number 1 on) and controllers (101 on); wait until all brokers are unfenced, and the
+        admin client sees them.  Errors: `ConditionNotMet` if that takes longer than `STARTUP` seconds."""
         for number in range(FIRST_CONTROLLER, FIRST_CONTROLLER + controllers):
             self.controllers[number] = self._node(number)
         for number in range(1, brokers + 1):
@@ -205,7 +206,8 @@ class Cluster:
         return next((each for each in places if each.exists()), places[0])
 
     def log(self, broker: int, topic: str, number: int = 0) -> list[Record]:
-        """Return the records in the first segment of a broker's partition: unflushed ones too, control records not."""
+        """Return the records in the first segment of a broker's partition, unflushed ones too, without control records;
+        an empty list if the broker has no such file."""
         path = self.log_folder(broker, topic, number) / SEGMENT
         if not path.exists():
             return []
@@ -234,7 +236,7 @@ class Cluster:
 
     @property
     def bootstrap(self) -> str:
-        """Return the clients' addresses of the brokers that run and are not paused; of all brokers if there are none."""
+        """Return, joined by commas, clients' addresses of the brokers that run and are not paused; of all if there are none."""
         running = [node for node in self.brokers.values() if node.process.is_running and not node.process.is_paused]
         return ",".join(f"{LOOPBACK}:{node.port}" for node in running or self.brokers.values())
 

@@ -48,7 +48,7 @@ def lose_end(data: Path, partition: str, offset: int) -> list[str]:
 
 
 def lower_checkpoint(line: str, partition: str, offset: int) -> str:
-    """Return a checkpoint line `topic number offset`, with its offset lowered to `offset` if it is about the partition."""
+    """Return a checkpoint line `topic number offset`; if it is of the partition and its offset is higher, with `offset`."""
     topic, number, stored = line.rsplit(" ", 2)
     return f"{topic} {number} {min(int(stored), offset)}" if f"{topic}-{number}" == partition else line
 

@@ -19,8 +19,8 @@ def crash(cluster: Cluster, broker: int) -> None:
 
 
 def crash_lossy(cluster: Cluster, broker: int, topic: str, offset: int, number: int = 0) -> list[str]:
-    """Kill a broker; cut off a partition's records from an offset on, unless its topic flushes each (flush.messages=1).  Return
-    what was done to the files, a sentence each."""
+    """Kill a broker and cut off a partition's records from an offset on; return what was done to the files, a sentence each.
+    If the topic flushes each record (flush.messages=1), only kill it, and return an empty list."""
     crash(cluster, broker)
     if cluster.metadata.configs.get((2, topic), {}).get("flush.messages") == "1":
         return []
@@ -28,7 +28,7 @@ def crash_lossy(cluster: Cluster, broker: int, topic: str, offset: int, number: 
 
 
 def lose_disk(cluster: Cluster, broker: int) -> None:
-    """Kill a broker and replace its disk with an empty one."""
+    """Kill a broker, empty its log directories and format them; do not start it again."""
     replace_disk(cluster, cluster.brokers[broker])
 
 
@@ -75,7 +75,7 @@ def stop(cluster: Cluster, broker: int, meanwhile: Callable[[], None] = lambda: 
 
 
 def start(cluster: Cluster, broker: int) -> None:
-    """Start a broker that is down; it registers when its old session has expired.  Errors: `ClusterError` for one that runs."""
+    """Start a broker without waiting: it registers once its old session has expired.  Errors: `ClusterError` if it runs."""
     node = cluster.brokers[broker]
     if node.process.is_running:
         raise ClusterError(f"broker {broker} runs already")
@@ -96,7 +96,7 @@ def move_leader(cluster: Cluster, topic: str, broker: int) -> None:
 
 
 def elect_uncleanly(cluster: Cluster, topic: str) -> None:
-    """Request an unclean election.  Errors: `ClusterError` with Kafka's refusal."""
+    """Request an unclean leader election of partition 0.  Errors: `ClusterError` with Kafka's refusal."""
     refused = cluster.admin.elect(topic, unclean=True)
     if refused is not None:
         raise ClusterError(f"no unclean election: {refused}")

@@ -46,7 +46,7 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 @dataclass(frozen=True)
 class KafkaHome:
-    """A folder with Kafka's jars, its version, and the Java that runs them."""
+    """A folder with Kafka's jars in `libs`, their version, and the home of the Java that runs them."""
 
     folder: Path
     version: tuple[int, int, int]
@@ -147,7 +147,7 @@ def fetch_home(version: str, java: Path, environment: Mapping[str, str] = os.env
 
 
 def find_cached(cache: Path, numbers: tuple[int, ...], prefix: str = WITH_TOOLS) -> Path | None:
-    """Return the newest home of a version in a cache; None if there is none."""
+    """Return the newest home in a cache whose version is or begins with `numbers`; None if there is none."""
     named = ((re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", each.name.removeprefix(prefix)), each) for each in cache.glob(f"{prefix}*"))
     homes = {tuple(map(int, release.groups())): each for release, each in named if release}
     fitting = [found for found in homes if found[: len(numbers)] == numbers]

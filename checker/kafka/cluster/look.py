@@ -68,8 +68,8 @@ def import_client() -> Any:
 
 def look_at_cluster(server: str, command_config: Mapping[str, str], where: str = "") -> dict[str, Any]:
     """Return the present state of a cluster as a JSON document; `command_config` has the settings of Kafka's tools'
-    --command-config, and `where` is the name of that file.  Errors: `InputError` for a cluster that cannot be reached, or that
-    hides topics or settings."""
+    --command-config, and `where` is the name of that file.  Errors: `InputError` for a cluster that cannot be reached, shows no
+    topic, or hides settings."""
     kafka = import_client()
     options = convert_settings(command_config, where)
     _require_listener(server)
@@ -90,8 +90,8 @@ def look_at_cluster(server: str, command_config: Mapping[str, str], where: str =
 
 
 class _Patient:
-    """A client that repeats a request over another connection if a broker does not answer.  A broker that has just gone is
-    listed until it is fenced, so the client may ask it, or take it for the controller."""
+    """A client that repeats a request over a new connection after a retriable error, for `SECONDS_TO_ASK_AGAIN`.  A broker that
+    has just gone is listed until it is fenced, so the client may ask it, or take it for the controller."""
 
     def __init__(self, kafka: Any, connect: Callable[[], Any]) -> None:
         self._kafka, self._connect = kafka, connect
@@ -220,14 +220,14 @@ def _explain_errors(kafka: Any, server: str, reasons: Sequence[str]) -> Iterator
 
 
 def _require_final(problem: Any) -> None:
-    """Raise an error after which another attempt may succeed; let any other pass, such as that of a cluster that does not
-    know a request."""
+    """Raise the exception `problem` if it is retriable; else do nothing, and the caller goes on without an answer: the cluster
+    may not know the request."""
     if problem.retriable:
         raise problem
 
 
 def _describe_features(kafka: Any, admin: Any) -> dict[str, dict[str, int]]:
-    """Return each feature with its finalized level and the highest that the brokers support; empty if the cluster has none."""
+    """Return by feature its `finalized` level and the highest `supported` by the brokers (0: none); empty if refused."""
     try:
         found = admin.describe_features()
     except kafka.errors.KafkaError as problem:
@@ -240,7 +240,7 @@ def _describe_features(kafka: Any, admin: Any) -> dict[str, dict[str, int]]:
 
 
 def _describe_broker(kafka: Any, admin: Any, broker: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a broker's id, rack and effective `SETTINGS_OF_BROKERS`, which are None if it does not answer."""
+    """Return a broker's `id`, `rack` and `settings`: effective `SETTINGS_OF_BROKERS` by name, or None if it does not answer."""
     number = broker["broker_id"]
     try:
         settings = _describe_settings(kafka, admin, "BROKER", [str(number)], SETTINGS_OF_BROKERS)[str(number)]
@@ -267,7 +267,7 @@ def _describe_settings(
 
 
 def _require_shown(settings: Mapping[str, Any], what: str, where: str) -> None:
-    """Raise `InputError` for a broker or topic without any setting: each has some, so they are hidden from this user."""
+    """Raise `InputError` if `settings`, of one broker or topic, is empty: each has some, so they are hidden from this user."""
     if not settings:
         raise InputError(f"{what} shows no settings: DESCRIBE_CONFIGS on {where} is missing; {_ALLOW}")
 

@@ -43,7 +43,7 @@ class TrafficRule:
     part: str = BOTH
 
     def stops(self, source: int | None, target: int, api: int, is_answer: bool) -> bool:
-        """Return True if the rule blocks a frame; an answer has the API of its request."""
+        """Return True if the rule blocks a frame; an answer has the source, the target and the API of its request."""
         asked = self.target == target and self.source in (None, source) and self.api in (None, api)
         return asked and self.part in (BOTH, ANSWERS if is_answer else REQUESTS)
 
@@ -64,7 +64,7 @@ class Network:
         return self.gates[node].port
 
     def stops(self, source: int | None, target: int, api: int, is_answer: bool) -> bool:
-        """Return True if some rule in force blocks a frame; an answer has the API of its request."""
+        """Return True if some rule in force blocks a frame; an answer has the source, the target and the API of its request."""
         return any(rule.stops(source, target, api, is_answer) for rule in tuple(self.rules))
 
     def hold(self, source: int | None, target: int, api: int | None = None, part: str = BOTH) -> TrafficRule:
@@ -98,7 +98,8 @@ class Network:
 
 @dataclass(eq=False)
 class Connection:
-    """One connection through a gate: its two sockets, the node that asks, its APIs, and the APIs of unanswered requests."""
+    """One connection through a gate: its two sockets, the node that asks (None: another client), the APIs asked so far, and by
+    correlation id those of unanswered requests."""
 
     client: socket.socket
     server: socket.socket
@@ -124,7 +125,7 @@ class Gate:
         threading.Thread(target=self._accept, name=f"gate-{node}", daemon=True).start()
 
     def close_connections(self, rule: TrafficRule) -> None:
-        """Close the connections over which a request has come that a rule would block."""
+        """Close the connections over which some request has come that a rule would block, with what else they carry."""
         for each in tuple(self.connections):
             apis = tuple(each.apis) or (-1,)
             if any(rule.stops(each.source, self.node, api, False) for api in apis):
@@ -191,7 +192,7 @@ class Gate:
 
     @contextlib.contextmanager
     def _ending(self, connection: Connection) -> Iterator[None]:
-        """Close the connection when either direction ends."""
+        """Close the connection when the block, which serves one direction, ends; a broken connection is no error."""
         try:
             yield
         except (OSError, struct.error):
@@ -202,7 +203,7 @@ class Gate:
 
 
 def read_frames(source: socket.socket) -> Iterator[bytes]:
-    """Yield the frames of a connection (each follows its length) until the connection ends."""
+    """Yield the frames of a connection, without the length that is sent before each, until the connection ends."""
     while True:
         head = _read_exactly(source, 4)
         if head is None:

@@ -154,8 +154,8 @@ class Process:
         self.is_paused = False
 
     def stop(self, meanwhile: Callable[[], None] = lambda: None, seconds: float = 60) -> None:
-        """Send SIGTERM for a controlled shutdown; `meanwhile` is called once it has begun.  Errors: `ClusterError` with its
-        last output when it does not end; it is killed then, so that it can be started again."""
+        """Send SIGTERM for a controlled shutdown, call `meanwhile` at once, and wait for the end.  Errors: `ClusterError` with
+        the last line of output after `seconds`; the server is killed then, so that it can be started again."""
         if self.popen is None:
             return
         self.resume()

@@ -22,8 +22,8 @@ def read_list() -> dict[str, Any]:
 
 
 def methods(listed: dict[str, Any]) -> frozenset[str]:
-    """Return the names of a class's public methods or, if `listed` has `writes`, of those not private that can write records;
-    static methods are left out."""
+    """Return the names of the public methods that a class itself declares or, if `listed` has `writes`, of those not private
+    that can write such records; static methods are left out."""
     modifiers = java_class("java.lang.reflect.Modifier")
     found = set()
     for each in java_class(listed["class"]).class_.getDeclaredMethods():

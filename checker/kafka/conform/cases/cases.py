@@ -132,7 +132,7 @@ class ReachableStates:
 
 
 def search_reachable(system: System) -> ReachableStates:
-    """Search every reachable state in this process; the order of states does not matter for cases."""
+    """Search a system completely in this process, and return all its reachable states; no limit ends the search."""
     found = OwnedStates(system, (), False)
     found.absorb(pack_rows(system, sorted({state for _, state in system.initial_states()})))
     found.close_level()

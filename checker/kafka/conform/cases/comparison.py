@@ -13,7 +13,7 @@ from neverlost.checker.kafka.conform.cases.entry_calls import ControllerScript, 
 @dataclass(frozen=True)
 class Difference:
     """One case in which Kafka's class and the model differ.  `known` says why that was expected; None if it was not.  `test` is
-    the case as calls of entry points, `records` as metadata records, if there are any."""
+    the case as calls of entry points, None without; `records` are the case's metadata records, empty without."""
 
     part: str
     method: str
@@ -50,17 +50,17 @@ class Tally:
         self.gaps += [each for each in other.gaps if each not in self.gaps]
 
     def compare(self, event: str, setting: str, case: str, kafka: object, model: object) -> None:
-        """Count an event in `by_event` alone; if Kafka's answer is not the model's, store the difference, as texts."""
+        """Count an event in `by_event`, but in no other count; if Kafka's answer is not the model's, store a `Difference`."""
         self.by_event[event] += 1
         if kafka != model:
             self.differences.append(Difference(self.part, event, setting, case, (str(kafka),), (str(model),)))
 
     @property
     def unexplained(self) -> list[Difference]:
-        """The differences that no known entry explains."""
+        """The differences that were not expected: their `known` is None."""
         return [each for each in self.differences if each.known is None]
 
 
 def sorted_texts(answers: Iterable[object]) -> tuple[str, ...]:
-    """Return a set of answers as sorted texts."""
+    """Return the texts of some answers, sorted."""
     return tuple(sorted(map(str, answers)))

@@ -157,7 +157,8 @@ def _ids(brokers: frozenset[int]) -> tuple[int, ...]:
 
 
 def leader_text(state: LeaderState, acked: frozenset[int] | None) -> str:
-    """Return a leader's log end, high watermark, ISR, maximal ISR and acknowledged offsets as text, brokers counted from 1."""
+    """Return a leader's log end, high watermark, ISR, maximal ISR and, unless None, acknowledged offsets as text, brokers
+    counted from 1; both ISRs are empty where the broker leads no more."""
     isr, waited = (list(_ids(each)) if state.isr else [] for each in (state.isr, state.maximal_isr))
     acks = "" if acked is None else f" acknowledged {sorted(acked)}"
     return f"LEO {state.log_end} HW {state.high_watermark} ISR {isr} maximal ISR {waited}{acks}"

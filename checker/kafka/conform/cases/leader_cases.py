@@ -71,7 +71,7 @@ class LeaderState:
 
 @dataclass(frozen=True, order=True)
 class LeaderEvent:
-    """An event that reaches a leader.  `follower` and `offset` belong to a fetch; `isr` is that of a metadata record; `error`
+    """An event that reaches a leader.  `follower`, `offset`, `is_fenced` are of a fetch; `isr` is of a metadata record; `error`
     that of a refusal; `slow` are the followers that have not caught up for too long."""
 
     name: str
@@ -125,7 +125,8 @@ def subsets(brokers: range) -> list[frozenset[int]]:
 
 
 def events(state: LeaderState, records: int) -> Iterator[LeaderEvent]:
-    """Yield every event that can reach a leader in a state, those that come late or are out of date too."""
+    """Yield the events that are tried on a leader in a state, late and outdated ones too: an append if its log has less than
+    `records`, a shrink with each follower of the ISR slow alone and with all of them."""
     brokers = range(len(state.fetched))
     followers = [each for each in brokers if each != LEADER]
     if state.log_end < records:
@@ -158,7 +159,7 @@ def events(state: LeaderState, records: int) -> Iterator[LeaderEvent]:
 
 
 def reached_states(found: ReachableStates, min_isr: int) -> set[LeaderState]:
-    """Return every distinct state of broker 0 while it believes it is leader."""
+    """Return every distinct state, as `normal` makes it, that broker 0 reaches while it believes that it is leader."""
     system = found.system
     scalars = ("leader", "leader_knows", "leader_epoch_start", "leader_epoch_start_offset")
     frozen = {each.name for each in system.fields if each.frozen}
@@ -221,7 +222,8 @@ class LeaderModel:
         return {replace(each, state=each.state.normal) for each in self._handle(first, state, event)}
 
     def _full(self, state: LeaderState, **changes: Any) -> State:
-        """Return a whole state of the model: the leader holds `state`, the controller the same; `changes` are made to that."""
+        """Return a whole state of the model in which the leader holds `state` and the controller the same, save the fields in
+        `changes`, which get these values (`ends`: other brokers' log ends)."""
         size = self.system.sizes
         brokers, slots = range(size["replica"]), size["offset"]
 

@@ -82,14 +82,14 @@ def leader_settings(kafka: Kafka, short: bool) -> list[ConformSetting]:
 
 
 def random_settings(kafka: Kafka, short: bool) -> list[tuple[ConformSetting, int]]:
-    """Return the settings for random leader states, each with the number of states."""
+    """Return the settings for random leader states, each with how many states to draw: fewer if `short`."""
     count = SHORT_RANDOM_STATES if short else RANDOM_STATES
     text = "replication.factor=3 bounds.records=4 faults.isr_shrink=1 faults.fence=1 eligible.leader.replicas=false"
     return [(parse_setting(kafka, f"{text} min.insync.replicas={least}"), -(-count // 3)) for least in (1, 2, 3)]
 
 
 def controller_settings(kafka: Kafka, short: bool, requests: bool = False) -> list[ConformSetting]:
-    """Return the settings whose controller cases are compared: without ELR, and with it if the version has released it.
+    """Return the settings whose controller cases are compared, each without ELR, and with it if the version has released it.
     `requests`: those for the whole controller, not only for the builder."""
     texts = SHORT[:1] if short and requests else SHORT if short else REQUESTS if requests else CONTROLLER
     return [

@@ -102,7 +102,8 @@ def explore_classes(
 def _explore(
     send: processes.Send, kafka: Kafka, bounds: Bounds, limits: ExplorationLimits, state_dir: str | None, sample: int
 ) -> ExplorationResult | InputError:
-    """Explore in this process and return the result, or the error to raise; what is reported on the way has been written."""
+    """Explore in this process and return the result, or an `InputError` that the caller raises; send progress.  With a
+    `state_dir` the search is resumed from the file there, and written to it before each report and at the end."""
     file = None if state_dir is None else Path(state_dir) / f"free-{kafka.version}.json"
     try:
         jvm.start(kafka.jars, kafka.java)
@@ -122,7 +123,7 @@ def _explore(
 
 
 class Reports:
-    """Writes what a search has found by now, then sends it; at most once a second, and for a small part of the time."""
+    """Writes a search to its file, if there is one, and sends its result so far; at most once a second, and seldom if slow."""
 
     def __init__(self, search: ClassesSearch, file: Path | None, send: processes.Send) -> None:
         self.search, self.file, self.send = search, file, send
@@ -160,7 +161,7 @@ class ClassesSearch:
         self.again.close()
 
     def count(self) -> None:
-        """Put how many states and calls there are by now, and how long the search took, into its result."""
+        """Put how many states, states left to expand and calls there are by now, and the time spent, into the result."""
         found = self.found
         found.states, found.left = len(self.states), len(self.states) - self.expanded
         found.calls, found.seconds = len(self.group.outcomes), time.monotonic() - self.begun
@@ -194,8 +195,8 @@ class ClassesSearch:
         self.expanded += 1
 
     def _reach(self, parent: int, event: Drawn) -> bool:
-        """Take an event in a known state and store where it leads, with the trace if that breaks a property; return True if it
-        is new."""
+        """Take an event in the known state number `parent`; return True if it leads to a new state, which is stored, with the
+        trace if it breaks a property."""
         after = self.group.take(self.states[parent], event)
         number = self.known.setdefault(after, len(self.states))
         if number != len(self.states):

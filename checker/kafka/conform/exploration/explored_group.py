@@ -112,8 +112,9 @@ class Numbered(Generic[Item]):
 
 
 class Needs(NamedTuple):
-    """What an event reads and changes: `brokers`, AlterPartition messages of these and of leaders in `alters`, fetches by
-    follower and leader (`pairs`); and whether the controller, what its first broker has to replay, the count of records."""
+    """What an event reads and changes: `brokers`; the AlterPartition messages of leaders in `brokers` or `alters`; the fetches
+    of `pairs` (follower, leader); and if True the `controller`, the images that its first broker has to replay (`metadata`),
+    the count of `records`."""
 
     brokers: Arguments = ()
     alters: Arguments = ()
@@ -124,7 +125,8 @@ class Needs(NamedTuple):
 
 
 class EventOutcome(NamedTuple):
-    """What became of all that an event read; `images` are new, `left` is how many its first broker is to replay, if changed."""
+    """What became of all that an event read.  `images`, `acked` and `records` are what it added; `left` is how many images its
+    first broker has now to replay (-1: it is down), or None if the event does not change that."""
 
     processes: tuple[int, ...]
     fetches: tuple[int, ...]
@@ -186,7 +188,7 @@ class ExploredGroup:
     # what can happen
 
     def events(self, state: GroupState) -> Iterator[Drawn]:
-        """Yield what can happen next; an AlterPartition request is numbered among those of its leader."""
+        """Yield the events possible in a state; an AlterPartition request is numbered, from 0, among those of its leader."""
         limits = {name: getattr(self.bounds, bound) for name, bound in LIMITED.items()}
         may = {name: limit > spent for (name, limit), spent in zip(limits.items(), state.spent, strict=True)}
         may |= {"produce": state.records < self.bounds.records, "time passes": True}

@@ -75,7 +75,7 @@ class SavedProcess:
         return self.process[3] if self.is_up else None
 
     def without_process(self, log: Log) -> SavedProcess:
-        """Return what a stop leaves of the broker: its files, with `log` as what is left of its log."""
+        """Return what a stop leaves of the broker: its files, with `log`, a beginning of its log, as what is left of that."""
         sums = self.sums[: len(log)]
         return SavedProcess(("down", log, sums, self.file), log, sums, self.file, self.file)
 
@@ -192,7 +192,8 @@ class ProcessSaver:
         self.there[me] = saved
 
     def _opened(self, process: BrokerProcess, saved: SavedProcess) -> WalkedBroker:
-        """Return a process's broker with an open log and the saved remote replicas; if it lacks these, it is made leader."""
+        """Return a process's broker with an open log and a Replica for each saved remote one; if the log or a Replica is
+        missing, the broker is first made leader, which creates them."""
         broker = process.broker
         if broker is None:
             broker = self.group.open_broker(process.host.me)

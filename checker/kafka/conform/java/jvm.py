@@ -234,7 +234,8 @@ def new(name: str, *arguments: Any) -> Any:
 
 
 def new_from(name: str, by_type: Mapping[str, Any]) -> Any:
-    """Call the constructor with most parameters; each gets the value of `by_type` for the last word of its type's name."""
+    """Call the constructor with most parameters; each gets the value that `by_type` has for its type's name after the last dot.
+    Errors: `KeyError` for a type that is not there."""
     return new(name, *[by_type[each.rpartition(".")[2]] for each in constructor(name)[1]])
 
 

@@ -19,7 +19,7 @@ LEFT_OUT = ("-sources.jar", "-test.jar", "-javadoc.jar", "-scaladoc.jar")
 
 @dataclass(frozen=True)
 class Kafka:
-    """A Kafka version, its jars, and the Java that loads them."""
+    """A Kafka version as X.Y.Z, its jars, and the home of the Java that loads them."""
 
     version: str
     jars: tuple[Path, ...]

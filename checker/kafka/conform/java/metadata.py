@@ -26,7 +26,7 @@ def unassigned_directories(count: int) -> list[Any]:
 
 
 def partition_registration(parts: Mapping[str, Any]) -> Any:
-    """Return a PartitionRegistration; parts that this version does not have (directories, the ELR) are left out."""
+    """Return a PartitionRegistration of `parts`, named as its setters (`Isr`); parts that this version lacks are left out."""
     recovered = kafka_class("metadata.LeaderRecoveryState").RECOVERED
     parts = {**{each: int_array(()) for each in BROKERS}, "LeaderRecoveryState": recovered, **parts}
     if not has_class(REGISTRATION + "$Builder"):

@@ -57,7 +57,7 @@ FIELDS = (
 
 
 class Host:
-    """What the partitions of one broker share: the log directory with its LogManager, and the clock."""
+    """What the partitions of one broker share: the log directories with their LogManager, and the clock."""
 
     def __init__(self, me: int = 1, min_isr: int = 1, folders: Sequence[str] = ()) -> None:
         """Make a host for the partitions of broker `me`; `folders` are its log directories, by default one in memory, since a
@@ -146,7 +146,7 @@ class Host:
 
 @dataclass(frozen=True)
 class PartitionSnapshot:
-    """What can be read from a Partition, in Kafka's own names and numbers.  Units: offsets; exclusive ends."""
+    """What can be read from a Partition, with Kafka's names of states and broker ids.  Units: offsets are exclusive ends."""
 
     state: str
     isr: tuple[int, ...]
@@ -199,7 +199,7 @@ class Broker:
     """The value of the records that are appended."""
 
     def __init__(self, host: Host, replicas: Sequence[int] = (1, 2, 3), number: int | None = None) -> None:
-        """`number` is that of the partition; by default a new one of this host."""
+        """Make a Partition of topic `t` with these replicas and this number; by default with the host's next number."""
         self.host, self.replicas = host, tuple(replicas)
         self.epochs = {each: 100 + each for each in replicas}
         self.own_epoch = self.epochs[host.me]
@@ -298,7 +298,7 @@ class Broker:
     # what clients and followers ask
 
     def records(self) -> Any:
-        """Return a batch of one record, whose value is `content`."""
+        """Return a batch of one record, whose value is this broker's attribute `content`."""
         name = first_class(PACKAGE + "common.record.internal.MemoryRecords", PACKAGE + "common.record.MemoryRecords")
         record = java_class(name.replace("MemoryRecords", "SimpleRecord"))
         content = record(java_class("java.lang.String")(self.content).getBytes())
@@ -408,7 +408,7 @@ class Broker:
         return _ids(self.partition.partitionState().isr())
 
     def remote_ends(self) -> tuple[tuple[int, int], ...]:
-        """Return each follower with the log end offset that the leader knows of it."""
+        """Return each follower of which the leader keeps a Replica, with the log end offset that it knows of it."""
         found = [(each, self.partition.getReplica(each)) for each in self.replicas]
         return tuple((me, int(each.get().stateSnapshot().logEndOffset())) for me, each in found if not each.isEmpty())
 
