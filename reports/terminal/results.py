@@ -53,7 +53,7 @@ def console() -> Console:
 
 @contextmanager
 def shown_once(is_read: bool) -> Iterator[None]:
-    """In this block suppress warnings about the input if people read the answer (`is_read`), where they are printed anyway."""
+    """In this block suppress warnings about the input if `is_read`: an answer that people read has them beside its verdicts."""
     with warnings.catch_warnings():
         if is_read:
             warnings.simplefilter("ignore", KafkaFilesWarning)

@@ -186,8 +186,9 @@ class Advisor:
         return said.gains, said.costs
 
     def _as_designed(self, chosen: Chosen, asked: Sequence[Property], found: Outcome) -> tuple[bool, tuple[Defect, ...]]:
-        """Return True if all holds with the version's known defects mended, and those of them that the shortest counterexample
-        takes: with one of these mended it cannot be run again. (False, ()) if not, or without a counterexample or a defect."""
+        """Return True if all that is asked holds with the version's known defects mended, and those that the shortest
+        counterexample takes: with one of these mended it cannot be run again.  (False, ()) if not, or if there is no
+        counterexample, or no defect."""
         known = [(each.trace, each.property) for each in found.findings if each.trace is not None]
         if not known or not remedies.defects_in(chosen) or self._holds(chosen, {remedies.FIXED: "fixed"}, asked) is None:
             return False, ()

@@ -178,7 +178,8 @@ def _find_remedies(
     request: RunOptions,
     progress: Reporter | None,
 ) -> dict[int, Remedy]:
-    """Return by number the remedies of violated configurations, until an interrupt; none for one that leaves something out."""
+    """Return by number the remedies of the violated configurations, but for those with something `left_out` of the question;
+    after an interrupt those found until then."""
     short = replace(request, states_each=MOST_STATES, state_dir=None, resume=False, orbits=True)
 
     def decide(chosen: Chosen, asked: Sequence[Property]) -> Outcome:

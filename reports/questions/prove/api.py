@@ -67,7 +67,7 @@ class ProofResult(Result):
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """The outcome of the bounded search as the one entry, or that of each property's proof by induction."""
+        """A list with the outcome of the bounded search alone, or with that of each property's proof by induction."""
         return [self.bounded.outcome] if self.bounded is not None else [each.outcome for each in self.inductions]
 
 

@@ -371,7 +371,7 @@ class Advice:
 
 def advice(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> Advice:
     """Return what an advised change sets, the losses that it prevents, and its price.  The losses are the cells that lose a
-    record in `found` and are safe in `after` or, if there are none, those that are not decided in `found` and safe in `after`."""
+    record in `found` and are safe in `after`; if there are none, those not decided in `found` and safe in `after`."""
     now = found.configuration
     safe = {spot: cell_answer(found, spot)[0] for spot in sorted(found.entries) if is_safe(after, spot)}
     gained = [spot for spot in safe if safe[spot] == LOST] or [spot for spot in safe if safe[spot] == UNDECIDED]

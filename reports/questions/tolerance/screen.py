@@ -194,7 +194,7 @@ def _show_spot(out: Console, subject: ToleranceSubject, spot: FaultBudget) -> No
 
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:
-    """Yield for `--quiet`, of several groups of topics, the headline and who is at which danger; else the sentences of each."""
+    """Yield for `--quiet`, of several groups of topics, the headline and who is at which danger; else all sentences."""
     if len(document["tolerance"]) > 1 and any(document["topics"].values()):
         answer = overview(document)
         yield from answer.headline
