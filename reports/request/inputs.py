@@ -33,7 +33,8 @@ def read_configurations(given: Given, kafka_version: str | None = None, **files:
 
 
 def select_topics(every: Sequence[Chosen], topics: Sequence[str], option: str = "--topic") -> list[Chosen]:
-    """Return the configurations of some described topics, without other topics.  Errors: `InputError` for one not described."""
+    """Return the configurations of these described topics, without other topics; [] for no topics.  Errors: `InputError` for a
+    topic that is not described."""
     known = {topic_of(subject) for each in every for subject in each.subjects}
     for name in topics:
         if not known:

@@ -56,7 +56,7 @@ class RunOptions:
         self.options()
 
     def require_apart(self, out: str | PathLike[str] | None) -> None:
-        """Errors: `InputError` for a `state_dir` that is the directory of the results or lies inside it."""
+        """Raise `InputError` for a `state_dir` that is the directory of the results or lies inside it."""
         if self.state_dir is None or out is None or "://" in self.state_dir:
             return
         if Path(self.state_dir).resolve().is_relative_to(Path(out).resolve()):
@@ -103,7 +103,7 @@ def memory_size(size: str | int | None) -> int | None:
 
 
 def list_names(names: Iterable[str] | str | None) -> list[str] | None:
-    """Return property names as a list (a text is one name); None if there are none.  Errors: `InputError` for anything else."""
+    """Return property names as a list (a text is one name); None if empty or None.  Errors: `InputError` for anything else."""
     found = [names] if isinstance(names, str) else list(names or ()) if isinstance(names, Iterable | None) else [names]
     if not all(isinstance(each, str) for each in found):
         raise InputError(f"bad properties {names!r}: give a name, or a list of names")

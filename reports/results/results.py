@@ -52,7 +52,7 @@ class Trace:
 
     @property
     def says(self) -> tuple[str, ...]:
-        """A sentence for each state, about the step that led there."""
+        """A sentence for each state: `initial state`, then what each step did that led to the next one."""
         return tuple(self.itf["#meta"]["neverlost"]["says"])
 
     @property

@@ -28,7 +28,7 @@ def _flatten(row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _column(values: list[Any]) -> list[Any]:
-    """Return values of one kind: lists as JSON, and as texts what is a number in one row and a word in another."""
+    """Return values of one kind: lists as JSON, and all but None as texts if they are not of one type, such as 1 and `any`."""
     plain = [json.dumps(each, ensure_ascii=False) if isinstance(each, list | tuple) else each for each in values]
     kinds = {type(each) for each in plain if each is not None}
     return plain if len(kinds) < 2 else [None if each is None else str(each) for each in plain]

@@ -48,7 +48,7 @@ def show_groups(out: Console, document: Mapping[str, Any]) -> None:
 
 
 def _table(found: list[Group], width: int) -> Table:
-    """Return the table of groups; on a narrow screen without the columns that the page and the lines below repeat."""
+    """Return the table of groups; on a screen narrower than `NARROW` without the settings and the change."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
     columns = {"verdict": 0, "topics": 0, "which": 3, "settings": 3, "how": 4, "change": 3}
     kept = [name for name in columns if width >= NARROW or name not in ("settings", "change")]
@@ -85,7 +85,7 @@ def _few_settings(settings: str) -> str:
 
 
 def show_remedy(out: Console, group: Group, title: str = "") -> None:
-    """Print what to change, that it was decided, its drawbacks, and the commands."""
+    """Print what to change, that it was decided, its drawbacks, and the commands; nothing for a group without a remedy."""
     remedy = group.remedy
     if remedy is None:
         return

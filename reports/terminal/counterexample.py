@@ -18,8 +18,8 @@ NARROWEST = 20
 
 
 def show_timeline(out: Console, shown: Timeline) -> None:
-    """Print a counterexample in at most 100 columns: the first and the last frame whole, between them a line per broker that
-    changed.  Changes are bold, a lost record is red."""
+    """Print a counterexample in at most 100 columns: the first and the last frame whole, between them a line for each broker
+    (and the controller) that changed.  Changes are bold, a lost record is red."""
     widths, room = _widths(shown), min(COLUMNS, out.width)
     for frame in shown.frames:
         head = _table([3], room, "right")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _Bar:
-    """A bar with a description; `is_wide` leaves out percentage and time, for a description that says more."""
+    """A bar with a description, at a terminal only; `is_wide` leaves out percentage and time, if the description says more."""
 
     def __init__(self, total: int | None = None, is_wide: bool = False) -> None:
         self.console = Console(stderr=True, highlight=False)
@@ -80,7 +80,7 @@ WITHIN = 2
 
 
 def estimate_states_left(levels: Sequence[tuple[int, int]]) -> float | None:
-    """Estimate how many states are left, from the width of each level and its number of states.  They are taken to mirror the
+    """Estimate how many states are left, from each level's width and the states found until then.  They are taken to mirror the
     growth: as many as there were when a level was first as wide as the last one; or fewer, if levels that go on shrinking as
     the last three did have fewer.  None for fewer than six levels, or a last one of 70 % of the widest or more."""
     width = levels[-1][0]

@@ -53,7 +53,7 @@ def console() -> Console:
 
 @contextmanager
 def shown_once(is_read: bool) -> Iterator[None]:
-    """In this block suppress warnings about the input if `is_read`: they are printed beside the verdicts then."""
+    """In this block suppress warnings about the input if `is_read`: an answer that people read has them beside its verdicts."""
     with warnings.catch_warnings():
         if is_read:
             warnings.simplefilter("ignore", KafkaFilesWarning)
@@ -66,7 +66,7 @@ def show_below(out: Console, text: Text) -> None:
 
 
 def show_outcome(out: Console, outcome: Outcome, number: int = 0, chosen: Chosen | None = None) -> None:
-    """Print the verdict on one configuration with its scope."""
+    """Print the verdicts on configuration `number` of an outcome, with its scope and what never happened in its search."""
     configuration = outcome.system.configurations[number]
     named, release = outcome.system.model.name, chosen.release if chosen else None
     if chosen is not None and chosen.subjects:
@@ -121,7 +121,7 @@ def _show_brokers(out: Console, chosen: Chosen) -> None:
 
 
 def show_trap(out: Console, system: System, trace: Behaviour) -> None:
-    """Print what can still follow after a counterexample to recovery."""
+    """Print how many states can still follow after a counterexample to recovery, without a further fault, and how that ends."""
     from neverlost.checker.engine.search.graph.recovery import describe_trap
 
     found = describe_trap(system, trace.states[-1])
@@ -136,7 +136,8 @@ def show_trap(out: Console, system: System, trace: Behaviour) -> None:
 
 
 def summary(configuration: Configuration, release: str | None = None) -> str:
-    """Return a configuration as text, but for empty values and faults of 0; without `release` with mechanisms that are off."""
+    """Return a configuration as text, but for empty values and faults of 0; if `release` is None also the mechanisms that are
+    off and the known bugs."""
     settings = {name: value for name, value in configuration.items() if not name.startswith(MECHANISM)}
     parts = [
         f"{name}={str(value).lower() if isinstance(value, bool) else shown(value)}"

@@ -55,7 +55,7 @@ def notice_sentence(notice: Mapping[str, Any]) -> str:
 
 
 def list_notices(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the notices of a result document, of its cells and bounds, each once."""
+    """Return the notices of a result document, of its cells and of the answers of `nines`, each once."""
     own = document.get("notices", ())
     parts = (*document.get("cells", ()), *document.get("nines", {}).values())
     listed = [*(own.values() if isinstance(own, Mapping) else [own]), *(each.get("notices", ()) for each in parts)]

@@ -58,8 +58,8 @@ Budget = tuple[tuple[str, int | AnyNumber], ...]
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence with its meaning: within each of the `faults` all `properties` hold, or in a behaviour of each at least one is
-    violated, or nothing is decided.  `faults` are cells of a tolerance table, or budgets."""
+    """A sentence with its meaning: with each of the `faults` all `properties` hold, or each has a behaviour that violates at
+    least one of them, or nothing is decided.  `faults` are cells of a tolerance table, or budgets."""
 
     kind: str
     properties: tuple[str, ...]
@@ -105,7 +105,7 @@ def cite_verdict(entry: Mapping[str, Any], is_proof: bool = False) -> Sentence:
 
 
 def say_limits(counts: Mapping[str, int], configuration: Mapping[str, Any]) -> str:
-    """Return how many of these faults may happen at once, of those that a limit allows any number of times; else nothing."""
+    """Return in words how many of these faults may happen at once, of those that may happen any number of times; else ""."""
     limits = {name: str(shown(configuration.get(PREFIX + name, ""))).partition(",")[0] for name, _ in sorted_faults(counts)}
     most = {name: limit.removeprefix("any:") for name, limit in limits.items() if limit.startswith("any:")}
     written = fault_words(tuple((name, int(limit)) for name, limit in most.items() if limit.isdecimal()))
@@ -158,13 +158,13 @@ def _after(counts: Budget, at_once: int | None) -> str:
 
 
 def say_left_out(cells: int) -> str:
-    """Return how many cells a rule leaves out."""
+    """Return in words how many cells a rule leaves out, in which a property holds vacuously."""
     are = "is" if cells == 1 else "are"
     return f"{pluralize(cells, 'cell')} in which it holds vacuously {are} left out"
 
 
 def sorted_faults(counts: Mapping[str, int | AnyNumber]) -> Budget:
-    """Return numbers of faults by kind, in the declared order of kinds."""
+    """Return numbers of faults by kind, without `faults.` and without zeros, in the declared order of kinds."""
     found = {name.removeprefix(PREFIX): count for name, count in counts.items() if count}
     return tuple(sorted(found.items(), key=lambda each: (ORDER.get(each[0], len(ORDER)), each)))
 

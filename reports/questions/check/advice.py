@@ -45,9 +45,9 @@ DecideCell = Callable[[Chosen, Sequence[Property]], Sequence[CellVerdict]]
 @dataclass(frozen=True)
 class Remedy:
     """A change that mends a violated configuration: `changes` by key, the changed configuration, its outcome, and the
-    `commands` that make the change. `only_as_designed` says that it mends Kafka as designed, not as released. Without changes
-    none of the `tried` ones (a number) helps; `undecided` is how many of these were not searched to the end. With
-    `holds_as_designed` known defects of the version lose records; `defects` are those that the counterexample takes."""
+    `commands` that make the change. `only_as_designed` says that it mends Kafka as designed, not as released. `tried` is how
+    many changes were tried, `undecided` how many of these were not searched to the end; if `changes` is empty, none helps.
+    If `holds_as_designed`, known defects of the version lose records; `defects` are those that the counterexample takes."""
 
     tried: int
     changes: Changes = field(default_factory=dict)
@@ -63,7 +63,8 @@ class Remedy:
     gains: str = ""
 
     def document(self) -> dict[str, Any]:
-        """Return the remedy for a result document; of a changed configuration also the id, and its states or its source."""
+        """Return the remedy for a result document; of a changed configuration also the id, and how many states its search had
+        or, where the atlas had its verdict, that `source`."""
         found: dict[str, Any] = {
             "says": self.says,
             "changes": dict(self.changes),
@@ -111,7 +112,7 @@ class Advisor:
     def remedy(self, chosen: Chosen, asked: Sequence[Property], found: Outcome, is_one: bool = True) -> Remedy:
         """Return the smallest change that mends a configuration whose outcome is `found` (`changes` is empty if none does), and
         whether known defects break it.  If all settings at their safest together do not help, only upgrades or ELR are tried;
-        if those fail, what helps as designed.  Changes that flush every record are tried only if it `is_one` topic."""
+        if those fail, what helps as designed.  Changes that flush every record are tried only for one topic (`is_one`)."""
         self._tried.clear()
         self._note_broken(found)
         names = [each.name for each in asked]
@@ -137,16 +138,16 @@ class Advisor:
         return Remedy(tried, changes, drawbacks, new, outcome, *rest, gains)
 
     def _mends(self, chosen: Chosen, changes: Changes, asked: Sequence[Property]) -> tuple[Chosen, Outcome] | None:
-        """Return the changed configuration with its outcome if everything holds in it, every fault allowed in it struck, and
-        its table of lost records has no loss beside the asked faults; else None."""
+        """Return the changed configuration with its outcome if everything asked holds in it, every fault that it allows struck
+        in the search, and it `_is_safe_beside` the asked faults; else None."""
         held = self._holds(chosen, changes, asked)
         if held is None or cover(held[1]).faults or not self._is_safe_beside(held[0]):
             return None
         return held
 
     def _is_safe_beside(self, chosen: Chosen) -> bool:
-        """Return True if, as Kafka is designed, no record is lost while as many brokers at once lose data, or are out, as the
-        asked faults strike, any number of times, nor with one broker out; True for a model without such limits."""
+        """Return True if Kafka as designed loses no record, neither with any number of faults on as many brokers at once as the
+        asked faults may strike, nor with one out; False if that is undecided, True for a model without such limits."""
         now, keys = chosen.configuration, chosen.model.keys
         if not set(AXES) <= set(keys):
             return True
@@ -185,8 +186,9 @@ class Advisor:
         return said.gains, said.costs
 
     def _as_designed(self, chosen: Chosen, asked: Sequence[Property], found: Outcome) -> tuple[bool, tuple[Defect, ...]]:
-        """Return True if known defects are what breaks it, for all holds with them mended, and those that the shortest
-        counterexample takes: with one of these mended it cannot be run again.  Else, or without one at hand, (False, ())."""
+        """Return True if all that is asked holds with the version's known defects mended, and those that the shortest
+        counterexample takes: with one of these mended it cannot be run again.  (False, ()) if not, or if there is no
+        counterexample, or no defect."""
         known = [(each.trace, each.property) for each in found.findings if each.trace is not None]
         if not known or not remedies.defects_in(chosen) or self._holds(chosen, {remedies.FIXED: "fixed"}, asked) is None:
             return False, ()
@@ -195,7 +197,7 @@ class Advisor:
         return True, tuple(each for each, other in others if again(found.system, trace, other.system, broken) is None)
 
     def _holds(self, chosen: Chosen, changes: Changes, asked: Sequence[Property]) -> tuple[Chosen, Outcome] | None:
-        """Return the changed configuration with its outcome if everything holds in it, else None."""
+        """Return the changed configuration with its outcome if everything asked holds in it; None if not, or if invalid."""
         try:
             new = change_settings(chosen, changes)
         except InputError:
@@ -205,7 +207,7 @@ class Advisor:
         return (new, outcome) if outcome is not None and _verdict(outcome) is Verdict.HOLDS else None
 
     def _outcome(self, chosen: Chosen, asked: Sequence[Property]) -> Outcome | None:
-        """Decide a configuration once; None where a known counterexample, run again step by step, breaks it too."""
+        """Return a configuration's outcome, decided once; None, with no search, if a known counterexample breaks it as well."""
         if (key := _key(chosen)) not in self._known:
             known = ((system, trace, broken) for system, broken, trace in self._broken if broken in asked)
             is_broken = any(again(system, trace, chosen.system, broken) is not None for system, trace, broken in known)

@@ -70,7 +70,7 @@ def check(
     were read; `redact` replaces names in them first.  `topics` are those of the
     described topics to ask about (default: all).  `advise` looks for the smallest change with which a violated configuration
     holds (default: where topics are described).  `progress` is called while the search runs, `decided` with each of
-    several configurations as soon as it is.  `reports/request/keywords.py` says how to search.  `agree` also asks other
+    several configurations as soon as it is decided.  `reports/request/keywords.py` says how to search.  `agree` also asks other
     engines and solvers, and the result says whether they agree with the search.
 
     Errors: `InputError` for bad input.
@@ -115,7 +115,8 @@ def check(
 
 
 def _agreement(outcome: Outcome) -> dict[str, Any]:
-    """Return what other ways to a verdict say (that they agree, or not, or were not asked); {} if the search was cut short."""
+    """Return as `agreement` what each way to a verdict says: that it agrees, or not, or was not asked; {} if the search was cut
+    short."""
     from neverlost.checker.questions.check.agreement import ways
 
     return {} if outcome.reason is not None else {"agreement": [each.document() for each in ways(outcome)]}
@@ -124,7 +125,7 @@ def _agreement(outcome: Outcome) -> dict[str, Any]:
 def _read(
     settings: Settings = None, config: Path | None = None, topics: Sequence[str] | None = None, **files: Any
 ) -> list[Chosen]:
-    """Read the configurations of all described topics; `topics` is filtered later."""
+    """Read the configurations of all described topics; `topics` is ignored: the caller selects them."""
     return read_configurations(read_given(config, settings), **files)
 
 
@@ -142,7 +143,8 @@ def _decide_all(
     decided: Decided | None,
     agree: bool,
 ) -> list[Outcome]:
-    """Decide all, those that hold by the atlas first, then by number of replicas; return the outcomes in the given order."""
+    """Decide all, those that hold by the atlas first, then by number of replicas; return the outcomes in the given order.
+    With `agree` the atlas is not asked, and all are searched without orbits."""
     asked = [choose_properties(each.model, properties) for each in every]
     known = {} if agree else _look_up_holding(every, asked, request)
     found: dict[int, Outcome] = {}
@@ -157,8 +159,8 @@ def _decide_all(
 
 
 def _look_up_holding(every: Sequence[Chosen], asked: Sequence[Sequence[Property]], request: RunOptions) -> dict[int, Outcome]:
-    """Return the outcomes (by number) of configurations that hold by the atlas.  A violation is searched for all the same, to
-    show how it happens; so is a single configuration, and whatever is given search options."""
+    """Return the outcomes, by number, of the configurations that hold by the atlas; not of violated ones, which are searched to
+    show how it happens.  {} for a single configuration, and with another engine, `symmetry` or a `state_dir`."""
     if len(every) == 1 or request.engine != "memory" or request.symmetry or request.state_dir is not None:
         return {}
     found = {number: lookup.outcome(chosen.system, asked[number]) for number, chosen in enumerate(every)}
@@ -176,7 +178,8 @@ def _find_remedies(
     request: RunOptions,
     progress: Reporter | None,
 ) -> dict[int, Remedy]:
-    """Return the remedies of the violated configurations, by number; none for one that leaves something out of the question."""
+    """Return by number the remedies of the violated configurations, but for those with something `left_out` of the question;
+    after an interrupt those found until then."""
     short = replace(request, states_each=MOST_STATES, state_dir=None, resume=False, orbits=True)
 
     def decide(chosen: Chosen, asked: Sequence[Property]) -> Outcome:
@@ -288,7 +291,7 @@ def _result(
 
 
 def _cell(chosen: Chosen, outcome: Outcome, prefix: str | None, remedy: Remedy | None, agreement: Mapping[str, Any]) -> Result:
-    """Build the result of one configuration; `prefix` begins the names of its trace files."""
+    """Build the result of one configuration; `prefix` begins the names of its trace files; with None no files are named."""
     known = {
         each.property.name: Counterexample(outcome.system, each.property, each.trace, each.configuration, chosen.brokers)
         for each in outcome.findings

@@ -127,7 +127,7 @@ def _summaries(stated: dict[str, Any]) -> Iterable[str]:
 
 
 def _walk_lines(part: Mapping[str, Any]) -> Iterable[str]:
-    """Yield what share of the walks had each event and each fate of a message, what is rare, and which defects lose records."""
+    """Yield the share of walks with each event and fate of a message, how many lose records by which defects, what is rare."""
     counts, cases = part["by_event"], part["cases"]
     shares = [f"{name} {count * 100 / cases:.0f}%" for name, count in counts.items() if not name.startswith(walks.LOST)]
     yield f"of {cases:,} walks: {', '.join(shares)}"
@@ -238,13 +238,14 @@ def exploration_document(found: ExplorationResult) -> dict[str, Any]:
 
 
 def _described(found: ExplorationResult) -> list[str]:
-    """Return the events of a counterexample with what is seen after each, a line each."""
+    """Return a counterexample's lines: what is seen at first, then each event with what is seen after it; [] without one."""
     lines = [f"{number:3} {event} | {walks.shown(view)}" for number, (event, view) in enumerate(found.steps) if number]
     return [f"    {walks.shown(view)}" for _, view in found.steps[:1]] + lines
 
 
 def write_exploration(directory: str, found: ExplorationResult) -> None:
-    """Write the counterexample as ITF, with what is seen of Kafka after each event, and as a JUnit test where one can be."""
+    """Write the counterexample of `found` (there has to be one): as ITF, with what is seen of Kafka after each event, and as a
+    JUnit test where one can be."""
     asked = {"schema": EXPLORATION_SCHEMA, "kafka": found.kafka, "bounds": asdict(found.bounds), "property": found.broken}
     document = {
         "#meta": {

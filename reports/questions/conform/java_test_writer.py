@@ -34,8 +34,8 @@ Found = Mapping[str, Any]
 
 
 def write_java_tests(directory: str, kafka: str, found: Sequence[Found]) -> None:
-    """Write the records, and from Kafka 4.3 on the tests; `found` are entries with `case`, `test` and `records`, and what an
-    entry does not have is left out."""
+    """Write the metadata records, and from Kafka 4.3 on the tests.  `found` are entries with `case`, `test` and `records`; one
+    whose `test` or `records` is empty is left out of that file, and a file without entries is not written."""
     records = [{"case": each["case"], "records": each["records"]} for each in found if each["records"]]
     if records:
         write_text(Path(directory) / f"conform-{kafka}.records.json", json.dumps(records, indent=1) + "\n")
@@ -71,7 +71,7 @@ def _test_class(template: str, kafka: str, found: Sequence[Found]) -> str:
 
 
 def _package_names(moved: bool) -> Mapping[str, Mapping[str, str]]:
-    """Return, by template, the Java that differs between Kafka versions: imports, and an empty collection."""
+    """Return by template the Java that differs between Kafka versions (`moved`: 4.4 or later): imports, an empty collection."""
     empty = "Set.of()" if moved else "scala.jdk.javaapi.CollectionConverters.asScala(List.<String>of()).toSeq()"
     places = ("org.apache.kafka.storage.internals.log", "org.apache.kafka.server.partition")
     log_manager, alter_manager = places if moved else ("kafka.log", "kafka.server")
@@ -85,7 +85,7 @@ def _numbers(kafka: str) -> tuple[int, ...]:
 
 
 def _test_method(each: Found, names: dict[str, int], body: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of one test method, named by the beginning of its case."""
+    """Yield the lines of one test method, named by the beginning of its case, with a number if `names` counts it already."""
     words = re.findall(r"[A-Za-z]+", each["case"].partition(" when ")[0].partition(" ISR=")[0])
     name = words[0].lower() + "".join(word.capitalize() for word in words[1:])
     names[name] = names.get(name, 0) + 1

@@ -74,8 +74,8 @@ def _words() -> list[Word]:
 
 
 def find_word(name: str) -> Word:
-    """Return the glossary entry of a name, whose prefix `faults.` or `mechanism.` may be left out.  Errors: `InputError` for
-    an unknown name, with the nearest known one."""
+    """Return the glossary entry of a name or of another form of it; the prefix `faults.` or `mechanism.` may be left out.
+    Errors: `InputError` for an unknown name, with the nearest known one if one is near."""
     text = name.strip().partition("=")[0]
     for each in (text, f"faults.{text}", f"mechanism.{text}"):
         if each in all_words():

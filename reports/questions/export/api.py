@@ -76,7 +76,7 @@ def _chosen(model: str, settings: Settings) -> Chosen:
 
 
 def _head(chosen: Chosen, name: str) -> list[str]:
-    """Return the comment that the module begins with, a text for each line: its model, configuration and how to read names."""
+    """Return the lines of the comment that the module begins with: its model, configuration and how to read names."""
     system, defaults = chosen.system, chosen.model.defaults
     given = (f"{key}={shown(value)}" for key, value in chosen.configuration.items() if not key.startswith("mechanism."))
     switched = (

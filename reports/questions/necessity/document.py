@@ -19,7 +19,7 @@ SCHEMA = "neverlost.necessity/1"
 
 
 def detail(found: Examined, judgement: VariantVerdict) -> str:
-    """Return the counterexample in words, why a part is structural or undecided, or the written reason to keep it, if any."""
+    """Return the counterexample in words, or why a part is structural or undecided, or the written reason to keep it, or ''."""
     answer, question = judgement.answer, judgement.question
     if answer is not None and answer.trace is not None and question is not None:
         faults = faults_text(answer.trace.faults(question.system))
@@ -33,7 +33,7 @@ def detail(found: Examined, judgement: VariantVerdict) -> str:
 
 
 def summary(found: Examined) -> str:
-    """Return one sentence with the counts of each judgement."""
+    """Return one sentence: how many parts there are, how many have each judgement, how many are not explained, the seconds."""
     counts = Counter(str(each.need) for each in found.judgements)
     open_parts = sum(not found.is_explained(each) for each in found.judgements)
     listed = ", ".join(f"{counts[str(need)]} {need}" for need in Need if counts[str(need)])
@@ -41,7 +41,7 @@ def summary(found: Examined) -> str:
 
 
 def scope(found: Examined) -> list[str]:
-    """Return one line for each profile that was explored."""
+    """Return a line for each profile that was explored: its settings, how many states it has, what it keeps and does not."""
     lines = []
     for each in found.profiles:
         system = each.question.system
@@ -55,7 +55,7 @@ def scope(found: Examined) -> list[str]:
 
 
 def _is_default(key: str, value: Any, base: Any) -> bool:
-    """Return True if a profile need not show a key: its value is the model's default, and it is no bound or replica setting."""
+    """Return True if a profile need not show a key: it has its default (model's in `base`), and is no bound or replica key."""
     if key.startswith(("bounds.", "replication.", "min.")):
         return False
     return bool(value == base.get(key, KEYS[key].default if key in KEYS else None))
@@ -134,6 +134,6 @@ def markdown(found: Examined, command: str) -> str:
 
 
 def exit_status(found: Examined) -> int:
-    """Return 21 if a published plan leaves a part unexplained, else 20 if something is undecided, else 0."""
+    """Return 21 if the model's own plan was run and a part is not explained, else 20 if a part is undecided, else 0."""
     are_explained = not found.is_planned or all(found.is_explained(each) for each in found.judgements)
     return of_expectations(are_explained, all(each.need is not Need.UNDECIDED for each in found.judgements))

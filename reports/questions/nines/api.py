@@ -66,8 +66,8 @@ def nines(
     `matrix`. `settings`, `config`, `kafka_version`, `topics`, `files` and `again` are those of `tolerance`; `rates_files` are
     TOML files with rates in place of the shipped ones: with several of them there is a bound for each. `compare` are other
     settings, each beside the configuration: how many times as high their bound is at equal rates. The answer is about
-    Kafka as designed, and says what the known defects of the version as shipped add. Errors: `InputError` for bad input;
-    for that in `compare` only after the searches."""
+    Kafka as designed, and says what the known defects of the version as shipped add. Errors: `InputError` for bad input; for
+    settings in `compare` that the configuration cannot have, only after the searches."""
     given = _rates(rates_files)
     if "defects" in read_given(config, settings):
         raise InputError("defects is set: nines is about Kafka as designed and says what the defects add; leave it out")
@@ -114,7 +114,8 @@ def _option(given: str | Settings) -> dict[str, str]:
 
 
 def _rates(given: Path | Iterable[Path] | None) -> dict[str, Rates]:
-    """Return rates by the name of their file, or the shipped ones.  Errors: `InputError` for a bad file, or two of one name."""
+    """Return rates by the name of their file without its ending; without files the shipped rates, as `SHIPPED`.  Errors:
+    `InputError` for a bad file, or two of one name."""
     every = [given] if isinstance(given, str | PathLike) else list(given or ())
     names = [File(fspath(each)).stem for each in every]
     if len(set(names)) < len(names):
@@ -124,7 +125,7 @@ def _rates(given: Path | Iterable[Path] | None) -> dict[str, Rates]:
 
 def _in_sync(every: Iterable[Chosen]) -> list[Chosen]:
     """Return the configurations with every replica back in the ISR (but for those that begin as a described partition stands),
-    equal ones merged; if some are as shipped, these alone. Errors: `InputError` for a model in which no broker can be out."""
+    equal ones merged; if some have `defects=shipped`, only those. Errors: `InputError` if the model lets no broker be out."""
     every = list(every)
     for each in every:
         if not all(key in each.model.keys for key in AXES):

@@ -52,8 +52,8 @@ class NinesBounds:
         self._tables = Tables(None, self.request, self.progress, self.atlas)
 
     def of(self, chosen: Chosen) -> ConfigurationNines:
-        """Bound the loss of a configuration as designed, and what known defects add; `NoBound` where no region holds, or it
-        begins as a described partition stands, or leaves a part of that out."""
+        """Return the bounds of loss of a configuration as designed, and what known defects add.  Each is `NoBound` where no
+        region holds, and for a configuration that begins as a described partition stands, or leaves a part of it out."""
         is_designed = chosen.configuration["defects"] == "fixed"
         ideal = chosen if is_designed else change_settings(chosen, {"defects": "fixed"})
         survived = self._tables.of(ideal, {})
@@ -66,8 +66,8 @@ class NinesBounds:
         return ConfigurationNines(ideal, survived, found, self._shipped(chosen, survived, found))
 
     def _subject(self, chosen: Chosen, survived: Tolerance) -> RatedConfiguration | NoBound:
-        """Return the region of faults in which nothing is lost to which rates are applied: the one with the lowest bound; or
-        `NoBound`.  A region is decided by itself, so an undecided cell of the table may be in it."""
+        """Return the region of faults without a loss to which rates are applied: the one with the lowest bound at the first
+        rates; `NoBound` if none is decided.  A region is decided by itself, so an undecided cell of the table may be in it."""
         says = {spot: cell_answer(survived, spot)[0] for spot in survived.entries}
         safe = [(spot.losing, spot.out) for spot, one in says.items() if one != LOST]
         writable = regions.region_of((spot.losing, spot.out) for spot, one in says.items() if one == OK)
@@ -85,7 +85,7 @@ class NinesBounds:
 
     def _proved(self, chosen: Chosen, safe: Sequence[regions.Corner]) -> list[Decided]:
         """Return which of two regions hold by the atlas or by induction: the one that the atlas asks about, and the one with a
-        replica that is always unimpaired.  Empty up to `MOST_REPLICAS` replicas, and for too large chains."""
+        replica that is always unimpaired.  [] up to `MOST_REPLICAS` replicas, and where their Markov chain is too large."""
         replicas, kills = chosen.configuration["replication.factor"], kills_count_as(chosen.configuration)
         if replicas <= MOST_REPLICAS or most_states(racks_of(chosen)) > MOST_STATES_OF_A_CHAIN:
             return []
@@ -159,8 +159,8 @@ MOST_REPLICAS = 3
 def _ways_to_count_kills(chosen: Chosen) -> list[str]:
     """Return what a kill may count as in a region: each gives a bound, and the lower is taken; of many replicas only the usual.
 
-    With eligible leader replicas a kill leaves them, as a loss of data does; but where the smaller region of those that are
-    only out holds too, what kills do there is not counted against the setting.
+    With ELR a killed broker leaves the ELR, as one that lost data does, and so may count as that; but where the region in which
+    killed brokers count only as out holds too, kills are not counted against the setting.
     """
     usual = kills_count_as(chosen.configuration)
     return [usual, OUT] if usual != OUT and chosen.configuration["replication.factor"] <= MOST_REPLICAS else [usual]

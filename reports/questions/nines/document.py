@@ -84,7 +84,7 @@ def _rounded(found: Any) -> Any:
 
 
 def answer(judged: ConfigurationNines) -> dict[str, Any]:
-    """Return the bound of one configuration as JSON.  Units: probabilities in a year, seconds a year, parts."""
+    """Return the bound of one configuration as JSON.  Units: probabilities in a year, seconds a year, fractions of 1."""
     chosen, found = judged.chosen, judged.first
     unnamed = [] if chosen.configuration["broker.rack"] else [ONE_RACK]
     about = {
@@ -171,7 +171,7 @@ def describe_change(changed: Mapping[str, str], before: Chosen, after: Chosen, f
 
 
 def ratio(before: Bound | NoBound, after: Bound | NoBound, rates: Rates) -> dict[str, float] | None:
-    """Return how many times as high `after` is as `before` at equal rates; None where one of them is no bound, or is 0."""
+    """Return how many times as high `after` is as `before` at equal rates; None if either of them is no bound, or is 0."""
     if isinstance(before, NoBound) or isinstance(after, NoBound):
         return None
     found = bounds.ratio(before.subject, after.subject, rates)
@@ -194,7 +194,7 @@ def nines(probability: float) -> float | None:
 
 
 def rates(given: Rates) -> dict[str, Any]:
-    """Return rates as JSON.  Units: occurrences a year, seconds, parts."""
+    """Return rates as JSON.  Units: occurrences a year, seconds, fractions of 1."""
     episodes = {
         each.name: {
             "rate": _range(each.rate),
@@ -314,7 +314,7 @@ def _exit(found: Mapping[str, Any], is_largest: bool) -> str:
 
 
 def compared(found: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each named change: how many times as high the bound is at equal rates."""
+    """Return a sentence for each compared change: the bound with it, and how many times as high that is at equal rates."""
     return [f"{_changed(each)}; {_ratio(each['ratio'])}." for each in found.get("compared", ())]
 
 
@@ -406,7 +406,8 @@ def cell(found: Mapping[str, Any], rates_name: str) -> str:
 
 
 def shipped_words(found: Mapping[str, Any]) -> str:
-    """Return a bound with known defects in a few words, or that it is the same, or that there is none; empty if not bounded."""
+    """Return in a few words the bound with known defects: its nines at the first rates, "the same" if they make no difference,
+    or "no bound" with the defects that have no rate; "" if there is no bound even as designed."""
     shipped = found.get("as_shipped")
     if shipped is None:
         return ""
@@ -423,7 +424,7 @@ def refused_text(found: Mapping[str, Any]) -> str:
 
 
 def frequency_text(found: Mapping[str, Any]) -> str:
-    """Return how often a year an episode comes, with its common cause, as text."""
+    """Return as text how often a year an episode comes, the probability of a common cause if there is one, and if it waits."""
     common = f", common cause {_between(found['common'], '{:.0%}'.format)}" if found["common"]["high"] else ""
     return f"{_between(found['rate'], '{:.2g}'.format)}{common}{', waits' if found['waits'] else ''}"
 

@@ -18,7 +18,7 @@ LABEL, WIDTH, RIGHT, TOP, ROW, LINE = 4, 900, 24, 34, 12, 32
 
 
 def plot(document: Mapping[str, Any]) -> Element:
-    """Draw a line for each configuration and set of rates, from the fewest nines to the most."""
+    """Return a chart: a line for each configuration and set of rates, from the low end of its range of nines to the high."""
     found, rates = list(document["nines"].values()), list(document["rates"])
     ends = [
         end for each in found for one in each.get("by_rates", {}).values() for end in one["nines"].values() if end is not None
@@ -53,7 +53,7 @@ def plot(document: Mapping[str, Any]) -> Element:
 
 
 def _range(root: Element, y: float, found: Mapping[str, float | None], most: int, kind: str) -> None:
-    """Draw a range of nines; it ends at the right edge if loss has probability 0 at best."""
+    """Draw a range of nines at height `y` in colour `kind`, to the right edge (`most`) if loss has probability 0 at best."""
     low, high = (most if each is None else each for each in (found["low"], found["high"]))
     line = SubElement(root, "path", {"class": f"curve {kind}"})
     ends = "".join(f"M{_x(each, most):.1f} {y - 4:g}v8" for each in (low, high))
@@ -111,7 +111,7 @@ def _nines(document: Mapping[str, Any]) -> Iterable[Section]:
 
 
 def _answer(document: Mapping[str, Any]) -> list[str]:
-    """Return the bound of the configuration with the fewest nines, and of how many it is the worst."""
+    """Return one sentence: the bound of the configuration with the fewest nines, and of how many it is the worst."""
     worst = min(document["nines"].values(), key=describe.sort_key)
     first, *_ = describe.sentences(worst)
     return [first if len(document["nines"]) == 1 else f"The worst of {len(document['nines'])}, {worst['label']}: {first}"]

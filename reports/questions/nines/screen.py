@@ -22,7 +22,8 @@ MOST_IN_FULL = 2
 
 
 def show(out: Console, result: NinesResult, with_loss: bool = False) -> None:
-    """Print each configuration with its sentences, or a table of many; `with_loss` how each loses too; then what is assumed."""
+    """Print up to two configurations with their sentences, more as a table; `with_loss` also how each loses; then what is
+    assumed, if anything is bounded."""
     if len(result.nines) > MOST_IN_FULL:
         _show_table(out, result.document)
     for found, judged in zip(result.nines.values(), result.judged, strict=True):

@@ -67,7 +67,7 @@ class ProofResult(Result):
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """The prover's own results: the one of a bounded search, or one for each property."""
+        """A list with the outcome of the bounded search alone, or with that of each property's proof by induction."""
         return [self.bounded.outcome] if self.bounded is not None else [each.outcome for each in self.inductions]
 
 
@@ -177,8 +177,8 @@ def _result(
 
 
 def require_sense(method: str, depth: int, unbounded: bool, every_rf: bool, is_kept: bool) -> None:
-    """Errors: `InputError` for a wrong method or depth, for options that contradict each other, and for a proof for every
-    replication factor that has to be kept in a bundle, or without the solver cvc5."""
+    """Raise `InputError` for a wrong method or depth, for options that contradict each other, and for `every_rf` if the proof
+    has to be kept in a bundle or if the solver cvc5 is not installed."""
     if method not in METHODS:
         raise unknown("method", method, METHODS, "--method")
     if not 0 <= depth <= 1000:

@@ -68,7 +68,7 @@ def _proof(proof: Proof) -> dict[str, Any]:
 
 
 def say_hint(proof: Proof) -> str:
-    """Return why no written lemmas cover a configuration with known bugs, and what decides it; else an empty text."""
+    """Return why no written lemmas cover an undecided configuration with known bugs, and what decides it; else ''."""
     configuration = proof.system.configurations[0]
     bugs = [each.name for each in DEFECTS if configuration.get(each.mechanism.key) is False]
     if proof.verdict is not Verdict.INCONCLUSIVE or not bugs or find_lemmas(proof.system, proof.goal.name):

@@ -74,7 +74,8 @@ class ReproductionReport:
         return found
 
     def _stands(self, record: int, offset: int | None) -> str:
-        """Say whether a record is still there at the end, or what stands at its offset; offline, on whose disk it is."""
+        """Return where a record is at the end: still there, in the leader's log above its high watermark, or lost, and what is
+        at its offset now.  If the partition is offline, return on which brokers' disks it is."""
         if self.outcome.read is None:
             disks = [str(each) for each, log in self.outcome.logs.items() if record in map(parse_number, log)]
             return f"the partition is offline, the record is on the disk of broker {','.join(disks) or 'none'}"

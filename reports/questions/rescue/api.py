@@ -86,8 +86,8 @@ def rescue(
 
 
 def _find_safe_if_copied(seen: OfflinePartition, advice: RescueAdvice, topic: Topic) -> tuple[int, int] | None:
-    """Return whom to elect or wait for if min.insync.replicas had always been as it is described (2 if it is not), and that
-    number; None if nobody would lose nothing then, or if somebody loses nothing anyway."""
+    """Return which broker to elect or wait for if min.insync.replicas had always been what is described (2 if nothing is), and
+    that number.  None if every candidate could lose something even then, or if some candidate loses nothing anyway."""
     shown = topic.configs[MIN_ISR].value if MIN_ISR in topic.configs else "2"
     if not shown.isdecimal() or any(each.loses_nothing for each in advice.candidates):
         return None

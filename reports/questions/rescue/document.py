@@ -37,8 +37,8 @@ WENT = {
 
 @dataclass(frozen=True)
 class RescueSubject:
-    """The partition as described, and what is assumed; `safe_if_copied` is a broker, and the min.insync.replicas with which it
-    would lose nothing, had it been set; `leading` are the brokers that lead other partitions of the description."""
+    """The partition as described, and what is assumed; `safe_if_copied` is a broker, and the min.insync.replicas with which its
+    election would lose nothing, if it had always been set; or None.  `leading` are brokers that lead other partitions."""
 
     topic: Topic
     partition: DescribedPartition
@@ -297,7 +297,8 @@ def _look_at(subject: RescueSubject) -> str:
 
 
 def _elect_uncleanly(subject: RescueSubject, seen: OfflinePartition, broker: int) -> Iterator[dict[str, Any]]:
-    """Yield the steps of an unclean election of this broker: the controller takes the first replica that runs, as assigned."""
+    """Yield the steps of an unclean election of this broker.  The controller takes the first replica of the assignment that
+    runs, so this one is written first there or, if a reassignment is under way, those before it are stopped."""
     topic, number = subject.topic.name, subject.partition.number
     order = [broker, *(each for each in seen.replicas if each != broker)]
     is_moved, is_reassigned = order != list(seen.replicas), subject.partition.is_reassigned

@@ -128,7 +128,7 @@ def _about_one(every: Sequence[Chosen], node: str, files: Mapping[str, Any], acc
 
 
 def _require_partitions(chosen: Chosen) -> None:
-    """Errors: `InputError` for a description that does not say which brokers have the replicas of a topic."""
+    """Raise `InputError` if the description does not say which brokers have the replicas of a topic."""
     described = {name.rpartition("-")[0] for name in chosen.brokers}
     missing = [each for each in chosen.subjects if topic_of(each) not in described]
     if missing or not described:

@@ -96,7 +96,8 @@ SHOW = "kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-replicat
 
 
 def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
-    """Yield where a further fault, while a broker is down, loses records, stops writes or is undecided; like faults as one."""
+    """Yield where a further fault, while a broker is down, loses records, stops writes or is undecided (a line for all faults
+    that do the same to the same partitions); then, unless `defects=fixed`, what known bugs mean for it."""
     is_designed = document["sources"].get("defects", {}).get("value") == "fixed"
     found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for fault, words in FURTHER.items():

@@ -77,7 +77,7 @@ class Controllers:
     is_combined: bool | None
 
     def has_vote(self, node: str) -> bool:
-        """Return True if a node is among the voters."""
+        """Return True if a node is among the voters; False if no quorum is described."""
         return self.quorum is not None and int(node) in self.quorum.voters
 
     def not_known(self, node: str | None = None) -> str:

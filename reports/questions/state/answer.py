@@ -63,7 +63,7 @@ def _answer(figure: Figure, chosen: Chosen, properties: Sequence[str] | None, op
 
 
 def _require_no_contradiction(figure: Figure, chosen: Chosen) -> None:
-    """Errors: `InputError` for a figure that no partition with these settings shows, or that leaves open what is needed."""
+    """Raise `InputError` for a figure that no partition with these settings shows, or that leaves open what is needed."""
     state, configuration = figure.state, chosen.configuration
     least = min(configuration["min.insync.replicas"], len(figure.brokers))
     if state.elr and len(state.isr) >= least:

@@ -94,7 +94,7 @@ def show_tolerance(out: Console, found: Mapping[str, Any], most: int = 24) -> No
 
 
 def show_changes(out: Console, changed: Sequence[Mapping[str, Any]]) -> None:
-    """Print the differences from a baseline."""
+    """Print the differences from a baseline, a line each; without any, that all is as the baseline says."""
     if not changed:
         out.print(Text("as the baseline says", "green"))
     for each in changed:
@@ -105,7 +105,7 @@ NOT_COMPARABLE = "not comparable: the question changed ({}); write a new baselin
 
 
 def change_words(change: Mapping[str, Any]) -> str:
-    """Return a cell's verdict before and now; either may be missing from its matrix."""
+    """Return in words a cell's verdict before and now, that it is missing from one matrix, and that its question changed."""
     was = "held" if change["was"] == "holds" else f"was {change['was']}"
     now = "holds" if change["is"] == "holds" else f"is {change['is']}"
     if change["is"] is None:

@@ -107,8 +107,8 @@ def tolerance(
     What the atlas knows is looked up, unless it is to be decided `again`. Unless `defects` says which, there are two tables
     for each configuration: Kafka as designed, and as shipped with its known defects. `decided` is called with the tables about
     the same topics as soon as they are there, and how many such groups there are: what is looked up first, the worst of it
-    first. With `out` an evidence bundle is written into that directory. Errors: `InputError` for bad input; for that in
-    `beside` only after a first table."""
+    first. With `out` an evidence bundle is written into that directory. Errors: `InputError` for bad input; for a fault in
+    `beside` that contradicts a configuration only after a first table."""
     request = RunOptions(**search)
     every = list(read_subjects(settings, config, kafka_version, files or {}, topics or ()))
     more = [_parse_other_limits(each, also) for each in every]
@@ -298,7 +298,8 @@ class Tables:
         return replace(found, configuration=chosen.configuration, more=more)
 
     def _options_for(self, chosen: Chosen) -> Options | None:
-        """Return the options of the next search, None for none.  Limits in states are the same wherever it is asked again."""
+        """Return the options of the next search, or None if there is to be no search.  A limit that is set here is a number of
+        states, not of seconds, so that every machine decides the same."""
         if chosen.is_standing:
             is_small = remedies.moved_in(chosen.configuration) or not is_as_designed(chosen)
             states = (STATES_OF_STANDING if is_small else STATES_OF_DANGER) // max(self.standing, 1)

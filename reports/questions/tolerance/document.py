@@ -179,7 +179,7 @@ def _verdict_on(found: Tolerance, spot: FaultBudget, names: Collection[str]) -> 
 
 
 def _words(names: Collection[str]) -> dict[str, str]:
-    """Return how these properties hold and are broken, in words."""
+    """Return in words how these properties hold and are broken, by the names that the templates of sentences use."""
     if {*names} & {*RECORDS}:
         kind = "acknowledged" if ACKED in names else "committed"
         broken = "A record can be lost" if ACKED in names else "A committed record can be lost"
@@ -329,7 +329,7 @@ def defects_that_matter(found: Tolerance, chosen: Chosen) -> list[Defect]:
 
 
 def changes(name: str, found: Tolerance, other: Tolerance) -> str:
-    """Return in a line which cells change if another fault may happen any number of times."""
+    """Return in a line which cells change, and to what, if another fault may happen any number of times; or that none does."""
     pairs = zip(list_aspects(found), list_aspects(other), strict=True)
     return " ".join(_name_table(one) + _change(name, one, its) for one, its in pairs)
 
@@ -370,7 +370,8 @@ class Advice:
 
 
 def advice(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> Advice:
-    """Return what an advised change sets, the losses that it prevents, and its price, all of them from decided tables."""
+    """Return what an advised change sets, the losses that it prevents, and its price.  The losses are the cells that lose a
+    record in `found` and are safe in `after`; if there are none, those not decided in `found` and safe in `after`."""
     now = found.configuration
     safe = {spot: cell_answer(found, spot)[0] for spot in sorted(found.entries) if is_safe(after, spot)}
     gained = [spot for spot in safe if safe[spot] == LOST] or [spot for spot in safe if safe[spot] == UNDECIDED]
@@ -462,7 +463,7 @@ def power(found: Tolerance) -> str | None:
 
 
 def source(found: Tolerance) -> str:
-    """Say whether the verdicts were looked up in the atlas or searched for."""
+    """Return in words whether the verdicts were looked up in the atlas or searched for, or that nothing is decided."""
     sources = [each.source for row in found.entries.values() for each in row if each.source != LEFT_OUT]
     looked_up, every = sources.count(ATLAS), len(sources)
     if not every:

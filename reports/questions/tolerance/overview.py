@@ -68,7 +68,7 @@ class TopicGroup:
 
 @dataclass(frozen=True)
 class DangerLevel:
-    """The groups that need equally many brokers for a loss; partitions in danger now have no brokers to count."""
+    """The groups that need equally many brokers for a loss, 3 or more as one; or those of partitions in danger now."""
 
     title: str
     kind: str
@@ -362,7 +362,7 @@ def _configuration(document: Document, label: str) -> Mapping[str, Any]:
 
 
 def _when_lost(found: Answers) -> str:
-    """Return with which brokers a record is lost, in words."""
+    """Return in words with which brokers, the fewest, a record is lost; or that this is not decided, or that none is lost."""
     if found.least_lost:
         return f"lost with {describe.in_words(found.least_lost[0])}"
     return "not decided" if found.is_open else "no record is lost"

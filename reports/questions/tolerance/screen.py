@@ -50,7 +50,7 @@ def parse_cell(text: str | None) -> FaultBudget | None:
 
 def show(out: Console, result: ToleranceResult, spot: FaultBudget | None, with_tables: bool = True) -> None:
     """Print one screen about described topics, the worst first; then (`with_tables`), or without topics, each table, with the
-    counterexample of the cell `spot` if it is given."""
+    counterexample of the cell `spot` if it is given.  Of a table as shipped that is the same as designed, only that is said."""
     if describe.get_main(result.subjects[0].table) is not None and any(each.chosen.subjects for each in result.subjects):
         show_overview(out, overview(result.document))
         if not with_tables:
@@ -194,7 +194,7 @@ def _show_spot(out: Console, subject: ToleranceSubject, spot: FaultBudget) -> No
 
 
 def lines(document: Mapping[str, Any]) -> Iterable[str]:
-    """Yield for `--quiet` the headline and who is at which danger, or of one configuration the sentences about boundaries."""
+    """Yield for `--quiet`, of several groups of topics, the headline and who is at which danger; else all sentences."""
     if len(document["tolerance"]) > 1 and any(document["topics"].values()):
         answer = overview(document)
         yield from answer.headline

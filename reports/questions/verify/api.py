@@ -32,7 +32,7 @@ class Verification(Answer):
 def verify(bundle: str | PathLike[str], *, full: bool = False, seed: int | None = None) -> Verification:
     """Check an evidence bundle: derive everything from its question again and compare.  What would take too long is left out
     and named; of a sweep, cells are drawn by `seed`. `full` leaves nothing out. Errors: `InputError` naming every file that
-    was altered, removed or added, and whatever the result says wrongly."""
+    was altered, removed or added, or the first thing that the bundle says wrongly."""
     found = verify_bundle(fspath(bundle), full, seed)
     document = {
         "schema": SCHEMA,

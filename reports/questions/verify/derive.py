@@ -103,7 +103,7 @@ def _difference(question: BundleQuestion, again: BundleQuestion) -> str:
 
 
 def require_this_version(question: BundleQuestion) -> None:
-    """Errors: `InputError` for a question of another release, naming the release to verify it with."""
+    """Raise `InputError` for a question of another release, naming the release to verify it with."""
     if question.version == neverlost.__version__:
         return
     known = f"this is neverlost {neverlost.__version__}"

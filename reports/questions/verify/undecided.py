@@ -89,7 +89,7 @@ def _is_open(command: str, derived: Mapping[str, Any]) -> bool:
 
 
 def _stop_answers(broker: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return what happens to which partitions when a broker is stopped, and when something more happens then."""
+    """Return what happens to which partitions when a broker is stopped, then that for each further fault; [] if it has none."""
     return [broker["now"], *broker["then"].values()] if "now" in broker else []
 
 

@@ -134,7 +134,8 @@ def _complete_cell(
 def _complete_properties(
     derived: Document, stated: Document, whole: Document, is_open: bool, files: Contents, own: Derived
 ) -> list[dict[str, Any]]:
-    """Return the verdicts of a cell: the derived ones, but the stated ones where they are open or violated."""
+    """Return the verdicts of a cell: the stated ones if its search was cut short here (`is_open`) or where the derived one is
+    violated, else the derived ones.  Errors: `InputError` where the two contradict each other."""
     about, entries = {"model": whole.get("model"), **derived}, []
     for one, other in zip(derived["properties"], stated["properties"], strict=True):
         _require_agreement(derived["id"], one, other)
@@ -144,7 +145,7 @@ def _complete_properties(
 
 
 def _require_decided(cell: Document, stated: Document) -> None:
-    """Errors: `InputError` for a bundle that leaves open what was decided here."""
+    """Raise `InputError` for a bundle that leaves open what was decided here."""
     if stated.get("reason") is not None and cell.get("reason") is None:
         found = ", ".join(f"{each['name']} {each['verdict']}" for each in cell["properties"])
         raise _left_open(cell["id"], f"{stated['reason']!r:.60}", found)
@@ -169,7 +170,7 @@ def _complete_remedy(cell: dict[str, Any], stated: Document, chosen: Chosen | No
 
 
 def _require_commands(every: Sequence[Chosen], stated: Document) -> None:
-    """Errors: `InputError` for a change that is none of those that are tried, and for commands that do not make it."""
+    """Raise `InputError` for a change that is none of those that are tried, and for commands that do not make it."""
     changes = stated["changes"]
     known = [each for each in every if not changes or changes in remedies.candidates(each, remedies.OF_PROPERTIES)]
     if not any(stated["commands"] == [one.document() for one in remedies.commands(each, changes)] for each in known):
