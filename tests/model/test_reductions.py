@@ -13,7 +13,7 @@ from neverlost.checker.engine.outcome import Outcome
 from neverlost.checker.engine.search.options import Options
 from neverlost.checker.kafka.conform.walk.truncation import follower_truncate_in_part
 from neverlost.model.faults import ISR_SHRINK
-from neverlost.model.kernel import NO_REPLICA, Action, Clauses, Field, Model, action, flag, replica_id
+from neverlost.model.kernel import NO_REPLICA, Action, Clauses, Field, Model, action, different, flag, replica_id
 from neverlost.model.kraft.broker import metadata
 from neverlost.model.kraft.broker.follower import truncate_before_fetching
 from neverlost.model.kraft.broker.high_watermark import raise_high_watermark
@@ -337,6 +337,64 @@ def test_a_member_that_follows_before_it_registers_changes_no_verdict(model: str
     """It follows a new leader too, which counts its fetches; walks of Kafka's classes have shown it."""
     bound = ("broker_follow_unregistered", "bound: outside the ISR")
     assert verdicts(system(model, disabled=(bound,), **given), SAFETY) == verdicts(system(model, **given), SAFETY)
+
+
+# decision 096: a fetch that names no broker epoch is handled before its broker registers -----------------------------------
+
+EARLY_FETCH = flag("early_fetch", "replica")
+"""The brokers that have fetched before they registered, ever: more than have such a fetch on its way."""
+
+
+def noting_early_fetches(known: Action) -> Action:
+    """The same action of a broker that fetches before it registers, which is noted."""
+
+    def body(k: Any, s: Any, **arguments: int) -> Clauses:
+        yield from known.body(k, s, **arguments)
+        s.early_fetch[arguments["broker"]] = True
+
+    return replace(known, body=body)
+
+
+@action(
+    leader="replica",
+    follower="replica",
+    where=different,
+    says="{leader} handles a fetch of {follower} from before",
+    can_be_left_out=True,
+)
+def leader_ask_by_early_fetch(k: Any, s: Any, leader: int, follower: int) -> Clauses:
+    """The leader asks to add a broker that has registered, by a fetch from before that, which names no broker epoch."""
+    yield "fetched before it registered", s.early_fetch[follower]
+    yield from isr_change.leader_ask_to_expand_isr.body(k, s, leader=leader, follower=follower)
+    s.request_names_no_epoch = True
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        ("4.3", {"rf": 2, "lossy_crash": 2, "leader_move": 1}),
+        ("4.3", {"rf": 2, "min_isr": 1, "lossy_crash": 2, "crash": 1, "isr_shrink": 1}),
+        ("3.9", {"records": 1, "lossy_crash": 1, "crash": 1, "isr_shrink": 1}),
+        pytest.param("4.3", {"lossy_crash": 2, "isr_shrink": 1, "leader_move": 1}, marks=pytest.mark.slow),
+        pytest.param("3.9", {"lossy_crash": 2, "crash": 1, "isr_shrink": 1}, marks=pytest.mark.slow),
+    ],
+)
+def test_a_fetch_of_before_a_registration_that_is_handled_after_it_changes_no_verdict(
+    model: str, given: dict[str, Any]
+) -> None:
+    """The model's leader handles it while its broker has not registered; walks of Kafka's classes have shown it later."""
+    plain = system(model, **given)
+    by_name = {each.name: each for each in plain.model.actions}
+    noting = noting_early_fetches(by_name["broker_follow_unregistered"])
+    late = plain.model.differing(
+        "handled late",
+        "",
+        fields=lambda configuration: (*plain.model.fields(configuration), EARLY_FETCH),
+        actions=(*({**by_name, noting.name: noting}).values(), leader_ask_by_early_fetch),
+    )
+    one, more = searched(plain), searched(replace(plain, model=late))
+    assert more.fired["leader_ask_by_early_fetch"] and more.counts.distinct > one.counts.distinct
+    assert summed_up(more) == summed_up(one)
 
 
 # decision 096: a log that diverges in several epochs is truncated in one step ----------------------------------------------
