@@ -13,9 +13,9 @@ FURTHER = (DATA_LOSS, KILL, FENCE)
 
 @dataclass(frozen=True)
 class Stop:
-    """How many replicas in the ISR are stopped, once each, and by name the further fault, if any.
+    """How many replicas in the ISR are stopped, once each, and by name the further fault that may happen; empty for none.
 
-    They may return; where nothing further happens, a preferred leader election may move the leader once, as after a return.
+    The stopped ones may return; without a further fault, the leader may move once, as after a return.
     """
 
     stopped: int
@@ -23,7 +23,7 @@ class Stop:
 
     @property
     def limits(self) -> dict[str, int | AnyNumber]:
-        """The values of the `faults.*` keys with which the stop is asked about."""
+        """The limits of faults, by `faults.*` key, with which the stop is asked about."""
         further = {each.key: AnyNumber(1) for each in FURTHER if each.name == self.further}
         return {CLEAN_STOP.key: self.stopped, **(further or {LEADER_MOVE.key: 1})}
 

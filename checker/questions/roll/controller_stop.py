@@ -15,8 +15,8 @@ from neverlost.specs.inputs.formats.kafka_metadata_quorum import ControllerQuoru
 
 @dataclass(frozen=True)
 class ControllerStop:
-    """Whether a majority is left (None: not known), for whom to wait, how many further controllers must fail at least until
-    none leads, and how many must lose their directory until metadata may be lost."""
+    """What a stop leaves: whether a majority of voters (None: not known), for which voters to wait before it, how many more
+    controllers must fail until none leads, and how many must lose their directory until committed metadata may be lost."""
 
     is_majority_left: bool | None
     wait_for: tuple[int, ...]
