@@ -29,7 +29,7 @@ def keep_levels(request: RunOptions) -> Iterator[RunOptions]:
 @contextmanager
 def export_levels(request: RunOptions, target: str | PathLike[str] | None) -> Iterator[Kept]:
     """Yield a pair: a request that keeps its levels, and a function that writes the states of an outcome to `target` as
-    Parquet; without one the request as it is, and what writes nothing.  Errors: `InputError`, before it yields, for a bad one."""
+    Parquet; without one the request as it is, and what writes nothing.  Errors: `InputError`, before that, for a bad target."""
     if target is None:
         yield request, lambda outcome: None
         return
