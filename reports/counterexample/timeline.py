@@ -133,7 +133,7 @@ class Timeline:
         return metadata_of(frame.scene, self.names)
 
     def lost_at(self, lane: BrokerView, frame: Frame) -> list[int]:
-        """Return the lost records that a broker drops in a frame; in the last, for a leader or ISR member, or that it lacks."""
+        """Return the lost records that a broker drops in a frame; in the last, a leader or ISR member also those it lacks."""
         gone = set(frame.dropped[lane.broker])
         if frame is self.last and (lane.is_leader or lane.broker in frame.scene.isr):
             gone |= self.lost - lane.records
