@@ -43,8 +43,8 @@ class SearchQuestion:
 class SearchAnswer:
     """What was found: the verdict on all properties together, the shortest counterexample, what was explored.
 
-    `problem` says why the search did not end: a limit, a process that died, or (`leaves_bounds`) an effect outside the
-    declared bounds, which a system with a clause switched off can have.  `is_premise_true` is False if a probe held.
+    `problem` says why the search did not end: a limit, a process that died, or (`leaves_bounds`) an effect outside declared
+    bounds, which a system with a clause switched off can have.  `is_premise_true` is False if a probe was not violated.
     """
 
     verdict: Verdict

@@ -41,7 +41,7 @@ def rescue(
     quiet: options.Quiet = False,
 ) -> int:
     """Run `neverlost rescue` and return the exit status: 0 if waiting or an election loses nothing that was acknowledged, 12 if
-    every election may lose some, 20 if a log has to be read to know.  With `--script` print that and return 0."""
+    every election may lose some, 20 if a log has to be read to know.  With `--script` print the script alone."""
     from neverlost.reports.output import exit_status
 
     if script:

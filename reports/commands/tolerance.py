@@ -44,7 +44,7 @@ def tolerance(
     ] = None,
     **given: Unpack[SearchingCluster],
 ) -> int:
-    """Run `neverlost tolerance`, print its tables, return the exit status; `InputError` for options that do not fit."""
+    """Run `neverlost tolerance` and return the exit status; `InputError` for options that do not fit together."""
     from neverlost.reports.output.output import PROMETHEUS, Output
     from neverlost.reports.questions.tolerance import screen
     from neverlost.specs.errors import InputError
@@ -82,7 +82,7 @@ GATE = ("acked-never-lost", "committed-never-lost")
 
 
 def _gate(at_least: str, settings: list[str] | None, output: Output, **asked: Any) -> int:
-    """Decide whether the `--at-least` limits are survived; return 0 if so, 12 or 13 (no safety) if not, 20 if not known."""
+    """Decide whether the `--at-least` limits are survived; return 0 if so, 12 (safety) or 13 (others) if not, 20 if unknown."""
     import neverlost
     from neverlost.reports.commands.check import show
     from neverlost.reports.output import exit_status

@@ -63,8 +63,8 @@ def _find_rule(
 def _find_cause(
     faults: Sequence[str | None], scenes: Sequence[ClusterSnapshot], record: int, broker: int
 ) -> tuple[int, bool] | None:
-    """Return the broker from which it comes that `broker` lacks a record, and True if that one never fetched the record or
-    False if a fault took it; a broker that truncated its log leads back to the leader it followed.  None for another cause."""
+    """Return the broker that is the cause of `broker` lacking a record, and True if that one never fetched it or False if a
+    fault took it; from a broker that truncated its log the search goes on at its leader.  None for another cause."""
     last = len(scenes) - 1
     while True:
         held = [number for number in range(last + 1) if record in scenes[number].lanes[broker].records]

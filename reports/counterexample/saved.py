@@ -32,13 +32,13 @@ class Counterexample:
 
     @classmethod
     def read(cls, path: Path | str) -> Counterexample:
-        """Read and re-execute a saved counterexample.  Errors: as `read_itf`."""
+        """Return a saved counterexample, read and re-executed.  Errors: as `read_itf`."""
         system, broken, trace, brokers = read_itf(path)
         return cls(system, broken, trace, brokers=brokers)
 
     @classmethod
     def read_tlc(cls, path: Path, folder: Path) -> Counterexample:
-        """Read and re-execute a behaviour that TLC printed of a module in `folder`.  Errors: as `tlc.read_tlc`."""
+        """Return the counterexample that TLC printed of a module in `folder`, re-executed.  Errors: as `tlc.read_tlc`."""
         return cls(*tlc.read_tlc(path, folder))
 
     @property

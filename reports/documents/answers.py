@@ -94,7 +94,7 @@ def shortest(cell: Cell) -> tuple[int, Mapping[str, Any] | None]:
 
 
 def cause(cell: Cell) -> str:
-    """Return in words the shortest violation of a cell, why it is undecided, or what never happened though it holds."""
+    """Return in words the shortest violation of a cell, why it is undecided, or what never happened if it holds; or empty."""
     _, broken = shortest(cell)
     if broken is not None:
         within = say_limits(broken["faults"], cell.get("config", {}))
@@ -165,7 +165,7 @@ def remedy_lines(remedy: Mapping[str, Any]) -> list[str]:
 
 
 def list_topics(topics: Sequence[str], most: int = 3) -> str:
-    """Return as text the first `most` topics and how many more there are, or all if that is one; parts of one count once."""
+    """Return the first `most` topics and how many more there are, or all with one more at most; parts of a topic count once."""
     left = {topic_of(each) for each in topics[most:]} - {topic_of(each) for each in topics[:most]}
     if len(topics) <= most + 1 or not left:
         return ", ".join(topics)

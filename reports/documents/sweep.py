@@ -145,7 +145,7 @@ def _asked(cells: Any) -> dict[str, SweepCell]:
 
 
 def read_baseline(path: str) -> dict[str, Any]:
-    """Read the document of an earlier sweep.  Errors: `InputError` for any other file."""
+    """Read and return the document of an earlier sweep.  Errors: `InputError` for any other file."""
     found = read_json(path)
     try:
         if found["schema"] != SCHEMA:

@@ -32,7 +32,7 @@ def of_outcomes(outcomes: Iterable[Outcome]) -> int:
 
 
 def of_verdicts(found: Iterable[CellVerdict]) -> int:
-    """Return the status of a table's verdicts: 12 if a safety property is violated, else 13 if any is, else 20 if undecided."""
+    """Return the status of verdicts: 12 if a safety property is violated, else 13 if any is, else 20 if undecided, else 0."""
     from neverlost.checker.engine.outcome import Verdict
     from neverlost.specs.property import SAFETY
 
@@ -44,7 +44,8 @@ def of_verdicts(found: Iterable[CellVerdict]) -> int:
 
 
 def of_words(says: Iterable[str]) -> int:
-    """Return the status of words of cells or stops: 12 for a loss, else 13 for any but ok and not decided, else 20 or 0."""
+    """Return the status for words of table cells or stops: 12 if one is a loss, else 13 if one is neither "ok" nor "not
+    decided", else 20 if one is "not decided", else 0."""
     from neverlost.checker.questions.tolerance.cell_words import LOST, OK, UNDECIDED
 
     found = set(says)

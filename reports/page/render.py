@@ -41,8 +41,7 @@ MOST_IN_MARKDOWN, MOST_RUNS, MOST_NAMED = 60, 6, 12
 def write_reports(
     folder: Path, document: Mapping[str, Any], target: Path | None = None, traces: SavedCounterexamples | None = None
 ) -> list[Path]:
-    """Write `report.md` and `report.html` of a result, with traces in `folder`, into `target`, else `folder`; return both
-    paths."""
+    """Write `report.md` and `report.html` of a result, with traces in `folder`, there or into `target`; return both paths."""
     place = target or folder
     data = report_data(folder, document, traces)
     packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

@@ -86,11 +86,11 @@ class OffsetRange:
 
 @dataclass(frozen=True)
 class Candidate:
-    """What the election of one replica loses; None where there is nothing to name.
+    """What the election of one replica loses: ranges of offsets, each None where there are none.
 
-    `at_least` are committed offsets, lost for certain; `at_most` those that may be lost and acknowledged; `may_have_read`
-    those that consumers may have read.  `truncates` says at which offset the log of each other replica (whose files are
-    believed) ends afterwards.  With a `problem` its own files are not believed.
+    `at_least` are committed and lost for certain; `at_most` may have been acknowledged and may be lost; `may_have_read` may be
+    lost, too, and consumers may have read them.  `truncates` has, for each other replica whose files are believed, the offset
+    at which its log ends afterwards.  With a `problem` the replica's own files are not believed.
     """
 
     broker: int
@@ -108,7 +108,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class RescueAdvice:
-    """What to do with `broker`: elect it, wait for it, or (`unknown`) read its log first; None: no log is left to believe."""
+    """What to do with `broker`: elect it, wait for it, or (`unknown`) read its log first; None: no log is left."""
 
     says: str
     broker: int | None
@@ -211,7 +211,7 @@ def _find_members_range(seen: OfflinePartition, usable: Sequence[ReplicaFiles], 
 
 def _find_copies_range(seen: OfflinePartition, usable: Sequence[ReplicaFiles], common: Mapping[int, int]) -> OffsetRange:
     """Return the range of acknowledged offsets that a log may lack: what intact logs have and it has not, or every offset if
-    as many replicas as `copies` are not seen intact."""
+    at least `copies` replicas are not seen intact."""
     whole = [each for each in usable if seen.is_intact(each.broker)]
     if len(seen.replicas) - len(whole) >= seen.copies:
         return OffsetRange(0, None)

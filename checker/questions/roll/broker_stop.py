@@ -29,5 +29,5 @@ class Stop:
 
 
 def stops(most: int) -> list[Stop]:
-    """Return every `Stop` of 0 to `most` replicas, without a further fault and with each."""
+    """Return every `Stop` of 0 to `most` replicas, each without a further fault and with each of `FURTHER`."""
     return [Stop(stopped, further) for stopped in range(most + 1) for further in ("", *(each.name for each in FURTHER))]

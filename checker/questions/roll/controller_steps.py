@@ -50,7 +50,8 @@ class ControllerStep:
 
 
 class PlannedQuorum:
-    """The voters as the steps of a plan change them; `InputError` for voters that are not ids, or a version but 0 and 1."""
+    """The voters as the steps of a plan change them.  Errors: `InputError` for voters that are not distinct ids, and for a
+    kraft.version that is not 0 or 1."""
 
     def __init__(self, voters: Any, version: Any, path: str) -> None:
         self._voters = [str(each) for each in voters] if isinstance(voters, list) else [str(voters)]

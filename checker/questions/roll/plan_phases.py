@@ -116,7 +116,7 @@ class _Chain:
         return Said(asked, found.verdict, False, (*self._before(number, found.trace.states[0]), last))
 
     def _when_done(self, asked: Property, step: PlanStep) -> Said:
-        """Return the verdict on a property in those states of the last phase in which the step is done, without a search."""
+        """Return the verdict on a property in those states of the last phase, all known by now, in which the step is done."""
         system, states = self.phases[-1].outcome.system, self.phases[-1].states
         if step.is_done is not None:
             states = states[:, evaluate_condition(system, states, step.is_done)]

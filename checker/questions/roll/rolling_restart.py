@@ -43,14 +43,14 @@ class Margin:
 
 
 def verdict_text(entries: Sequence[CellVerdict]) -> str:
-    """Return the verdicts on one stop as one text; "not decided" if a fault that was allowed, no leader move, never struck."""
+    """Return the verdicts on one stop as one text; "not decided" if an allowed fault other than a leader move never struck."""
     if any(set(each.unstruck) - {LEADER_MOVE.name} for each in entries):
         return UNDECIDED
     return answer_text(*combine(entries))
 
 
 def close_open(says: str, chosen: Chosen, is_whole: bool) -> str:
-    """Return `says`, or "not decided" where `chosen` leaves something out, `is_whole` is False and `says` is no loss."""
+    """Return `says`, or "not decided" if `chosen` leaves something out, `is_whole` is False and `says` is no loss."""
     return UNDECIDED if chosen.left_out is not None and not is_whole and not says.startswith(LOST) else says
 
 
@@ -198,7 +198,7 @@ class DescribedCluster:
         return sorted(every, key=lambda each: (len(each), each))
 
     def of(self, stopped: Iterable[str], further: str = "") -> Iterator[tuple[EqualPartitions, str]]:
-        """Yield each group of partitions with a replica on a stopped broker, and the verdict, as text, on stopping them all."""
+        """Yield each group of partitions with a replica on a stopped broker, with the verdict on the stop of all, as text."""
         chosen = frozenset(stopped)
         for each in self.alike:
             if chosen & each.brokers:

@@ -30,7 +30,7 @@ POLICY, ANY, KAFKAS = "election.policy", "any", "preferred"
 
 @dataclass(frozen=True)
 class Election:
-    """Who `may` be elected when a broker (from 0) stops or returns, and who is by the election policy; empty: it is offline."""
+    """Who `may` be elected when a broker (from 0) stops or returns, and who is by the policy; empty: partition offline."""
 
     when: str
     broker: int

@@ -153,7 +153,7 @@ class _Enumeration:
         return unfinished
 
     def _add(self, cells: int, term: tuple[int, ...]) -> None:
-        """Keep a term unless one that is not longer is true in all of its cells."""
+        """Put a term into `found`, unless one there that is not longer is true in all of its cells."""
         if not any(cells & known == cells and len(other) <= len(term) for known, other in self.found.items()):
             self.found[cells] = term
             self.covered |= cells

@@ -99,14 +99,14 @@ class Sweep:
 
 
 def identity(system: System) -> tuple[Any, ...]:
-    """Return a key, equal for systems with equal behaviours: actions, sizes, fields with their bounds, initial states."""
+    """Return a key; systems with the same one have the same behaviours: actions, sizes, fields with bounds, initial states."""
     bounds = tuple((each.name, each.low, each.high, each.axes) for each in system.fields if not each.frozen)
     starts = tuple(sorted({state for _, state in system.initial_states()}))
     return (*kind(system), bounds, starts)
 
 
 def kind(system: System) -> tuple[Any, ...]:
-    """Return a key, equal for systems that can share a search: actions, function of initial states, sizes, fields with axes."""
+    """Return a key that systems of one search have in common: actions, function of initial states, sizes, fields with axes."""
     actions = tuple(id(each.body) for each in system.model.actions)
     return (actions, id(system.model.initial), system.sizes, tuple((each.name, each.axes) for each in system.fields))
 

@@ -13,7 +13,7 @@ from neverlost.model.limits import AT_ONCE
 
 @dataclass(frozen=True)
 class Region:
-    """`out_beside` says how many replicas may be out while 0, 1, 2, ... others have lost data; more may not have lost it."""
+    """`out_beside[n]` says how many replicas may be out while `n` others have lost data; more than the last `n` never have."""
 
     out_beside: tuple[int, ...]
 
