@@ -73,7 +73,7 @@ EFFORT = ("engine", "symmetry", "workers", "time_limit", "memory_limit")
 
 @cache
 def commit_of_checkout() -> str | None:
-    """Return the git commit of this program's checkout, with `-dirty` if tracked files are changed; None without a checkout."""
+    """Return the git commit of this program's checkout, with `-dirty` if tracked files are changed; None if git gives none."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None

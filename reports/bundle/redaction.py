@@ -30,7 +30,7 @@ TOPIC_ID = re.compile(r"(?<=TopicId:)(\s*)[\w-]{22}")
 
 
 def redact_names(arguments: Mapping[str, Any], contents: Contents, names: Iterable[str]) -> tuple[dict[str, Any], Contents]:
-    """Return arguments and contents with `topic-1`, ... for `names` in order and `file-1`, ... (with their endings) for files;
+    """Return arguments and contents with `topic-1`, ... for `names`, sorted, and `file-1`, ... (with their endings) for files;
     and contents with addresses, topic ids and private settings replaced.  Errors: `InputError` for a file that is not text."""
     files = {name: f"file-{number}{_ending(name)}" for number, name in enumerate(contents, 1) if name != STANDARD_INPUT}
     topics = {name: f"topic-{number}" for number, name in enumerate(sorted(set(names)), 1)}

@@ -134,8 +134,9 @@ class Tail:
 
 @dataclass(frozen=True)
 class Rates:
-    """Every episode, and how many years it takes until a leader that stopped without notice is replaced.  By a known defect's
-    name `defects` has how often a year its race happens to a partition, `windows` that from which it is computed otherwise."""
+    """Every episode, and (`detection`) how many years pass until a leader that stopped without notice is replaced.  By the name
+    of a known defect, `defects` has how often a year its race happens to a partition, if that is given, and `windows` the
+    window from which it is computed if not.  A defect may be in neither."""
 
     episodes: tuple[Episode, ...]
     detection: Range
