@@ -20,9 +20,7 @@ Floats = NDArray[np.float64]
 
 def mean_years(chain: Chain, faster: Mapping[str, float] | None = None) -> float:
     """Return how many years pass on average from the first state until the region is left; infinity where it never is.
-
-    `faster` maps causes of moves to the factor by which their rates are multiplied.
-    """
+    `faster` maps causes of moves to the factor by which their rates are multiplied."""
     matrix = _rates(chain, faster)
     size = len(matrix)
     # time until the next state that is kept, in units of what leaves the state; 1 before anything is eliminated
@@ -71,9 +69,7 @@ def probability(chain: Chain, years: float = 1.0) -> float:
 
 def _moment(rates: Floats, time: float) -> Floats:
     """Return the probability of each state (column, the exit last) a short `time` after each (row), as a series of powers.
-
-    Units: the fastest state is left once in a time of 1; of a time of 1/16 the eleventh power is below 1e-20.
-    """
+    Units: the fastest state is left once in a time of 1; of a time of 1/16 the eleventh power is below 1e-20."""
     size = len(rates)
     step = np.vstack([rates, np.zeros(size + 1)])
     np.fill_diagonal(step, np.maximum(0.0, 1.0 - step.sum(axis=1)))

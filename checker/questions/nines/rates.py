@@ -111,9 +111,7 @@ class Episode:
 @dataclass(frozen=True)
 class Window:
     """The race of a known defect: an episode of `first`, and then one of `then`, at most `within` years later.
-
-    `of_same_broker`: both strike one broker. Otherwise they may strike any two of the replicas, or one of them twice.
-    """
+    `of_same_broker`: both strike one broker. Otherwise they may strike any two of the replicas, or one of them twice."""
 
     first: tuple[str, ...]
     then: tuple[str, ...]
@@ -165,10 +163,8 @@ class Rates:
 
 
 def rates(path: str | PathLike[str] | None = None) -> Rates:
-    """Return the shipped rates; where the file of `path` has a value, that one instead.
-
-    Errors: `InputError` for unknown tables and keys, values without a unit, negative ones, ranges that begin above their end.
-    """
+    """Return the shipped rates; where the file of `path` has a value, that one instead.  Errors: `InputError` for unknown
+    tables and keys, values without a unit, negative ones, ranges that begin above their end."""
     shipped = tomllib.loads((files(__package__) / "default_rates.toml").read_text(encoding="utf-8"))
     if path is None:
         return _rates(shipped, "the shipped rates")

@@ -13,10 +13,8 @@ FURTHER = (DATA_LOSS, KILL, FENCE)
 
 @dataclass(frozen=True)
 class Stop:
-    """How many replicas in the ISR are stopped, once each, and by name the further fault that may happen; empty for none.
-
-    The stopped ones may return; without a further fault, the leader may move once, as after a return.
-    """
+    """How many replicas in the ISR are stopped, once each, and by name the further fault that may happen; empty for none.  The
+    stopped ones may return; without a further fault, the leader may move once, as after a return."""
 
     stopped: int
     further: str = ""

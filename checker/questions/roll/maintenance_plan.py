@@ -74,10 +74,8 @@ class MaintenancePlan:
 
 
 def read_plan(path: PathLike[str] | str, settings: Any = None) -> MaintenancePlan:
-    """Return the plan of a file; `settings` replace the file's for the beginning, not in its steps.
-
-    Errors: `InputError` for what is no configuration, for a plan without steps, and for a step that cannot be decided.
-    """
+    """Return the plan of a file; `settings` replace the file's for the beginning, not in its steps.  Errors: `InputError` for
+    what is no configuration, for a plan without steps, and for a step that cannot be decided."""
     given = read_toml(path)
     steps, _ = given.pop("step", ([], ""))
     says, _ = given.pop("says", ("", ""))

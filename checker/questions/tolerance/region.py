@@ -22,10 +22,8 @@ class Region:
         return lost < len(self.out_beside) and out <= self.out_beside[lost]
 
     def limits(self, kills_count_as: str) -> dict[str, int | AnyNumber]:
-        """Return the fault limits that say: never outside the region, with any number of leader moves.
-
-        `kills_count_as` is `lost` where a killed broker counts as one that has lost data, else `out`.
-        """
+        """Return the fault limits that say: never outside the region, with any number of leader moves.  `kills_count_as` is
+        `lost` where a killed broker counts as one that has lost data, else `out`."""
         losing, first = len(self.out_beside) - 1, self.out_beside[0]
         data = AnyNumber(losing) if losing else 0
         out = AnyNumber(first, self.out_beside if losing else ()) if first else 0
