@@ -24,8 +24,8 @@ GARBAGE = 100_000
 
 
 def main() -> NoReturn:
-    """Run a command and exit with its status.  Bad usage and bad input are one line and exit 64, our own defects one line
-    and exit 70.  After an interrupt the status is 20, whatever was decided before."""
+    """Run the command of the command line and exit with its status.  Bad usage and bad input are one line on stderr and status
+    64, our own defects one line and 70.  After an interrupt the status is 20, whatever was decided before."""
     _handle_interrupts(_end_at_once)
     if sys.argv[1:2] == ["verify"]:  # it writes nothing, and no bytecode either
         sys.dont_write_bytecode, os.environ["PYTHONDONTWRITEBYTECODE"] = True, "1"
@@ -75,7 +75,7 @@ def _handle_interrupts(handle: Any) -> None:
 
 
 def _end_at_once(*_: object) -> NoReturn:
-    """End with exit status 20 after an interrupt, when nothing was decided or Python can no longer print."""
+    """End the process at once with status 20: for an interrupt before anything is decided, or when Python can print no more."""
     try:
         os.write(2, b"neverlost: interrupted\n")
     finally:
@@ -83,7 +83,7 @@ def _end_at_once(*_: object) -> NoReturn:
 
 
 def _ignore_broken_pipes() -> None:
-    """Replace stdout and stderr by streams that drop what no one reads any more, so that the command reaches its end."""
+    """Replace stdout and stderr by streams that drop, without an error, what is written when their reader has gone."""
     import io
 
     class Stream(io.FileIO):
@@ -107,7 +107,7 @@ def _ignore_broken_pipes() -> None:
 
 
 def _run_command() -> int:
-    """Run the command; print an error as one line (with NEVERLOST_DEBUG raise an internal one), and return the exit status."""
+    """Run the command and return its exit status; print an error as one line (with NEVERLOST_DEBUG raise an internal one)."""
     from neverlost.checker.engine.host import interrupts
     from neverlost.reports import program
     from neverlost.reports.output import exit_status
@@ -138,19 +138,19 @@ def _run_command() -> int:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Print our own warnings as one line each; warnings of libraries are for developers and are not printed."""
+    """Print a warning of our own as one line on stderr; a library's warning is for developers and is not printed."""
     if category.__module__.partition(".")[0] == "neverlost":
         _print_error(f"warning: {message}", 0)
 
 
 def _ignore_unraisable(ignored: object) -> None:
-    """Silence unraisable exceptions (as in `__del__` after Ctrl-C), unless NEVERLOST_DEBUG is set: a user can do nothing."""
+    """Print nothing of an exception that cannot be raised (as in `__del__` after Ctrl-C), unless NEVERLOST_DEBUG is set."""
     if os.environ.get("NEVERLOST_DEBUG"):
         sys.__unraisablehook__(ignored)  # type: ignore[arg-type]
 
 
 def _print_error(message: str, status: int) -> int:
-    """Print an error as one line without control characters; return the exit status."""
+    """Print a message as one line without control characters on stderr; return `status` as it is given."""
     from neverlost.checker.engine.host.visible import visible
 
     if sys.stderr is not None:

@@ -13,12 +13,12 @@ from neverlost.specs.properties import properties
 
 
 def question_id(model: Model, configuration: Configuration, names: list[str]) -> str:
-    """Return `nl-` and 16 hex digits of a hash of what is asked: model and properties, with their digest, and configuration."""
+    """Return `nl-` and 16 hex digits of a hash of names of model and properties, the digest of both, and the configuration."""
     return question_ids(model, configuration, [names])[0]
 
 
 def question_ids(model: Model, configuration: Configuration, asked: Iterable[list[str]]) -> list[str]:
-    """Return the identifiers, as `question_id` makes them, of several questions about one configuration."""
+    """Return the identifier, as of `question_id`, for each list of properties in `asked`, of one model and configuration."""
     known, config = properties(), {name: shown(value) for name, value in sorted(configuration.items())}
     found = []
     for names in asked:

@@ -18,7 +18,7 @@ from neverlost.specs.property import Property
 
 @dataclass(frozen=True)
 class ExecutionTarget:
-    """The engine that decides questions, with the master and settings of Spark if it is `spark`."""
+    """The name of the engine that decides questions; if it is `spark`, also Spark's master and settings."""
 
     engine: str = "memory"
     spark_master: str | None = None
@@ -29,8 +29,8 @@ class ExecutionTarget:
 class SearchQuestion:
     """A system and the properties that it must keep; the search stops at the first violation.
 
-    A `probe` is a property that the search is to violate, or what holds does so because nothing happened: with one, all is
-    explored.
+    A `probe` is a property that must be violated, or the others hold only because nothing happened.  With a probe the search
+    does not stop at a violation: it explores everything.
     """
 
     system: System
@@ -43,8 +43,8 @@ class SearchQuestion:
 class SearchAnswer:
     """What was found: the verdict on all properties together, the shortest counterexample, what was explored.
 
-    `problem` says why there is no verdict: a limit, a process that died, or (`leaves_bounds`) an effect that left the
-    declared bounds, which a system with a clause switched off can do.
+    `problem` says why the search did not end: a limit, a process that died, or (`leaves_bounds`) an effect outside declared
+    bounds, which a system with a clause switched off can have.  `is_premise_true` is False if a probe was not violated.
     """
 
     verdict: Verdict
@@ -71,13 +71,14 @@ def finding_of(question: SearchQuestion, answer: SearchAnswer) -> Finding | None
 
 
 def options_for(system: System, seconds: float | None, keep_going: bool = False) -> Options:
-    """Return the options of a search in one process, with one state for each orbit where replicas are alike."""
+    """Return the options of a search in one process, of at most so many seconds, with one state for each orbit where replicas
+    are alike; with `keep_going` it does not stop at a violation."""
     alike = all(system.model.symmetric(each) for each in system.configurations)
     return Options(limits=SearchLimits(seconds=seconds), workers=1, symmetry=alike, keep_going=keep_going)
 
 
 def answered(question: SearchQuestion, seconds: float | None = None) -> SearchAnswer:
-    """Decide one question in this process; inconclusive for a system that leaves its bounds."""
+    """Decide one question in this process and return the answer; it is inconclusive for a system that leaves its bounds."""
     system = question.system
     means = question.means
     options = replace(options_for(system, seconds), spark_master=means.spark_master, spark_conf=means.spark_conf)
@@ -117,8 +118,8 @@ def answers(
     seconds_each: float | None = None,
     notify: Callable[[int, SearchAnswer], None] = lambda number, answer: None,
 ) -> list[SearchAnswer]:
-    """Return the answers in order, inconclusive where a search fails; `notify` is called with each, and its number, as it
-    comes.  Leaving early (Ctrl-C, an exception in `notify`) kills what still runs.  Units: seconds for all, and for each."""
+    """Return the answers in the questions' order, inconclusive where a search fails; `notify` gets number and answer of each as
+    it comes.  Leaving early (Ctrl-C, an exception in `notify`) kills what still runs.  Units: seconds for all, and for each."""
     found: dict[int, SearchAnswer] = {}
     for report in run(_work, [(each, seconds_each) for each in questions], workers or os.cpu_count() or 1, seconds):
         if report.kind == "progress":

@@ -21,10 +21,10 @@ Found = TypeVar("Found", bound="Answer")
 
 
 def writes_bundle(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
-    """Decorate a function: with `out` it writes a bundle there: its question, the files that it read, its document.
+    """Return the function, changed so that with `out` it also writes a bundle there: its question, files read and document.
 
-    The `REPORT` of the module `page` beside it says how the document becomes a page.  Kafka's files may be keywords, which are
-    put into its `files`.  Errors: `InputError`, before the function is called, for an `out` that cannot be written.
+    The `REPORT` of the module `page` beside it says how the document becomes a page.  Kafka's files may be given as keywords,
+    which are put into its `files`.  Errors: `InputError`, before the function is called, for an `out` that cannot be written.
     """
 
     @wraps(function)

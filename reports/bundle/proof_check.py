@@ -14,7 +14,7 @@ OBLIGATIONS = "obligations"
 
 
 def obligation_files(proofs: Sequence[Proof]) -> dict[str, bytes]:
-    """Return the SMT-LIB files of complete proofs, by file name."""
+    """Return the contents of the SMT-LIB files of those proofs that are complete, by file name."""
     return {
         f"{OBLIGATIONS}/{proof.goal.name}/{name}": content
         for proof in proofs
@@ -24,7 +24,7 @@ def obligation_files(proofs: Sequence[Proof]) -> dict[str, bytes]:
 
 
 def possible_obligation_files(proofs: Sequence[Proof]) -> set[str]:
-    """Return all names that SMT-LIB files of unfinished proofs may have: of each task and kind of obligation, and manifests."""
+    """Return all names that SMT-LIB files of these proofs, complete or not, may have: of each task and kind, and manifests."""
     found = {f"{proof.goal.name}/{smtlib.MANIFEST}" for proof in proofs}
     for proof in proofs:
         tasks = range(len({each.task for each in proof.answers}))
@@ -35,6 +35,6 @@ def possible_obligation_files(proofs: Sequence[Proof]) -> set[str]:
 def name_traces(
     document: dict[str, Any], known: Mapping[str, Counterexample]
 ) -> tuple[dict[str, Any], dict[str, Counterexample]]:
-    """Return the document with the names of its trace files, and the counterexamples, given by property, by these names."""
+    """Return the document with the names of its trace files, and the counterexamples (`known`: by property) by these names."""
     names = {name: f"{name}{SUFFIX}" for name in known}
     return with_traces(document, names), {names[name]: each for name, each in known.items()}

@@ -29,7 +29,7 @@ Found = TypeVar("Found")
 
 
 class SecretsWarning(UserWarning):
-    """A warning that a file of the user contains passwords; they are masked."""
+    """A warning that a file of the user has values of secret settings, such as passwords; they are masked."""
 
 
 SCHEMA = "neverlost.question/1"
@@ -73,7 +73,7 @@ EFFORT = ("engine", "symmetry", "workers", "time_limit", "memory_limit")
 
 @cache
 def commit_of_checkout() -> str | None:
-    """Return the git commit of this program's checkout, with `-dirty` where files have changed; None if git says none."""
+    """Return the git commit of this program's checkout, with `-dirty` if tracked files are changed; None if git gives none."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None
@@ -98,13 +98,13 @@ class BundleQuestion:
     commit: str | None = field(default_factory=commit_of_checkout)
 
     def with_arguments(self, **more: Any) -> BundleQuestion:
-        """Return the question with further arguments as JSON values; those that are None, [] or {} are left out."""
+        """Return a question with these further arguments, made JSON values; those that are None, [] or {} are left out."""
         plain = {name: _as_json_value(value) for name, value in more.items() if value is not None}
         plain = {name: value for name, value in plain.items() if value not in ([], {})}
         return replace(self, arguments={**self.arguments, **plain})
 
     def with_effort(self, request: RunOptions) -> BundleQuestion:
-        """Return the question with the search options of its first answer that are not the usual ones."""
+        """Return a question with the search options of `request`, which found its first answer, that are not the defaults."""
         usual = RunOptions()
         changed = {name: getattr(request, name) for name in EFFORT if getattr(request, name) != getattr(usual, name)}
         return self.with_arguments(**changed)
@@ -132,18 +132,18 @@ class BundleQuestion:
 
     @property
     def answered(self) -> dict[str, str]:
-        """The last fields of a document that answers the question: its digest and, if it is known, the program's commit."""
+        """The fields that end a document which answers this question: its digest and, if it is known, the program's commit."""
         return {"question": self.digest, **({"commit": self.commit} if self.commit else {})}
 
     @property
     def files(self) -> dict[str, bytes]:
-        """Return the question's files by their names in the bundle."""
+        """Return the contents of `question.json` and of the user's files, by their names in the bundle."""
         own = {each["file"]: self.contents[each["name"]] for each in self.document["files"]}
         return {FILE: as_json(self.document).encode(), **own}
 
     @property
     def command_line(self) -> str:
-        """Return the shell command that asks the question, in a directory with the user's files."""
+        """Return the line of shell that asks the question again, where the user's files are in the working directory."""
         words, plain = ["neverlost", COMMANDS.get(self.command, self.command)], dict(self.arguments)
         words += [str(plain.pop(name)) for name in ("config", "matrix", "history") if plain.get(name)]
         settings = plain.pop("settings", None) or []
@@ -156,7 +156,7 @@ class BundleQuestion:
 
     @classmethod
     def of(cls, files: Contents) -> BundleQuestion:
-        """Read the question of a bundle's files.  Errors: `InputError` for a malformed question, with the place."""
+        """Return the question that a bundle's files hold.  Errors: `InputError`, with the place, for none or a bad one."""
         if FILE not in files:
             raise InputError(f"the bundle has no {FILE}: an older version wrote it; make it again with --out DIR")
         found = parse_json(files[FILE].decode("utf-8", "replace"), FILE)
@@ -189,8 +189,8 @@ def read_question(
     names: Callable[[Found], Iterable[str]],
     redact: bool = False,
 ) -> tuple[BundleQuestion, Found]:
-    """Return the question with its files, and what `read` makes of them; values of secret settings are masked, with a warning.
-    With `redact` names are masked too, those of `names` included, and nothing is warned of."""
+    """Return the question with the files that `read` reads, and what `read` returns; in both secret values are masked, with a
+    warning.  With `redact` names (of files, and those that `names` returns) are replaced too, and nothing is warned of."""
     plain = BundleQuestion(command, {}).with_arguments(**arguments).arguments
     with keeping() as contents:
         found = read(**plain)
@@ -208,7 +208,7 @@ def read_question(
 
 
 def _quote_for_shell(word: str) -> str:
-    """Return a word as a shell reads it; a file name of any bytes is written in printable ones."""
+    """Return a word quoted for a shell; if it has bytes that are not printable, in the form `$'...'` with octal escapes."""
     if not UNSEEN.search(word):
         return shlex.quote(word)
     plain = (chr(each) if 32 <= each < 127 and each not in b"'\\" else f"\\{each:03o}" for each in os.fsencode(word))
@@ -234,7 +234,7 @@ def _require(value: Any, kind: type, where: str) -> Any:
 
 
 def _as_json_value(value: Any) -> Any:
-    """Return an argument as a JSON value.  Errors: `InputError` for a value that JSON cannot express."""
+    """Return an argument as a JSON value, a path as text and an iterable as a list; `InputError` for any other object."""
     if isinstance(value, Mapping):
         return {str(name): _as_json_value(each) for name, each in value.items()}
     if isinstance(value, str | int | float | bool | None):

@@ -30,7 +30,7 @@ TOPIC_ID = re.compile(r"(?<=TopicId:)(\s*)[\w-]{22}")
 
 
 def redact_names(arguments: Mapping[str, Any], contents: Contents, names: Iterable[str]) -> tuple[dict[str, Any], Contents]:
-    """Return arguments and contents with `topic-1` for the first name in order, `file-1` (with its ending) for the first file;
+    """Return arguments and contents with `topic-1`, ... for `names`, sorted, and `file-1`, ... (with their endings) for files;
     and contents with addresses, topic ids and private settings replaced.  Errors: `InputError` for a file that is not text."""
     files = {name: f"file-{number}{_ending(name)}" for number, name in enumerate(contents, 1) if name != STANDARD_INPUT}
     topics = {name: f"topic-{number}" for number, name in enumerate(sorted(set(names)), 1)}
@@ -80,6 +80,6 @@ def _replaced(value: Any, files: Mapping[str, str], topics: Mapping[str, str]) -
 
 
 def _ending(name: str) -> str:
-    """Return the file name ending by which readers recognise the format, such as `.yaml`; else an empty text."""
+    """Return the ending of a file name if it is one by which readers know a format, such as `.yaml`; else an empty text."""
     found = re.search(r"\.(toml|txt|json|jsonl|properties|csv|ya?ml|tf|xml|log)$", name)
     return found[0] if found else ""

@@ -23,8 +23,8 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,120}")
 
 
 def read_files(folder: Path) -> Contents:
-    """Return the content of every file of a bundle by name, as `traces/x`.  Errors: `InputError` for a folder that cannot be
-    read, or an empty one in it; for what is no plain file; for names that are unsafe or differ in case only; for too much."""
+    """Return the content of every file of a bundle by name, as `traces/x`.  Errors: `InputError` if the folder cannot be read,
+    or has an empty folder, what is no plain file, unsafe names, two that differ in case only, or too much."""
     entries = dict(_entries(folder, ""))
     if sum(each.st_size for each in entries.values()) > MOST_BYTES:
         raise _refused(folder, TOO_LARGE)
@@ -41,7 +41,7 @@ def read_files(folder: Path) -> Contents:
 
 
 def read_manifest(folder: Path, files: Contents) -> dict[str, str]:
-    """Return the digests that a bundle's manifest lists, by file name.  Errors: `InputError` for none, or of another form."""
+    """Return the digests that a bundle's manifest lists, by file name; `InputError` without a manifest, or for a bad one."""
     if MANIFEST not in files:
         raise InputError(f"{str(folder)!r} has no {MANIFEST}; name the --out directory of a command")
     found = parse_json(files[MANIFEST].decode("utf-8", "replace"), f"{str(folder)!r}: {MANIFEST}")
@@ -62,7 +62,8 @@ def _is_plain(name: str) -> bool:
 
 
 def _entries(folder: Path, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield name and status of each file below `prefix` in a folder.  Errors: `InputError` for anything else that is there."""
+    """Yield name and status of each file below `prefix` in a folder, at any depth; `InputError` for a link, device or pipe, an
+    empty folder, an unsafe name, too many files, and what cannot be read."""
     try:
         with os.scandir(folder / prefix if prefix else folder) as entries:
             found = sorted((each.name, each.stat(follow_symlinks=False)) for each in entries)

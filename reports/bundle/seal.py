@@ -39,7 +39,7 @@ PACKAGES = ("numpy", "z3-solver", "pyarrow", "pyspark", "networkx")
 
 
 def configuration_toml(model: Model, configuration: Configuration) -> str:
-    """Return a configuration as the TOML file that `neverlost check` reads."""
+    """Return a configuration as the text of a TOML file that `neverlost check` reads."""
     tables: dict[str, list[str]] = {}
     for name, value in configuration.items():
         table = KEYS[name].table if name in KEYS else "mechanism"
@@ -51,7 +51,7 @@ def configuration_toml(model: Model, configuration: Configuration) -> str:
 
 
 def describe_environment() -> dict[str, Any]:
-    """Return the versions and the machine that a result was found with."""
+    """Return the versions of neverlost, Python and packages (None for a missing one), and the machine, of this run."""
     found: dict[str, str | None] = {}
     for name in PACKAGES:
         try:
@@ -113,8 +113,8 @@ def make_manifest(digests: Mapping[str, str], document: Mapping[str, Any], quest
 
 
 def remove_earlier_bundle(folder: Path) -> None:
-    """Remove an earlier bundle: its manifest first, then its files and unfinished files.  A file that is not as the manifest
-    lists it stays: it is somebody else's, or was changed."""
+    """Remove an earlier bundle: its manifest first, then the files that it lists, and unfinished files.  A file that is not
+    listed, or has another digest, stays: it is somebody else's, or was changed."""
     try:
         with (folder / MANIFEST).open("rb") as stream:
             listed = parse_json(stream.read(LARGEST_FILE).decode(), MANIFEST)["files"]
@@ -147,9 +147,9 @@ def render(
     known: Mapping[str, Counterexample] | None = None,
     tables: Mapping[str, TableReport] | None = None,
 ) -> list[Path]:
-    """Write into `place` what follows from a result and its traces: reports, gate files and, but for a sweep, pictures; return
-    the reports' paths.  Traces are read from `folder` unless they are in `known`.  Of a document without properties or cells
-    only the tables are written that `tables` has for its schema, if any."""
+    """Write into `place` what follows from a result and its traces: reports, gate files and, except for a sweep, pictures;
+    return the reports' paths.  Traces are read from `folder` unless they are in `known`.  For a document without properties and
+    cells only reports of tables are written, as `tables` says for its schema; without an entry there nothing."""
     from neverlost.reports.output.gate import write_gate
     from neverlost.reports.page.render import write_reports
     from neverlost.reports.page.tables import write_tables
@@ -169,7 +169,7 @@ def render(
 
 def render_again(directory: str, target: str | None, tables: Mapping[str, TableReport]) -> list[Path]:
     """Write the reports of a directory's result again, into `target` or, if it is None, into the directory, whose manifest is
-    then updated; return their paths.  Errors: `InputError` for a directory without a readable result, or one without report."""
+    then updated; return their paths.  Errors: `InputError` where no result can be read, or there is no report for its kind."""
     folder = Path(directory)
     if not (folder / RESULT).exists():
         raise InputError(f"{directory!r} has no {RESULT}; name the --out directory of check or sweep")

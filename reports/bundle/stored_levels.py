@@ -18,7 +18,7 @@ Kept = tuple[RunOptions, Callable[[Outcome], None]]
 
 @contextmanager
 def keep_levels(request: RunOptions) -> Iterator[RunOptions]:
-    """Yield the request with a directory for its levels: its own or, if it has none, a temporary one, removed afterwards."""
+    """Yield the request with a directory for its levels: its own or, if it has none, a temporary one, removed on leaving."""
     if request.state_dir is not None:
         yield request
         return
@@ -28,8 +28,8 @@ def keep_levels(request: RunOptions) -> Iterator[RunOptions]:
 
 @contextmanager
 def export_levels(request: RunOptions, target: str | PathLike[str] | None) -> Iterator[Kept]:
-    """Yield a request that keeps its levels, and what writes their states to `target` as Parquet; without a target the request
-    as it is, and what writes nothing.  Errors: `InputError`, before anything is searched, for a target that is not writable."""
+    """Yield a pair: a request that keeps its levels, and a function that writes the states of an outcome to `target` as
+    Parquet; without one the request as it is, and what writes nothing.  Errors: `InputError`, before that, for a bad target."""
     if target is None:
         yield request, lambda outcome: None
         return

@@ -49,10 +49,10 @@ EXAMPLES = {
 
 
 class GroupedCommand(TyperCommand):
-    """A command whose help has its options in groups, and an example."""
+    """A command whose help shows its options in groups and, if it has any, examples."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options of each group under its name."""
+        """Write the options into the help, those of each group under its name and the rest under "Options"."""
         left = [(each.name, record) for each in self.get_params(ctx) if (record := each.get_help_record(ctx)) is not None]
         for title, names in GROUPS.items():
             _write(formatter, title, (record for name, record in left if name in names))
@@ -60,29 +60,29 @@ class GroupedCommand(TyperCommand):
         _write(formatter, "Options", (record for name, record in left if name not in known))
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the examples, each in a line that can be copied."""
+        """Write the command's examples, if it has any, into the help, each in a line that can be copied."""
         examples = EXAMPLES.get(self.name or "", ())
         if examples:
             formatter.write(f"\nExample{'s' * (len(examples) > 1)}:\n" + "".join(f"  {each}\n" for each in examples))
 
 
 class GroupedProgram(TyperGroup):
-    """A program whose help has the commands that an operator needs first."""
+    """The program, whose help lists the commands that an operator needs first and then all others."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the options before a command's name and return the words after that name."""
+        """Parse the program's own options, and return the words that follow the name of the command, without that name."""
         _spare_conversions(self.get_params(ctx))
         return list(super().parse_args(ctx, args))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command by its name, None for another; its options that are text are not converted."""
+        """Return the command of a name, None if there is none; typer will not convert those of its options that are text."""
         found = super().get_command(ctx, cmd_name)
         if found is not None:
             _spare_conversions(found.get_params(ctx))
         return found
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the operators' commands, then the others."""
+        """Write the commands into the help, with a sentence each: those for operators, then the others."""
         every = {name: self.commands[name] for name in self.list_commands(ctx)}
         wide = formatter.width - 6 - max(map(len, every), default=0)
         says = {name: each.get_short_help_str(wide) for name, each in every.items() if not each.hidden}
@@ -95,7 +95,7 @@ class GroupedProgram(TyperGroup):
 
 
 def _spare_conversions(options: Iterable[Any]) -> None:
-    """Let no option be converted that is text, or is not given: typer imports pydantic for each."""
+    """Change the options so that typer does not convert one that is text or not given: it would import pydantic for that."""
     for each in options:
         vars(each).setdefault("process_value", partial(_process_value, each, each.process_value))
 

@@ -86,7 +86,7 @@ SHARED: dict[str, tuple[Any, Any]] = {
 
 
 def require_one_version(stated: list[str] | None) -> str | None:
-    """Return the one Kafka version that the options give, None without any.  Errors: `InputError` for two of them."""
+    """Return the Kafka version that the options give, None without any; `InputError` for two different ones."""
     from neverlost.specs.errors import InputError
 
     first = stated[0] if stated else None
@@ -97,8 +97,8 @@ def require_one_version(stated: list[str] | None) -> str | None:
 
 
 def take_cluster_files(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the files that describe a cluster (a running cluster is queried and becomes one of them), and the remaining
-    keywords.  Errors: `InputError` for a cluster that cannot be reached, and for a login without a cluster."""
+    """Return two parts of the keywords: the files that describe a cluster (a running one is queried and becomes one of them),
+    and the rest.  Errors: `InputError` for a cluster that cannot be reached, and for a login without a cluster."""
     import neverlost
     from neverlost.specs.errors import InputError
 
@@ -113,8 +113,8 @@ def take_cluster_files(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[s
 
 
 def with_shared_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Return a command with an option for each keyword of its `**given` parameter, and for each field of a parameter that is a
-    dataclass; one without `**given` is returned as it is."""
+    """Return a command with an option for each keyword of its `**given` parameter, and one for each field of its parameters
+    that are dataclasses; a command without `**given` is returned unchanged."""
     *parameters, taken = inspect.signature(command, eval_str=True).parameters.values()
     if taken.kind is not inspect.Parameter.VAR_KEYWORD:
         return command

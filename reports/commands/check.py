@@ -96,7 +96,7 @@ def check(
 
 
 def show_decided(progress: LiveProgress, chosen: Chosen, outcome: Outcome) -> None:
-    """Print one of several verdicts as soon as it is known; at a terminal only its topics, for a table of all follows."""
+    """Print one of several verdicts as soon as it is known; at a terminal only its topics, since a table with all follows."""
     from neverlost.reports.documents.answers import list_topics
     from neverlost.reports.output.output import verdict_line
 
@@ -106,8 +106,8 @@ def show_decided(progress: LiveProgress, chosen: Chosen, outcome: Outcome) -> No
 
 
 def show(result: neverlost.Result) -> None:
-    """Print a result: for several configurations the groups of topics with the same answer; for one, and for the worst of
-    those that the same topics may have, the verdicts, the shortest counterexample, what to change, and what was covered."""
+    """Print a result: of several configurations the groups of topics with the same answer; of a single one, or of the worst if
+    all are about the same topics, the verdicts, the shortest counterexample, what to change, and what was covered."""
     from neverlost.reports.documents.answers import badness
     from neverlost.reports.terminal import answers
     from neverlost.reports.terminal import results as terminal

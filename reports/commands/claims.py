@@ -26,7 +26,7 @@ def claims(
     quiet: options.Quiet = False,
     **search: Unpack[EffortKeywords],
 ) -> int:
-    """Run `neverlost claims` and return the exit status."""
+    """Run `neverlost claims`; return 21 unless all verdicts are as expected, else 20 if a case is undecided, else 0."""
     from pathlib import Path
 
     from neverlost.checker.engine.host.whole_files import write_text
@@ -63,7 +63,7 @@ def _verdict_lines(document: Mapping[str, Any]) -> list[str]:
 
 
 def _verdict(claim: Claim, judged: dict[str, CaseResult]) -> str | None:
-    """Return the verdict on a claim; None while one of its cases is undecided."""
+    """Return the verdict on a claim; None if one of its cases is undecided."""
     own = [judged[name] for name in claim.cases]
     if not all(each.is_decided for each in own):
         return None
@@ -71,13 +71,13 @@ def _verdict(claim: Claim, judged: dict[str, CaseResult]) -> str | None:
 
 
 def _is_expected(claim: Claim, judged: dict[str, CaseResult]) -> bool:
-    """Return True if the verdict is the expected one, or open, and each case plays its role and does not hold for nothing."""
+    """Return True if a claim is undecided, or its verdict is the expected one and nothing is wrong with its cases."""
     verdict = _verdict(claim, judged)
     return verdict is None or (verdict == claim.expected and not _misplayed(claim, judged))
 
 
 def _misplayed(claim: Claim, judged: dict[str, CaseResult]) -> list[str]:
-    """Return what is wrong with the cases, once all are decided: another verdict than the role needs, or nothing happened."""
+    """Return what is wrong with the cases if all are decided: another verdict than the role needs, or nothing happened."""
     found = {name: str(judged[name].answer.verdict) for name in claim.cases}
     if not all(judged[name].is_decided for name in claim.cases):
         return []
@@ -86,8 +86,8 @@ def _misplayed(claim: Claim, judged: dict[str, CaseResult]) -> list[str]:
 
 
 def _deciding(claim: Claim, judged: dict[str, CaseResult]) -> str:
-    """Return as text the cases that decided a claim, with their verdicts: those that break it, else those that show it (or are
-    compared) and its limits; then what is wrong with them."""
+    """Return as text the cases that decide a claim, with their verdicts: those that break it; if it has none, those that show
+    it (or are compared) and its limits.  What is wrong with its cases follows."""
     from neverlost.reports.questions.corpus.document import found_text
 
     order = ("breaks",) if claim.roles.get("breaks") else ("shows", "without", "with", "limits")

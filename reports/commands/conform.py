@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KafkaOptions:
-    """Which Kafka's classes are compared with the model."""
+    """The options that say which Kafka's classes are taken: those of a version, or those in a folder."""
 
     kafka_version: Annotated[str | None, typer.Option(metavar="X.Y", help="the Kafka version")] = None
     classpath: Annotated[str | None, typer.Option(metavar="DIR", help="a folder of Kafka's jars: your own build")] = None
@@ -28,7 +28,7 @@ class KafkaOptions:
 
 @dataclass(frozen=True)
 class CaseOptions:
-    """Which cases are compared: of which configuration and which parts, and whether only the short form."""
+    """The options that say which cases are compared: with which settings, which parts, and whether only few (`short`)."""
 
     settings: options.Settings = None
     part: Annotated[list[str] | None, typer.Option("--part", metavar="NAME", help="compare only this (repeatable)")] = None
@@ -37,7 +37,7 @@ class CaseOptions:
 
 @dataclass(frozen=True)
 class WalkOptions:
-    """How many random walks of Kafka's own brokers the model has to explain."""
+    """The options of random walks of Kafka's own brokers, which the model has to explain: how many, and from which seed."""
 
     walks: Annotated[
         int | None, typer.Option("--walks", metavar="N", help="N random walks of three of Kafka's brokers, and nothing else")
@@ -50,7 +50,7 @@ class WalkOptions:
 
 @dataclass(frozen=True)
 class ExplorationOptions:
-    """Whether Kafka's classes are explored without the model, and how far."""
+    """The options that say whether Kafka's classes are explored without the model, with which fixes, and how far."""
 
     free: Annotated[bool, typer.Option("--free", help="explore Kafka's classes themselves, with no model")] = False
     fix: Annotated[list[str] | None, typer.Option("--fix", metavar="NAME", help="--free: a stand-in fix: equal-epoch")] = None
@@ -69,7 +69,7 @@ def conform(
     quiet: options.Quiet = False,
     **search: Unpack[EffortKeywords],
 ) -> int:
-    """Run `neverlost conform` in one of its three ways, and return the exit status.  Errors: `InputError` for a mix of them."""
+    """Run `neverlost conform` in one of its three ways; return the exit status.  Errors: `InputError` for a mix of them."""
     from neverlost.checker.kafka.conform.java.kafka import kafka_of_folder, kafka_of_version
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.conform import document
@@ -94,7 +94,7 @@ def conform(
 
 
 def _check_walks(walking: WalkOptions, cases: CaseOptions, exploration: ExplorationOptions) -> None:
-    """Refuse options that do not go with `--walks`, and numbers that are none.  Errors: `InputError`."""
+    """Raise `InputError` for options that do not go with `--walks`, those that need it, and fewer than one walk."""
     from neverlost.specs.errors import InputError
 
     if walking.walks is None:
@@ -106,7 +106,7 @@ def _check_walks(walking: WalkOptions, cases: CaseOptions, exploration: Explorat
 
 
 def _choose_parts(named: list[str] | None) -> list[str]:
-    """Return the named parts, or all.  Errors: `InputError` for an unknown one."""
+    """Return the named parts, or all if none is named.  Errors: `InputError` for an unknown one."""
     from neverlost.checker.kafka.conform.run import PARTS
     from neverlost.specs.errors import unknown
 
@@ -119,7 +119,8 @@ def _choose_parts(named: list[str] | None) -> list[str]:
 def _compare_with_model(
     kafka: Kafka, parts: list[str], cases: CaseOptions, walking: WalkOptions, request: RunOptions, output: Output
 ) -> int:
-    """Compare Kafka's classes with the model, write the result, return the exit status.  Errors: `InputError` if none can."""
+    """Compare Kafka's classes with the model, write and show the result, return the exit status (22: they differ).  Errors:
+    `InputError` if nothing can be compared."""
     from neverlost.checker.engine.host import processes
     from neverlost.checker.kafka.conform.run import ConformReport, plan_jobs, run_jobs, run_walks
     from neverlost.checker.kafka.conform.walk.walks import SEED
@@ -155,7 +156,7 @@ def _compare_with_model(
 def _explore_classes(
     kafka: Kafka, bounds: Bounds, given: ExplorationOptions, state_dir: str | None, request: RunOptions, output: Output
 ) -> int:
-    """Explore Kafka's classes without the model, write what is found and return the exit status: 12 for a broken property."""
+    """Explore Kafka's classes without the model, write what is found and return the exit status (12: a broken property)."""
     from neverlost.checker.engine.host import locks
     from neverlost.checker.kafka.conform.exploration.explore_classes import ExplorationLimits, explore_classes
     from neverlost.reports.questions.conform import document

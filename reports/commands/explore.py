@@ -28,7 +28,7 @@ def explore(
     ] = None,
     **search: Unpack[Resumable],
 ) -> int:
-    """Run `neverlost explore` and return the exit status.  Errors: `InputError` for options that do not go together."""
+    """Run `neverlost explore`; return 0 if all states were found, else 20; `InputError` for options that do not fit."""
     from neverlost.checker.engine.host.whole_files import writable_directory
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
@@ -60,6 +60,6 @@ def explore(
 
 
 def _counts(document: dict[str, Any]) -> list[str]:
-    """Return the line that `--quiet` prints: how many states were found, and whether that is all of them."""
+    """Return a list of the one line that `--quiet` prints: whether all states were found, and how many."""
     states = document["states"]
     return [f"{'INCOMPLETE' if document['reason'] else 'COMPLETE':12} {states['distinct']} distinct, depth {states['depth']}"]

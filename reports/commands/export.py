@@ -21,7 +21,7 @@ def export(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Run `neverlost export` and return the exit status."""
+    """Run `neverlost export`, which writes a TLA+ module, and return the exit status, 0."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
 

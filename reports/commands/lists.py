@@ -16,7 +16,7 @@ def _mechanism(each: Mechanism) -> dict[str, Any]:
 
 
 def _names(document: dict[str, Any]) -> list[str]:
-    """Return the names, which `--quiet` prints."""
+    """Return the names in a document of models, properties or matrices; `--quiet` prints them."""
     return [each["name"] for name in ("models", "properties", "matrices") for each in document.get(name, ())]
 
 

@@ -32,7 +32,7 @@ def necessity(
     ] = SECONDS_EACH,
     **search: Unpack[EffortKeywords],
 ) -> int:
-    """Run `neverlost necessity` and return the exit status; with a model alone, its published profiles are used."""
+    """Run `neverlost necessity` and return the exit status; if only a model is named, its published profiles are used."""
     from neverlost.checker.engine.host.whole_files import write_text
     from neverlost.checker.questions.necessity.examined_model import Budget, examine
     from neverlost.reports.output.output import Output

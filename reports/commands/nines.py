@@ -33,8 +33,8 @@ def nines(
     again: Annotated[bool, typer.Option("--again", help="search, whatever the atlas knows")] = False,
     **given: Unpack[SearchingCluster],
 ) -> int:
-    """Run `neverlost nines` and return the exit status: 12 if a record is lost while no broker is impaired (not asked of a
-    matrix), 20 if something was not decided, else 0."""
+    """Run `neverlost nines` and return the exit status: 12 if a record is lost while no broker is impaired (never for a
+    matrix), else 20 if something was not decided, else 0."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.nines import api, screen

@@ -29,7 +29,8 @@ def observe(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Run `neverlost observe` and return the exit status.  Errors: `InputError` unless one kind of input is named."""
+    """Run `neverlost observe`; return 0 if the model explains what was seen, 21 if not, 20 if that is not known.  Errors:
+    `InputError` unless exactly one kind of input, a history or files, is named."""
     import neverlost
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output

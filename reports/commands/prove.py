@@ -35,7 +35,7 @@ def prove(
     quiet: options.Quiet = False,
     **search: Unpack[Limited],
 ) -> int:
-    """Run `neverlost prove` and return the exit status."""
+    """Run `neverlost prove`; return 12 or 13 (no safety property) if one is violated, else 20 if one is undecided, else 0."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.prove import screen

@@ -19,7 +19,7 @@ def replay(
     quiet: options.Quiet = False,
 ) -> int:
     """Run `neverlost replay`; return 12 for a confirmed counterexample of the model as it is (13 if its property is not about
-    safety), 0 for a mutant's."""
+    safety), 0 for one of a model with guard clauses switched off."""
     from neverlost.model.sentences import weakness
     from neverlost.reports.output import exit_status
     from neverlost.reports.output.output import Output

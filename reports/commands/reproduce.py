@@ -31,8 +31,8 @@ def reproduce(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Run `neverlost reproduce`; return 0 if every try reproduced the counterexample, 21 if not, 20 if the cluster could not
-    be run."""
+    """Run `neverlost reproduce`; return 0 if every try reproduced the counterexample (or the plan is only printed), 21 if one
+    did not, 20 if the cluster could not be run."""
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.reproduce import tries
     from neverlost.reports.questions.reproduce.script import render_script

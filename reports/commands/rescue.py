@@ -40,8 +40,8 @@ def rescue(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Run `neverlost rescue` and return the exit status: 0 where waiting or an election loses nothing that was acknowledged, 12
-    where every election may, 20 where it cannot be known."""
+    """Run `neverlost rescue` and return the exit status: 0 if waiting or an election loses nothing that was acknowledged, 12 if
+    every election may lose some, 20 if a log has to be read to know.  With `--script` print the script alone."""
     from neverlost.reports.output import exit_status
 
     if script:
@@ -79,7 +79,7 @@ def rescue(
 
 
 def _find_gathered(folder: str) -> tuple[list[str], str | None]:
-    """Return replicas' folders as `--replica` takes them, and their newest description.  Errors: `InputError` for none."""
+    """Return replicas' folders as `--replica` takes them (`InputError` for none), and the newest description or None."""
     every = sorted(each for each in Path(folder).glob("broker-*") if each.is_dir())
     if not every:
         raise InputError(f"no folder broker-N in {folder!r}: gather them with the script that neverlost rescue --script prints")

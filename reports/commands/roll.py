@@ -35,7 +35,7 @@ def roll(
     quiet: options.Quiet = False,
     **given: Unpack[SearchingCluster],
 ) -> int:
-    """Run `neverlost roll` and return the exit status: 12 if a stop alone loses a record, 13 if it stops writes, 20 if open."""
+    """Run `neverlost roll`; return 12 if a stop alone may lose a record, 13 if it stops writes, 20 if undecided, else 0."""
     from neverlost.checker.engine.host.visible import visible
     from neverlost.checker.questions.tolerance.cell_words import ACCEPTED
     from neverlost.reports.output import exit_status
@@ -83,7 +83,7 @@ def roll(
 
 
 def _plan(file: str, settings: list[str] | None, output: Output, **search: Any) -> int:
-    """Decide a maintenance plan instead, print it with the counterexample of its first loss, and return the exit status."""
+    """Decide the maintenance plan of a file, print it with the counterexample of its first loss, and return the exit status."""
     from neverlost.reports.output import exit_status
     from neverlost.reports.questions.roll import plan_api
     from neverlost.reports.questions.roll.plan_document import lines

@@ -25,7 +25,7 @@ def scenarios(
     quiet: options.Quiet = False,
     **search: Unpack[Corpus],
 ) -> int:
-    """Run `neverlost scenarios` and return the exit status."""
+    """Run `neverlost scenarios`; return 21 unless all verdicts are as expected, else 20 if a case is undecided, else 0."""
     from neverlost.checker.questions.corpus.decided_cases import judge
     from neverlost.checker.questions.search_questions import ExecutionTarget
     from neverlost.reports.output.output import Output
@@ -136,7 +136,7 @@ def _show(asked: list[Scenario], judged: dict[str, CaseResult]) -> None:
 
 
 def _found_cell(one: CaseResult) -> Any:
-    """Return the verdict that was found: green if it is expected, yellow if undecided, else red."""
+    """Return the found verdict as coloured text for a table: green if it is the expected one, yellow if undecided, else red."""
     from rich.text import Text
 
     from neverlost.reports.questions.corpus.document import found_text

@@ -20,10 +20,10 @@ def state(
     quiet: options.Quiet = False,
     **search: Unpack[Limited],
 ) -> int:
-    """Run `neverlost state` and return the exit status: 12 if one fault loses an acknowledged record, or what was set does, and
-    20 if that is not decided.
+    """Run `neverlost state` and return the exit status: 12 if a single fault can lose an acknowledged record, the state itself
+    breaks a guarantee, or the search violates a property; else 20 if something is undecided, else 0.
 
-    With limits of faults (`--set faults.kill=2`) a search begins in the state; the properties are those of the model.
+    The search begins in the state, and there is one only with limits of faults (`--set faults.kill=2`).
     """
     import neverlost
     from neverlost.reports.output import exit_status

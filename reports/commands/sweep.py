@@ -24,7 +24,7 @@ def sweep(
     ] = None,
     **search: Unpack[Searching],
 ) -> int:
-    """Run `neverlost sweep` and return the exit status."""
+    """Run `neverlost sweep`; return 21 if a verdict differs from the baseline's, else 20 if one is undecided, else 0."""
     from neverlost.reports.output import exit_status, gate
     from neverlost.reports.output.output import Output
     from neverlost.reports.terminal import results as terminal
@@ -46,7 +46,7 @@ def sweep(
 
 
 def show(result: neverlost.SweepResult) -> None:
-    """Print the cells, the rule for the unsafe ones, what each setting survives, and what changed."""
+    """Print a sweep: its cells, the rules for the violated ones, what each setting survives, and what changed."""
     from neverlost.reports.questions.sweep import screen
     from neverlost.reports.terminal.results import console
 

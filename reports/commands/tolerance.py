@@ -44,7 +44,7 @@ def tolerance(
     ] = None,
     **given: Unpack[SearchingCluster],
 ) -> int:
-    """Run `neverlost tolerance` and return the exit status.  Errors: `InputError` for options that do not go together."""
+    """Run `neverlost tolerance` and return the exit status; `InputError` for options that do not fit together."""
     from neverlost.reports.output.output import PROMETHEUS, Output
     from neverlost.reports.questions.tolerance import screen
     from neverlost.specs.errors import InputError
@@ -82,7 +82,7 @@ GATE = ("acked-never-lost", "committed-never-lost")
 
 
 def _gate(at_least: str, settings: list[str] | None, output: Output, **asked: Any) -> int:
-    """Decide whether the `--at-least` limits are survived; return 0 if they are, 12 or 13 if not, 20 if that is not known."""
+    """Decide whether the `--at-least` limits are survived; return 0 if so, 12 (safety) or 13 (others) if not, 20 if unknown."""
     import neverlost
     from neverlost.reports.commands.check import show
     from neverlost.reports.output import exit_status
@@ -104,8 +104,8 @@ def _gate(at_least: str, settings: list[str] | None, output: Output, **asked: An
 
 
 def limits_of(text: str) -> list[str]:
-    """Parse limits such as `crash=any lossy_crash=any:1 at_once=2` as settings.  Errors: `InputError` for what is no limit,
-    and for `at_once` without a kind of fault."""
+    """Return limits such as `crash=any lossy_crash=any:1 at_once=2` as settings, `faults.crash=any` and so on.  Errors:
+    `InputError` for words that are not NAME=VALUE, and where no kind of fault is named."""
     from neverlost.specs.errors import InputError
 
     parts = [each.partition("=") for each in text.split()]

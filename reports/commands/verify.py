@@ -17,7 +17,7 @@ def verify(
     json: options.JsonTarget = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """Run `neverlost verify`; return 0 if all was confirmed, 20 if some was not checked.  Errors: `InputError` if refused."""
+    """Run `neverlost verify`; return 0 if all was confirmed, 20 if a part was not checked; `InputError` for a wrong bundle."""
     from rich.text import Text
 
     from neverlost.reports.output import exit_status

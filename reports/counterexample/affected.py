@@ -14,8 +14,8 @@ from neverlost.model.system import System
 
 @dataclass(frozen=True)
 class Affected:
-    """Which acknowledged records can be lost, as a sentence (empty where nothing is said): those that were not fetched, those
-    that were not flushed, those of which both are true, or others."""
+    """Which acknowledged records can be lost, as a sentence, which is empty where nothing is said.  The flags say that these
+    are records not fetched, or not flushed; both may be true, or neither."""
 
     says: str = ""
     is_unfetched: bool = False
@@ -28,7 +28,7 @@ NOTHING_SAID = Affected()
 def find_affected(
     system: System, trace: Behaviour, scenes: Sequence[ClusterSnapshot], lost: frozenset[int], names: Names
 ) -> Affected:
-    """Return which acknowledged records can be lost as `lost` were; `NOTHING_SAID` where the steps do not show it for all."""
+    """Return which acknowledged records can be lost as `lost` were; `NOTHING_SAID` unless the steps show one way for all."""
     leaders = [each.broker for each in scenes[-1].lanes if each.is_leader and not lost & each.records]
     if len(leaders) != 1 or not lost or not lost <= scenes[-1].acked:
         return NOTHING_SAID
@@ -40,8 +40,8 @@ def find_affected(
 def _find_rule(
     faults: Sequence[str | None], scenes: Sequence[ClusterSnapshot], record: int, leader: int, names: Names
 ) -> Affected:
-    """Return which records can be lost as one was: any that a broker has not fetched or flushed; by a lost disk, every one;
-    where no log ever had it, any that has not reached the leader; `NOTHING_SAID` where the steps show none of these."""
+    """Return which records can be lost as this one was: any that a broker has not fetched or not flushed; by a lost disk, every
+    one; if no log ever had it, any that has not reached the leader; `NOTHING_SAID` if the steps show none of these."""
     if not any(record in lane.records for scene in scenes for lane in scene.lanes):
         return Affected("That can be any record that has not reached the leader yet.")
     cause = _find_cause(faults, scenes, record, leader)
@@ -63,8 +63,8 @@ def _find_rule(
 def _find_cause(
     faults: Sequence[str | None], scenes: Sequence[ClusterSnapshot], record: int, broker: int
 ) -> tuple[int, bool] | None:
-    """Follow a broker without a record back to the first one without it: return that, and True if it never fetched it or False
-    if a fault took it.  None where a log was cut otherwise."""
+    """Return the broker that is the cause of `broker` lacking a record, and True if that one never fetched it or False if a
+    fault took it; from a broker that truncated its log the search goes on at its leader.  None for another cause."""
     last = len(scenes) - 1
     while True:
         held = [number for number in range(last + 1) if record in scenes[number].lanes[broker].records]
@@ -82,7 +82,7 @@ def _find_cause(
 def _brokers_that_lost(
     faults: Sequence[str | None], scenes: Sequence[ClusterSnapshot], record: int, kinds: Collection[str]
 ) -> set[int]:
-    """Return from which brokers faults of some kinds took a record."""
+    """Return the brokers from whose logs faults of these kinds took a record."""
     return {
         before.broker
         for fault, one, other in zip(faults, scenes, scenes[1:], strict=False)

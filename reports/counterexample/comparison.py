@@ -15,9 +15,9 @@ from neverlost.model.system import System
 
 @dataclass(frozen=True)
 class Comparison:
-    """The steps of a counterexample, as far as another configuration takes them.  `differs` is the first step after which the
-    state looks different there (0: the initial state does), with the differences in words; `refused` the step, from 1, that is
-    not possible there, with the guard clause (or other reason) that blocks it.  Each is None where there is none."""
+    """The steps of a counterexample, as far as another configuration takes them.  `differs` is the first step, from 1, after
+    which the state looks different there (0: the initial one does), with the differences in words; `refused` the step, from 1,
+    that is not possible there, with the guard clause (or other reason) that blocks it.  Each is None where there is none."""
 
     trace: Behaviour
     differs: tuple[int, tuple[str, ...]] | None
@@ -25,12 +25,12 @@ class Comparison:
 
     @property
     def diverges(self) -> int:
-        """The step from which the state differs, else the one that is refused; without either, the last step."""
+        """The number of the step from which the state differs, else of that which is refused; without either, of the last."""
         first = self.differs or self.refused
         return first[0] if first else len(self.trace.steps)
 
     def why(self, says: str) -> str:
-        """Return the divergence as a sentence; `says` is the refused step in words."""
+        """Return in words from where on and how the states differ, and which step is refused, if any; `says` is that step."""
         found = []
         if self.differs is not None:
             place, differences = self.differs
@@ -42,7 +42,7 @@ class Comparison:
         return "; ".join(found)
 
     def document(self, system: System, trace: Behaviour) -> dict[str, Any]:
-        """Return where and why the steps diverge, for the result document."""
+        """Return where and why the steps diverge, for a result document; `system` and `trace` are the counterexample's."""
         says = ""
         if self.refused:
             last = self.refused[0] - 1
@@ -56,7 +56,7 @@ class Comparison:
 
 
 def follow(system: System, trace: Behaviour, other: System) -> Comparison:
-    """Return how far the steps of a trace go in another system, from the initial state that gets furthest, and what differs."""
+    """Return the comparison of a trace with its steps in another system, from the initial state that gets furthest."""
     steps = find_same_steps(system, trace, other)
     behaviours = [follow_steps(other, start, steps) for _, start in other.initial_states()]
     taken = max(behaviours, key=lambda each: len(each.steps))
@@ -64,7 +64,7 @@ def follow(system: System, trace: Behaviour, other: System) -> Comparison:
 
 
 def _refused(system: System, taken: Behaviour, steps: Sequence[int | None]) -> tuple[int, str] | None:
-    """Return the number, from 1, of the first step that cannot be taken, and what blocks it; None if there is none."""
+    """Return the number, from 1, of the first step that was not taken, and what blocks it, in words; None if all were taken."""
     place = len(taken.steps)
     if place == len(steps):
         return None
@@ -86,7 +86,7 @@ def _first_difference(system: System, trace: Behaviour, other: System, taken: Be
 
 
 def differences(here: ClusterSnapshot, there: ClusterSnapshot, given: Names = ()) -> list[str]:
-    """Return what differs in a second scene from a first one, in words."""
+    """Return a text for each difference of a second scene from a first one; `given` are the user's names of brokers."""
     names = numbered(max(len(here.lanes), len(there.lanes)), given)
     about = {"leader": (leader_of(here, names), leader_of(there, names)), "epoch": (here.epoch, there.epoch)}
     known = _notes(metadata_of(here, names), metadata_of(there, names))

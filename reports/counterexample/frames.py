@@ -18,7 +18,7 @@ MOST_DRAWN = 1_000_000
 
 
 class Timelines:
-    """A pool of frames, of timelines made of them, and of comparisons with a safe configuration."""
+    """Stores frames, timelines made of them, and comparisons with a safe configuration, equal ones once."""
 
     def __init__(self) -> None:
         self.frames: list[dict[str, Any]] = []
@@ -28,7 +28,7 @@ class Timelines:
         self._drawn = 0
 
     def add(self, found: Counterexample) -> int | None:
-        """Store a counterexample's timeline, unless an equal one is there; return its number, None if nothing can be drawn."""
+        """Store a counterexample's timeline, or find an equal one; return its number, None for a model without snapshots."""
         shown = found.timeline
         if shown is None:
             return None
@@ -39,7 +39,7 @@ class Timelines:
         return self._once(self.timelines, {**said, "frames": self._frames(shown), "diagram": diagram})
 
     def compare(self, found: Counterexample, safe: System) -> int | None:
-        """Store a comparison with a safe configuration, as far as steps go; return its number, None if nothing can be drawn."""
+        """Store how far a counterexample's steps go in a safe system, or find that; return its number, None as for `add`."""
         if safe.model.portrait is None:
             return None
         other = follow(found.system, found.trace, safe)
@@ -81,5 +81,5 @@ def _frame(frame: Frame, shown: Timeline) -> dict[str, Any]:
 
 
 def _known(words: Sequence[str]) -> list[dict[str, Any]]:
-    """Return each text with a flag that is true if what it says is stale."""
+    """Return for each text a dictionary: the text, and a flag that is true if what it says is stale."""
     return [{"says": each, "stale": is_stale(each)} for each in words]

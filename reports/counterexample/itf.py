@@ -31,7 +31,7 @@ Brokers = Mapping[str, tuple[str, ...]]
 
 
 def to_itf(system: System, finding: Finding, brokers: Brokers | None = None) -> dict[str, Any]:
-    """Return the ITF document of a counterexample.  Its states have the model's numbers of replicas, its sentences the names
+    """Return the ITF document of a counterexample.  Its states call replicas by the model's numbers, its sentences by the names
     in `brokers`.  Errors: `ValueError` for a finding without a trace."""
     trace = finding.trace
     if trace is None:
@@ -64,7 +64,7 @@ def to_itf(system: System, finding: Finding, brokers: Brokers | None = None) -> 
 
 
 def describe_system(system: System, configuration: int = 0) -> dict[str, Any]:
-    """Return a description of a system under a configuration, from which `system_of` makes the system again."""
+    """Return a description of a system under its configuration of that number; `system_of` makes the system from it again."""
     return {
         "schema": FORMAT,
         "model": system.model.name,
@@ -74,17 +74,17 @@ def describe_system(system: System, configuration: int = 0) -> dict[str, Any]:
 
 
 def checksum(document: dict[str, Any]) -> str:
-    """Return a digest of everything in a trace document other than the digest itself."""
+    """Return a digest of everything in a trace document except the field that holds this digest."""
     about = {name: value for name, value in document["#meta"]["neverlost"].items() if name != "checksum"}
     whole = document | {"#meta": document["#meta"] | {"neverlost": about}}
     return "sha256:" + hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
 
 def read_itf(path: Path | str) -> tuple[System, Property, Behaviour, Brokers]:
-    """Read a saved counterexample and re-execute it on the ints interpreter; return it with the user's brokers.  A
-    configuration key that the model has gained since the trace was written has its default.  Errors: `InputError` with the
-    state and the problem: another value than the step leads to, a step that is not enabled, a first state that is not initial,
-    a last state that does not break the property, a document that is no trace, or was changed since."""
+    """Read a saved counterexample and re-execute it on the ints interpreter; return its system, property and behaviour, and the
+    user's brokers.  A configuration key that the model has gained since has its default.  Errors: `InputError` with the state
+    and the problem: another value than the step leads to, a step that is not enabled, a first state that is not initial, a
+    last state that does not break the property, a document that is no trace, or was changed since."""
     document = read_json(path)
     try:
         about = document["#meta"]["neverlost"]
@@ -108,7 +108,7 @@ def read_itf(path: Path | str) -> tuple[System, Property, Behaviour, Brokers]:
 
 
 def _brokers(system: System, listed: Any, where: str) -> Brokers:
-    """Parse the user's brokers by partition.  Errors: `InputError` for what are no broker ids, or more than replicas."""
+    """Return the user's brokers by partition.  Errors: `InputError` for what are no lists of ids, or more ids than replicas."""
     most = system.sizes["replica"]
     is_map = isinstance(listed, dict) and all(isinstance(each, list) and len(each) <= most for each in listed.values())
     if not is_map or not all(isinstance(each, str) and each.isdigit() for ids in listed.values() for each in ids):
@@ -117,7 +117,7 @@ def _brokers(system: System, listed: Any, where: str) -> Brokers:
 
 
 def system_of(about: dict[str, Any], where: str) -> System:
-    """Return the system that a document describes.  Errors: `InputError` for another schema, or settings that are none."""
+    """Return the system that a document describes.  Errors: `InputError` for another schema, or unknown or bad settings."""
     if about.get("schema") != FORMAT:
         raise InputError(f"{where!r} has schema {about.get('schema')!r}; this version reads {FORMAT!r}")
     given = {str(name): (value, where) for name, value in about["config"].items()}
@@ -127,7 +127,7 @@ def system_of(about: dict[str, Any], where: str) -> System:
 
 
 def _require_this_layout(names: list[str], system: System, where: str) -> None:
-    """Errors: `InputError` for a trace whose states have other fields: an older or newer version wrote it."""
+    """Raise `InputError` for a trace whose states have other fields than the system: another version wrote it."""
     known = {each.name for each in system.fields}
     kept = {each.name for each in system.fields if not each.frozen}
     gone, new = sorted(set(names) - known - {"action"}), sorted(kept - set(names))
@@ -143,7 +143,7 @@ def _configured(system: System) -> dict[str, Any]:
 
 
 def read_state(system: System, entry: Mapping[str, Any], number: int, where: str) -> State:
-    """Return a state from values by field.  Errors: `InputError` with the field that is missing or has no such value."""
+    """Return the state with these values by field; `InputError` names a field that is missing or cannot have its value."""
     flat: list[int] = []
     for declared in system.fields:
         shape = system.places[declared.name][1]
@@ -170,7 +170,8 @@ def _flatten(value: Any, shape: tuple[int, ...], is_flag: bool, flat: list[int],
 
 
 def re_execute(system: System, states: list[State], labels: list[Any], where: str) -> tuple[int, ...]:
-    """Return the numbers of the steps that lead through the states.  Errors: `InputError` with the first that does not."""
+    """Return the numbers of the steps, given by their labels, that lead through the states.  Errors: `InputError` with the
+    first state that is not initial or not where its step leads, or the first step that is unknown or not possible."""
     starts = [start for _, start in system.initial_states()]
     if states[0] not in starts:
         nearest = min(starts, key=lambda start: sum(a != b for a, b in zip(start, states[0], strict=True)))

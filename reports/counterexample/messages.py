@@ -53,7 +53,7 @@ class Message:
 
 
 def message_of(label: str) -> Message | None:
-    """Return the message of a step's label, such as `leader_note_fetch(leader=0, follower=1)`; None if the step sends none."""
+    """Return the message of a step by its label, as `leader_note_fetch(leader=0, follower=1)`; None if the step sends none."""
     found = _LABEL.fullmatch(label)
     if found is None or found["action"] not in MESSAGES:
         return None
@@ -67,6 +67,6 @@ def message_of(label: str) -> Message | None:
 
 
 def broker_of(label: str) -> int | None:
-    """Return the broker at which a step without a message happens; None for the controller, and where the label has none."""
+    """Return the number of the broker at which a step without a message happens; None for the controller, or none named."""
     found = re.search(r"\((?:broker|replica|leader|candidate)=(\d+)", label)
     return None if found is None or label.startswith("controller_") else int(found[1])

@@ -21,7 +21,7 @@ SUFFIX = ".itf.json"
 
 @dataclass(frozen=True)
 class Counterexample:
-    """A behaviour of a system and the property that its last state breaks.  `brokers` are the user's brokers that the replicas
+    """A behaviour of a system and the property that is violated at its end.  `brokers` are the user's brokers that the replicas
     stand for, by partition."""
 
     system: System
@@ -32,23 +32,23 @@ class Counterexample:
 
     @classmethod
     def read(cls, path: Path | str) -> Counterexample:
-        """Read and re-execute a saved counterexample.  Errors: as `read_itf`."""
+        """Return a saved counterexample, read and re-executed.  Errors: as `read_itf`."""
         system, broken, trace, brokers = read_itf(path)
         return cls(system, broken, trace, brokers=brokers)
 
     @classmethod
     def read_tlc(cls, path: Path, folder: Path) -> Counterexample:
-        """Read and re-execute a behaviour that TLC printed of a module in `folder`.  Errors: as `tlc.read_tlc`."""
+        """Return the counterexample that TLC printed of a module in `folder`, re-executed.  Errors: as `tlc.read_tlc`."""
         return cls(*tlc.read_tlc(path, folder))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The user's brokers that name the replicas, of the first partition; empty without any, or for several topics."""
+        """The user's names of the replicas: the brokers of the first partition; empty without any, or for several topics."""
         return broker_names(self.brokers)
 
     @cached_property
     def timeline(self) -> Timeline | None:
-        """The counterexample as frames; None for a model without cluster snapshots."""
+        """The counterexample as a `Timeline` of frames; None for a model without cluster snapshots."""
         if self.system.model.portrait is None:
             return None
         return timeline(self.system, self.broken, self.trace, given=self.names)
@@ -62,14 +62,14 @@ class Counterexample:
         return to_itf(self.system, Finding(self.broken, self.configuration, Verdict.VIOLATED, self.trace), self.brokers)
 
     def pictures(self) -> dict[str, str]:
-        """Return the counterexample's pictures by file extension; none for a model without cluster snapshots."""
+        """Return the pictures as texts by file extension, `svg`; empty for a model without cluster snapshots."""
         if self.timeline is None:
             return {}
         return {"svg": space_time.render_file(self.timeline, self.labels)}
 
 
 class SavedCounterexamples:
-    """The counterexamples of a directory by file name, each read and re-executed when first needed; `known` ones never are."""
+    """The counterexamples of a directory by file name, each read and re-executed when first needed; those in `known` never."""
 
     def __init__(self, folder: Path, known: Mapping[str, Counterexample] | None = None) -> None:
         self._folder, self._known = folder, dict(known or {})

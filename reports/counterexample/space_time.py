@@ -78,12 +78,12 @@ STYLE = f"{SHAPES}.spacetime {{{LIGHT}}} :root[data-theme=dark] .spacetime {{{DA
 
 
 def render(shown: Timeline, labels: Sequence[str]) -> str:
-    """Return the SVG element for a page; `labels` are those of the steps, `labels[i]` leads to frame `i + 1`."""
+    """Return the diagram as text, an SVG element for a page; step `labels[i]` leads to frame `i + 1`."""
     return ElementTree.tostring(_draw(shown, labels), encoding="unicode")
 
 
 def render_file(shown: Timeline, labels: Sequence[str]) -> str:
-    """Return the diagram as an SVG document of its own, light or dark as its reader's system is."""
+    """Return the diagram as the text of an SVG file of its own, light or dark as its reader's system is."""
     root = _draw(shown, labels)
     root.set("xmlns", "http://www.w3.org/2000/svg")
     root.insert(0, Element("rect", {"class": "ground", "width": "100%", "height": "100%"}))
@@ -160,7 +160,7 @@ def _row(root: Element, shown: Timeline, frame: Frame, label: str, where: tuple[
 
 
 def _life(lane: BrokerView, shown: Timeline, frame: Frame) -> str:
-    """Return the style of a lane: down, with stale beliefs, or plain."""
+    """Return the style classes of a lane in a frame: for a broker that is down, one whose beliefs are stale, or any other."""
     if lane.role == DOWN:
         return "life down"
     is_old = lane.role == STALE_LEADER or any(is_stale(each) for each in shown.beliefs(lane, frame))
@@ -168,7 +168,7 @@ def _life(lane: BrokerView, shown: Timeline, frame: Frame) -> str:
 
 
 def _note(root: Element, lane: int, y: int, parts: Sequence[str], lost: Sequence[int] = ()) -> None:
-    """Draw beside a lane what its broker holds now; what it has lost is red."""
+    """Add to `root` a box beside a lane with `parts`, such as the log, and in red the records that are `lost`."""
     text = " ".join(filter(None, parts))
     gone = " ".join(f"m{each}" for each in lost) + " lost" if lost else ""
     width = LETTER * (len(text) + len(gone) + bool(gone)) + 20

@@ -13,8 +13,8 @@ Data = Mapping[str, Any]
 
 
 def pairs(data: Data) -> list[dict[str, Any]]:
-    """Return tables of counterexamples beside the same steps under the nearest safe setting, each pair once.  One of each kind
-    of reason comes first, and among these those with the fewest changes."""
+    """Return tables of counterexamples beside the same steps under the nearest safe setting, each pair once.  First comes one
+    for each kind of reason, those with the fewest changed settings first; then a second for each, and so on."""
     found = {}
     for cell in data["cells"]:
         for entry in cell["properties"]:
@@ -28,7 +28,7 @@ def pairs(data: Data) -> list[dict[str, Any]]:
 
 
 def alone(data: Data) -> list[dict[str, Any]]:
-    """Return the counterexamples of a result that is no sweep, each once with all that it breaks; none of a sweep."""
+    """Return the counterexamples of a result, each once with the names of all properties that it breaks; of a sweep none."""
     if data["varying"]:
         return []
     broken: dict[int, list[str]] = {}

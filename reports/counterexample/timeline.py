@@ -28,8 +28,8 @@ from neverlost.specs.property import RECOVERY, SAFETY, Property
 
 @dataclass(frozen=True)
 class Frame:
-    """One moment of a counterexample.  `changed` names the parts of each lane that differ from the frame before (`log`, `HW`,
-    ...); `dropped` are the records that each broker no longer has."""
+    """One moment of a counterexample.  For each broker `changed` names the parts of its lane that differ from the frame before
+    (`log`, `HW`, ...), and `dropped` has the records that its log had in the frame before and no longer has."""
 
     number: int
     says: str
@@ -46,8 +46,8 @@ ACKNOWLEDGED, GONE, LEADS = "acknowledged", "lost", "leads without it"
 
 @dataclass(frozen=True)
 class Timeline:
-    """All frames of a counterexample.  `lost` are acknowledged or committed records that a leader or the ISR lacks at the end,
-    `names` the brokers' names; `affected` says which records can be lost so, where the steps show it."""
+    """All frames of a counterexample.  `lost` are acknowledged or committed records that a leader or an ISR member lacks at the
+    end, `names` the brokers' names; `affected` says which records can be lost so, where the steps show it."""
 
     model: str
     title: str
@@ -58,7 +58,7 @@ class Timeline:
 
     @property
     def verdict_line(self) -> str:
-        """The last frame in a sentence: which record is lost, or what else is broken."""
+        """The end in a sentence: which records are lost, or which an ISR member lacks; without any, what else is violated."""
         if not self.lost:
             return self.title
         acked = self.frames[-1].scene.acked
@@ -71,8 +71,8 @@ class Timeline:
 
     @property
     def moments(self) -> dict[int, str]:
-        """What the frames that decide show, by their number: all lost records first acknowledged, one of them first dropped by
-        a broker and, in the last, a leader that lacks one; each only if it is so, and nothing without a lost record."""
+        """What the deciding frames show, by the frame's number: the first in which all lost records are acknowledged, the first
+        in which a broker drops one of them, and the last if a leader lacks one there; empty without a lost record."""
         found: dict[int, str] = {}
         for frame in self.frames if self.lost else ():
             if self.lost <= frame.scene.acked and ACKNOWLEDGED not in found.values():
@@ -85,7 +85,7 @@ class Timeline:
 
     @property
     def still_held(self) -> list[str]:
-        """A sentence for each follower that still has a lost record, which it will truncate; none if no leader lacks one."""
+        """A sentence for each follower that still has lost records, which it will truncate; empty unless a leader lacks one."""
         lanes = self.last.scene.lanes
         leaders = [lane.broker for lane in lanes if lane.is_leader and not self.lost <= lane.records]
         held = [(lane, sorted(self.lost & lane.records)) for lane in lanes if leaders and not lane.is_leader]
@@ -97,7 +97,7 @@ class Timeline:
         ]
 
     def _members_that_lack(self) -> list[int]:
-        """ISR members that lack a lost record while every leader still has all of them, so it is not gone yet."""
+        """Return the ISR members that lack a lost record while every leader has all of them; none unless there is a leader."""
         lanes = self.last.scene.lanes
         leaders = [lane for lane in lanes if lane.is_leader]
         is_held = bool(leaders) and all(self.lost <= lane.records for lane in leaders)
@@ -121,15 +121,15 @@ class Timeline:
         return role_of(lane, self.names)
 
     def beliefs(self, lane: BrokerView, frame: Frame) -> list[str]:
-        """Return what a broker that believes it is leader knows."""
+        """Return texts: what a broker that believes it is leader knows, true or stale, and any notes on the broker."""
         return beliefs_of(lane, frame.scene, self.names)
 
     def leader(self, frame: Frame) -> str:
-        """Return who leads according to the controller."""
+        """Return who leads according to the controller, in words: `leader 1` or `no leader`."""
         return leader_of(frame.scene, self.names)
 
     def metadata(self, frame: Frame) -> list[str]:
-        """Return the controller's metadata in words, and which records are acknowledged or committed."""
+        """Return texts of the controller's metadata, and of which records are acknowledged or committed."""
         return metadata_of(frame.scene, self.names)
 
     def lost_at(self, lane: BrokerView, frame: Frame) -> list[int]:
@@ -141,8 +141,8 @@ class Timeline:
 
 
 def timeline(system: System, broken: Property, trace: Behaviour, breaks: bool = True, given: Names = ()) -> Timeline:
-    """Return the timeline of a trace; unless it `breaks` the property, nothing in it is lost.  `given` are the user's names of
-    the replicas.  Errors: `ValueError` for a model without cluster snapshots."""
+    """Return the timeline of a trace; if `breaks` is False, the trace violates nothing and no record counts as lost.  `given`
+    are the user's names of the replicas.  Errors: `ValueError` for a model without cluster snapshots."""
     draw = system.model.portrait
     if draw is None:
         raise ValueError(f"{system.model.name} has no portrait")
@@ -159,7 +159,7 @@ def timeline(system: System, broken: Property, trace: Behaviour, breaks: bool = 
 
 
 def frames(says: Sequence[tuple[str, bool]], scenes: Sequence[ClusterSnapshot]) -> tuple[Frame, ...]:
-    """Return frames, given what happened (and whether it was a fault) and the cluster snapshot after each."""
+    """Return the frames, given what happened before each (and whether that was a fault) and its cluster snapshot."""
     found = []
     for number, ((said, is_fault), scene) in enumerate(zip(says, scenes, strict=True)):
         before = scenes[max(number - 1, 0)]
@@ -171,7 +171,7 @@ def frames(says: Sequence[tuple[str, bool]], scenes: Sequence[ClusterSnapshot]) 
 
 
 def _changes(was: tuple[BrokerView, ClusterSnapshot], now: tuple[BrokerView, ClusterSnapshot]) -> frozenset[str]:
-    """Return the parts of a lane that differ; beliefs also differ when the controller's metadata move on."""
+    """Return the names of the parts of a lane that differ; beliefs also differ when the controller's metadata move on."""
     (before, _), (after, scene) = was, now
     names = numbered(len(scene.lanes))
     parts = {
@@ -189,8 +189,8 @@ OF_LEADERS = ("exactly-once", "no-duplicates")
 
 
 def _lost(scenes: list[ClusterSnapshot], of_leaders: bool) -> frozenset[int]:
-    """Return records that were acknowledged or committed in some frame and that the leader lacks in the last one; where it has
-    all, and not only leaders are asked about, those that a member of the ISR lacks."""
+    """Return the records that were acknowledged or committed in some frame and that a leader lacks in the last one; if none
+    lacks any, and it is not `of_leaders` alone, those that a member of the ISR lacks."""
     promised: set[int] = set().union(*(scene.promised for scene in scenes))
     last = scenes[-1]
     members = [] if of_leaders else [lane for lane in last.lanes if lane.broker in last.isr]

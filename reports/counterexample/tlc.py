@@ -25,15 +25,15 @@ TOKEN = re.compile(r"\s*(TRUE|FALSE|-?\d+|<<|>>|:>|@@|[(),])")
 
 
 def is_tlc_output(path: Path) -> bool:
-    """Return True if a file begins as what TLC prints."""
+    """Return True if a file begins with the words with which TLC begins its output."""
     with path.open("rb") as file:
         return file.read(len(BEGINS)) == BEGINS.encode()
 
 
 def read_tlc(path: Path, folder: Path) -> tuple[System, Property, Behaviour]:
-    """Read the first counterexample in TLC's output about the module that was exported to `folder`, and re-execute it.  Errors:
-    `InputError` where there is none, for a state that the exported model does not lead to, and where the last state does not
-    break the invariant."""
+    """Read the first counterexample in TLC's output about the module that was exported to `folder`, re-execute it, and return
+    its system, property and behaviour.  Errors: `InputError` where there is none or no such module, for a state that the model
+    does not lead to, and where the last state does not break the invariant."""
     where, text = str(path), read_text(path)
     if not (folder / QUESTION).is_file():
         raise InputError(f"{str(folder)!r} has no {QUESTION}: give the directory of neverlost export with --tla DIR")
@@ -58,7 +58,7 @@ def read_tlc(path: Path, folder: Path) -> tuple[System, Property, Behaviour]:
 
 
 def _behaviour(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the operator and the variables of each state, up to where the next behaviour begins."""
+    """Yield the operator and the text of the variables of each state of the first behaviour in a text."""
     for number, found in enumerate(STATE.finditer(text), start=1):
         if int(found[1]) != number:
             return
@@ -66,12 +66,12 @@ def _behaviour(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _values(block: str, where: str) -> dict[str, Any]:
-    """Return the variables of a state as TLC prints it, by name."""
+    """Return the values of a state's variables, by name, from the text that TLC prints of it."""
     return {name: _value(text, where) for name, text in re.findall(r"^/\\ (\w+) = ((?:.*\n?(?!/\\))*)", block, re.MULTILINE)}
 
 
 def _value(text: str, where: str) -> Any:
-    """Parse a value: a flag, a number, or a function from 0, 1, ... as a list.  Errors: `InputError` for anything else."""
+    """Return the value of a text: a flag, a number, or of a function from 0, 1, ... a list; `InputError` for any other text."""
     tokens, end = [], 0
     while found := TOKEN.match(text, end):
         tokens.append(found[1])

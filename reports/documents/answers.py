@@ -22,7 +22,7 @@ Cell = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Group:
-    """The cells with one answer; `numbers` are their indices in the document."""
+    """The cells of a result that have one answer; `numbers` are their indices (from 0) in the document."""
 
     numbers: tuple[int, ...]
     cells: tuple[Cell, ...]
@@ -38,7 +38,7 @@ class Group:
 
     @property
     def settings(self) -> str:
-        """The configurations of the group in few words."""
+        """The different configurations of the group in few words, as one text."""
         return "; ".join(dict.fromkeys(brief_settings(each) for each in self.cells))
 
     @property
@@ -48,24 +48,24 @@ class Group:
 
     @property
     def remedy(self) -> Mapping[str, Any] | None:
-        """The remedy in the document, also if no change helps; None where none was looked for; the same for all cells."""
+        """The document's entry on a remedy, also if no change helps; None if none was looked for; the same for all cells."""
         found: Mapping[str, Any] | None = self.cells[0].get("remedy")
         return found
 
     @property
     def change(self) -> str:
-        """What to change, or why nothing helps, in words; empty without a remedy."""
+        """What to change, or why nothing helps, in words; an empty text if no remedy was looked for."""
         return "" if self.remedy is None else str(self.remedy["says"])
 
     @property
     def commands(self) -> list[Mapping[str, str]]:
-        """Return the commands that make the change, for all topics."""
+        """Return the commands that make the change for all topics of the group, each once."""
         listed = [command for each in self.cells for command in (each.get("remedy") or {}).get("commands", ())]
         return list({(each["where"], each["line"]): each for each in listed}.values())
 
 
 def group_by_answer(document: Mapping[str, Any]) -> list[Group]:
-    """Return the groups of a result: the worst first, then the shortest violation, then the most topics."""
+    """Return the groups of a result, the worst verdict first; among equals the shortest violation, then the most topics."""
     found: dict[str, list[int]] = {}
     cells = document.get("cells", [document])
     for number, cell in enumerate(cells):
@@ -75,26 +75,26 @@ def group_by_answer(document: Mapping[str, Any]) -> list[Group]:
 
 
 def badness(cell: Cell) -> tuple[int, int]:
-    """Return a sort key that puts the worst answer first, and of equal verdicts the shortest violation."""
+    """Return a sort key that puts the worst verdict first, and of two violated cells that with the shorter violation."""
     return ORDER.index(cell["verdict"]), shortest(cell)[0]
 
 
 def _answer(cell: Cell) -> str:
-    """Return what two cells must have in common to be in one group: verdicts, violations and remedy."""
+    """Return a text that is equal for cells of one group: verdicts, violations, remedy, and why something is undecided."""
     listed = [[each["name"], each["verdict"], each.get("steps"), each.get("faults")] for each in cell["properties"]]
     remedy = cell.get("remedy") or {}
     return json.dumps([listed, remedy.get("changes"), remedy.get("holds_as_designed"), cell.get("reason")], sort_keys=True)
 
 
 def shortest(cell: Cell) -> tuple[int, Mapping[str, Any] | None]:
-    """Return how many steps the shortest violation of a cell has, and the entry of its property; 0 and None without one."""
+    """Return how many steps the shortest violation of a cell has, and the entry of its property; (0, None) without one."""
     broken = [each for each in cell["properties"] if each["verdict"] == "violated"]
     found = min(broken, key=lambda each: each["steps"], default=None)
     return (0, None) if found is None else (found["steps"], found)
 
 
 def cause(cell: Cell) -> str:
-    """Return the shortest violation of a cell, why it is undecided, or what never happened though it holds; else nothing."""
+    """Return in words the shortest violation of a cell, why it is undecided, or what never happened if it holds; or empty."""
     _, broken = shortest(cell)
     if broken is not None:
         within = say_limits(broken["faults"], cell.get("config", {}))
@@ -105,15 +105,15 @@ def cause(cell: Cell) -> str:
 
 
 def list_unstruck(cell: Cell, entry: Mapping[str, Any]) -> list[str]:
-    """Return, of a property that holds, the allowed faults that never struck, and what it compares with a second that is not
-    there: it says nothing about these; nothing of one that does not hold."""
+    """Return, for a property that holds, the allowed faults that never struck, and what it compares though there is only one of
+    it: the verdict says nothing about these.  Empty for a property that does not hold."""
     if entry["verdict"] != "holds":
         return []
     return list(dict.fromkeys((*(cell.get("never") or {}).get("faults", ()), *entry.get("never", ()))))
 
 
 def brief_settings(cell: Cell) -> str:
-    """Return a configuration in the words of operators."""
+    """Return a configuration as one text, in the words of operators, such as `RF 3, min ISR 2, acks=all`."""
     config = cell["config"]
     parts = [f"RF {config['replication.factor']}"] if "replication.factor" in config else []
     parts += [f"min ISR {config['min.insync.replicas']}"] if "min.insync.replicas" in config else []
@@ -131,13 +131,13 @@ def brief_settings(cell: Cell) -> str:
 
 
 def say_reassignment(configuration: Mapping[str, Any]) -> str:
-    """Return how many replicas a reassignment that is under way adds and removes; empty where none is."""
+    """Return in words how many replicas a reassignment that is under way adds and removes; empty without one."""
     words = str(shown(configuration.get("start.replicas", ""))).replace("+", ",").split(",")
     return ", ".join(f"{words.count(word)} {said}" for word, said in MOVES.items() if word in words)
 
 
 def say_racks(configuration: Mapping[str, Any]) -> str:
-    """Return how many replicas are in the fullest rack, in words; empty where each has its own, or none is known."""
+    """Return in words how many replicas are in the fullest rack; empty if each has its own, or no rack is known."""
     racks = [each for each in str(shown(configuration.get("broker.rack", ""))).split(",") if each]
     most = max(map(racks.count, racks), default=1)
     return f"{most} of {len(racks)} replicas in one rack" if most > 1 else ""
@@ -147,7 +147,7 @@ MOVES = {"adding": "being added now", "removing": "being removed now"}
 
 
 def remedy_lines(remedy: Mapping[str, Any]) -> list[str]:
-    """Return what to change, at what price, and what the bugs of the release have to do with it, in sentences."""
+    """Return sentences: what to change, or why nothing helps; its price, and what the release's bugs have to do with it."""
     names = " with ".join(f"{each['name']} ({each['report']})" for each in remedy["defects"]) or "several bugs together"
     if not remedy["changes"]:
         lines = [f"{remedy['says'][:1].upper()}{remedy['says'][1:]}."]
@@ -173,12 +173,12 @@ def list_topics(topics: Sequence[str], most: int = 3) -> str:
 
 
 def general_notices(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the notices about the whole input, each once; notices about some topics stand beside those."""
+    """Return the notices about the whole input, each once, and not those about some topics, which stand beside the topics."""
     listed = [each for cell in document.get("cells", [document]) for each in cell.get("notices", ()) if not each["topics"]]
     return list({json.dumps(each, sort_keys=True): each for each in listed}.values())
 
 
 def notices_of(group: Group) -> list[Mapping[str, Any]]:
-    """Return the notices about the topics of a group, each once."""
+    """Return the notices that name topics, of a group's cells, each once."""
     listed = [each for cell in group.cells for each in cell.get("notices", ()) if each["topics"]]
     return list({json.dumps(each, sort_keys=True): each for each in listed}.values())

@@ -31,7 +31,7 @@ UPWARD = ("replication.factor", "min.insync.replicas")
 
 
 def rank(key: str, value: Any) -> Any:
-    """Return a sort key that grows with the safety that people expect of a value; None if no order is expected."""
+    """Return a sort key of a key's value, larger for what people expect to be safer; None if they expect no order."""
     if key == "kafka.version":
         return parsed(str(value))
     if key in UPWARD:
@@ -42,7 +42,7 @@ def rank(key: str, value: Any) -> Any:
 
 
 class Boundary:
-    """The verdicts on one property over a matrix.  A cell that holds while an allowed fault never struck bounds nothing."""
+    """The verdicts on one property over a matrix; a cell that holds while an allowed fault never struck counts as undecided."""
 
     def __init__(self, matrix: Matrix, sweep: Sweep, place: int) -> None:
         self.matrix, self.sweep, self.place = matrix, sweep, place
@@ -55,14 +55,14 @@ class Boundary:
         self.orders = {key: self._order(key) for key in matrix.varying}
 
     def _order(self, key: str) -> list[Any]:
-        """Return the values of a key from riskier to safer; empty if no order is expected."""
+        """Return the values of a key from riskier to safer, as people expect; empty if no order is expected."""
         values = list(dict.fromkeys(row[key] for row in self.rows if row[key] is not None))
         if any(rank(key, value) is None for value in values):
             return []
         return sorted(values, key=lambda value: rank(key, value))
 
     def neighbours(self, number: int, direction: int) -> dict[str, int]:
-        """Return, by key, the number of the next cell that is safer (+1) or riskier (-1) in that key alone, if there is one."""
+        """Return, by key, the number of the next cell expected to be safer (+1) or riskier (-1) in that key alone, if any."""
         found = {}
         for key, order in self.orders.items():
             if self.rows[number][key] not in order:
@@ -77,7 +77,8 @@ class Boundary:
         return found
 
     def edge(self, verdict: Verdict, direction: int, opposite: Verdict) -> list[int]:
-        """Return the numbers of cells with a verdict that have neighbours by settings in a direction, all `opposite`."""
+        """Return the numbers of cells with `verdict` that have neighbours in `direction` by keys that are settings, no faults,
+        all of them `opposite`."""
         found = []
         for number, each in enumerate(self.verdicts):
             if each is verdict:
@@ -87,7 +88,7 @@ class Boundary:
         return found
 
     def exceptions(self) -> list[dict[str, str]]:
-        """Return violated cells beside a riskier cell that holds: settings that are expected to be safer and are not."""
+        """Return an entry for each value that is expected to be safer, but is violated where a riskier one holds."""
         found = []
         for number, verdict in enumerate(self.verdicts):
             if verdict is not Verdict.VIOLATED:
@@ -109,11 +110,11 @@ class Boundary:
 
     @property
     def is_known(self) -> bool:
-        """True if any cell is decided; with none no rule can be derived."""
+        """True if at least one cell is decided; with none no rule can be derived."""
         return any(each is not Verdict.INCONCLUSIVE for each in self.verdicts)
 
     def rule(self) -> tuple[BoundaryRule, int]:
-        """Return the smallest rule for `violated` over the decided cells, and how many cells those are."""
+        """Return the smallest rule for which of the decided cells are violated, and how many cells are decided."""
         decided = [number for number, each in enumerate(self.verdicts) if each is not Verdict.INCONCLUSIVE]
         rows = [{key: self._placed(key, value) for key, value in self.rows[number].items()} for number in decided]
         if not rows or not rows[0]:
@@ -121,14 +122,15 @@ class Boundary:
         return smallest_rule(rows, [self.verdicts[number] is Verdict.VIOLATED for number in decided]), len(decided)
 
     def _placed(self, key: str, value: Any) -> Any:
-        """Return the sortable form of a value: versions and limits of faults have an order, and an absent fault counts as 0."""
+        """Return a value so that rules can compare it: versions and fault limits in order, an absent fault as a limit of 0."""
         if key.startswith(FAULTS):
             is_none = key == AT_ONCE and not value
             return OrderedLabel(encoded(AnyNumber() if is_none else value or 0), str(shown(value or 0)))
         return OrderedLabel(self.orders[key].index(value), str(value)) if key == "kafka.version" else value
 
     def sibling(self, number: int) -> dict[str, Any] | None:
-        """Return the nearest cell that holds under the same faults and bounds, and where the two diverge; None without one."""
+        """Return the nearest cell that holds under the same faults and bounds, which keys differ, and where the steps diverge;
+        None if no such cell holds."""
         row = self.rows[number]
         fixed = [key for key in row if not is_setting(key)]
         nearest: tuple[int, float, int] | None = None

@@ -18,8 +18,8 @@ from neverlost.specs.property import Property
 
 
 def describe_tolerance(matrix: Matrix, sweep: Sweep) -> list[dict[str, Any]]:
-    """Return for each setting the largest fault budgets under which every property holds, the smallest that break each, and a
-    sentence."""
+    """Return an entry for each setting: the largest fault budgets under which every property holds, the smallest that break
+    each property, and a sentence that says so."""
     settings: dict[str, list[int]] = {}
     rows = []
     for number, cell in enumerate(matrix.cells):
@@ -58,8 +58,8 @@ def _survived(sweep: Sweep, setting: Mapping[str, Any], cells: list[int]) -> dic
 
 
 def find_at_once(cell: Cell, system: System, trace: Behaviour, broken: Property) -> int | None:
-    """Return the fewest brokers impaired at once with which a counterexample's steps are still possible, plus those that are
-    out of the ISR from the start; None where the model has no such limit, or no limit allows the steps."""
+    """Return the smallest limit of brokers impaired at once with which a counterexample's steps are still possible, plus how
+    many are outside the ISR at the start; None if the model has no such limit, or the steps are possible under none."""
     model, configuration = cell
     if AT_ONCE not in model.keys:
         return None
@@ -74,7 +74,7 @@ def _shown(limits: Budget) -> dict[str, Any]:
 
 
 def _edge(found: Iterable[Budget], largest: bool) -> list[Budget]:
-    """Return the budgets that are within no other one; if not `largest`, those that no other one is within."""
+    """Return the largest budgets, those within no other one; if not `largest`, the smallest, those with no other in them."""
     distinct = list(dict.fromkeys(found))
 
     def within(one: Budget, other: Budget) -> bool:

@@ -16,8 +16,7 @@ HOW = {SAME: "as another cell, whose system is the same", REPLAYED: "the counter
 
 
 def lines_of(document: Mapping[str, Any]) -> list[LedgerLine]:
-    """Return a ledger line per configuration and property of a result; none for a model with clauses switched off, or without
-    properties."""
+    """Return a ledger line for each configuration and property of a result; none if guard clauses are switched off."""
     if document.get("without"):
         return []
     return [_line(cell, each, document) for cell in document.get("cells", [document]) for each in cell.get("properties", ())]

@@ -46,7 +46,7 @@ Patterns = list[tuple[list[str], str]]
 
 
 def measured_values(document: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
-    """Return the measured values that a result states, by place."""
+    """Return pairs of a place in `result.json`, as `MEASURED` has it, and the values that the result states there, if any."""
     found = [(pattern, list(_values(document, pattern.split(".")))) for pattern in MEASURED["result.json"]]
     return [(pattern, values) for pattern, values in found if values]
 
@@ -63,7 +63,8 @@ def _values(value: Any, pattern: list[str]) -> Iterator[Any]:
 
 
 def take_measured_values(name: str, derived: Any, stated: Any) -> Any:
-    """Return a file's derived document with the stated one's measured values, where they are of the kinds in `MEASURED`."""
+    """Return the derived document of file `name` with values of the stated one at the places in `MEASURED`, where they are of
+    the kind named there."""
     patterns = [(place.split("."), kind) for place, kind in MEASURED.get(name, {}).items()]
     return _overlaid(derived, stated, patterns) if patterns else derived
 
@@ -83,7 +84,7 @@ def _overlaid(derived: Any, stated: Any, patterns: Patterns, name: str = "") -> 
 
 
 def _in_place(names: list[str], stated: list[str], optional: set[str]) -> list[str]:
-    """Return `names`, to which the optional ones that they lack are added, each behind its predecessor in `stated`."""
+    """Add to `names`, in place, the optional names of `stated` that it lacks, each behind its predecessor there; return it."""
     for place, name in enumerate(stated):
         if name in optional and name not in names:
             before = stated[place - 1] if place else None
@@ -120,7 +121,7 @@ def _is_word(value: Any) -> bool:
 
 
 def is_measurement(value: Any) -> bool:
-    """Return True if a value consists of numbers that are not negative, booleans, short texts and None, however nested."""
+    """Return True if a value consists of numbers that are not negative, booleans, short texts and None, in any nesting."""
     if isinstance(value, Mapping):
         return all(_is_word(name) and is_measurement(each) for name, each in value.items())
     if isinstance(value, list):
@@ -129,7 +130,7 @@ def is_measurement(value: Any) -> bool:
 
 
 def is_plain(value: Any) -> bool:
-    """Return True if a value consists of numbers (also negative), booleans, short texts and None, however nested."""
+    """Return True if a value consists of numbers (negative ones too), booleans, short texts and None, in any nesting."""
     if isinstance(value, Mapping):
         return all(_is_word(name) and is_plain(each) for name, each in value.items())
     if isinstance(value, list):
@@ -138,7 +139,7 @@ def is_plain(value: Any) -> bool:
 
 
 def differences(stated: Any, derived: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield where two documents differ: the place, the stated value and the derived one, `ABSENT` for what one lacks."""
+    """Yield the place, the stated and the derived value of each difference of two documents; `ABSENT` for what one lacks."""
     if isinstance(stated, Mapping) and isinstance(derived, Mapping):
         for key in dict.fromkeys([*stated, *derived]):
             place = f"{path}.{key}" if path else str(key)

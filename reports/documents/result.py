@@ -19,7 +19,7 @@ SCHEMA = "neverlost.result/1"
 
 
 def question_document(model: Model, configuration: Configuration) -> dict[str, Any]:
-    """Return a model and a configuration with its bounds as documents show them."""
+    """Return the fields of a document that show a model, a configuration and, apart from it, its bounds."""
     return {
         "model": model.name,
         "config": {name: shown(value) for name, value in configuration.items() if not name.startswith("bounds.")},
@@ -46,12 +46,12 @@ def count_fields(counts: Counts) -> dict[str, int]:
 
 
 def levels(growth: Sequence[tuple[int, int]]) -> dict[str, list[int]]:
-    """Return two lists: how many states were generated, and distinct, when each level, the initial one first, was complete."""
+    """Return two lists by name: how many states were generated, and distinct, when each level (initial one first) was done."""
     return {"generated": [each for each, _ in growth], "distinct": [each for _, each in growth]}
 
 
 def document(outcome: Outcome) -> dict[str, Any]:
-    """Return the result document of a search of one configuration."""
+    """Return the result document of a search; of several configurations that of the first."""
     model, configuration = outcome.system.model, outcome.system.configurations[0]
     findings = [each for each in outcome.findings if each.configuration == 0]
     verdict = str(worst((each.verdict for each in findings), outcome.reason)) if findings or outcome.reason else None
@@ -80,11 +80,11 @@ def document(outcome: Outcome) -> dict[str, Any]:
 
 
 def list_weaknesses(system: System) -> dict[str, list[str]]:
-    """Return as a field `without` the guard clauses that are switched off; no field if none is."""
+    """Return `{"without": [...]}` with the guard clauses that are switched off; {} if none is."""
     return {"without": sorted(f"{action}: {clause}" for action, clause in system.disabled)} if system.disabled else {}
 
 
 def with_traces(document: dict[str, Any], saved: Mapping[str, str]) -> dict[str, Any]:
-    """Return the document with the names of saved trace files, which are given by property."""
+    """Return a document with the names of trace files put into its properties; `saved` has them by property."""
     listed = [each | ({"trace": saved[each["name"]]} if each["name"] in saved else {}) for each in document["properties"]]
     return document | {"properties": listed}

@@ -26,7 +26,7 @@ from neverlost.specs.setting import assumed, shared_sources
 
 
 def cell_document(matrix: Matrix, sweep: Sweep, number: int, traces: Mapping[tuple[int, str], str]) -> dict[str, Any]:
-    """Return one cell: its coordinates, its verdicts, and how each verdict was decided."""
+    """Return the entry of one cell in the document: its coordinates, its verdicts, and how each verdict was decided."""
     model, configuration = sweep.cells[number]
     decisions = sweep.decisions[number]
     found: dict[str, Any] = {
@@ -60,7 +60,7 @@ def cell_document(matrix: Matrix, sweep: Sweep, number: int, traces: Mapping[tup
 def document(
     matrix: Matrix, sweep: Sweep, engine: str, symmetry: bool, traces: Mapping[tuple[int, str], str] | None = None
 ) -> dict[str, Any]:
-    """Return the result document of a sweep; `traces` are the files of counterexamples, by cell and property."""
+    """Return the result document of a sweep; `traces` are the names of counterexamples' files, by cell number and property."""
     cells = [cell_document(matrix, sweep, number, traces or {}) for number in range(len(sweep.cells))]
     shared, own = shared_sources(each.settings for each in matrix.cells)
     for cell, besides in zip(cells, own, strict=True):
@@ -94,7 +94,7 @@ def document(
 
 
 def _file(matrix: Matrix) -> dict[str, Any]:
-    """Return the user's matrix file with the lines of the keys that vary; {} where there is no file."""
+    """Return the name of the user's matrix file and the lines of the keys that vary, as fields; {} without a file."""
     lines = {key: matrix.lines[key] for key in matrix.varying if key in matrix.lines}
     return {"file": matrix.file, "lines": lines} if matrix.file else {}
 
@@ -121,7 +121,7 @@ def _add_siblings(boundary: Boundary, cells: list[dict[str, Any]]) -> None:
 
 
 def cell_name(cell: Mapping[str, Any]) -> str:
-    """Return a cell in a few words: the values of the keys that vary."""
+    """Return a cell as text, by which it is named: the values of the keys that vary, or the model if none does."""
     named = " ".join(f"{name}={value_text(value)}" for name, value in cell["cell"].items())
     return named or f"model={cell['model']}"
 
@@ -145,7 +145,7 @@ def _asked(cells: Any) -> dict[str, SweepCell]:
 
 
 def read_baseline(path: str) -> dict[str, Any]:
-    """Read the document of an earlier sweep.  Errors: `InputError` for any other file."""
+    """Read and return the document of an earlier sweep.  Errors: `InputError` for any other file."""
     found = read_json(path)
     try:
         if found["schema"] != SCHEMA:
@@ -157,8 +157,8 @@ def read_baseline(path: str) -> dict[str, Any]:
 
 
 def changes(baseline: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return each cell and property whose verdict differs from the baseline's, new cells and removed ones included.  A cell
-    whose question differs under the same name is there with every property, and `question` says how it differs."""
+    """Return an entry for each cell and property whose verdict differs from the baseline's, new and removed cells included.  If
+    a cell has another question under the same name, all its properties are there, and `question` says how it differs."""
     before, after = _asked(baseline["cells"]), _asked(now["cells"])
     gone = {each.name: each for key, each in before.items() if key not in after}
     pairs = [(before[key] if key in before else gone.pop(each.name, None), each) for key, each in after.items()]
@@ -186,6 +186,6 @@ def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 
 
 def tolerance_lines(found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return pairs of settings and a sentence about which faults they survive, merged into as few as say the same."""
+    """Return pairs of texts: settings, and which faults they survive; settings that survive the same share a pair."""
     rows = found.get("fault_tolerance", [])
     return merge_rows([(each["setting"], each["says"]) for each in rows], values_of(each["setting"] for each in rows))

@@ -20,7 +20,7 @@ INTERNAL = 70
 
 
 def of_outcomes(outcomes: Iterable[Outcome]) -> int:
-    """Return the status of several outcomes: a violation before an undecided one, and a loss before an outage."""
+    """Return the status of outcomes: 12 if a safety property is violated, else 13 if any is, else 20 if undecided, else 0."""
     from neverlost.checker.engine.outcome import Verdict
     from neverlost.specs.property import SAFETY
 
@@ -32,8 +32,7 @@ def of_outcomes(outcomes: Iterable[Outcome]) -> int:
 
 
 def of_verdicts(found: Iterable[CellVerdict]) -> int:
-    """Return the status of verdicts of a tolerance table: a violated safety property before any other, and those before
-    undecided ones."""
+    """Return the status of verdicts: 12 if a safety property is violated, else 13 if any is, else 20 if undecided, else 0."""
     from neverlost.checker.engine.outcome import Verdict
     from neverlost.specs.property import SAFETY
 
@@ -45,7 +44,8 @@ def of_verdicts(found: Iterable[CellVerdict]) -> int:
 
 
 def of_words(says: Iterable[str]) -> int:
-    """Return the status for what cells of tables or stops of brokers say: a loss first, undecided ones last."""
+    """Return the status for words of table cells or stops: 12 if one is a loss, else 13 if one is neither "ok" nor "not
+    decided", else 20 if one is "not decided", else 0."""
     from neverlost.checker.questions.tolerance.cell_words import LOST, OK, UNDECIDED
 
     found = set(says)
@@ -57,7 +57,7 @@ def of_words(says: Iterable[str]) -> int:
 
 
 def of_expectations(are_met: bool, are_decided: bool) -> int:
-    """Return the status of a comparison with expected verdicts: a difference before what is undecided."""
+    """Return the status of a comparison with expected verdicts: 21 for a difference, else 20 if one is undecided, else 0."""
     if not are_met:
         return UNEXPECTED
     return HOLDS if are_decided else INCONCLUSIVE

@@ -17,13 +17,13 @@ from neverlost.specs.errors import InputError
 
 @cache
 def known_formats() -> Mapping[str, Any]:
-    """Return the modules of the formats, by the name of the file that each writes."""
+    """Return the module of each format, by the name of the format's file, such as `verdicts.csv`."""
     found = [import_module(f"{formats.__name__}.{each.name}") for each in iter_modules(formats.__path__)]
     return {each.FILE: each for each in sorted(found, key=lambda each: each.FILE)}
 
 
 def render_as(name: str, document: Mapping[str, Any], folder: str | None = None) -> str:
-    """Return a result in a format such as `csv`; `folder` has its traces if they were saved."""
+    """Return a result as text in the format `name`, such as `csv`; `folder` has its traces if they were saved."""
     from neverlost.reports.ci.verdicts.gate_verdict import GateResult
 
     known = {each.__name__.rpartition(".")[2]: each for each in known_formats().values()}
@@ -31,7 +31,7 @@ def render_as(name: str, document: Mapping[str, Any], folder: str | None = None)
 
 
 def write_gate(folder: Path, document: Mapping[str, Any], place: Path) -> None:
-    """Write a result in every format, into the folder `place`; `folder` has its traces."""
+    """Write a result in every format, a file each, into the folder `place`; `folder` is where its traces are read."""
     from neverlost.reports.ci.verdicts.gate_verdict import GateResult
 
     judged = GateResult(document, folder)
@@ -40,7 +40,7 @@ def write_gate(folder: Path, document: Mapping[str, Any], place: Path) -> None:
 
 
 def announce(document: Mapping[str, Any]) -> None:
-    """Append the summary to the page of a GitHub job, if it runs in one.  Errors: `InputError` if that cannot be written."""
+    """Append a Markdown summary to the page of the GitHub job, if this runs in one; `InputError` if that cannot be written."""
     target = os.environ.get("GITHUB_STEP_SUMMARY")
     if target:
         from neverlost.reports.ci.formats import markdown

@@ -21,7 +21,7 @@ PROMETHEUS = "prometheus"
 
 
 def verdict_lines(document: Mapping[str, Any]) -> list[str]:
-    """Return the verdicts of a result, a line each: the verdict, the property, and the configuration if there are several."""
+    """Return a line for each verdict of a result: verdict, property, configuration if there are several, what is vacuous."""
     cells = document.get("cells", [document])
     return [
         verdict_line(each["verdict"], each["name"] + (f" ({_subject(cell)})" if len(cells) > 1 else "")) + _vacuous(cell, each)
@@ -31,12 +31,12 @@ def verdict_lines(document: Mapping[str, Any]) -> list[str]:
 
 
 def verdict_line(verdict: str | None, name: str) -> str:
-    """Return a verdict with its subject as a line; None counts as undecided."""
+    """Return a line of a verdict, in capitals, and its subject; the verdict None is UNDECIDED."""
     return f"{(verdict or 'undecided').upper():12} {name}"
 
 
 def _vacuous(cell: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
-    """Return a note on allowed faults that never struck, to append to a verdict's line; empty without any."""
+    """Return a note, to append to a verdict's line, on what `list_unstruck` has for it; empty without any."""
     from neverlost.reports.documents.answers import list_unstruck
     from neverlost.reports.wording.sentences import say_never
 
@@ -52,9 +52,9 @@ def _subject(cell: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Output:
-    """The output options of a command: `json` is a file, or `-` for a document on stdout and nothing else there; `out` a
-    directory for files.  Errors: `InputError`, before anything is searched, for a place that cannot be written, another format,
-    or `--show` with `--quiet`."""
+    """The output options of a command: `json` is a file, or `-` for the document on stdout and nothing else there; `out` a
+    directory for files.  Errors: `InputError`, when it is made, for a place that cannot be written, a format not in `formats`,
+    or `--show` (`shows`) with `--quiet`."""
 
     json: str | None = None
     out: str | None = None
@@ -80,7 +80,7 @@ class Output:
 
     @property
     def is_read(self) -> bool:
-        """True if the whole answer is to be printed for people."""
+        """True if the whole answer is to be printed for people: as text, not `--quiet`, and stdout is not for the document."""
         return self.json != "-" and not self.quiet and self.format == "text"
 
     def deliver(
@@ -90,8 +90,8 @@ class Output:
         lines: Callable[[Any], Iterable[str]] = verdict_lines,
         render: Callable[[Any], str] | None = None,
     ) -> None:
-        """Write the document to the `--json` target and, unless it `is_saved` there already, into `out`.  Print it here in any
-        format but text, which the caller prints; with `--quiet` print `lines` and assumed values instead, caveats on stderr."""
+        """Write the document to the `--json` target and, unless it `is_saved` already, into `out`.  Print it in any format but
+        text, which the caller prints; with `--quiet` print `lines` and assumed values instead, and caveats on stderr."""
         if self.json == "-" or self.format == "json":
             sys.stdout.write(as_json(document))
         elif render is not None:
@@ -109,6 +109,6 @@ class Output:
             sys.stderr.writelines(f"{line}\n" for line in list_caveats(document))
 
     def end(self, document: Mapping[str, Any]) -> None:
-        """Print what the answer assumes, as the last lines of an answer that is printed for people."""
+        """Print what the answer assumes, as its last lines, if the answer is printed for people; else nothing."""
         if self.is_read:
             sys.stdout.writelines(f"{visible(line)}\n" for line in assumed_lines(document))

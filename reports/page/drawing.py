@@ -25,7 +25,7 @@ DARK = (
 
 
 def canvas(width: float, height: float, label: str) -> Element:
-    """Return an empty chart; `label` describes it for screen readers."""
+    """Return an SVG chart with only its ground; `label` describes it for screen readers."""
     root = Element("svg", {"xmlns": NAMESPACE, "class": "chart", "role": "img", "aria-label": label})
     root.set("viewBox", f"0 0 {width:g} {height:g}")
     root.set("width", f"{width:g}")
@@ -35,17 +35,17 @@ def canvas(width: float, height: float, label: str) -> Element:
 
 
 def text(root: Element, x: float, y: float, content: str, kind: str = "", anchor: str = "start") -> None:
-    """Add a line of text."""
+    """Add a line of text to a chart; `kind` is its style class."""
     SubElement(root, "text", {"class": kind, "x": f"{x:g}", "y": f"{y:g}", "text-anchor": anchor}).text = content
 
 
 def embed(root: Element) -> str:
-    """Return the chart for embedding in a page that has the style and the colours already."""
+    """Return the chart as text, for a page that has the style and the colours already."""
     return ElementTree.tostring(root, encoding="unicode").replace(f' xmlns="{NAMESPACE}"', "", 1)
 
 
 def standalone(root: Element) -> str:
-    """Return the chart as a file of its own, light or dark as the reader's system is."""
+    """Return the chart as the text of a file of its own, light or dark as the reader's system is."""
     colours = f".chart{{{LIGHT}}} @media (prefers-color-scheme: dark) {{ .chart{{{DARK}}} }}"
     style = Element("style")
     style.text = STYLE + colours

@@ -41,7 +41,7 @@ MOST_IN_MARKDOWN, MOST_RUNS, MOST_NAMED = 60, 6, 12
 def write_reports(
     folder: Path, document: Mapping[str, Any], target: Path | None = None, traces: SavedCounterexamples | None = None
 ) -> list[Path]:
-    """Write `report.md` and `report.html` of a result and its traces in `folder`, into it or `target`; return the two paths."""
+    """Write `report.md` and `report.html` of a result, with traces in `folder`, there or into `target`; return both paths."""
     place = target or folder
     data = report_data(folder, document, traces)
     packed = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
@@ -53,7 +53,7 @@ def write_reports(
 
 
 def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCounterexamples | None = None) -> dict[str, Any]:
-    """Return what both reports show: the question, the verdicts, the conclusions from all of them, and the counterexamples."""
+    """Return the data that both reports show: question, verdicts, the conclusions from all of them, and counterexamples."""
     cells = [{"model": document.get("model"), **each} for each in document.get("cells") or [document]]
     drawn, traces = Timelines(), traces or SavedCounterexamples(folder)
     by_id = {each.get("id"): each for each in cells}
@@ -90,7 +90,7 @@ def report_data(folder: Path, document: Mapping[str, Any], traces: SavedCountere
 
 
 def _cause(drawn: Timelines, number: int) -> list[str]:
-    """Return the steps of a counterexample that decide, each with what it decides, and which records can be lost so."""
+    """Return sentences: for each deciding step of the counterexample what it decides, and then which records can be lost so."""
     found = drawn.timelines[number]
     said = {step: drawn.frames[found["frames"][step]]["says"] for step in found["moments"]}
     decides = [f"{moment.capitalize()} in step {step}: {said[step]}." for step, moment in found["moments"].items()]
@@ -98,7 +98,7 @@ def _cause(drawn: Timelines, number: int) -> list[str]:
 
 
 def _heading(document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what was asked, and the version that answered."""
+    """Return the fields of the heading: what was asked, and the version of neverlost that answered."""
     matrix = document.get("matrix") or {"name": document.get("model", "check"), "says": "", "varying": []}
     flags = [f"{key}={each['value']}" for key, each in document.get("sources", {}).items() if each["how"] == "flag"]
     return {
@@ -111,7 +111,7 @@ def _heading(document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) ->
 
 
 def _answer(document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the answer as a headline and, for what is violated, what to change with the commands."""
+    """Return the answer as a headline, and the remedy of the worst group: what to change, in lines, and the commands."""
     worst = group_by_answer({**document, "cells": cells})[0]
     names = [each["name"] for each in worst.cells[0]["properties"]]
     lines = remedy_lines(worst.remedy) if worst.remedy else []
@@ -143,7 +143,7 @@ def _answer(document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> 
 def _totals(
     document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], shown: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return how many verdicts of each kind there are, on which properties, and how much was searched."""
+    """Return as fields how many cells have each verdict, the properties asked about, and what the search took."""
     verdicts = [each["verdict"] for each in shown]
     names = list(dict.fromkeys(each["name"] for cell in cells for each in cell["properties"]))
     return {
@@ -157,7 +157,7 @@ def _totals(
 
 
 def _measured(values: Sequence[Any]) -> str:
-    """Return measured values as text: the value, or how many there are and their range."""
+    """Return measured values as text: a single value, or how many there are and, if all are numbers, their range."""
     numbers = [each for each in values if isinstance(each, int | float)]
     if len(values) == 1:
         return f"{values[0]:,}" if numbers else str(values[0])
@@ -166,7 +166,7 @@ def _measured(values: Sequence[Any]) -> str:
 
 
 def _groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the described topics by answer, the worst first; nothing for a result that is not about topics."""
+    """Return an entry for each group of topics with the same answer, the worst first; [] for a result without topics."""
     if not any(each.get("topics") for each in document.get("cells", ())):
         return []
     return [
@@ -186,7 +186,7 @@ def _groups(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _settings(document: Mapping[str, Any], cell: Mapping[str, Any]) -> Sources:
-    """Return where the settings of a cell come from; settings that all cells of a sweep share stand once in its document."""
+    """Return where each setting of a cell comes from; those that all cells of a sweep share stand once in the document."""
     own: Sources = cell.get("settings") or {**document.get("sources", {}), **cell.get("sources", {})}
     return own
 
@@ -205,8 +205,8 @@ def _cell(cell: Mapping[str, Any], entries: list[dict[str, Any]]) -> dict[str, A
 
 
 def scope(cell: Mapping[str, Any]) -> str:
-    """Return a configuration with its bounds in a few words, without empty values, faults and `start.` keys of zero, and usual
-    mechanisms: those at their defaults or, where a Kafka version is named, all of them."""
+    """Return a configuration with its bounds in a few words.  Left out are empty values, faults and `start.` keys of zero, and
+    mechanisms at their defaults or, where a Kafka version is named, all mechanisms."""
     parts = []
     defaults = models()[cell["model"]].defaults
     release = cell.get("kafka.version") or cell.get("cell", {}).get("kafka.version")
@@ -223,7 +223,7 @@ def scope(cell: Mapping[str, Any]) -> str:
 
 
 def cite(cell: Mapping[str, Any], entry: Mapping[str, Any], document: Mapping[str, Any]) -> str:
-    """Return a verdict as a sentence to cite: property, verdict, configuration, bounds, counts, who agreed, id."""
+    """Return a verdict as a sentence to cite: property, verdict, configuration, bounds, counts, methods that agreed, id."""
     about = {**document, **cell}
     where = scope(cell)
     distinct = (cell.get("states") or {}).get("distinct")
@@ -267,7 +267,7 @@ def _agreed(cell: Mapping[str, Any]) -> str:
 def _ledger(
     document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], shown: Sequence[dict[str, Any]]
 ) -> list[dict[str, str]]:
-    """Return the lines of the ledger in the order of the cells, and note each beside its verdict in `shown`."""
+    """Return the lines of the ledger in the order of the cells, and add each to its verdict's entry in `shown`, in place."""
     known = {(each.model, json.dumps(each.config, sort_keys=True), each.goal): each for each in lines_of(document)}
     found = []
     for cell, seen in zip(cells, shown, strict=True):

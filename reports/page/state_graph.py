@@ -33,14 +33,14 @@ LISTED = 200_000
 
 @dataclass(frozen=True)
 class MarkedGraph:
-    """A state graph with marks on its states: which properties they break, deadlocks, cycles."""
+    """A state graph with marks on its states: which of the properties `asked` they break, deadlocks, cycles."""
 
     graph: StateGraph
     asked: tuple[Property, ...]
 
     @cached_property
     def violated(self) -> dict[int, list[str]]:
-        """Return the names of the properties that states break, by the state's number."""
+        """Return for each state that breaks properties, by its number, their names."""
         found: dict[int, list[str]] = defaultdict(list)
         for each in self.asked:
             for number in (~evaluate_condition(self.graph.system, self.graph.states, each.condition)).nonzero()[0].tolist():
@@ -49,7 +49,7 @@ class MarkedGraph:
 
     @cached_property
     def deadlocks(self) -> set[int]:
-        """States in which no action is enabled."""
+        """The numbers of the states in which no action is enabled."""
         return set(range(len(self.graph))) - set(self.graph.sources.tolist())
 
     @cached_property
@@ -70,7 +70,7 @@ class MarkedGraph:
         )
 
     def named(self) -> Any:
-        """Return a NetworkX graph with every mark as an attribute."""
+        """Return a NetworkX graph whose nodes and edges have every mark as an attribute, and their words."""
         found = self.graph.as_networkx()
         home = {number: place for place, each in enumerate(self.components) for number in each.members}
         for number, attributes in found.nodes(data=True):
@@ -86,8 +86,8 @@ class MarkedGraph:
         return found
 
     def _says(self, source: int, number: int) -> str:
-        """Return an edge as a sentence.  With symmetry it leads to a state of the target's orbit, in which the brokers have
-        other numbers."""
+        """Return an edge, step `number` from state `source`, as a sentence.  With symmetry it may lead to a state of the
+        target's orbit in which brokers have other numbers than in the target."""
         before, step = self.graph.state(source), self.graph.system.steps[number]
         after = ints.take(self.graph.system, before, step)
         assert after is not None
@@ -109,8 +109,8 @@ def state_words(system: System, state: State) -> str:
 
 
 def marked_properties(chosen: Chosen, names: Iterable[str] | None) -> list[Property]:
-    """Return the properties whose violations are marked: the named ones, else all guarantees.  Errors: `InputError` for an
-    unknown property, and for one that the model cannot decide."""
+    """Return the properties whose violations are marked: the named ones, or if none is named all guarantees.  Errors:
+    `InputError` for an unknown property, and for a named one that the model cannot decide."""
     asked = choose_properties(chosen.model, names)
     require_fields(chosen.system, asked if names else [])
     return asked
@@ -124,8 +124,8 @@ def write_graph(
     place: str | PathLike[str],
     notify: Callable[[str], None],
 ) -> list[str]:
-    """Write the file `place`, whose ending says how, or into that folder `graph.graphml` and `graph.dot`; return a sentence
-    about the graph, and one for each file.  Errors: `InputError` for more states than such files are good for."""
+    """Write the graph to the file `place` if it ends in `.graphml` or `.dot`, else to `graph.graphml` and `graph.dot` in that
+    folder; return a sentence about the graph, and one for each file.  Errors: `InputError` for more than `LISTED` states."""
     if states > LISTED:
         raise InputError(
             f"{states:,} states are too many for --graph ({LISTED:,} is the most): "
@@ -145,14 +145,14 @@ def write_graph(
 
 
 def graphml(named: Any) -> str:
-    """Return the graph as GraphML, for Gephi, yEd, Cytoscape and igraph."""
+    """Return the graph as GraphML text, for Gephi, yEd, Cytoscape and igraph."""
     stream = io.BytesIO()
     nx.write_graphml_xml(named, stream)
     return stream.getvalue().decode()
 
 
 def dot(named: Any) -> str:
-    """Return the graph in Graphviz's language."""
+    """Return the graph as text in DOT, Graphviz's language."""
     lines = ["digraph states {", '  node [shape=circle, label="", width=0.15];']
     for number, each in named.nodes(data=True):
         fill = "red" if each["violates"] else ("blue" if each["initial"] else "white")

@@ -17,7 +17,7 @@ DERIVED = "Nothing in this report was measured: all of it follows from question.
 
 @dataclass(frozen=True)
 class TableCell:
-    """A text and its colour; `opens` is what it shows when it is opened."""
+    """A cell of a table: its text `says`, the `kind` that gives its colour, and what it shows when a reader opens it."""
 
     says: str
     kind: str = ""
@@ -38,7 +38,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """Tables about some topics, or about a cluster; `verdict` is their summary in a few words, `picture` a chart."""
+    """A section of a report: tables about some topics or a cluster, with their summary in few words (`verdict`) and a chart."""
 
     name: str
     about: str = ""
@@ -66,7 +66,7 @@ class TableReport:
 
 
 def write_tables(document: Mapping[str, Any], place: Path, report: TableReport) -> list[Path]:
-    """Write `report.html`, `report.md` and a file for each picture, which has its section's name; return the two reports."""
+    """Write `report.html`, `report.md` and, named after its section, an SVG file of each picture; return the reports' paths."""
     from neverlost.reports.page.templating import markdown_templates, page_templates
 
     sections = list(report.sections(document))
@@ -96,7 +96,7 @@ def write_tables(document: Mapping[str, Any], place: Path, report: TableReport) 
 
 
 def _assumed(document: Mapping[str, Any], noticed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return what the answer assumes and no notice names, in the form of notices."""
+    """Return a notice for each setting that the answer assumes and no notice in `noticed` names."""
     assumed = [f"{key}={value}" for key, value in document.get("assumed", {}).items()]
     return [
         {"kind": NoticeKind.ASSUMED, "matters": True, "says": each}

@@ -10,7 +10,7 @@ from neverlost.reports.wording.sentences import say_left_out
 
 
 def page_templates() -> Environment:
-    """Return the template environment in which templates `.html` escape every value; others escape nothing."""
+    """Return the templates' environment, in which `.html` templates escape every value, and others escape nothing."""
     found = Environment(
         loader=PackageLoader("neverlost.reports.page", "templates"),
         autoescape=select_autoescape(["html"]),
@@ -23,5 +23,5 @@ def page_templates() -> Environment:
 
 
 def markdown_templates() -> Environment:
-    """Return the template environment that escapes every text for Markdown."""
+    """Return the templates' environment that escapes every text for Markdown, and no other value."""
     return page_templates().overlay(finalize=lambda value: plain_markdown(value) if isinstance(value, str) else value)

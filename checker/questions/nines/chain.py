@@ -30,7 +30,7 @@ State = tuple[tuple[Mark | None, ...], ...]
 
 
 def over(name: str) -> str:
-    """Return the cause, as text, of moves that end a mark of this name (that of its episode, or of several)."""
+    """Return the text that stands as `cause` of each move in which a mark of this name ends."""
     return f"{name} is over"
 
 
@@ -42,8 +42,8 @@ EXIT, OR = -1, " or "
 class Strike:
     """An episode as the chain has it: `scope` is `broker`, `rack` or `site`, `rate` how often a year to each, `duration` years.
 
-    With the probability `common` a strike on a rack is one on every rack; what `waits` strikes only while all are in sync.
-    `mark` is the name of the mark that it leaves; if empty, that is the name of the episode.
+    With the probability `common` a strike on a rack hits every rack; one that `waits` strikes only while all replicas are in
+    sync.  `mark` is the name of the mark that it leaves on a replica; if it is empty, the mark has the name of the episode.
     """
 
     name: str
@@ -57,14 +57,14 @@ class Strike:
 
 
 def alike(strikes: Sequence[Strike]) -> list[Strike]:
-    """Return episodes of which those that last equally long leave one mark: their chain says the same in far fewer states."""
+    """Return the same episodes, of which all that last equally long have one name of `mark`: the chain has far fewer states."""
     struck = [each for each in strikes if each.rate]
     return [replace(each, mark=OR.join(one.name for one in struck if one.duration == each.duration)) for each in strikes]
 
 
 @dataclass(frozen=True)
 class Move:
-    """What happens in a state (`cause`), how often a year, the next state (`EXIT`: outside), and what is `counted` in it."""
+    """A move out of a state: the next one's number (`EXIT`: outside), how often a year, why, and `counted` of the next one."""
 
     target: int
     rate: float
@@ -74,14 +74,14 @@ class Move:
 
 @dataclass(frozen=True)
 class Chain:
-    """States by number, the first of them with every replica in sync, and the moves from each."""
+    """States, of which number 0 has every replica in sync, and for each state, in the same order, the moves out of it."""
 
     states: tuple[State, ...]
     moves: tuple[tuple[Move, ...], ...] = field(repr=False)
 
     @cached_property
     def rates(self) -> list[dict[int, float]]:
-        """For each state how often a year it is left for each other one; several moves to one target are added up."""
+        """For each state how often a year it is left, by target (another state's number or `EXIT`); equal targets add up."""
         found: list[dict[int, float]] = []
         for number, moves in enumerate(self.moves):
             row: dict[int, float] = {}
@@ -100,7 +100,8 @@ def counted(state: State) -> tuple[int, int]:
 
 
 def most_states(racks: Sequence[int]) -> int:
-    """Return in how many ways each replica can have no mark or one kind's; replicas of a rack, and equal racks, are alike."""
+    """Return how many states a chain can have: each replica has no mark or that of any one kind of episode that strikes it;
+    replicas of a rack, and racks of one size, are interchangeable."""
     marks = Counter(comb(len(KINDS) - 1 + many, many) for many in racks)
     return prod(comb(of_one + racks_alike - 1, racks_alike) for of_one, racks_alike in marks.items())
 
@@ -108,11 +109,10 @@ def most_states(racks: Sequence[int]) -> int:
 def chain(
     racks: Sequence[int], strikes: Sequence[Strike], region: Region, anywhere: Mapping[str, float] | None = None
 ) -> Chain:
-    """Return the chain of replicas in racks (how many in each) inside a region.
+    """Return the chain inside a region; `racks` says how many replicas each rack has.
 
     `anywhere` has, by cause, how often a year the region is left whatever the state is.
-
-    Errors: `ValueError` where not even a cluster in sync is inside.
+    Errors: `ValueError` where not even the state with every replica in sync is inside.
     """
     first: State = tuple(tuple([None] * many) for many in sorted(racks))
     if not region.contains(0, 0):
@@ -136,7 +136,7 @@ def chain(
 
 
 def _changes(state: State, strikes: Sequence[Strike]) -> Iterator[tuple[State, float, str]]:
-    """Yield the next state, rate and cause of each end of a mark, and of each strike on a broker, a rack or the site."""
+    """Yield the state after, the yearly rate and the cause of each end of a mark, and of each strike that can happen now."""
     for place, rack in enumerate(state):
         for replica, mark in enumerate(rack):
             if mark is not None:
@@ -149,7 +149,7 @@ def _changes(state: State, strikes: Sequence[Strike]) -> Iterator[tuple[State, f
 
 
 def _struck(state: State, strike: Strike) -> Iterator[tuple[set[tuple[int, int]], float]]:
-    """Yield the sets of replicas that one strike hits, each with its part of the rate."""
+    """Yield each set of replicas, as pairs of rack and place in it, that a strike may hit, with the factor of its rate."""
     every = {(place, replica) for place, rack in enumerate(state) for replica in range(len(rack))}
     if strike.scope == "broker":
         yield from (({each}, 1.0) for each in sorted(every))
@@ -179,7 +179,7 @@ def _with(state: State, place: int, marks: Mapping[int, Mark | None]) -> State:
 
 
 def _canonical(state: State) -> State:
-    """Return the state with replicas and racks sorted: replicas of a rack, and racks of one size, are interchangeable."""
+    """Return the state in its one sorted form: replicas of a rack, and racks of one size, are interchangeable."""
     return tuple(
         sorted((tuple(sorted(rack, key=_order)) for rack in state), key=lambda rack: (len(rack), [*map(_order, rack)]))
     )

@@ -13,10 +13,10 @@ from neverlost.specs.configuration.choose import Chosen
 
 @dataclass(frozen=True)
 class Shipped:
-    """What the known defects of a version do inside a region: a verdict, and the steps of the shortest loss.
+    """What a version's known defects do inside the region: a verdict, and how many steps the shortest loss has (None: none).
 
-    `defects` are those that can matter; `bounds`, by the name of the rates, are there where each of them has a price, and
-    `not_priced` are those that have none.
+    `defects` are those that can matter.  Unless they lose nothing, `bounds` has a bound for each set of rates, by its name,
+    that has a price for every one of them, and `not_priced` are the defects without a price in some set.
     """
 
     defects: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class Shipped:
 
 @dataclass(frozen=True)
 class ConfigurationNines:
-    """A configuration as designed with its table, and a bound for each set of rates, by its name."""
+    """A configuration without Kafka's defects, its tolerance table and (`found`) its bound for each set of rates, by name."""
 
     chosen: Chosen
     survived: Tolerance
@@ -37,5 +37,5 @@ class ConfigurationNines:
 
     @property
     def first(self) -> Bound | NoBound:
-        """The bound at the first rates."""
+        """The bound (or `NoBound`) at the first set of rates."""
         return next(iter(self.found.values()))

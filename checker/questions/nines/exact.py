@@ -20,9 +20,7 @@ Floats = NDArray[np.float64]
 
 def mean_years(chain: Chain, faster: Mapping[str, float] | None = None) -> float:
     """Return how many years pass on average from the first state until the region is left; infinity where it never is.
-
-    `faster` has factors for the rates of moves, by their cause.
-    """
+    `faster` maps causes of moves to the factor by which their rates are multiplied."""
     matrix = _rates(chain, faster)
     size = len(matrix)
     # time until the next state that is kept, in units of what leaves the state; 1 before anything is eliminated
@@ -35,14 +33,14 @@ def mean_years(chain: Chain, faster: Mapping[str, float] | None = None) -> float
 
 
 def _eliminate(matrix: Floats, number: int, share: Floats) -> None:
-    """Change the matrix: each state before `number` goes on, with its `share`, at once to where state `number` leads."""
+    """Change the matrix in place: rates out of state `number`, times `share`, are added to those of each state before it."""
     sources, targets = np.flatnonzero(share), np.flatnonzero(matrix[number])
     matrix[np.ix_(sources, targets)] += np.outer(share[sources], matrix[number, targets])
     np.fill_diagonal(matrix, 0.0)
 
 
 def _rates(chain: Chain, faster: Mapping[str, float] | None = None) -> Floats:
-    """Return how fast each state is left for each other one; the last column is the exit."""
+    """Return the yearly rates from each state (row) to each other one, times `faster` by cause; the last column is the exit."""
     size = len(chain.states)
     matrix = np.zeros((size, size + 1))
     for source, moves in enumerate(chain.moves):
@@ -53,7 +51,7 @@ def _rates(chain: Chain, faster: Mapping[str, float] | None = None) -> Floats:
 
 
 def probability(chain: Chain, years: float = 1.0) -> float:
-    """Return how probable it is that the region is left within `years`.
+    """Return how probable it is that the region is left within `years`, beginning with every replica in sync.
 
     The matrix of a moment, at most 1/16 of the time that the fastest state lasts, is squared until the years are over.  No
     entry is negative, so relative errors add: at most 1e-6 for what happens ten million times a year.
@@ -70,10 +68,8 @@ def probability(chain: Chain, years: float = 1.0) -> float:
 
 
 def _moment(rates: Floats, time: float) -> Floats:
-    """Return what a short time leads to from each state, the exit last: a series of powers, each without a negative entry.
-
-    Units: the fastest state is left once in a time of 1; of a time of 1/16 the eleventh power is below 1e-20.
-    """
+    """Return the probability of each state (column, the exit last) a short `time` after each (row), as a series of powers.
+    Units: the fastest state is left once in a time of 1; of a time of 1/16 the eleventh power is below 1e-20."""
     size = len(rates)
     step = np.vstack([rates, np.zeros(size + 1)])
     np.fill_diagonal(step, np.maximum(0.0, 1.0 - step.sum(axis=1)))
@@ -88,7 +84,7 @@ def _moment(rates: Floats, time: float) -> Floats:
 
 
 def long_run(chain: Chain) -> Floats:
-    """Return the part of the time that the chain spends in each state in the long run, exits left out."""
+    """Return for each state the part of the time (from 0 to 1) that the chain is in it in the long run, if no exit is taken."""
     matrix = _rates(chain)[:, :-1]
     size = len(matrix)
     totals = np.ones(size)
@@ -105,7 +101,8 @@ def long_run(chain: Chain) -> Floats:
 
 @dataclass(frozen=True)
 class Exit:
-    """One way out of the region: what lasted, what struck then, how many had lost data and how many were out, and its share."""
+    """A way out of the region: the marks that lasted, what struck, how many have lost data and how many are out after that, and
+    (`share`) its part of all exits."""
 
     during: tuple[str, ...]
     cause: str
@@ -114,7 +111,7 @@ class Exit:
 
 
 def exits(chain: Chain) -> list[Exit]:
-    """Return every way out, the most frequent first; shares are of all exits, as frequent as in the long run."""
+    """Return every way out, the most frequent first; the shares add up to 1, with states as frequent as in the long run."""
     found: dict[tuple[tuple[str, ...], str, tuple[int, int]], float] = {}
     for state, moves, weight in zip(chain.states, chain.moves, long_run(chain), strict=True):
         during = tuple(sorted(mark[2] for rack in state for mark in rack if mark is not None))

@@ -28,10 +28,8 @@ only out of sync."""
 
 @dataclass(frozen=True)
 class EpisodeKind:
-    """A kind of episode: what it strikes, what it does there, and a sentence.
-
-    `is_announced`: writes go on without waiting until a broker's silence is noticed.
-    """
+    """A kind of episode: what it strikes, what it does there, and a sentence.  If it `is_announced`, writes go on at once; else
+    they stop until a broker's silence is noticed."""
 
     strikes: str
     effect: str
@@ -76,13 +74,13 @@ NAMES = tuple(each.name for each in DEFECTS)
 
 @dataclass(frozen=True)
 class Range:
-    """A value that lies between two; `low` is the one that is better for data."""
+    """A value that lies between two; `low` is the smaller number.  Of a rate or a duration that is the end better for data."""
 
     low: float
     high: float
 
     def at(self, end: str) -> float:
-        """Return the value at one end, `low` or `high`."""
+        """Return the high value if `end` is `high`, else the low one."""
         return self.high if end == "high" else self.low
 
 
@@ -91,10 +89,10 @@ CERTAINLY_NOT = Range(0.0, 0.0)
 
 @dataclass(frozen=True)
 class Episode:
-    """One kind of episode: how often a year it strikes each of what it strikes, and how many years its mark lasts.
+    """One kind of episode: how often a year it strikes each broker, rack, ... of its kind, and how many years its mark lasts.
 
-    With a rack's, `common` is the probability that it strikes every other rack too; one that `waits` begins only while every
-    replica is in sync.
+    If it strikes racks, `common` is the probability that it strikes all other racks too; one that `waits` begins only while
+    every replica is in sync.
     """
 
     name: str
@@ -106,16 +104,14 @@ class Episode:
 
     @property
     def kind(self) -> EpisodeKind:
-        """What it strikes, and what it does there."""
+        """The kind, which says what the episode strikes and what it does there."""
         return KINDS[self.name]
 
 
 @dataclass(frozen=True)
 class Window:
     """The race of a known defect: an episode of `first`, and then one of `then`, at most `within` years later.
-
-    `of_same_broker`: both strike one broker. Otherwise they may strike any two of the replicas, or one of them twice.
-    """
+    `of_same_broker`: both strike one broker. Otherwise they may strike any two of the replicas, or one of them twice."""
 
     first: tuple[str, ...]
     then: tuple[str, ...]
@@ -126,8 +122,8 @@ class Window:
 
 @dataclass(frozen=True)
 class Tail:
-    """How much of a log one loss can take: records acknowledged a second, for how many seconds a record is not flushed, and for
-    how many it is on its leader alone.  The upper ends of the ranges bound a loss."""
+    """How many records one loss can take: how many are acknowledged a second, for how many seconds a record is not flushed, and
+    for how many it is on its leader alone.  The upper ends of the ranges bound a loss."""
 
     written: Range
     unflushed: Range
@@ -136,8 +132,9 @@ class Tail:
 
 @dataclass(frozen=True)
 class Rates:
-    """Every kind of episode, how long it takes (in years) until a leader that stopped without notice is replaced, and how often
-    a year the race of a known defect happens to a set of replicas, where that is given; else the window of its race."""
+    """Every episode, and (`detection`) how many years pass until a leader that stopped without notice is replaced.  By the name
+    of a known defect, `defects` has how often a year its race happens to a partition, if that is given, and `windows` the
+    window from which it is computed if not.  A defect may be in neither."""
 
     episodes: tuple[Episode, ...]
     detection: Range
@@ -149,14 +146,14 @@ class Rates:
         return next(each for each in self.episodes if each.name == name)
 
     def prices(self, defect: str) -> bool:
-        """Return True if the race of a defect has a rate or a window."""
+        """Return True if a known defect, by its name, has a rate or a window, so that `race` can answer."""
         return defect in self.defects or defect in self.windows
 
     def race(self, defect: str, end: str, replicas: int) -> float:
         """Return an upper bound of how often a defect's race happens in a year to a partition with `replicas` replicas.
 
-        `end` is the end of the ranges.  A defect without a rate has the price of its window: how often both events fall into
-        it by chance.
+        `end` is `low` or `high`, for all ranges.  Of a defect without a rate it is how often both events fall into its window
+        by chance.  Errors: `KeyError` for a defect that has neither.
         """
         if defect in self.defects:
             return self.defects[defect].at(end)
@@ -166,10 +163,8 @@ class Rates:
 
 
 def rates(path: str | PathLike[str] | None = None) -> Rates:
-    """Return the shipped rates, with what a file has in place of theirs.
-
-    Errors: `InputError` for unknown tables and keys, values without a unit, negative ones, ranges that begin above their end.
-    """
+    """Return the shipped rates; where the file of `path` has a value, that one instead.  Errors: `InputError` for unknown
+    tables and keys, values without a unit, negative ones, ranges that begin above their end."""
     shipped = tomllib.loads((files(__package__) / "default_rates.toml").read_text(encoding="utf-8"))
     if path is None:
         return _rates(shipped, "the shipped rates")
@@ -193,7 +188,7 @@ def rates(path: str | PathLike[str] | None = None) -> Rates:
 
 
 def _tail(given: Any, path: str) -> Tail:
-    """Return what a user's table [tail] says; `InputError` unless it has all of `TAIL` and nothing else."""
+    """Return a user's table [tail] as a `Tail`; `InputError` unless it has exactly the keys of `TAIL`."""
     if not isinstance(given, dict) or given.keys() != set(TAIL):
         raise InputError(f'bad table [tail] in {path}: give {", ".join(TAIL)}, each once, such as behind = "1 s .. 30 s"')
     units = (_RECORDS, _TIMES, _TIMES)
@@ -201,7 +196,7 @@ def _tail(given: Any, path: str) -> Tail:
 
 
 def _own_windows(shipped: Mapping[str, Any], given: Any, path: str) -> dict[str, Any]:
-    """Return the windows of known defects, with `within` and `source` as a user gives them; `InputError` for other keys."""
+    """Return the shipped windows with a user's `within` and `source`; `InputError` for unknown windows, or other changes."""
     for name, values in given.items() if isinstance(given, dict) else [("windows", given)]:
         if name not in shipped or not isinstance(values, dict):
             raise unknown("table", f"windows.{name}", [f"windows.{each}" for each in shipped], path)
@@ -212,12 +207,13 @@ def _own_windows(shipped: Mapping[str, Any], given: Any, path: str) -> dict[str,
 
 
 def _keys(shipped: Mapping[str, Any]) -> list[str]:
-    """Return the keys that a user's table may have."""
+    """Return the keys that a user's table may have in place of this shipped one."""
     return sorted({*shipped, "source"} | (ALTERNATIVES if ALTERNATIVES & shipped.keys() else set()))
 
 
 def _over(shipped: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table with a user's values in place of the shipped ones; an `afr` gives way to a rate, and a rate to it."""
+    """Return a shipped table with the user's values in place of its own; a user's rate removes a shipped `afr`, and an `afr` a
+    shipped rate.  Where a user gives values but no source, that is "your own"."""
     kept = {key: value for key, value in shipped.items() if not (key in ALTERNATIVES and ALTERNATIVES & set(given))}
     return {**kept, **({"source": "your own"} if given else {}), **given}
 
@@ -260,7 +256,7 @@ def _episode(name: str, table: Mapping[str, Any], copied: Range, where: str) -> 
 
 
 def _rate(name: str, table: Mapping[str, Any], where: str) -> Range:
-    """Return how often a year; an annual failure rate (afr) is the probability of at least one: `InputError` if that is 1."""
+    """Return how often a year; an `afr`, the probability of at least one a year, is converted: `InputError` if it is 1."""
     if "afr" not in table:
         return _read(table, name, "rate", _RATES, where)
     share = _probability(table, name, "afr", where)
@@ -277,7 +273,7 @@ def _probability(table: Mapping[str, Any], name: str, key: str, where: str) -> R
 
 
 def _read(table: Mapping[str, Any], name: str, key: str, units: Mapping[str, float], where: str) -> Range:
-    """Return a number or a range, converted from its unit.  Errors: `InputError` for another text, unit or order."""
+    """Return the value of a key, times the factor of its unit; `InputError` for another text, unit, or order of a range."""
     text = table[key]
     match = re.fullmatch(rf"{_NUMBER}\s*(\S*)(?:\s*\.\.\s*{_NUMBER}\s*(\S+))?", str(text).strip(), re.ASCII)
     last = (match[4] or match[2]) if match else ""

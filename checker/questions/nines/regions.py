@@ -22,10 +22,8 @@ MOST_QUESTIONS = 6
 
 @dataclass(frozen=True)
 class Decided:
-    """A region in which nothing is lost, what a kill counts as in it, and the question that a search answered.
-
-    `is_largest`: of every larger one inside what holds spot by spot it is known that a record can be lost in it.
-    """
+    """A region in which nothing is lost, what a kill counts as in it, and the fault limits by which it was decided.  It
+    `is_largest` if each larger one, of spots that hold one by one, is known to lose a record."""
 
     region: Region
     kills_count_as: str
@@ -34,7 +32,7 @@ class Decided:
 
 
 def region_of(corners: Iterable[Corner]) -> Region | None:
-    """Return the smallest region with these corners and everything below them; None without a corner."""
+    """Return the smallest region that contains these spots (a region has all with fewer faults, too); None without any."""
     known = list(corners)
     if not known:
         return None
@@ -43,13 +41,13 @@ def region_of(corners: Iterable[Corner]) -> Region | None:
 
 
 def corners(region: Region) -> list[Corner]:
-    """Return the corners of a region: spots from which neither number can grow while the other stays without leaving it."""
+    """Return the corners of a region: its spots that have no neighbour in it with one more lost, and none with one more out."""
     caps = (*region.out_beside, -1)
     return [(lost, caps[lost]) for lost in range(len(caps) - 1) if caps[lost] > caps[lost + 1]]
 
 
 def candidates(safe: Iterable[Corner]) -> Iterator[Region]:
-    """Yield the region of all spots that hold, then regions from which one spot at a corner is taken away, then two, ..."""
+    """Yield the region of all `safe` spots, then each that lacks one of its corners, then each that lacks two spots, ..."""
     whole = region_of(safe)
     waiting = [whole] if whole else []
     seen = set(waiting)
@@ -63,7 +61,7 @@ def candidates(safe: Iterable[Corner]) -> Iterator[Region]:
 
 
 def _without(region: Region, corner: Corner) -> list[Corner]:
-    """Return the spots of a region but one of its corners."""
+    """Return all spots of a region, not its corners alone, except this one corner."""
     every = [(lost, out) for lost, most in enumerate(region.out_beside) for out in range(most + 1)]
     return [each for each in every if each != corner]
 
@@ -71,9 +69,10 @@ def _without(region: Region, corner: Corner) -> list[Corner]:
 def largest(
     safe: Iterable[Corner], kills_count_as: str, decide: Callable[[dict[str, Any]], Verdict], most: int = MOST_QUESTIONS
 ) -> Decided | Verdict:
-    """Return the first region that holds, the largest first; `violated` if every one is, else, or after `most`, `inconclusive`.
+    """Return the first region that holds of those inside the `safe` spots, the largest first; without one a verdict.
 
-    `decide` returns the verdict under fault limits; a region that it leaves undecided is passed over.
+    That is `violated` if every region is, `inconclusive` if one is undecided, or `most` are asked about.  `decide` returns
+    the verdict under fault limits.
     """
     found = []
     for number, region in enumerate(candidates(safe)):

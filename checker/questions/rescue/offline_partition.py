@@ -45,32 +45,32 @@ class OfflinePartition:
 
     @property
     def copies(self) -> int:
-        """On how many replicas an acknowledged record was, at least: with acks=all the min.insync.replicas, else one."""
+        """On how many replicas an acknowledged record was, at least: with acks=all `min_isr`, with acks 0 or 1 one."""
         return 1 if self.acks in ("0", "1") else self.min_isr
 
     @property
     def members(self) -> tuple[int, ...]:
-        """Who had every acknowledged record when the controller wrote last: ISR and ELR; without any, the last known ELR."""
+        """Who had every acknowledged record when the controller wrote last: ISR and ELR; if both are empty, last known ELR."""
         return tuple(dict.fromkeys((*self.isr, *self.elr))) or self.last_known_elr
 
     def is_intact(self, broker: int) -> bool:
-        """Return True if a broker has lost no data, for all that is known."""
+        """Return True if the way in which a broker went took no data, and its files, if they are there, do not show a loss."""
         return self.is_said_intact(broker) and not self.is_cut(broker)
 
     def is_said_intact(self, broker: int) -> bool:
-        """Return True if a broker lost no data by the way in which it went."""
+        """Return True if the way in which a broker went took no data (power: if `is_flushed`); False if it is unknown."""
         went = self.went.get(broker, UNKNOWN)
         return went in INTACT or (self.is_flushed and went == POWER)
 
     def is_cut(self, broker: int) -> bool:
-        """Return True if the files of a broker show a log that ends below its own high watermark, so that it has lost data."""
+        """Return True if there are files of a broker and its log ends below its high watermark: then it has lost data."""
         log = self.files.get(broker)
         return log is not None and (log.high_watermark or 0) > log.end
 
 
 @dataclass(frozen=True)
 class OffsetRange:
-    """Offsets from `first` to before `end`; None: there is no telling where it ends."""
+    """Offsets from `first` to before `end`; if `end` is None, it is not known where they end."""
 
     first: int
     end: int | None
@@ -86,11 +86,11 @@ class OffsetRange:
 
 @dataclass(frozen=True)
 class Candidate:
-    """What the election of one replica loses.
+    """What the election of one replica loses: ranges of offsets, each None where there are none.
 
-    `at_least` are committed offsets, `at_most` offsets that may have been acknowledged, and consumers `may_have_read` those
-    that may have been committed; None where there are none.  `truncates` says at which offset the log of each other replica
-    ends afterwards.  With a `problem` the files cannot be believed.
+    `at_least` are committed and lost for certain; `at_most` may have been acknowledged and may be lost; `may_have_read` may be
+    lost, too, and consumers may have read them.  `truncates` has, for each other replica whose files are believed, the offset
+    at which its log ends afterwards.  With a `problem` the replica's own files are not believed.
     """
 
     broker: int
@@ -108,7 +108,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class RescueAdvice:
-    """What to do with `broker` (None: no log is left): elect it, wait for it, or, if `says` is `unknown`, read its log."""
+    """What to do with `broker`: elect it, wait for it, or (`unknown`) read its log first; None: no log is left."""
 
     says: str
     broker: int | None
@@ -116,7 +116,7 @@ class RescueAdvice:
 
 
 def find_common_end(one: ReplicaFiles, other: ReplicaFiles) -> int:
-    """Return the offset before which two logs agree, by their leader epochs; what only one has deleted counts as equal."""
+    """Return the offset before which two logs agree, by their leader epochs; what one of them has deleted counts as equal."""
     first = max((each.epochs[0][1] for each in (one, other) if each.epochs), default=0)
     shortest = min(one.end, other.end)
     steps = sorted({first, *(start for each in (one, other) for _, start in each.epochs)})
@@ -131,7 +131,7 @@ def _epoch_at(log: ReplicaFiles, offset: int) -> int:
 
 
 def advise(seen: OfflinePartition) -> RescueAdvice:
-    """Return whom to elect, whom to wait for or whose log to read first, with what each candidate's election loses."""
+    """Return the one broker to elect, to wait for, or whose log to read first, with what each candidate's election loses."""
     usable = [each for each in seen.files.values() if _find_problem(seen, each) is None]
     candidates = tuple(_judge(seen, usable, each) for each in seen.files.values())
     order = list(dict.fromkeys((*seen.members, *seen.replicas)))
@@ -149,7 +149,7 @@ def advise(seen: OfflinePartition) -> RescueAdvice:
 
 
 def find_least_bad(seen: OfflinePartition, candidates: Sequence[Candidate]) -> int | None:
-    """Return who loses least, of equal ones who has the newest epoch, then the longest log; None if no files are believed."""
+    """Return who loses least, of equals who has the newest epoch, then the longest log; None if no files are believed."""
 
     def cost(each: Candidate) -> tuple[float, ...]:
         log = seen.files[each.broker]
@@ -188,8 +188,8 @@ def _judge(seen: OfflinePartition, usable: Sequence[ReplicaFiles], log: ReplicaF
 
 
 def _find_least(usable: Sequence[ReplicaFiles], log: ReplicaFiles, common: Mapping[int, int]) -> OffsetRange | None:
-    """Return the longest range of committed offsets that a log lacks for certain: below a high watermark, and not shared or
-    beyond its end; None without one."""
+    """Return the longest range of committed offsets that `log` lacks for certain: offsets below some replica's high watermark
+    that are beyond the end of `log`, or where it differs from that replica; None without one."""
     found = []
     for each in usable:
         high = each.high_watermark or 0
@@ -200,8 +200,8 @@ def _find_least(usable: Sequence[ReplicaFiles], log: ReplicaFiles, common: Mappi
 
 
 def _find_members_range(seen: OfflinePartition, usable: Sequence[ReplicaFiles], common: Mapping[int, int]) -> OffsetRange:
-    """Return where committed offsets are that a log may lack: those that all members have which lost nothing and are seen; any
-    offset without such members."""
+    """Return the range of the committed offsets that a log may lack, by the members that lost nothing and whose files are seen:
+    from where it no longer agrees with any of them to where they no longer agree; without such members every offset."""
     members = [each for each in usable if each.broker in seen.members and seen.is_intact(each.broker)]
     if not members:
         return OffsetRange(0, None)
@@ -210,7 +210,8 @@ def _find_members_range(seen: OfflinePartition, usable: Sequence[ReplicaFiles], 
 
 
 def _find_copies_range(seen: OfflinePartition, usable: Sequence[ReplicaFiles], common: Mapping[int, int]) -> OffsetRange:
-    """Return where acknowledged offsets are that a log may lack: in whole logs; anywhere if `copies` are not seen whole."""
+    """Return the range of acknowledged offsets that a log may lack: what intact logs have and it has not, or every offset if
+    at least `copies` replicas are not seen intact."""
     whole = [each for each in usable if seen.is_intact(each.broker)]
     if len(seen.replicas) - len(whole) >= seen.copies:
         return OffsetRange(0, None)

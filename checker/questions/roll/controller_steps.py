@@ -33,7 +33,8 @@ LOST_METADATA = "what is lost is committed metadata, and records with it unless 
 
 @dataclass(frozen=True)
 class ControllerStep:
-    """A controller that is added, removed or has its disk replaced; its number in the plan; the quorum's model meanwhile."""
+    """A step of a plan that adds or removes a controller, or replaces its disk: its number, words and change, and the system of
+    the quorum while it is under way."""
 
     number: int
     says: str
@@ -42,14 +43,15 @@ class ControllerStep:
 
     @property
     def assumed(self) -> str:
-        """What the answer assumes, in words: which faults of controllers, and how many elections."""
+        """What the answer assumes, in words: which faults of controllers there may be, and how many elections at most."""
         loss = "one loses its directory, once" if REPLACE in self.changes else "none loses data"
         kills = "none stops" if ADD in self.changes else "any may be killed"
         return f"of the controllers {loss}, {kills}, and there are {MOST_ELECTIONS} elections at most"
 
 
 class PlannedQuorum:
-    """The voters as the steps of a plan change them.  Errors: `InputError` for what is no list of controllers, or version."""
+    """The voters as the steps of a plan change them.  Errors: `InputError` for voters that are not distinct ids, and for a
+    kraft.version that is not 0 or 1."""
 
     def __init__(self, voters: Any, version: Any, path: str) -> None:
         self._voters = [str(each) for each in voters] if isinstance(voters, list) else [str(voters)]
@@ -62,7 +64,7 @@ class PlannedQuorum:
         self._has_directories = str(version) == "1"
 
     def take(self, number: int, says: str, wanted: Mapping[str, Any], where: str) -> ControllerStep:
-        """Return a step, and change the voters.  Errors: `InputError` for a step that cannot be decided, or not be done."""
+        """Return the step that `wanted` asks for, and change the voters as it does; `InputError` where that is not possible."""
         if len(wanted) > 1:
             raise InputError(f"{where} changes {' and '.join(wanted)}: make each a step of its own")
         ((key, value),) = wanted.items()
@@ -86,7 +88,7 @@ class PlannedQuorum:
         return ControllerStep(number, says or f"{key} {node}", {key: node}, self._system(key, many, place, where))
 
     def _system(self, key: str, voters: int, place: int, where: str) -> System:
-        """Return the quorum's model in which one controller alone, by its place, is removed, added, or loses its directory."""
+        """Return the quorum in which, as `key` says, only the controller at `place` is added, or removed, or loses its disk."""
         changes = {REPLACE: 2 * self._has_directories}.get(key, 1)
         allowed: dict[str, Callable[..., bool]] = {
             "controller_lose_disk": lambda broker: broker == place,
@@ -115,7 +117,7 @@ def _is_id(text: str) -> bool:
 
 
 def decide_controller_step(step: ControllerStep, options: Options, reporter: Reporter | None = None) -> Outcome:
-    """Return the outcome of a search: does the quorum keep what it has acknowledged while a step is under way?"""
+    """Return the outcome of a search for a step's system: does the quorum keep all that it has acknowledged?"""
     limits = replace(options.limits, states=min(options.limits.states or MOST_STATES, MOST_STATES))
     apart = replace(options, limits=limits, symmetry=False, orbits=False)
     return explore(step.system, [properties()["quorum-keeps-acked"]], apart, reporter)

@@ -20,8 +20,8 @@ QUORUM, NO_LEADER = "the controller quorum", "no controller leads"
 
 @dataclass(frozen=True)
 class ControllerStop:
-    """Whether a majority is left (None: not known), for whom to wait, how many further controllers must fail at least until
-    none leads, and how many must lose their directory until metadata may be lost."""
+    """What a stop leaves: whether a majority of voters (None: not known), for which voters to wait before it, how many more
+    controllers must fail until none leads, and how many must lose their directory until committed metadata may be lost."""
 
     is_majority_left: bool | None
     wait_for: tuple[int, ...]

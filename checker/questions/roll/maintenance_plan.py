@@ -44,11 +44,11 @@ Condition = Callable[[Any, Any], Value]
 
 @dataclass(frozen=True)
 class PlanStep:
-    """One change: the system while it is under way, and the one that it leads to.
+    """One change of a plan: the system while it is under way (`amid`), and the one that it leads to (`done`).
 
-    It begins in the states for which `may_begin`: where the step before was taken, and where it waits, with every replica in
-    the ISR.  `reads` are the fields that are read in several ways meanwhile; `is_done` says, where that is seen in the state,
-    that it was taken and that all know it.
+    It begins in the states in which `may_begin` is true: the step before was taken and, if this one waits, every replica is in
+    the ISR.  `reads` are the fields that each node may read as before or as after meanwhile.  `is_done` is true in states where
+    it was taken and every broker knows it; None where the state does not show that.
     """
 
     number: int
@@ -64,7 +64,7 @@ class PlanStep:
 
 @dataclass(frozen=True)
 class MaintenancePlan:
-    """Where the cluster begins, and the steps from there; those `of_controllers` change nothing of a partition."""
+    """Where the cluster begins, and the steps from there; those `of_controllers`, kept apart, change nothing of a partition."""
 
     says: str
     first: Chosen
@@ -74,10 +74,8 @@ class MaintenancePlan:
 
 
 def read_plan(path: PathLike[str] | str, settings: Any = None) -> MaintenancePlan:
-    """Return the plan of a file; settings win over the file's where it begins.
-
-    Errors: `InputError` for what is no configuration, for a plan without steps, and for a step that cannot be decided.
-    """
+    """Return the plan of a file; `settings` replace the file's for the beginning, not in its steps.  Errors: `InputError` for
+    what is no configuration, for a plan without steps, and for a step that cannot be decided."""
     given = read_toml(path)
     steps, _ = given.pop("step", ([], ""))
     says, _ = given.pop("says", ("", ""))
@@ -131,7 +129,7 @@ def _require_no_totals(configuration: Configuration, where: str) -> None:
 
 
 def may_begin(taken: Condition | None, waits: bool) -> Condition:
-    """Return the condition that the step before was taken, and that every replica is in the ISR where that is waited for."""
+    """Return the condition that `taken`, if there is one, is true and, if a step `waits`, that every replica is in the ISR."""
 
     def is_reached(k: Any, s: Any) -> Value:
         return k.all_of(True if taken is None else taken(k, s), *(s.isr if waits else ()))
@@ -178,7 +176,7 @@ def _least(wanted: Mapping[str, Any], after: Chosen, where: str) -> int | None:
 
 
 def _require_decidable(before: Chosen, after: Chosen, where: str) -> None:
-    """Raise `InputError` for a change after which states cannot be said to go on from those before."""
+    """Raise `InputError` for a change from `before` to `after` whose states cannot be carried over, such as a lower factor."""
     one, other = before.configuration, after.configuration
     if other[FACTOR] < one[FACTOR]:
         raise InputError(f"{where} lowers {FACTOR}: only raising it can be decided")

@@ -29,7 +29,7 @@ from neverlost.specs.property import Property
 
 @dataclass(frozen=True)
 class PhaseTrace:
-    """A piece of a counterexample, in one phase."""
+    """The part of a counterexample that lies in one phase, by the phase's number (from 0)."""
 
     phase: int
     system: System
@@ -47,13 +47,13 @@ class Said:
 
     @property
     def steps(self) -> int | None:
-        """How many steps the counterexample has in all; None without one."""
+        """How many steps the parts of the counterexample have in all; None without one."""
         return sum(len(each.trace.steps) for each in self.parts) if self.parts else None
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A `step` (None before the first), the `states` it can reach, the `sources` of its initial ones in the phase before."""
+    """A `step` (None before the first), the `states` it can reach, and for each initial one its source in the phase before."""
 
     step: PlanStep | None
     outcome: Outcome
@@ -65,7 +65,7 @@ class Phase:
 def decided(
     plan: MaintenancePlan, properties: Sequence[Property], options: Options, reporter: Reporter | None = None
 ) -> list[Phase]:
-    """Return the phases of a plan; those after one that could not be decided are left out."""
+    """Return the phases of a plan in order, up to and with the first that could not be decided."""
     chain = _Chain(properties, options, reporter)
     for step in (None, *plan.steps):
         if chain.add(plan.before if step is None else step.amid, step).outcome.reason is not None:
@@ -74,7 +74,7 @@ def decided(
 
 
 class _Chain:
-    """Phases as they are decided, each from where the one before can be."""
+    """The phases of a plan, decided one after another: each begins in the states that the one before can reach."""
 
     def __init__(self, properties: Sequence[Property], options: Options, reporter: Reporter | None) -> None:
         self.phases: list[Phase] = []
@@ -116,7 +116,7 @@ class _Chain:
         return Said(asked, found.verdict, False, (*self._before(number, found.trace.states[0]), last))
 
     def _when_done(self, asked: Property, step: PlanStep) -> Said:
-        """Return the verdict on a property in those states of the phase in which the step is done; nothing is searched for."""
+        """Return the verdict on a property in those states of the last phase, all known by now, in which the step is done."""
         system, states = self.phases[-1].outcome.system, self.phases[-1].states
         if step.is_done is not None:
             states = states[:, evaluate_condition(system, states, step.is_done)]
@@ -130,7 +130,7 @@ class _Chain:
         return Said(asked, Verdict.VIOLATED, True, self._to(len(self.phases) - 1, state))
 
     def _before(self, number: int, state: State) -> tuple[PhaseTrace, ...]:
-        """Return what leads to a state in which a phase begins, through the phases before it; nothing for the first phase."""
+        """Return the traces through all phases before phase `number` that lead to its initial `state`; () for phase 0."""
         if number == 0:
             return ()
         system, before = self.phases[number].outcome.system, self.phases[number - 1]
@@ -139,7 +139,7 @@ class _Chain:
         return self._to(number - 1, unpack_row(before.outcome.system, before.states, row))
 
     def _to(self, number: int, state: State) -> tuple[PhaseTrace, ...]:
-        """Return the traces, through this phase and those before it, to a state that this phase can reach."""
+        """Return the traces through phase `number` and those before it, to a `state` that this phase can reach."""
         if (number, state) not in self._ways:
             system = self.phases[number].outcome.system
             (found,) = explore(system, [_anything_but(system, state)], Options(workers=1)).findings
@@ -151,14 +151,14 @@ class _Chain:
 
 
 def _stored(system: System, place: str) -> Packed:
-    """Return every state that a search has kept."""
+    """Return, packed, every state that a search has kept in the folder `place`."""
     store = Store.attach(place)
     found = [part for depth in range(len(store.levels())) for part in store.level(depth)]
     return np.concatenate(found, axis=1) if found else np.empty((system.words, 0), np.uint64)
 
 
 def _anything_but(system: System, state: State) -> Property:
-    """Return the property that a state is not met, which a search breaks when it finds the state."""
+    """Return the property that is false in this one state, so that a search for a violation finds the state."""
     places = [(place, slot, value) for place, (slot, value) in enumerate(zip(system.slots, state, strict=True))]
 
     def differs(k: Any, s: Any) -> Value:
@@ -174,11 +174,11 @@ def _anything_but(system: System, state: State) -> Property:
 
 
 def carried(before: System, states: Packed, after: System) -> tuple[Packed, NDArray[np.int64]]:
-    """Return states of one system as states of another, and for each the number of the one that it comes from.
+    """Return states of one system as states of another, and for each its source: the number of the state that it comes from.
 
-    What the other has not is dropped.  What is new there is at its least, but a new flag of `EITHER` has both
-    values where its other flag is false: such a state comes once with each.
-    Errors: `EngineError` for a value that the other has no room for.
+    A field that the other lacks is dropped.  A new one has its least value; a new flag of `EITHER` has both values where the
+    flag that `EITHER` names beside it is false: such a state comes twice.
+    Errors: `EngineError` for a value outside the other's bounds.
     """
     given = {slot.name: number for number, slot in enumerate(before.slots) if not slot.field.frozen}
     fresh = after.configured(after.configurations[0], {})
@@ -199,7 +199,7 @@ def carried(before: System, states: Packed, after: System) -> tuple[Packed, NDAr
 
 
 def _put(words: Packed, slot: Slot, value: Any) -> None:
-    """Write a value, or one per state, into packed states where it is 0 so far; `EngineError` for one out of bounds."""
+    """Write a value, or one per state, into a slot of packed states that is 0 so far; `EngineError` if out of its bounds."""
     least, most = (int(value.min()), int(value.max())) if isinstance(value, np.ndarray) and len(value) else (slot.low, slot.low)
     least, most = (least, most) if isinstance(value, np.ndarray) else (int(value), int(value))
     if not slot.low <= least <= most <= slot.high:

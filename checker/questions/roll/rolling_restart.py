@@ -32,21 +32,21 @@ OFFLINE = "offline already"
 
 @dataclass(frozen=True)
 class Margin:
-    """The fewest failures beside a stop with which `writes` may stop, and with which a record may be lost; None: none do."""
+    """The fewest failures beside a stop with which `writes` may stop, and a record may be lost; None if no number does it."""
 
     writes: int | None
     loss: int | None
 
 
 def verdict_text(entries: Sequence[CellVerdict]) -> str:
-    """Return verdicts after a stop as one text; "not decided" where an allowed fault other than a leader move never struck."""
+    """Return the verdicts on one stop as one text; "not decided" if an allowed fault other than a leader move never struck."""
     if any(set(each.unstruck) - {LEADER_MOVE.name} for each in entries):
         return UNDECIDED
     return answer_text(*combine(entries))
 
 
 def close_open(says: str, chosen: Chosen, is_whole: bool) -> str:
-    """Return `says`, or "not decided" where `chosen` leaves something out, `is_whole` is False and `says` is no loss."""
+    """Return `says`, or "not decided" if `chosen` leaves something out, `is_whole` is False and `says` is no loss."""
     return UNDECIDED if chosen.left_out is not None and not is_whole and not says.startswith(LOST) else says
 
 
@@ -58,18 +58,18 @@ def _look_up(model: str, configuration: tuple[tuple[str, Any], ...], has_answers
 
 
 class LookedUpVerdicts:
-    """Verdicts on stops, looked up in the shipped answers; what these do not have is not decided."""
+    """Verdicts on stops, only looked up in the shipped answers; what these do not have is "not decided"."""
 
     def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
-        """Return the verdict after a stop, as text; with `is_whole` all replicas are in the ISR before the stop."""
+        """Return the verdict on a stop, as text; `is_whole` takes it that all replicas are in the ISR before the stop."""
         return self._say(with_all_in_sync(chosen) if is_whole else chosen, stop.limits, is_whole)
 
     def ask_more(self, every: Sequence[Chosen]) -> list[str]:
-        """Return, as texts, the verdict on the stop of one ISR member for each of these configurations."""
+        """Return for each configuration, as text, the verdict on the stop of one ISR member, looked up."""
         return [self.of(each, Stop(1)) for each in every]
 
     def margin(self, chosen: Chosen, stopped: int) -> Margin:
-        """Return the margin beside `stopped` ISR members; what is not decided counts as writes that stop, and as a loss."""
+        """Return the margin while `stopped` ISR members are stopped; "not decided" counts as writes that stop and as a loss."""
         others = chosen.configuration["replication.factor"] - chosen.configuration[OUTSIDE] - stopped
         writes = loss = None
         for failures in range(others + 1):
@@ -82,8 +82,8 @@ class LookedUpVerdicts:
         return Margin(writes, loss)
 
     def _after(self, chosen: Chosen, stopped: int, failures: int) -> Iterator[str]:
-        """Yield the verdicts on so many failures beside a stop.  Two or more, and one that is not decided, are asked of the
-        tolerance table: that speaks about any number of faults, which is more than is asked here."""
+        """Yield the verdicts on so many failures beside a stop.  For two or more, and for one if a verdict on it is not known,
+        they are the tolerance table's, which speaks about any number of faults: more than is asked here."""
         if failures == 0:
             yield self.of(chosen, Stop(stopped))
             return
@@ -101,13 +101,13 @@ class LookedUpVerdicts:
 
 
 def is_reassigned(chosen: Chosen) -> bool:
-    """Return True if a reassignment of its partitions is under way."""
+    """Return True if a reassignment of the described partitions is under way."""
     return chosen.is_standing and is_moved(chosen.configuration)
 
 
 def is_asked(chosen: Chosen, stop: Stop, is_whole: bool) -> bool:
-    """Return True if a stop is asked about.  With all in the ISR (`is_whole`): of some, without a further fault.  As it is: any
-    without one; with one, of one ISR member, or of none where a replica is outside the ISR."""
+    """Return True if a stop is asked about.  With all in the ISR (`is_whole`): of at least one, without a further fault.  Else:
+    any without one; with one, of one ISR member, or of none where a replica is outside the ISR."""
     if is_whole:
         return stop.stopped > 0 and not stop.further
     return not stop.further or stop.stopped == 1 or (stop.stopped == 0 and any(chosen.out.values()))
@@ -146,19 +146,19 @@ class StopVerdicts:
         self._words = {key: verdict_text(entries) for key, entries in zip(questions, found, strict=True)}
 
     def ask_more(self, every: Sequence[Chosen]) -> list[str]:
-        """Return, as texts, the verdict on the stop of one ISR member for each of these configurations."""
+        """Return for each configuration, as text, the verdict on the stop of one ISR member; what is not known is searched."""
         asked = [(each.model, {**each.configuration, **Stop(1).limits}) for each in every]
         return [verdict_text(each) for each in decided(asked, *self._search, len)] if asked else []
 
     def of(self, chosen: Chosen, stop: Stop, is_whole: bool = False) -> str:
-        """Return the verdict after a stop, as text; with `is_whole` all replicas are in the ISR before the stop."""
+        """Return the verdict on a stop that was asked about, as text; `is_whole`: all replicas are in the ISR before it."""
         return close_open(self._words[id(chosen), is_whole, stop], chosen, is_whole)
 
 
 @dataclass(frozen=True, eq=False)
 class EqualPartitions:
-    """Partitions with the same configuration, brokers and ISR; `names` maps each partition to its number in the input.  A
-    partition whose configuration is not certain stands in one for each possible configuration."""
+    """Partitions with the same configuration, brokers and ISR (`inside`); `names` maps each to its number in the input.  A
+    partition whose configuration is not certain is in several groups, one for each possible configuration."""
 
     chosen: Chosen
     inside: frozenset[str]
@@ -168,7 +168,7 @@ class EqualPartitions:
 
 
 def group_partitions(every: Iterable[Chosen], accept: Collection[str]) -> tuple[EqualPartitions, ...]:
-    """Return the described partitions in groups that a stop treats alike; `accept` are topics whose writes may stop."""
+    """Return the described partitions in groups that every stop treats alike; `accept` are topics whose writes may stop."""
     found: dict[Any, EqualPartitions] = {}
     numbers: dict[str, int] = {}
     for each in every:
@@ -181,8 +181,8 @@ def group_partitions(every: Iterable[Chosen], accept: Collection[str]) -> tuple[
 
 @dataclass(frozen=True)
 class DescribedCluster:
-    """The partitions of a cluster, in groups, with the verdicts on stops; with `only` one broker is asked about.  A `quorum` is
-    that of the controllers, where it is known and brokers may vote in it."""
+    """The partitions of a cluster, in groups, with the verdicts on stops; `only` is the one broker asked about (None: all), and
+    `quorum` that of the controllers (None: not known), in which brokers may vote."""
 
     alike: tuple[EqualPartitions, ...]
     said: StopVerdicts | LookedUpVerdicts
@@ -191,12 +191,12 @@ class DescribedCluster:
 
     @property
     def brokers(self) -> list[str]:
-        """All brokers that are asked about, sorted by number."""
+        """The ids of all brokers that are asked about, sorted by number."""
         every = {each for one in self.alike for each in one.brokers} if self.only is None else {self.only}
         return sorted(every, key=lambda each: (len(each), each))
 
     def of(self, stopped: Iterable[str], further: str = "") -> Iterator[tuple[EqualPartitions, str]]:
-        """Yield each group of partitions that has replicas on a stopped broker, with the verdict on it, as text."""
+        """Yield each group of partitions with a replica on a stopped broker, with the verdict on the stop of all, as text."""
         chosen = frozenset(stopped)
         for each in self.alike:
             if chosen & each.brokers:
@@ -217,8 +217,8 @@ class DescribedCluster:
         return [name for each in refuses for name in each.names]
 
     def says(self, stopped: Collection[str], further: str = "") -> dict[str, list[str]]:
-        """Return the names of partitions by what happens to them when these brokers are stopped, from good to bad; a partition
-        counts by its worst verdict.  Without a further fault the quorum of controllers counts too, if it may have no leader."""
+        """Return, by verdict from good to bad, the names of the partitions that have it when these brokers are stopped; each
+        stands once, under its worst.  Without a further fault QUORUM stands there too, if no controller may lead then."""
         worst = {name: (says, each.names[name]) for name, (says, each) in self.worst(stopped, further).items()}
         if not further and (of_quorum := self._of_quorum(stopped)) != OK:
             worst[QUORUM] = of_quorum, -1
@@ -235,7 +235,7 @@ class DescribedCluster:
         return {True: OK, False: NO_LEADER, None: UNDECIDED}[stop_controllers(self.quorum, nodes).is_majority_left]
 
     def worst(self, stopped: Iterable[str], further: str = "") -> dict[str, tuple[str, EqualPartitions]]:
-        """Return the worst that happens to each partition when these brokers are stopped, and which of its groups says so."""
+        """Return by partition the worst verdict when these brokers are stopped, and which of its groups has that verdict."""
         found: dict[str, tuple[str, EqualPartitions]] = {}
         for each, says in self.of(stopped, further):
             for name in each.names:
@@ -248,9 +248,8 @@ class DescribedCluster:
         return ACCEPTED if one.is_accepted and says == STOPS else says
 
     def may_stop(self, stopped: Iterable[str], then: bool = False) -> bool:
-        """Return True if these brokers can be stopped without a loss, and without writes that stop unless that is accepted;
-        `then` is once every replica is in sync and every controller follows, and accepted is what the stop of any one broker
-        does."""
+        """Return True if these brokers can be stopped together without a loss, and without writes that stop, unless accepted.
+        With `then`: once all replicas are in sync and all controllers follow, if that stops no more writes than one stop does."""
         chosen = frozenset(stopped)
         if not then:
             return self._of_quorum(chosen) == OK and all(says in (OK, ACCEPTED) for _, says in self.of(chosen))
@@ -260,7 +259,7 @@ class DescribedCluster:
         return all({self.said.of(one, Stop(each), is_whole=True) for each in two} in ({OK}, {STOPS}) for one, two in many)
 
     def first(self) -> list[dict[str, Any]]:
-        """Return what to do first (`do`) for which `partitions`, so that brokers that must not be stopped now may be: what is
+        """Return what to `do` first, and for which `partitions`, so that brokers that must not be stopped now may be: what is
         offline comes first, then what is waited for."""
         found: dict[FirstAct, dict[str, int]] = {}
         if self.quorum is not None:
@@ -279,7 +278,7 @@ class DescribedCluster:
         ]
 
     def remedy(self, one: EqualPartitions) -> FirstAct:
-        """Return what to wait for, or to change, before a stop."""
+        """Return what to wait for, or to change, before a broker of this group is stopped."""
         if not one.inside:
             return FirstAct("offline; neverlost rescue says whom to bring back or to elect", "leader")
         out = tuple(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
@@ -304,7 +303,7 @@ class DescribedCluster:
         return FirstAct(f"{needed}, or accept that writes stop meanwhile (--accept TOPIC)")
 
     def order(self, at_a_time: int, then: bool = False) -> list[list[str]]:
-        """Return groups of up to `at_a_time` brokers that may be stopped together, in order; who must not stop is left out."""
+        """Return, in order, lists of up to `at_a_time` brokers to stop together; one that must not be stopped is in none."""
         left, groups = [each for each in self.brokers if self.may_stop([each], then)], []
         while left:
             group: list[str] = []
@@ -318,7 +317,7 @@ class DescribedCluster:
 
 @cache
 def measure_badness(says: str) -> tuple[int, int]:
-    """Return a sort key from good to bad; of two losses the one in fewer steps is worse."""
+    """Return a sort key of a verdict's text, larger for the worse; of two losses the one in fewer steps is worse."""
     kind, _, steps = says.partition(", ")
     order = [OK, ACCEPTED, STOPS, OFFLINE, NO_LEADER, UNDECIDED, LOST]
     return order.index(kind), -int(steps.split()[0]) if steps else 0

@@ -30,7 +30,7 @@ POLICY, ANY, KAFKAS = "election.policy", "any", "preferred"
 
 @dataclass(frozen=True)
 class Election:
-    """Who `may` be elected when a broker (from 0) stops or returns, and who is by the election policy; nobody: offline."""
+    """Who `may` be elected when a broker (from 0) stops or returns, and who is by the policy; empty: partition offline."""
 
     when: str
     broker: int
@@ -42,8 +42,8 @@ class Election:
 class FaultEffect:
     """The effect of one fault of a broker (from 0), when nothing else fails: which acknowledged records (from 1) can be lost.
 
-    `lost` are in order; `trace` is the shortest behaviour to the loss of the first.  Of a broker that is down (`is_down`) it
-    begins after the fault, which the model has while a broker runs only.
+    `lost` are in order; `trace` is the shortest behaviour to the loss of the first, None without a loss.  If the broker is
+    down already (`is_down`), it begins after the fault, because in the model only a broker that runs has faults.
     """
 
     fault: str
@@ -57,7 +57,8 @@ class FaultEffect:
 
 @dataclass(frozen=True)
 class SingleState:
-    """A state: how safe its records are (from 1), who may be elected, what each single fault can lose, what is broken now."""
+    """A state with its committed, readable and acknowledged records (from 1), who may be elected, what each single fault can
+    lose, and which properties are violated in it already."""
 
     system: System
     state: State
@@ -70,14 +71,14 @@ class SingleState:
 
 
 def settings_of_faults(configuration: Configuration, policy: str | None = None) -> Configuration:
-    """Return a configuration, with this election policy if given, in which the faults of `SINGLE` may happen, and no others."""
+    """Return a copy, with this election policy if given, in which faults of `SINGLE` may happen, any number, and no others."""
     none = {each.key: 0 for each in FAULTS if each.key in configuration}
     allowed = {each.key: AnyNumber() for each in SINGLE}
     return {**configuration, **none, **allowed, **({POLICY: policy} if policy else {})}
 
 
 def without_faults(model: Model) -> Model:
-    """Return the same protocol in which nothing fails any more."""
+    """Return the same protocol without its faults: a copy of the model with only the actions that are no faults."""
     rest = tuple(each for each in model.actions if each.fault is None)
     return model.differing(f"{model.name}-undisturbed", "the same, without further faults", actions=rest)
 
@@ -85,7 +86,7 @@ def without_faults(model: Model) -> Model:
 def examine(
     model: Model, configuration: Configuration, shown: DescribedState, guarantees: Sequence[Property], options: Options
 ) -> SingleState:
-    """Return a described state with its committed records, who may be elected, what single faults lose, what is broken."""
+    """Return what is true of a described state: safe records, elections, what single faults lose, broken guarantees."""
     system = bind(model, settings_of_faults(configuration))
     state = build_state(system, shown)
     now, counted = system.nested(state), system.nested(handle_fetches(system, state))
@@ -108,7 +109,7 @@ def examine(
 def explore_from(
     model: Model, configuration: Configuration, shown: DescribedState, properties: Sequence[Property], options: Options
 ) -> Outcome:
-    """Return what a search from a state finds, with the faults that the configuration allows."""
+    """Return the outcome of a search that begins in a described state, with the faults that the configuration allows."""
     system = bind(model, configuration)
     return explore(_begin(system, [build_state(system, shown)]), properties, options)
 
@@ -119,8 +120,8 @@ def _begin(system: System, states: Sequence[State]) -> Continued:
 
 
 def _strikes(now: dict[str, Any]) -> list[tuple[int, Fault]]:
-    """Return which faults can strike which broker.  A broker that is down cannot be killed; one that stopped cleanly has its
-    whole log on disk, so a power loss takes nothing from it."""
+    """Return pairs of a broker and a fault that matters to it now.  A broker that is down is not killed, and if its whole log
+    is on disk (it stopped cleanly, or each record is flushed), a loss of power takes nothing from it."""
     found = []
     for broker, runs in enumerate(now["is_running"]):
         is_flushed = bool(now["flushes_each_record"]) or (not runs and bool(now.get("stopped_cleanly", {broker: 0})[broker]))
@@ -134,7 +135,7 @@ def _steps(system: System, action: str, **arguments: int) -> list[Step]:
 
 
 def _effect(system: System, state: State, fault: Fault, broker: int, acked: frozenset[int], options: Options) -> FaultEffect:
-    """Return which acknowledged records one fault of a broker can lose; a power loss may also spare the log, as a kill does."""
+    """Return which of the `acked` records one fault of a broker can lose; a loss of power may also leave the whole log."""
     is_down = not system.nested(state)["is_running"][broker]
     after: dict[State, Step | None] = {}
     if is_down:
@@ -162,7 +163,7 @@ def _effect(system: System, state: State, fault: Fault, broker: int, acked: froz
 
 
 def _keeps(record: int) -> Property:
-    """Return the property that a leader that has applied its leadership has record `record` (from 1), if acknowledged."""
+    """Return the property that every leader that has applied its leadership has record `record` (from 1) if it is acked."""
 
     def keeps(k: Any, s: Any) -> Value:
         leads = [k.all_of(s.leader == each, s.leader_knows != ELECTED, s.ghost_acked[record - 1]) for each in everyone(s)]
@@ -172,7 +173,7 @@ def _keeps(record: int) -> Property:
 
 
 def _elections(model: Model, configuration: Configuration, shown: DescribedState) -> list[Election]:
-    """Return who is elected when the leader stops, or, without a leader, when a broker that is down returns."""
+    """Return the election when the leader stops or, without a leader, one for the return of each broker that is down."""
     policy = configuration[POLICY]
     systems = [bind(model, settings_of_faults(configuration, each)) for each in (ANY, KAFKAS if policy == ANY else policy)]
     found = []
@@ -201,7 +202,7 @@ def _elected_at_return(system: System, state: State, broker: int) -> tuple[int, 
 
 
 def _outcomes(system: System, state: State | None, action: str, broker: int) -> tuple[int, ...]:
-    """Return whom an action of a broker can elect in a state; none where it is not possible, or elects nobody."""
+    """Return the brokers that an action of a broker can elect in a state; () where it is not possible, or elects nobody."""
     every = [each for each in _steps(system, action, broker=broker) if each.arguments["outcome"] >= 0]
     taken = [each for each in every if state is not None and ints.take(system, state, each) is not None]
     return tuple(dict.fromkeys(each.arguments["outcome"] % system.sizes["replica"] for each in taken))

@@ -32,7 +32,7 @@ RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {"=": eq, "!=": ne, ">=": g
 
 
 class OrderedLabel(int):
-    """A value that is not a number, by its place in an order; it is written as its label."""
+    """A value that is no number, such as a version, as its place in an order; as text it is its label."""
 
     label: str
 
@@ -47,7 +47,7 @@ class OrderedLabel(int):
 
 @dataclass(frozen=True)
 class Atom:
-    """A comparison of a key with a value; if `other` is set, with another key, which `value` names."""
+    """A comparison of a key with `value`; if `other` is True, `value` is the name of a second key to compare with."""
 
     key: str
     relation: str
@@ -65,8 +65,8 @@ class Atom:
 
 @dataclass(frozen=True)
 class BoundaryRule:
-    """Terms (one must hold) of atoms (all must hold).  `smallest` says if no smaller choice of the enumerated terms exists;
-    `proved` is Z3's word on the equality with the matrix."""
+    """Terms (one must hold) of atoms (all must hold).  `smallest` is True if no smaller choice of the enumerated terms exists;
+    `proved` is True if Z3 has proved that the rule is true in exactly the marked cells."""
 
     terms: tuple[tuple[Atom, ...], ...]
     smallest: bool
@@ -90,7 +90,8 @@ class BoundaryRule:
 
 
 def atoms(rows: Sequence[Row]) -> list[Atom]:
-    """Return every comparison that separates some cells from others, simpler ones first; of two that agree, the first."""
+    """Return every comparison that is true in some cells and false in others, simpler ones first; of those that agree in all
+    cells, only the first."""
     found: list[Atom] = []
     numbers = []
     for key in rows[0]:
@@ -120,7 +121,7 @@ def _mask(atom: Atom, rows: Sequence[Row]) -> int:
 
 
 class _Enumeration:
-    """Terms that are true in marked cells only, the shorter first; one that is true in others too may be made longer."""
+    """Finds terms that are true in marked cells only, the shorter first; one that is true in others too is made longer."""
 
     def __init__(self, masks: Sequence[int], marked: int, unmarked: int) -> None:
         self.masks, self.marked, self.unmarked = masks, marked, unmarked
@@ -128,7 +129,7 @@ class _Enumeration:
         self.covered, self.tried = 0, 0
 
     def run(self) -> dict[int, tuple[int, ...]]:
-        """Return the numbers of each found term's atoms (at most `LONGEST_TERM`), by the cells where it is true, as bits."""
+        """Return the terms found, as numbers of atoms (up to `LONGEST_TERM`), by the cells, as bits, where each is true."""
         unfinished: dict[int, tuple[int, ...]] = {self.marked | self.unmarked: ()}
         for _ in range(LONGEST_TERM):
             unfinished = self._longer(unfinished)
@@ -137,7 +138,7 @@ class _Enumeration:
         return self.found
 
     def _longer(self, terms: Mapping[int, tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
-        """Add an atom to each term: put what is true in marked cells only into `found`, return what is true in others too."""
+        """Add an atom to each term: put what is then true in marked cells only into `found`, return what is true in both."""
         unfinished: dict[int, tuple[int, ...]] = {}
         for cells, term in terms.items():
             for number in range(term[-1] + 1 if term else 0, len(self.masks)):
@@ -152,26 +153,28 @@ class _Enumeration:
         return unfinished
 
     def _add(self, cells: int, term: tuple[int, ...]) -> None:
-        """Keep a term unless one that is not longer is true in all of its cells."""
+        """Put a term into `found`, unless one there that is not longer is true in all of its cells."""
         if not any(cells & known == cells and len(other) <= len(term) for known, other in self.found.items()):
             self.found[cells] = term
             self.covered |= cells
 
 
 def _terms(masks: Sequence[int], marked: int, unmarked: int) -> list[tuple[int, tuple[int, ...]]]:
-    """Return the cheapest terms true in marked cells only, as (cells, atoms); all of them where those do not cover enough."""
+    """Return the cheapest terms that are true in marked cells only, as (cells, atoms): at most `MOST_TERMS` if they cover every
+    marked cell, else all."""
     found = _Enumeration(masks, marked, unmarked).run()
     best = sorted(found.items(), key=lambda each: (len(each[1]), -each[0].bit_count(), each[1]))
     return best[:MOST_TERMS] if _cover(best[:MOST_TERMS]) == marked else best
 
 
 def _cover(terms: Sequence[tuple[int, tuple[int, ...]]]) -> int:
-    """Return the cells in which one of the terms is true."""
+    """Return, as bits, the cells in which at least one of the terms is true."""
     return reduce(or_, (cells for cells, _ in terms), 0)
 
 
 def _chosen(terms: Sequence[tuple[int, tuple[Atom, ...]]], marked: int, count: int) -> tuple[list[int], bool]:
-    """Return the numbers of terms that cover the marked cells at lowest cost, and True; if Z3 gives up, others and False."""
+    """Return the numbers of terms that cover the marked cells at the lowest price, and True; if Z3 does not finish, those of
+    some cover, and False."""
     chosen: list[int] = []
     left = marked
     while left:
@@ -196,12 +199,12 @@ def _chosen(terms: Sequence[tuple[int, tuple[Atom, ...]]], marked: int, count: i
 
 
 def _cost(atoms_: Sequence[Atom]) -> int:
-    """Return a term's price: each atom, a little more where it compares two keys, and the term itself."""
+    """Return a term's price: 3 for itself and 3 for each atom, or 4 for an atom that compares two keys."""
     return 3 + sum(4 if atom.other else 3 for atom in atoms_)
 
 
 def smallest_rule(rows: Sequence[Row], marks: Sequence[bool]) -> BoundaryRule:
-    """Return the smallest rule found that is true in exactly the marked cells, with Z3's word on that."""
+    """Return the smallest rule found that is true in exactly the marked cells, and whether Z3 has proved that it is."""
     if not any(marks):
         return BoundaryRule((), True, prove((), rows, marks))
     if all(marks):

@@ -40,7 +40,7 @@ Cell = tuple[Model, Configuration]
 
 @dataclass(frozen=True)
 class Decision:
-    """The verdict on one property of one cell.  `source` is the cell that the verdict was derived from."""
+    """The verdict on one property of one cell.  `source` is the number of another cell if it was derived from that."""
 
     property: Property
     verdict: Verdict
@@ -51,7 +51,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Exploration:
-    """One exploration that decided several cells; `never` are the actions that happened in none of them."""
+    """One search that decided one or several cells; `never` are the actions that happened in none of them."""
 
     model: str
     cells: tuple[int, ...]
@@ -67,8 +67,8 @@ class Exploration:
 class Sweep:
     """What a sweep found.
 
-    `systems[i]` is cell `i` alone.  `distinct[i]` is how many states it has, if every property holds there.  `coverage[i]` is
-    what never happened in it, if any property holds there.
+    `systems[i]` is the system of cell `i` alone.  `distinct[i]` is how many states it has, if every property holds there, else
+    None.  `coverage[i]` says what never happened in it, if at least one property holds there, else nothing.
     """
 
     cells: tuple[Cell, ...]
@@ -80,33 +80,33 @@ class Sweep:
     coverage: tuple[Coverage, ...]
 
     def unstruck(self, cell: int, place: int) -> tuple[str, ...]:
-        """Return the faults that a cell allows and that never struck, and what its property number `place` compares but finds
-        only one of: if that property holds, it says nothing about them."""
+        """Return the faults that a cell allows and that never struck, and what its property number `place` compares though
+        there is only one of it: if the property holds, that says nothing about them."""
         return self.coverage[cell].faults + list_single(self.systems[cell], self.decisions[cell][place].property)
 
     def is_vacuous(self, cell: int) -> bool:
-        """Return True if a fault that a cell allows never struck, or it has only one of what one of its properties compares."""
+        """Return True if a fault that a cell allows never struck, or a property of it compares what there is only one of."""
         return any(self.unstruck(cell, place) for place in range(len(self.decisions[cell])))
 
     @property
     def is_interrupted(self) -> bool:
-        """True if a search was interrupted."""
+        """True if any search was ended by an interrupt."""
         return any(each.reason == "interrupted" for each in self.searches)
 
     def verdict(self, cell: int) -> Verdict:
-        """Return the verdict on a cell: the worst of its properties."""
+        """Return the verdict on a cell: the worst of the verdicts on its properties."""
         return worst(each.verdict for each in self.decisions[cell])
 
 
 def identity(system: System) -> tuple[Any, ...]:
-    """Return what decides a system's behaviours: actions, sizes, fields with their bounds, initial states."""
+    """Return a key; systems with the same one have the same behaviours: actions, sizes, fields with bounds, initial states."""
     bounds = tuple((each.name, each.low, each.high, each.axes) for each in system.fields if not each.frozen)
     starts = tuple(sorted({state for _, state in system.initial_states()}))
     return (*kind(system), bounds, starts)
 
 
 def kind(system: System) -> tuple[Any, ...]:
-    """Return a key of what systems of one search must share: actions, initial states' function, sizes, fields and axes."""
+    """Return a key that systems of one search have in common: actions, function of initial states, sizes, fields with axes."""
     actions = tuple(id(each.body) for each in system.model.actions)
     return (actions, id(system.model.initial), system.sizes, tuple((each.name, each.axes) for each in system.fields))
 
@@ -117,7 +117,7 @@ def bounds_of(system: System) -> tuple[Any, ...]:
 
 
 def budgets(configuration: Configuration, names: Sequence[str]) -> tuple[int, ...]:
-    """Return, as numbers, a configuration's values of `names`, keys of which more only adds behaviours."""
+    """Return a configuration's values of `names`, as numbers; a larger value of these keys only adds behaviours."""
     return tuple(encoded(configuration[name]) for name in names if name in configuration)
 
 
@@ -158,14 +158,14 @@ class Sweeper:
         return Sweep(self.cells, self.systems, decisions, *found, seconds, tuple(self.coverage))
 
     def _twins(self) -> list[list[int]]:
-        """Return the cells, in lists of those whose systems are the same."""
+        """Return the numbers of all cells, in lists of those whose systems are the same."""
         found: dict[tuple[Any, ...], list[int]] = {}
         for number, system in enumerate(self.systems):
             found.setdefault(identity(system), []).append(number)
         return list(found.values())
 
     def groups(self) -> list[list[int]]:
-        """Return lists of cells that share a search, with one cell of each list of twins; the smallest budgets come first."""
+        """Return lists of cells that share a search, the smallest budgets first; of twins only the first is in a list."""
         found: dict[tuple[Any, ...], list[int]] = {}
         for first, *_ in self._twins():
             system, configuration = self.systems[first], self.cells[first][1]
@@ -182,7 +182,8 @@ class Sweeper:
             self.decided[other] = {name: replace(each, how=SAME, source=first) for name, each in self.decided[first].items()}
 
     def _decide(self, members: list[int], started: float) -> None:
-        """Decide cells of equal budgets: by smaller budgets' counterexamples, then by a search for each set of properties."""
+        """Decide cells of equal budgets: first by counterexamples of smaller budgets, then by one search for all cells that
+        have the same properties left undecided."""
         for cell in members if not interrupts.have_come() else ():
             self._inherit(cell)
         for names in sorted({self._open(cell) for cell in members if self._open(cell)}):
@@ -193,7 +194,7 @@ class Sweeper:
         return tuple(each.name for each in self.properties if each.name not in self.decided[cell])
 
     def _inherit(self, cell: int) -> None:
-        """Take over the counterexamples of cells with smaller budgets that end in a violation here too."""
+        """Decide properties of a cell by the counterexamples of cells with smaller budgets that end in a violation here too."""
         for smaller in self._smaller(cell):
             for asked in self.properties:
                 known = self.decided[smaller].get(asked.name)
@@ -205,7 +206,7 @@ class Sweeper:
                     self.decided[cell][asked.name] = Decision(asked, Verdict.VIOLATED, REPLAYED, trace, source)
 
     def _smaller(self, cell: int) -> list[int]:
-        """Return the decided cells that differ from this one in smaller budgets only, the smallest first."""
+        """Return the decided cells that differ from this one only by smaller budgets, those with the smallest first."""
         model, configuration = self.cells[cell]
         mine = self._rest(configuration)
         spent = budgets(configuration, self.growing)
@@ -247,15 +248,15 @@ class Sweeper:
             self.options = self.options.out_of_time()
 
     def _limits(self, started: float) -> SearchLimits:
-        """Return the limits of the next search: the time of all began at `started`."""
+        """Return the limits of the next search; the time limit is for all searches together and counts from `started`."""
         limits = self.options.limits
         if limits.seconds is None:
             return limits
         return replace(limits, until=min(started + limits.seconds, limits.until or inf))
 
     def _cover(self, system: System, shared: Outcome) -> Coverage:
-        """Return the coverage of a cell whose search was complete: from what the shared search never did, from the first
-        states, or from a search of its own."""
+        """Return the coverage of a cell in whose search a property holds: by what the shared search never did and a look at its
+        initial states or, where that is not enough, by a search of its own."""
         never, seen = list_unstruck(system, shared.fired), look_for_strikes(system)
         if set(seen.open) <= set(never):
             return Coverage((*seen.faults, *seen.open))
@@ -274,7 +275,7 @@ class Sweeper:
 
 
 def again(system: System, trace: Behaviour, other: System, broken: Property) -> Behaviour | None:
-    """Return a behaviour of `other` with the same steps; None unless they are possible there and end in a violation."""
+    """Return a behaviour of `other` with the same steps; None unless all are possible there and the end breaks `broken`."""
     steps = find_same_steps(system, trace, other)
     for _, start in other.initial_states():
         found = follow_steps(other, start, steps)

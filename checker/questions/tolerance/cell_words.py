@@ -30,13 +30,13 @@ ASKED = (*RECORDS, "stays-writable")
 
 
 def cell_answer(found: Tolerance, spot: FaultBudget) -> tuple[str, int | None]:
-    """Return the verdict of a cell of the table as a word, and the steps of the shortest loss, or None without one."""
+    """Return the verdict of a cell of the table as a word, and how many steps its shortest loss or violation has, else None."""
     return answer_in(found.entries, spot)
 
 
 def answer_in(entries: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultBudget) -> tuple[str, int | None]:
-    """Return the verdict of a cell, given the entries of its table.  A record that is lost with fewer faults is lost here too;
-    in how many steps is unknown (None) if this cell was not decided."""
+    """Return the word and the steps of a cell, given the entries of its table.  A cell that was not decided takes over a loss
+    or violation with fewer faults; in how many steps that happens here is unknown (None)."""
     says, steps = combine(entries[spot])
     worse = {combine(each)[0] for other, each in entries.items() if other.is_within(spot)} & {LOST, BROKEN}
     if says == UNDECIDED and worse:
@@ -45,8 +45,8 @@ def answer_in(entries: Mapping[FaultBudget, Sequence[CellVerdict]], spot: FaultB
 
 
 def combine(entries: Sequence[CellVerdict]) -> tuple[str, int | None]:
-    """Combine verdicts into one word of the table, with the steps of the shortest loss or violation of a safety property, else
-    None.  A cell is `ok` only where records and writes were asked about, none is lost and these go on."""
+    """Combine verdicts into one word of the table; return it with how many steps the shortest violation of a safety property
+    has, else None.  It is `ok` only where records and writes were asked about, no record is lost and writes go on."""
     broken = [each for each in entries if each.verdict is Verdict.VIOLATED]
     lost = [each for each in broken if each.property.kind == SAFETY]
     names = {each.property.name for each in entries}
@@ -65,5 +65,5 @@ def combine(entries: Sequence[CellVerdict]) -> tuple[str, int | None]:
 
 
 def answer_text(says: str, steps: int | None) -> str:
-    """Return a verdict word with its number of steps, as text; the word alone where there is none."""
+    """Return a verdict's word with its number of steps, as text; the word alone if `steps` is None."""
     return says if steps is None else f"{says}, {steps} step{'s' * (steps != 1)}"

@@ -20,21 +20,21 @@ OF_MEMBERS = (DATA_LOSS.key, CRASH.key, AT_ONCE)
 
 @dataclass(frozen=True, order=True)
 class FaultBudget:
-    """How many brokers lose data at once, while how many others are out."""
+    """How many brokers lose data at once (`losing`), and how many others are out meanwhile."""
 
     losing: int
     out: int
 
     @property
     def limits(self) -> dict[str, int | AnyNumber]:
-        """The values of the two `AXES` with which the spot is asked about."""
+        """The limits, by the two keys `AXES`, with which the spot is asked about."""
         return {key: AnyNumber(many) if many else 0 for key, many in zip(AXES, (self.losing, self.out), strict=True)}
 
     def limits_among(self, keys: Collection[str]) -> dict[str, int | AnyNumber]:
-        """Return the fault limits where these keys are there to be set.
+        """Return the fault limits of the spot for a model that has these keys.
 
-        Without `faults.out` any number of stops stands for those that are out, and a limit of all together for how many.  What
-        is stopped may take the place of what loses data then, so the limits allow this spot and more.
+        Without `faults.out` any number of stops stands for the brokers that are out, and a limit of all at once for how many.
+        A stop may then take the place of a loss of data, so the limits allow this spot and more.
         """
         if OUT.key in keys:
             return self.limits
@@ -42,7 +42,7 @@ class FaultBudget:
         return {DATA_LOSS.key: self.limits[DATA_LOSS.key], CRASH.key: stops, AT_ONCE: self.losing + self.out}
 
     def is_within(self, other: FaultBudget) -> bool:
-        """Return True if the other allows everything that this one allows."""
+        """Return True if `other` allows everything that this budget allows."""
         return self.losing <= other.losing and self.out <= other.out
 
 
@@ -51,7 +51,7 @@ def fault_budgets(replicas: int) -> list[FaultBudget]:
 
 
 def spots_of(configuration: Configuration) -> list[FaultBudget]:
-    """Return every spot of a configuration's table: of the settled brokers that begin in the ISR or ELR, down or not, so
-    many lose data and so many are out."""
+    """Return every spot of a configuration's table: so many of its brokers lose data and so many others are out.  Counted are
+    brokers that begin in the ISR or ELR, whether they run or not, but not those that a reassignment is adding."""
     holders = sum(ADDING not in each and bool({ISR, ELR} & each) for each in roles({REPLICAS: (), **configuration}))
     return fault_budgets(holders or max(1, configuration["replication.factor"] - configuration.get("start.outside_isr", 0)))

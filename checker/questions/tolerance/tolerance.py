@@ -31,10 +31,10 @@ Known = Callable[[Model, Configuration, Sequence[Property]], list[tuple[Verdict,
 
 @dataclass(frozen=True)
 class CellVerdict:
-    """The verdict on one property at one spot; `steps` of a shortest counterexample, which a search has at hand as `trace`.
+    """The verdict on one property at one spot; `steps` is how many a shortest counterexample has, `trace` is that, if searched.
 
-    `is_interrupted` says that an interrupt ended the search that would have decided more; `unstruck` are allowed faults that
-    never struck, and what there is only one of, where the property holds: the verdict says nothing about them.
+    `is_interrupted` says that an interrupt ended the search that would have decided more; `unstruck` are, if the property
+    holds, the allowed faults that never struck and what there is only one of: the verdict says nothing about them.
     """
 
     property: Property
@@ -48,7 +48,7 @@ class CellVerdict:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """The verdicts on each property at each spot; `more` are limits of other faults, which every spot allows."""
+    """The verdicts on each property at each spot, by spot; `more` are limits of other faults that all spots allow besides."""
 
     model: Model
     configuration: Configuration
@@ -60,11 +60,11 @@ class Tolerance:
 
     @property
     def is_interrupted(self) -> bool:
-        """True if an interrupt ended a search for it."""
+        """True if an interrupt ended a search for the table."""
         return any(each.is_interrupted for row in self.entries.values() for each in row)
 
     def undecided(self) -> Tolerance:
-        """Return the table of a question that leaves something out: safety that holds becomes undecided, all else stays."""
+        """Return the table for a question that leaves something out: safety that holds becomes undecided, all else stays."""
         rows = {
             spot: tuple(
                 replace(each, verdict=Verdict.INCONCLUSIVE, source=LEFT_OUT)
@@ -91,7 +91,7 @@ def tolerance(
     known: Known | None = None,
     only: Sequence[FaultBudget] | None = None,
 ) -> Tolerance:
-    """Return the table of a configuration, or `only` some spots of it; without options nothing is searched for."""
+    """Return the table of a configuration, or `only` these spots of it; without options what is not known stays undecided."""
     every = only if only is not None else spots_of(configuration)
     empty = Tolerance(model, configuration, dict(more or {}), {})
     cells = [(model, empty.asked(spot)) for spot in every]
@@ -109,7 +109,7 @@ def decided(
     tell: Callable[[Collection[int]], object] = len,
 ) -> list[tuple[CellVerdict, ...]]:
     """Return the verdict on each property of each cell: looked up where it is known, else searched for, in few searches, or
-    not decided without options.  After each search `tell` is called with the numbers of all cells that are decided by then."""
+    undecided without options.  After each search and at the end `tell` is called with the numbers of all cells decided then."""
     entries: dict[int, tuple[CellVerdict, ...]] = {}
     together: dict[tuple[int, Sizes], list[int]] = {}
     found = {}
@@ -158,7 +158,7 @@ def decided(
 def look_up(
     model: Model, configuration: Configuration, properties: Sequence[Property], known: Known | None
 ) -> tuple[CellVerdict, ...] | None:
-    """Return the verdict on each property of a cell; None unless all of them are known."""
+    """Return the verdict on each property of a cell as `known` has it, without a search; None unless it has all of them."""
     found = known(model, configuration, properties) if known is not None else None
     if found is None:
         return None

@@ -14,7 +14,7 @@ COLUMNS = ("topic", "property", "verdict", "steps", "faults", "settings", "chang
 
 
 def render(result: GateResult) -> str:
-    """Return CSV text in the order of the document; a cell that a spreadsheet could take for a formula begins with `'`."""
+    """Return CSV text, a row for each verdict and topic in the document's order; what looks like a formula begins with `'`."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)

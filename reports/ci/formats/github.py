@@ -12,8 +12,8 @@ LEVELS = {"violated": "error", "inconclusive": "warning"}
 
 
 def render(result: GateResult) -> str:
-    """Return an annotation a line, for each topic that is violated or undecided or, if they are more than `MOST`, for each
-    answer; with a baseline only for what changed."""
+    """Return GitHub's annotations, one a line: for each violated or undecided verdict and topic or, if these are more than
+    `MOST`, for each verdict with all its topics.  With a baseline each changed verdict has one, and no other."""
     shown = [each for each in result.verdicts if each.verdict in LEVELS or each.change is not None]
     if result.changes is not None:
         shown = [each for each in shown if each.change is not None]

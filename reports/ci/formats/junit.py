@@ -11,8 +11,8 @@ FILE = "junit.xml"
 
 
 def render(result: GateResult) -> str:
-    """Return the XML.  With a baseline a case fails if its verdict changed or it is gone, without one if it is violated; an
-    undecided case is skipped.  The full message of an answer stands once, with the first of its topics."""
+    """Return JUnit's XML.  With a baseline a case fails if its verdict changed or it is gone, without one if it is violated;
+    else an undecided case is skipped.  The full message of a verdict stands once, with the first of its topics."""
     suite = Element("testsuite", name=result.name, time=f"{result.seconds:.3f}")
     for each in result.verdicts:
         first, *others = each.subjects

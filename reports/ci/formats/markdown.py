@@ -13,8 +13,8 @@ MOST_COMMANDS = 24
 
 
 def render(result: GateResult) -> str:
-    """Return, for a sweep, the counts, the rules for the violated cells, and what changed against the baseline; for a check, a
-    row for each answer and the commands of the changes; for both, notices and what is assumed."""
+    """Return Markdown text: for a sweep, the counts, the rules for the violated cells, and what changed against the baseline;
+    for a check, a row for each answer and the commands of the changes; for both, notices and what is assumed."""
     return _sweep(result) if result.is_sweep else _check(result)
 
 

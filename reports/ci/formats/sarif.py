@@ -31,12 +31,12 @@ Sentences = list[tuple[Action, str]]
 
 
 def render(result: GateResult) -> str:
-    """Return the log as JSON text."""
+    """Return the SARIF log as JSON text."""
     return as_json(log(result))
 
 
 def log(result: GateResult) -> dict[str, Any]:
-    """Return the SARIF log: each violation is an error; with a baseline only what changed is, other violations are notes."""
+    """Return the SARIF log: each violation is an error; with a baseline a changed verdict is, another violation a note."""
     names = list(dict.fromkeys(each.about for each in result.verdicts))
     shown = [each for each in result.verdicts if each.verdict == "violated" or each.change is not None]
     run = {
@@ -50,7 +50,7 @@ def log(result: GateResult) -> dict[str, Any]:
 
 
 def _rule(about: Property) -> dict[str, Any]:
-    """Return a SARIF rule: what it means, and what to do, as code scanning shows it beside a finding."""
+    """Return the SARIF rule of a property: what it means, and what to do, as code scanning shows it beside a finding."""
     text = (
         f"{about.says[0].upper()}{about.says[1:]}. A finding means that there is a behaviour, within the faults that were "
         "allowed, after which this is false; its steps are the code flow. Change a setting that the message advises, or ask "
@@ -96,7 +96,7 @@ def _result(result: GateResult, each: GateVerdict, rule: int) -> dict[str, Any]:
 
 
 def _own_line(subject: str, line: SourceLine) -> Location:
-    """Return the location of a line of the user's file, relative to the working directory if the file is inside that."""
+    """Return the location of a line of a user's file (relative if below the working directory); `subject` is its message."""
     path = Path(line.file)
     inside = path.relative_to(Path.cwd()) if path.is_absolute() and path.is_relative_to(Path.cwd()) else path
     uri = inside.as_uri() if inside.is_absolute() else quote(inside.as_posix())
@@ -107,7 +107,7 @@ def _own_line(subject: str, line: SourceLine) -> Location:
 
 
 def _at(own: Location, written: Location) -> Location:
-    """Return a place of the model as a logical location at a line of the user's own file, which code scanning can show."""
+    """Return `own`, a line of a user's file, which code scanning can show, with the model's place `written` as logical one."""
     place = written["physicalLocation"]
     name = f"{place['artifactLocation']['uri']} line {place['region']['startLine']}"
     return {
@@ -143,8 +143,8 @@ def find_decisive_step(steps: Sentences, refused: dict[str, Any] | None) -> Loca
 
 
 def locate_clause(action: Action, clause: str) -> tuple[str, int]:
-    """Return where a guard clause is written: in the action's body, or on the only line of the model with it; else the place
-    of the action."""
+    """Return file and line where a guard clause is written: in the action's body, or on the only line of all the model's files
+    with it; the place of the action if neither is found, or several."""
     lines, first = inspect.getsourcelines(inspect.unwrap(action.body))
     path, start = action.source
     own = [(path, first + number) for number, line in enumerate(lines) if f'yield "{clause}"' in line]

@@ -10,7 +10,7 @@ FILE = "changes.sh"
 
 
 def render(result: GateResult) -> str:
-    """Return the script: commands by group of topics, the worst first; only decided changes are in it, and none of a sweep."""
+    """Return a shell script with the commands of changes that help, by group of topics, the worst first; of a sweep none."""
     found = [] if result.is_sweep else [each for each in group_by_answer(result.document) if each.commands]
     lines = [line for each in found for line in ("", *_group(each))]
     head = ["#!/bin/sh", "# set HOST:PORT first; every change was verified: with it, what was asked holds", "set -eu"]
@@ -18,7 +18,7 @@ def render(result: GateResult) -> str:
 
 
 def _group(group: Group) -> list[str]:
-    """Return the comments and commands of a group; a line break in a topic's name cannot end a comment."""
+    """Return the lines of a group: a comment, then its commands; line breaks in names become spaces, so they end no comment."""
     first = remedy_lines(group.remedy)[0] if group.remedy else group.change
     said = f"# {pluralize(len(group.topics), 'topic')}: {first}"
     return [" ".join(said.split()), *(_line(each["where"], each["line"]) for each in group.commands)]

@@ -25,8 +25,8 @@ class SourceLine:
 
 @dataclass(frozen=True)
 class GateVerdict:
-    """The verdict on one property of one cell; `change` is set if the baseline has another verdict.  `name` is the name of the
-    cell; `places` are lines of the user's files, by topic."""
+    """The verdict on one property of one cell, or configuration; `change` is None unless the baseline's differs.
+    `name` is that of the cell, `says` the verdict in a sentence; `places` are lines of the user's files, by topic."""
 
     name: str
     cell: Mapping[str, Any]
@@ -46,29 +46,29 @@ class GateVerdict:
 
     @property
     def brief(self) -> str:
-        """The verdict in few words: how it is violated, or why nothing is known."""
+        """The verdict in few words: how it is violated, why it is undecided, what never happened; else the verdict itself."""
         return cause({**self.cell, "verdict": self.verdict, "properties": [self.entry]}) or self.verdict
 
     @property
     def advice(self) -> str:
-        """What to change, as a sentence after a blank, to append; empty where no change is known that helps."""
+        """What to change, as a sentence after a blank, to append; an empty text where no change is known that helps."""
         remedy = self.cell.get("remedy") or {}
         return f" {remedy_lines(remedy)[0]}" if remedy.get("changes") else ""
 
     @property
     def assumed(self) -> str:
-        """The settings that were assumed because no input gives them, as text."""
+        """The settings that were assumed because no input gives them, as one text `KEY=VALUE, ...`; empty for none."""
         settings = self.cell.get("settings", {}).items()
         return ", ".join(f"{key}={each['value']}" for key, each in settings if each["how"] == Origin.ASSUMED)
 
     @property
     def message(self) -> str:
-        """Return the verdict with its assumptions and what to change."""
+        """Return the full text: the verdict's sentence, what is assumed, and what to change."""
         return self.says + (f" Assumed: {self.assumed}." if self.assumed else "") + self.advice
 
     @property
     def subjects(self) -> list[str]:
-        """The topics that the verdict is about, or the name of the cell."""
+        """The topics that the verdict is about; without topics the name of the cell alone."""
         return list(self.cell.get("topics", ())) or [self.name]
 
 
@@ -85,13 +85,13 @@ class GateResult:
 
     @property
     def changes(self) -> Sequence[Mapping[str, Any]] | None:
-        """The differences from the baseline; None without one."""
+        """The differences from the baseline, empty if there are none; None without a baseline."""
         found: Sequence[Mapping[str, Any]] | None = self.document.get("changes")
         return found
 
     @property
     def name(self) -> str:
-        """The name of the matrix; `check` for a check."""
+        """The name of a sweep's matrix; for a check the word `check`."""
         return str(self.document["matrix"]["name"]) if self.is_sweep else "check"
 
     @property
@@ -109,7 +109,7 @@ class GateResult:
 
     @cached_property
     def verdicts(self) -> tuple[GateVerdict, ...]:
-        """Return the verdict of each cell on each property."""
+        """Return a `GateVerdict` for each property of each cell."""
         unexpected = {(each["cell"], each["property"]): each for each in self.changes or ()}
         found = []
         for cell in self.cells:
@@ -138,18 +138,18 @@ class GateResult:
 
     @property
     def gone(self) -> list[Mapping[str, Any]]:
-        """The differences from the baseline that are about cells or properties which are no longer there."""
+        """The differences from the baseline about cells or properties that it has and this result lacks."""
         here = {(each.name, each.about) for each in self.verdicts}
         return [each for each in self.changes or () if (each["cell"], each["property"]) not in here]
 
 
 def line_of(where: str) -> SourceLine | None:
-    """Parse `topics.txt line 4` as a line of a file; None for any other text."""
+    """Parse `topics.txt line 4`, also after `[...] of `, as a line of a file; return None for any other text."""
     found = LINE.fullmatch(where.partition("] of ")[2] if where.startswith("[") else where)
     return None if found is None else SourceLine(found["file"], int(found["line"]))
 
 
 def _line(lines: Mapping[str, int], cell: Mapping[str, Any], varying: Sequence[str]) -> int:
-    """Return the line of the key that differs from the nearest safe cell, or of the first key that varies; 1 without one."""
+    """Return the line of the first key that differs from the nearest safe cell, else of the first that varies; 1 if unknown."""
     changed = [key for each in cell["properties"] for key in (each.get("sibling") or {}).get("changed", ())]
     return next((lines[key] for key in (*changed, *varying) if key in lines), 1)
