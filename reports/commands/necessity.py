@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
@@ -54,9 +55,9 @@ def necessity(
 
 
 def _command(config: str | None, settings: list[str], properties: list[str], only: list[str]) -> str:
-    asked = [f"--set {each}" for each in settings] + [f"--property {each}" for each in properties]
-    parts = ["neverlost necessity", *([config] if config else []), *asked, *(f"--only '{each}'" for each in only)]
-    return " ".join(parts)
+    given = (("--set", settings), ("--property", properties), ("--only", only))
+    options = [word for option, values in given for each in values for word in (option, each)]
+    return shlex.join(["neverlost", "necessity", *([config] if config else []), *options])
 
 
 def _show(found: Examined) -> None:

@@ -249,7 +249,7 @@ class DescribedCluster:
 
     def may_stop(self, stopped: Iterable[str], then: bool = False) -> bool:
         """Return True if these brokers can be stopped together without a loss, and without writes that stop, unless accepted.
-        With `then`: once all replicas are in sync and all controllers follow, if that stops no more writes than one stop does."""
+        With `then`: once all replicas are in sync and all controllers follow, and if writes stop no more than by one stop."""
         chosen = frozenset(stopped)
         if not then:
             return self._of_quorum(chosen) == OK and all(says in (OK, ACCEPTED) for _, says in self.of(chosen))

@@ -150,6 +150,39 @@ def test_without_a_mechanism_the_same_walk_is_unexplained(opened: dict[str, dict
     assert opened["a request that stands still"]["acknowledged-in-epoch-of-append"] == "thread goes on"
 
 
+HANDLED_LATE = (
+    *OPENINGS["a fetch before registration"],
+    *(("send", (2, 1)), ("expire", (2,)), ("register", (2,)), ("answer", (2, 1))),
+    *(("kill", (2,)), ("expire", (2,)), ("start", (2,)), ("alter", (1, 0))),
+)
+"""The fetch of before a registration is handled after it, and what the leader asks for is committed after a further restart."""
+
+
+def _walk_late(send: processes.Send, version: str) -> dict[str, Any]:
+    """In a process with a Java of its own: what explains that walk, and what the controller says at its end."""
+    found = kafka.kafka_of_version(version)
+    jvm.start(found.jars, found.java)
+    judge = walks.WalkJudge(found, 2)
+    judge.group.begin()
+    steps = [(WalkEvent("begin"), judge.group.view())]
+    for event in HANDLED_LATE:
+        steps.append((take_event(judge.group, *event), judge.group.view()))
+    judge.group.end()
+    unseen = [(event, replace(view, names_no_epoch=frozenset())) for event, view in steps]
+    mended = WalkExplainer(found, 2, ["unregistered-fetch-refused"])
+    ends = {"explained": (judge.explainer, steps), "epoch unseen": (judge.explainer, unseen), "mended": (mended, steps)}
+    results = {name: (end := walks.explain(*given)) and walks.counted(end.event) for name, given in ends.items()}
+    return results | {"last": walks.counted(steps[-1][0])}
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("version", ["3.9", "4.3"])
+def test_a_fetch_of_before_a_registration_may_be_handled_after_it(version: str) -> None:
+    *_, last = processes.run(_walk_late, [(version,)], 1)
+    assert last.kind == "result", last.value
+    assert last.value == {"explained": None, "epoch unseen": "alter: NONE", "mended": "start", "last": "alter: NONE"}
+
+
 @pytest.mark.kafka
 def test_a_follower_that_keeps_what_it_knows_as_committed_is_seen(opened: dict[str, dict[str, Any]]) -> None:
     """Mutant 2 of the findings, of which comparisons of what the model has see nothing."""

@@ -125,7 +125,7 @@ class GroupSight:
     now, and after an answer that is on its way to it; `coming`: the followers to which a response is on its way; `forgotten`:
     the ISRs that unanswered requests ask for whose leader has given them up; `acked`: records acknowledged to acks=all;
     `stalled`: the broker and the offset of the record whose request stands still; `metadata`: what each broker has replayed
-    last.
+    last; `names_no_epoch`: leaders with a broker whose epoch their request does not name.
     """
 
     leader: int
@@ -138,6 +138,7 @@ class GroupSight:
     acked: frozenset[int]
     stalled: tuple[int, int] | None = None
     metadata: tuple[PartitionImage, ...] = ()
+    names_no_epoch: frozenset[tuple[int, int]] = frozenset()
 
 
 @dataclass
@@ -543,7 +544,9 @@ class BrokerGroup:
         forgotten = frozenset(frozenset(each.request.isr) for each in self.alters if self._is_forgotten(each))
         metadata = tuple(self.images[each.replayed - 1] for each in processes.values())
         isr = frozenset(newest.isr)
-        return GroupSight(newest.leader, isr, newest.fenced, knows, brokers, coming, forgotten, self.acked, stalled, metadata)
+        seen = newest.leader, isr, newest.fenced, knows, brokers, coming, forgotten, self.acked, stalled, metadata
+        without = ((each.leader, one) for each in self.alters for one, epoch in each.epochs.items() if epoch == NO_EPOCH)
+        return GroupSight(*seen, frozenset(without))
 
     def _is_forgotten(self, message: AlterMessage) -> bool:
         broker = self.broker(message.leader)

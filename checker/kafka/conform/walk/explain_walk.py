@@ -8,8 +8,9 @@ Kafka may do less than the model, or later, and never more.  A fetch may be hand
 may a request for another ISR.  A high watermark may be lower than the model's: Kafka's waits for a replica that is about to
 join, and a follower's is the one before its own fetch has raised it.  A record may be acknowledged later.  A leader that has
 stepped down may be counted as leading until its successor leads, and a process that follows a deposed leader when it
-registers as following nobody, elected again or not.  A log that diverges in several epochs is truncated in several fetches
-(`truncation.py`), and its broker may be killed, or lead, between them.
+registers as following nobody, elected again or not.  A fetch of before a registration may be handled after it.  A log that
+diverges in several epochs is truncated in several fetches (`truncation.py`), and its broker may be killed, or lead, between
+them.
 """
 
 from __future__ import annotations
@@ -238,6 +239,7 @@ class WalkExplainer:
             elif seen.log != self.half_truncated.get(me) or seen.follows is not None:
                 self.half_truncated.pop(me, None)
         reached = self._closure(self.states, steps, is_acks_one=event.name == "produce acks=1")
+        reached.update([*self._without_epoch(reached, view)])
         fitting = [each for each in reached if not any(self.differences(each, view))]
         if not fitting:
             nearest = min((tuple(self.differences(each, view)) for each in reached), key=len)
@@ -246,6 +248,15 @@ class WalkExplainer:
             fitting = sorted(fitting, key=lambda each: (self._distance(each, view), each))[: self.kept]
         self.states = frozenset(fitting)
         return None
+
+    def _without_epoch(self, states: Iterable[Words], view: GroupSight) -> Iterator[Words]:
+        """Yield the states whose leader is seen to name no epoch of whom it asks to add, as states in which it names none: the
+        follower had sent its fetch before it registered, and the leader handled it later."""
+        for state in states if view.names_no_epoch and "request_names_no_epoch" in self.places else ():
+            leader = self._of(state, "leader") + 1
+            if leader and (leader, self._of(state, "pending", leader) + 1) in view.names_no_epoch:
+                word, shift, _, _ = self.cells[self.places["request_names_no_epoch"]]
+                yield (*state[:word], state[word] | 1 << shift, *state[word + 1 :])
 
     def _refused(self, steps: Iterable[int]) -> Iterator[str]:
         for step in (self.system.steps[number] for number in sorted(steps)):
