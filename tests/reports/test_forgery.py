@@ -20,7 +20,7 @@ from neverlost.specs.errors import InputError
 from tests.support import forger
 from tests.support.forger import KINDS, TABLES, Bundle, Files
 
-SEED, TRACE_LEAVES, TABLE_LEAVES = 16, 500, 25
+SEED, TRACE_LEAVES, DOCUMENT_LEAVES, TABLE_LEAVES = 16, 500, 150, 25
 DOCUMENTS = ("question.json", "result.json", "ledger.json", "manifest.json", "environment.json")
 
 LEVEL = {"metadata.version": "3.9-IV0"}
@@ -65,8 +65,9 @@ def survivors(bundle: Bundle, places: list[tuple[str, forger.Path_]]) -> list[tu
 
 
 def test_no_leaf_of_a_document_can_be_changed(bundle: Bundle) -> None:
+    """A sample of them; the slow rows have them all."""
     places = places_of(bundle)
-    assert not survivors(bundle, places) and len(places) > 50
+    assert not survivors(bundle, random.Random(SEED).sample(places, min(DOCUMENT_LEAVES, len(places)))) and len(places) > 50
 
 
 @pytest.mark.parametrize("kind", TABLES)
@@ -78,8 +79,8 @@ def test_no_leaf_of_a_table_can_be_changed(kind: str, place: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [*TABLES, forger.INDUCTION])
-def test_no_leaf_at_all_of_the_other_kinds_can_be_changed(kind: str, place: Path) -> None:
+@pytest.mark.parametrize("kind", [*KINDS, *TABLES, forger.INDUCTION])
+def test_no_leaf_at_all_can_be_changed(kind: str, place: Path) -> None:
     bundle = forger.bundle(kind, place / kind)
     assert not survivors(bundle, places_of(bundle))
 
