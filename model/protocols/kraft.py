@@ -45,7 +45,7 @@ from neverlost.model.limits import AT_ONCE
 
 MODEL = Model(
     name="kraft",
-    summary="today's Kafka: late metadata, AlterPartition, fencing, unclean shutdown; no ELR",
+    summary="Kafka without ELR, the newest or that of kafka.version: late metadata, AlterPartition, fencing, unclean stops",
     keys=(
         "replication.factor",
         "min.insync.replicas",

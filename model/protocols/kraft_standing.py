@@ -134,7 +134,7 @@ def _beginning(
 
 MODEL = KRAFT.differing(
     "kraft-standing",
-    "kraft from where a described partition stands: records stored already, a reassignment under way, no leader",
+    "kraft from where a described partition stands: with records stored, a reassignment under way, or no leader",
     keys=(*KRAFT.keys, REPLICAS, STORED),
     sizes=lambda configuration: KRAFT.sizes(with_room(configuration)),
     fields=lambda configuration: KRAFT.fields(with_room(configuration)),

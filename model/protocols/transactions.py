@@ -22,7 +22,7 @@ def is_on(mechanism: Mechanism) -> Callable[[Configuration], int]:
 
 MODEL = Model(
     name="transactions",
-    summary="consume, transform, produce in transactions: producers of one transactional.id, coordinator, markers, offsets",
+    summary="consume, transform, produce in transactions (Kafka 4.2 on): one transactional.id, coordinator, markers, offsets",
     keys=(
         "transaction.version",
         "isolation.level",

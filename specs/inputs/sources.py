@@ -79,9 +79,9 @@ LEAST_SAFE = {"min.insync.replicas": "1", "unclean.leader.election.enable": "tru
 NOT_MODELLED = {
     "flush.ms": "time is not modelled: what is flushed after a while counts as not flushed",
     "log.flush.interval.ms": "time is not modelled: what is flushed after a while counts as not flushed",
-    "remote.storage.enable": "tiered storage is not modelled",
+    "remote.storage.enable": "tiered storage is not modelled: answers are about the brokers' own logs",
     "replica.lag.time.max.ms": "time is not modelled: a follower may fall behind at any moment (faults.isr_shrink, faults.out)",
-    "auto.leader.rebalance.enable": "leaders move at any moment, as often as faults.leader_move allows",
+    "auto.leader.rebalance.enable": "leaders move without a failure only as often as faults.leader_move allows: 0 unless set",
     "controlled.shutdown.enable": "false makes each stop a kill: ask with faults.kill, not with faults.clean_stop",
 }
 SILENT = {"controlled.shutdown.enable": ("true",), "auto.leader.rebalance.enable": ()}

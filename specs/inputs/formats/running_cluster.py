@@ -19,7 +19,7 @@ from neverlost.specs.inputs.syntax.topics_and_settings import (
 )
 from neverlost.specs.setting import Notice, NoticeKind, Setting
 
-NAME = "what --bootstrap-server saw"
+NAME = "the JSON of a look at --bootstrap-server (neverlost.cluster/1)"
 SCHEMA = "neverlost.cluster/1"
 ELR = "eligible.leader.replicas.version"
 
