@@ -50,11 +50,11 @@ def no_global_loss(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="every acknowledged record is in at least min.insync.replicas logs, of brokers up or down",
+    says="every acknowledged record is in at least min.insync.replicas logs (its value now), of brokers up or down",
     failure="has acknowledged records on too few disks",
     needs=("ghost_acked", "log_record", "min_isr"),
     violated_by="kraft",
-    source="P-DUR; holds with acks=all until a copy is destroyed or a reassignment drops it",
+    source="P-DUR; holds with acks=all until a copy is lost, truncated or reassigned, or the minimum is raised",
 )
 def acked_on_min_isr(k: Any, s: Any) -> Value:
     """Every acknowledged record is in at least min.insync.replicas logs, or all if there are fewer; dead brokers' disks count.

@@ -35,7 +35,7 @@ def committed_never_lost(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="the elected leader, if it is running, has every committed record at its offset",
+    says="the elected leader, if it runs, even before it has applied its leadership, has every committed record at its offset",
     needs=("ghost_committed", "is_running", "leader", "log_record"),
     violated_by="kraft",
     source="LeaderCompleteness of the published specifications",
@@ -56,7 +56,7 @@ def leader_completeness(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="every cleanly electable replica that runs and is not fenced has every committed record at its offset",
+    says="whoever runs unfenced in the ISR, or in the ELR while the ISR is empty, has every committed record at its offset",
     needs=("ghost_committed", "is_fenced", "isr", "log_record"),
     violated_by="kraft",
     source="P-CAND; LeaderCandidateCompleteness of the published specifications",
@@ -183,7 +183,7 @@ def hw_monotonic(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="every member of the quorum's ISR has any presumed leader's log up to its high watermark",
+    says="every member of the controller's ISR has the log of whoever believes it leads, up to that one's high watermark",
     needs=("leader", "high_watermark", "quorum_isr", "log_end_offset", "log_record", "log_epoch"),
     violated_by="truncate-to-hw",
     source="KafkaReplication.tla StrongIsr",
@@ -195,7 +195,7 @@ def strong_isr(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="every member of a presumed leader's ISR has the leader's log up to its high watermark",
+    says="every member of the ISR of a broker that believes it leads has that broker's log up to its high watermark",
     needs=("leader", "high_watermark", "isr", "log_end_offset", "log_record", "log_epoch"),
     violated_by="truncate-to-hw",
     source="KafkaReplication.tla WeakIsr",

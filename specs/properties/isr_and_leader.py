@@ -12,10 +12,10 @@ from neverlost.specs.property import as_property
 
 
 @as_property(
-    says="once the current leader has applied its leadership, its maximal ISR contains the controller's ISR",
+    says="once a leader has applied its leadership, its maximal ISR (known or asked to be added) has the controller's ISR",
     needs=("isr", "leader_isr", "leader_knows", "pending"),
     violated_by="kraft-pending-isr-kept",
-    source="P-QSUP, KIP-497; ReplicationQuorumSuperset of the published specifications",
+    source="P-QSUP, KIP-497; ReplicationQuorumSuperset; since 2.8 a known bug breaks it: late-record-forgets-request",
     compares=("replica",),
 )
 def isr_superset(k: Any, s: Any) -> Value:
@@ -41,7 +41,7 @@ def knows_newest_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
 
 
 @as_property(
-    says="a follower in the ISR of a leader with the newest metadata agrees with it at every offset below both high watermarks",
+    says="a follower in the ISR and epoch of a leader with the newest metadata agrees with it below both high watermarks",
     needs=("follows", "high_watermark", "leader_isr", "leader_knows", "log_record"),
     violated_by="kraft",
     source="KIP-101 scenario 2, KIP-279; WeakIsr of the public TLA+ modules, for brokers with memory and restarts",
@@ -88,7 +88,7 @@ def isr_at_least_minimum(k: Any, s: Any) -> Value:
     says="with ISR and ELR empty the controller remembers min.insync.replicas replicas to recover from",
     needs=("elr", "isr", "last_known_leader"),
     violated_by="kraft-elr",
-    source="KIP-966; MinIsrRecoveryQuorum of Vanlightly kip-966 specification",
+    source="KIP-966; MinIsrRecoveryQuorum (Vanlightly); Kafka remembers one at most, the last known leader",
 )
 def min_isr_recovery_quorum(k: Any, s: Any) -> Value:
     """If ISR and ELR are empty, min.insync.replicas replicas are remembered: so only if that is 1, as Kafka remembers one last
@@ -99,10 +99,10 @@ def min_isr_recovery_quorum(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="brokers in one leader epoch agree on one leader, and that one leads",
+    says="brokers in one leader epoch have one leader, and that broker itself believes that it leads",
     needs=("follows", "leader_knows"),
     violated_by="kraft-broker_follow-leadership is applied",
-    source="KIP-101; LeaderAndIsr requests carry one leader for each leader epoch",
+    source="KIP-101; LeaderAndIsr names one leader for each epoch; broken by a model that lacks a clause",
 )
 def single_leader_per_epoch(k: Any, s: Any) -> Value:
     """The current leader that has applied its leadership believes that it leads, and no broker leads in another one's epoch.

@@ -19,7 +19,7 @@ from neverlost.specs.property import AVAILABILITY, as_property
     says="the leader that the controller names is in the ISR",
     needs=("is_fenced", "isr", "leader"),
     violated_by="kraft-controller_fence_dead-the leader stays",
-    source="a common claim; by construction: a leader from outside the ISR is alone in it from then on",
+    source="a common claim; an unclean leader is made the whole ISR; broken by a model that lacks a clause",
 )
 def leader_in_isr(k: Any, s: Any) -> Value:
     """The controller's leader is in the ISR, also while it is down and nobody has noticed."""
@@ -48,7 +48,7 @@ def only_isr_electable(k: Any, s: Any) -> Value:
     says="every member of the ISR that runs and is not fenced could be elected now",
     needs=("is_fenced", "is_running", "isr", "leader_knows", "unclean_election"),
     violated_by="kraft-complete_reassignment",
-    source="a common claim; by construction: the controller asks for nothing but membership, whatever the logs have",
+    source="a common claim; Kafka asks for membership only; broken with election.policy=fenced-longest-log",
 )
 def isr_electable(k: Any, s: Any) -> Value:
     """Every member of the ISR that runs and is not fenced could be elected now."""
@@ -61,7 +61,7 @@ def isr_electable(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="no running member of the ISR has a longer log than a leader just elected, if that runs",
+    says="a leader just elected, if it runs, has a log at least as long as that of each running member of the ISR",
     needs=("isr", "is_running", "leader", "leader_knows", "log_record"),
     violated_by="kraft",
     source="a common claim; Kafka elects the first in assignment order, whatever the logs have",
@@ -88,7 +88,7 @@ def elected_has_longest_log(k: Any, s: Any) -> Value:
     says="a leader that accepts writes knows of min.insync.replicas or more in sync",
     needs=("follows", "leader_isr"),
     violated_by="kraft",
-    source="a common claim; with acks=all: acks 0 and 1 are never refused",
+    source="a common claim; holds with acks=all; broken with acks=0 and 1, whose writes are never refused",
 )
 def accepts_at_minimum_isr(k: Any, s: Any) -> Value:
     """A leader that accepts writes has at least min.insync.replicas members in the ISR that it knows itself."""
@@ -109,7 +109,7 @@ def accepts_at_minimum_isr(k: Any, s: Any) -> Value:
     failure="has acknowledged records that a member of the ISR lacks",
     needs=("ghost_acked", "is_fenced", "isr", "leader", "log_record"),
     violated_by="kraft",
-    source="a common claim about acks=all; with acks=all it holds until a leader counts copies that are gone",
+    source="a common claim; with acks=all broken by lost data, an unclean election or a known defect",
 )
 def acked_on_whole_isr(k: Any, s: Any) -> Value:
     """While there is a leader every ISR member has every acknowledged record; faults that lose data break it by definition."""
@@ -125,7 +125,7 @@ def acked_on_whole_isr(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="where exactly the brokers that are down are fenced and any leader is up to date, a leader runs that serves consumers",
+    says="where just the brokers that are down are fenced and a leader, if any, has the newest metadata, a leader serves reads",
     failure="stops serving consumers",
     needs=("is_fenced", "leader_knows"),
     violated_by="kraft",

@@ -44,7 +44,7 @@ def atomic_visibility(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="a record is read, at the isolation level that is set, only once its producer has asked to commit",
+    says="a record is read, at isolation.level, only if its producer asked to commit and was not told that it was aborted",
     failure="shows records of a transaction that was aborted or is still open",
     needs=("asked", "ghost_answered", "committed"),
     violated_by="transactions-3.5",

@@ -100,7 +100,7 @@ def _keys() -> list[Word]:
         _word(
             "kafka.version",
             "key",
-            "the Kafka version, for mechanisms and defaults (--kafka-version)",
+            "the Kafka version, for mechanisms and defaults (--kafka-version); not given: the newest",
             values=f"0.8 to {version_shown(max(RELEASES))}",
             try_=TRY_KEYS,
         ),
