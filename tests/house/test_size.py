@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_LINES = 67_926
+MOST_LINES = 67_999
 SLACK = 200
 
 

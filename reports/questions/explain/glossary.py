@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from neverlost.model.faults import FAULTS, RACK, Fault
+from neverlost.model.faults import CONSUMER_CRASH, FAULTS, NOTHING, PRODUCER_RETRY, RACK, Fault
 from neverlost.model.kraft.mechanisms import MECHANISMS, Mechanism, version_text
 from neverlost.model.protocols import models
 from neverlost.model.quorum.mechanisms import LATER, LEARN_COMMITTED, QUORUM_MECHANISMS
@@ -165,13 +165,22 @@ def _default(name: str, ours: object) -> str:
     return ", ".join(changes) or _shown(ours)
 
 
+def _allowed(fault: Fault) -> str:
+    if fault.is_of_one_rack:
+        return "0, any, or any:N for N brokers at once"
+    refused = ", any, or any:N for N brokers at once" * (fault.impairs == NOTHING)
+    return KEYS[fault.key].allowed.replace(
+        refused, "" if fault in (PRODUCER_RETRY, CONSUMER_CRASH) else " or any", bool(refused)
+    )
+
+
 def _faults() -> list[Word]:
     return [
         _word(
             each.key,
             "fault",
             f"how many times {each.says}",
-            values="0, any, or any:N for N brokers at once" if each.is_of_one_rack else KEYS[each.key].allowed,
+            values=_allowed(each),
             default="0",
             loses_data="yes" if each.loses_data else "no",
             stands_for=", ".join(each.of or ()),
