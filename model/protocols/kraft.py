@@ -45,7 +45,7 @@ from neverlost.model.limits import AT_ONCE
 
 MODEL = Model(
     name="kraft",
-    summary="today's Kafka: late metadata, AlterPartition, fencing, unclean shutdown; no ELR",
+    summary="Kafka 0.8 to 4.x, as kafka.version says, without ELR: late metadata, AlterPartition, fencing, unclean shutdown",
     keys=(
         "replication.factor",
         "min.insync.replicas",

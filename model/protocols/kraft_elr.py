@@ -19,7 +19,7 @@ from neverlost.model.protocols.kraft import MODEL as KRAFT
 MODEL = replace(
     KRAFT,
     name="kraft-elr",
-    summary="today's Kafka with eligible leader replicas: ELR, last known leader, clean and unclean shutdowns",
+    summary="Kafka 4.x with eligible leader replicas: ELR, last known leader, clean and unclean shutdowns told apart",
     defaults={**KRAFT.defaults, "eligible.leader.replicas": True},
     source="KIP-966; PartitionChangeBuilder.java",
 )

@@ -11,7 +11,7 @@ from neverlost.specs.property import AVAILABILITY, RECOVERY, as_property
 
 
 @as_property(
-    says="where exactly the brokers that are down are fenced and any leader is up to date, the producer's writes are accepted",
+    says="writes are accepted once the controller fences just those that are down and any leader has the newest metadata",
     failure="stops accepting writes",
     needs=("is_fenced", "leader_isr", "leader_knows"),
     violated_by="kraft",
@@ -28,7 +28,7 @@ def stays_writable(k: Any, s: Any) -> Value:
     failure="cannot accept writes again",
     needs=("is_fenced", "leader_isr", "leader_knows"),
     violated_by="kraft-elr",
-    source="P-RAV; a partition without a leader that only an operator can give it one",
+    source="P-RAV; broken where only an operator can give the partition a leader again, by an unclean election",
     kind=RECOVERY,
 )
 def recovers_writable(k: Any, s: Any) -> Value:

@@ -35,7 +35,7 @@ def committed_never_lost(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="the elected leader, if it is running, has every committed record at its offset",
+    says="the elected leader, if it runs, has every committed record at its offset, even before it applies its leadership",
     needs=("ghost_committed", "is_running", "leader", "log_record"),
     violated_by="kraft",
     source="LeaderCompleteness of the published specifications",
@@ -183,7 +183,7 @@ def hw_monotonic(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="every member of the quorum's ISR has any presumed leader's log up to its high watermark",
+    says="every member of the controller's ISR has what any broker that believes it leads has below its own high watermark",
     needs=("leader", "high_watermark", "quorum_isr", "log_end_offset", "log_record", "log_epoch"),
     violated_by="truncate-to-hw",
     source="KafkaReplication.tla StrongIsr",
@@ -195,7 +195,7 @@ def strong_isr(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="every member of a presumed leader's ISR has the leader's log up to its high watermark",
+    says="if a broker believes it leads, every member of the ISR that it knows has its log, up to its high watermark",
     needs=("leader", "high_watermark", "isr", "log_end_offset", "log_record", "log_epoch"),
     violated_by="truncate-to-hw",
     source="KafkaReplication.tla WeakIsr",

@@ -14,7 +14,7 @@ from neverlost.specs.property import as_property
 @as_property(
     says="once the current leader has applied its leadership, its maximal ISR contains the controller's ISR",
     needs=("isr", "leader_isr", "leader_knows", "pending"),
-    violated_by="kraft-pending-isr-kept",
+    violated_by="kraft with mechanism.pending-isr-kept=off",
     source="P-QSUP, KIP-497; ReplicationQuorumSuperset of the published specifications",
     compares=("replica",),
 )
@@ -99,9 +99,9 @@ def min_isr_recovery_quorum(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="brokers in one leader epoch agree on one leader, and that one leads",
+    says="all brokers in one leader epoch follow the same leader, and that broker alone leads in it",
     needs=("follows", "leader_knows"),
-    violated_by="kraft-broker_follow-leadership is applied",
+    violated_by="kraft, changed so that a broker follows a leader that has not applied its leadership",
     source="KIP-101; LeaderAndIsr requests carry one leader for each leader epoch",
 )
 def single_leader_per_epoch(k: Any, s: Any) -> Value:

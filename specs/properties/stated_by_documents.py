@@ -18,7 +18,7 @@ from neverlost.specs.property import AVAILABILITY, as_property
 @as_property(
     says="the leader that the controller names is in the ISR",
     needs=("is_fenced", "isr", "leader"),
-    violated_by="kraft-controller_fence_dead-the leader stays",
+    violated_by="kraft, changed so that a leader that is fenced stays leader",
     source="a common claim; by construction: a leader from outside the ISR is alone in it from then on",
 )
 def leader_in_isr(k: Any, s: Any) -> Value:
@@ -47,7 +47,7 @@ def only_isr_electable(k: Any, s: Any) -> Value:
 @as_property(
     says="every member of the ISR that runs and is not fenced could be elected now",
     needs=("is_fenced", "is_running", "isr", "leader_knows", "unclean_election"),
-    violated_by="kraft-complete_reassignment",
+    violated_by="kraft, changed so that a removed replica stays in the ISR when a reassignment completes",
     source="a common claim; by construction: the controller asks for nothing but membership, whatever the logs have",
 )
 def isr_electable(k: Any, s: Any) -> Value:
@@ -61,7 +61,7 @@ def isr_electable(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="no running member of the ISR has a longer log than a leader just elected, if that runs",
+    says="when a leader is elected, and that leader runs, no running member of the ISR has a longer log than it has",
     needs=("isr", "is_running", "leader", "leader_knows", "log_record"),
     violated_by="kraft",
     source="a common claim; Kafka elects the first in assignment order, whatever the logs have",
@@ -109,7 +109,7 @@ def accepts_at_minimum_isr(k: Any, s: Any) -> Value:
     failure="has acknowledged records that a member of the ISR lacks",
     needs=("ghost_acked", "is_fenced", "isr", "leader", "log_record"),
     violated_by="kraft",
-    source="a common claim about acks=all; with acks=all it holds until a leader counts copies that are gone",
+    source="a common claim; with acks=all it holds until copies are lost or truncated, or an unclean election is held",
 )
 def acked_on_whole_isr(k: Any, s: Any) -> Value:
     """While there is a leader every ISR member has every acknowledged record; faults that lose data break it by definition."""
@@ -125,7 +125,7 @@ def acked_on_whole_isr(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="where exactly the brokers that are down are fenced and any leader is up to date, a leader runs that serves consumers",
+    says="a leader serves reads once the controller fences just those that are down and any leader has the newest metadata",
     failure="stops serving consumers",
     needs=("is_fenced", "leader_knows"),
     violated_by="kraft",

@@ -259,7 +259,7 @@ def test_a_table_of_any_property_speaks_of_it_by_its_name_and_words(tmp_path: Pa
     holds = "single-leader-per-epoch holds while at most 2 brokers at a time lose data, however often and however many others"
     assert done.returncode == 0 and "LOST" not in done.stdout and "record is lost" not in done.stdout
     assert (
-        "single-leader-per-epoch: brokers in one leader epoch agree on one leader, and that one leads"
+        "single-leader-per-epoch: all brokers in one leader epoch follow the same leader, and that broker alone leads in it"
         in done.stdout.splitlines()
     )
     for name in ("report.md", "report.html", "result.json"):

@@ -19,7 +19,7 @@ from neverlost.specs.inputs.syntax.topics_and_settings import (
 )
 from neverlost.specs.setting import Notice, NoticeKind, Setting
 
-NAME = "what --bootstrap-server saw"
+NAME = "what neverlost --bootstrap-server saw of a cluster and kept as JSON"
 SCHEMA = "neverlost.cluster/1"
 ELR = "eligible.leader.replicas.version"
 
