@@ -107,7 +107,7 @@ def _keys() -> list[Word]:
         _word(
             METADATA,
             "key",
-            "the finalized level, which decides some mechanisms whatever version the brokers run",
+            "the finalized feature level of the cluster, which decides some mechanisms whatever version the brokers run",
             values=f"{LEVELS[0]} to {LEVELS[-1]}",
             default="the newest of kafka.version",
             try_=f"{TRY_KEYS} --set {METADATA}=3.4-IV0",
@@ -206,7 +206,7 @@ def _properties() -> list[Word]:
             each.says,
             kind_=each.kind,
             exit_status=str(status.get(each.kind, exit_status.VIOLATED)),
-            broken_by=each.violated_by,
+            broken_by=f"some configuration of {each.violated_by}",
             source=each.source or "",
             try_=_try_property(each),
         )
