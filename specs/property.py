@@ -18,7 +18,7 @@ class Property:
 
     Of the kind `RECOVERY` it need not hold everywhere, but it must be possible everywhere that it holds again, by steps
     that are no faults.  `needs` are the fields it reads: a model without them does not define the property.  `violated_by`
-    names a model, perhaps changed, that breaks it; a property that nothing breaks is no check.  Where there is
+    names a model (or mutant, as `model-clause`) that breaks it; a property that nothing breaks is no check.  Where there is
     only one of what it `compares` two of, it holds for want of a second one.
     `failure` is what then happens, as an operator says it ("stops accepting writes").
     """

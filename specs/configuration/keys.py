@@ -75,7 +75,7 @@ class Key:
         if self.kind == "number":
             return f"a whole number from {self.low} to {self.high}"
         if self.kind == "limit":
-            return f"a whole number from {self.low} to {self.high}, any, or any:N (at most N at once, if it impairs brokers)"
+            return f"a whole number from {self.low} to {self.high}, any, or any:N for N brokers at once"
         if self.kind == "flag":
             return "true or false" if not self.name.startswith(MECHANISM) else "on or off"
         if self.kind == "choice":

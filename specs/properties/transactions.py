@@ -128,7 +128,7 @@ def offsets_never_behind(k: Any, s: Any) -> Value:
     says="no two producers that are alive have the same producer id and epoch",
     failure="gives two producers one epoch",
     needs=("phase", "epoch", "producer_epoch"),
-    violated_by="transactions with mechanism.epoch-bump-on-init=off",
+    violated_by="transactions-without epoch-bump-on-init",
     source="Vanlightly/kafka-tlaplus, transactions: no two clients with equal (pid, epoch)",
     compares=("producer",),
 )
@@ -151,7 +151,7 @@ def one_producer_per_epoch(k: Any, s: Any) -> Value:
     says="every coordinator of a transactional.id has an epoch of its own",
     failure="gives two coordinators one epoch",
     needs=("coordinator_epoch", "ghost_coordinators"),
-    violated_by="transactions with mechanism.coordinator-epoch-bump=off",
+    violated_by="transactions-without coordinator-epoch-bump",
     source="TCsHaveDifferentEpochs of Vanlightly/kafka-tlaplus, transactions",
     compares=("coordinator",),
 )
