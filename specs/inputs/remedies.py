@@ -150,7 +150,7 @@ def request(changes: Changes, now: Mapping[str, object]) -> str:
     settings = [
         f"{key}={value} (now {_written(now.get(key))})" for key, value in changes.items() if key not in (OUTSIDE, VERSION)
     ]
-    first = "let the reassignment finish, or cancel it" if moved_in(now) else "get every replica back into the ISR"
+    first = "let the reassignment finish" if moved_in(now) else "get every replica back into the ISR"
     found = [f"first {first}"] if OUTSIDE in changes else []
     found += [f"upgrade to Kafka {changes[VERSION]} (the newest here; {ELR} is there from 4.1)"] if VERSION in changes else []
     found += [f"set {' and '.join(settings)}"] if settings else []

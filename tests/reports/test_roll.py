@@ -71,8 +71,8 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
         f"add one, or lower min ISR{ACCEPT}.",
         "Once that is done or accepted, restart 2 at a time: 101 and 103, "
         f"then 102 and 104, then 105 and 106, then 107; {WAIT}.",
-        "Each ISR is shown by: kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-replicated-partitions. "
-        "Each stop is judged as if nothing that was sent before it were still on its way.",
+        "Wait until kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-replicated-partitions lists no more than "
+        "before. Each stop is judged as if nothing sent before it were on its way.",
         "Not known: whether a broker is a controller too, and if a majority of the controllers is left: "
         "give what kafka-metadata-quorum.sh describe --replication prints with --describe.",
         "While a broker is down, another that loses data may lose records on orders-0, orders-1, orders-2 and 1 more.",

@@ -191,7 +191,7 @@ def _hints(subject: RescueSubject, advice: RescueAdvice, least_bad: int | None) 
             begin = "If you cannot wait, find" if advice.says == WAIT else "First find"
             yield f"{begin} out if {always}: then broker {broker} loses nothing that was acknowledged."
             yield f"If it was, {again}. kafka-configs.sh shows its present value only."
-    if advice.says == UNKNOWN and advice.broker in subject.leading:
+    if advice.broker in subject.leading:
         failed = "look in its server.log for a log directory that has failed"
         yield f"Broker {advice.broker} leads other partitions of this description, so it runs: {failed}."
     if advice.says == UNKNOWN and least_bad is not None:

@@ -52,7 +52,7 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
     if later:
         yield f"Once that is done or accepted, restart {later}{WAIT}."
     if now or later:
-        yield f"Each ISR is shown by: {SHOW}. Each stop is judged as if nothing that was sent before it were still on its way."
+        yield f"Wait until {SHOW} lists no more than before. Each stop is judged as if nothing sent before it were on its way."
     yield from (f"Not known: {each}." for each in document["not_known"])
 
 
