@@ -55,7 +55,7 @@ _UNBOUND = object()
 
 
 def describe_meaning(*values: Any) -> str:
-    """Return values as text in which each function and each class stands once, and is a number where it is met again.
+    """Return values as text, with each function and class of ours in full once, then as a number; of others the name alone.
 
     Errors: `TypeError` for a value whose meaning cannot be determined.
     """

@@ -166,7 +166,7 @@ class Assumed(Quantified):
     scope: list[tuple[str, Any]] = field(default_factory=list)
 
     def for_every(self, axis: str, body: Callable[[Any], Value]) -> Value:
-        """Return True if a condition holds of every element.  Errors: `ModelError` if `require_positive` refuses it."""
+        """Return True if a condition holds of every element.  Errors: as of `require_positive`, for quantifiers inside it."""
         each = make_fresh(axis)
         self.scope.append((axis, each))
         inside = _check_positive(self.lift(body(each)), self.quantified)
