@@ -109,7 +109,7 @@ class Limits:
 
 
 def limits_of(configuration: Configuration, faults: Sequence[Fault]) -> Limits:
-    """Return what the limits of these faults under a configuration put into the state."""
+    """Return which of these faults share another's limit, have a total, or mark their victims under a configuration."""
     payers = ((each.name, payer(configuration, each).name) for each in faults)
     uncounted = (each for each in faults if not is_counted(configuration, each))
     marked = (each for each in uncounted if each.is_of_one_rack or configuration[each.key].at_once is not None)

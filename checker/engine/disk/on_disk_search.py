@@ -293,7 +293,7 @@ class LevelsOnDisk:
         return [*kept, *([[file for file in newest if file]] if any(newest) else [])]
 
     def _remove_runs(self, level: Level, written: Iterable[StateFile]) -> None:
-        """Delete runs that neither this level nor, for late tasks, the one before it needs; after the last level delete all."""
+        """Delete the runs, of those written now and of the last two levels, that no task may still need: at the end, all."""
         kept = (level, *self.levels[-1:]) if level.rows else ()
         needed = {file.name for each in kept for file in each.runs}
         known = [*written, *(file for each in self.levels[-2:] for file in each.runs)]

@@ -152,7 +152,7 @@ class OwnedStates:
 
 
 def require_predecessors(targets: Sequence[Words], found: dict[Words, tuple[Words, int]]) -> dict[Words, tuple[Words, int]]:
-    """Return `found` as it is.  Errors: `EngineError` unless its keys are exactly the targets."""
+    """Return `found` unchanged.  Errors: `EngineError` unless its keys are exactly the targets."""
     if set(found) != set(targets):
         raise EngineError("a state of a trace has no predecessor in the level before it")
     return found

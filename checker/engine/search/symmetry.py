@@ -229,7 +229,7 @@ def _is_less(one: Packed, other: Packed) -> NDArray[np.bool_]:
 
 
 class Renaming:
-    """Turns a behaviour whose states are canonical forms into one in which each replica keeps its name from state to state."""
+    """Renames the replicas in a behaviour of canonical states, so that each keeps one name from state to state."""
 
     def __init__(self, system: System) -> None:
         self.system = system

@@ -147,7 +147,7 @@ def fetch_home(version: str, java: Path, environment: Mapping[str, str] = os.env
 
 
 def find_cached(cache: Path, numbers: tuple[int, ...], prefix: str = WITH_TOOLS) -> Path | None:
-    """Return the newest home in a cache whose version is or begins with `numbers`; None if there is none."""
+    """Return, of the homes in a cache whose version begins with `numbers`, the newest; None if there is none."""
     named = ((re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", each.name.removeprefix(prefix)), each) for each in cache.glob(f"{prefix}*"))
     homes = {tuple(map(int, release.groups())): each for release, each in named if release}
     fitting = [found for found in homes if found[: len(numbers)] == numbers]

@@ -4,7 +4,7 @@ order; and what to do before a stop that may not be."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
@@ -227,12 +227,15 @@ class DescribedCluster:
             found[says].append(name)
         return found
 
-    def _of_quorum(self, stopped: Collection[str]) -> str:
-        """Return what becomes of the quorum when these brokers are stopped; OK where it is not known, or none of them votes."""
+    def _of_quorum(self, stopped: Collection[str], then: bool = False) -> str:
+        """Return what becomes of the quorum when these brokers are stopped (with `then`: once one voter leads and the others
+        follow it); OK where it is not known, or none of them votes."""
         nodes = set(map(int, stopped))
         if self.quorum is None or not self.quorum.voters & nodes:
             return OK
-        return {True: OK, False: NO_LEADER, None: UNDECIDED}[stop_controllers(self.quorum, nodes).is_majority_left]
+        voters = self.quorum.voters
+        quorum = replace(self.quorum, leader=min(voters), following=voters) if then else self.quorum
+        return {True: OK, False: NO_LEADER, None: UNDECIDED}[stop_controllers(quorum, nodes).is_majority_left]
 
     def worst(self, stopped: Iterable[str], further: str = "") -> dict[str, tuple[str, EqualPartitions]]:
         """Return by partition the worst verdict when these brokers are stopped, and which of its groups has that verdict."""
@@ -251,10 +254,10 @@ class DescribedCluster:
         """Return True if these brokers can be stopped together without a loss, and without writes that stop, unless accepted.
         With `then`: once all replicas are in sync and all controllers follow, and if writes stop no more than by one stop."""
         chosen = frozenset(stopped)
-        if not then:
-            return self._of_quorum(chosen) == OK and all(says in (OK, ACCEPTED) for _, says in self.of(chosen))
-        if self.quorum is not None and 2 * len(self.quorum.voters - set(map(int, chosen))) <= len(self.quorum.voters):
+        if self._of_quorum(chosen, then) != OK:
             return False
+        if not then:
+            return all(says in (OK, ACCEPTED) for _, says in self.of(chosen))
         many = ((each.chosen, {1, len(chosen & each.brokers)}) for each, _ in self.of(chosen))
         return all({self.said.of(one, Stop(each), is_whole=True) for each in two} in ({OK}, {STOPS}) for one, two in many)
 
@@ -262,10 +265,9 @@ class DescribedCluster:
         """Return what to `do` first, and for which `partitions`, so that brokers that must not be stopped now may be: what is
         offline comes first, then what is waited for."""
         found: dict[FirstAct, dict[str, int]] = {}
-        if self.quorum is not None:
-            stopped = [stop_controllers(self.quorum, [int(each)]) for each in self.brokers if self._of_quorum([each]) != OK]
-            for controllers in stopped:
-                found.setdefault(describe_remedy(self.quorum, controllers), {})[QUORUM] = -1
+        for broker in self.brokers:
+            if self.quorum is not None and self._of_quorum([broker]) != OK:
+                found.setdefault(describe_remedy(self.quorum, stop_controllers(self.quorum, [int(broker)])), {})[QUORUM] = -1
         for each in self.alike:
             says = {self._says(each, Stop(many)) for many in ((0, 1) if each.inside else (0,))}
             is_searched = each.chosen.left_out is None and not is_reassigned(each.chosen)

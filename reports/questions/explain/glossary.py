@@ -166,12 +166,12 @@ def _default(name: str, ours: object) -> str:
 
 
 def _allowed(fault: Fault) -> str:
+    key = KEYS[fault.key]
     if fault.is_of_one_rack:
         return "0, any, or any:N for N brokers at once"
-    refused = ", any, or any:N for N brokers at once" * (fault.impairs == NOTHING)
-    return KEYS[fault.key].allowed.replace(
-        refused, "" if fault in (PRODUCER_RETRY, CONSUMER_CRASH) else " or any", bool(refused)
-    )
+    if fault.impairs != NOTHING:
+        return key.allowed
+    return f"a whole number from {key.low} to {key.high}" + " or any" * (fault not in (PRODUCER_RETRY, CONSUMER_CRASH))
 
 
 def _faults() -> list[Word]:

@@ -311,7 +311,8 @@ def _elect_uncleanly(subject: RescueSubject, seen: OfflinePartition, broker: int
         says = f"Write broker {broker} first in the assignment, because the controller takes the first replica that runs."
         yield _step(says, f"echo '{_assignment(topic, number, order)}' > order.json", reassign)
     elect = f"kafka-leader-election.sh {AT} --election-type UNCLEAN {subject.options}"
-    yield _step(f"Elect broker {broker}: UNCLEAN means only that it may be outside the ISR.", elect)
+    looks = [_look_at(subject)] if is_moved else []  # before the old order is written; else the next step looks
+    yield _step(f"Elect broker {broker}: UNCLEAN means only that it may be outside the ISR.", elect, *looks)
     if is_moved and not is_reassigned:
         before = _assignment(topic, number, list(seen.replicas))
         yield _step("Write the replicas in their old order again.", f"echo '{before}' > order.json", reassign)

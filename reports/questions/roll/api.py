@@ -95,9 +95,8 @@ def roll(
         if progress is not None and chosen.left_out is None:
             progress(SearchProgress(0, 0, 0, 0, 0.0, 0, f"decided: {name_some(chosen.subjects)}"))
 
-    request = replace(RunOptions(**search), orbits=True)
+    controllers, request = read_controllers(files), replace(RunOptions(**search), orbits=True)
     said = StopVerdicts(every, at_a_time, request.options(), request.engine, progress, notify)
-    controllers = read_controllers(files)
     cluster = DescribedCluster(group_partitions(every, accept or ()), said, quorum=controllers.quorum)
     not_known = [each for each in [controllers.not_known()] if each]
     return RollResult.of(_document(cluster, at_a_time) | {"not_known": not_known, **_input(every)})

@@ -28,8 +28,7 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
     yield verdict(document)
     is_left_out = any(each["kind"] == NoticeKind.LEFT_OUT for each in document["notices"])
     for broker, each in document["brokers"].items():
-        is_searched = not is_left_out and QUORUM not in each["now"].get(UNDECIDED, ())
-        hint = "; give it more time with --time-limit" * is_searched
+        hint = "" if is_left_out or QUORUM in each["now"].get(UNDECIDED, ()) else "; give it more time with --time-limit"
         wrong = "" if each["may_be_stopped"] else describe_stop(each["now"], document)
         if wrong.startswith(UNDECIDED):
             yield f"broker {broker}: unknown, which is not a no ({wrong}){hint}."
@@ -43,14 +42,14 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
     """Yield the order in which brokers restart, what has to be done before the first, and what is not known of controllers."""
     now, later = (_restart(document.get(key, ()), document["at_a_time"]) for key in ("order", "order_then"))
     if now:
-        yield f"Restart {now}{WAIT}."
+        yield f"Restart {now}; {WAIT}."
     if document.get("moved"):
         yield f"A reassignment of {name_some(document['moved'])} is under way; it need not be complete before a restart."
     for each in document["first"]:
         mark = BY_BUGS * (set(each["partitions"]) <= set(document["by_bugs"]))
         yield f"Before any restart, {_name_topics(each['partitions'])}: {each['do']}{mark}."
     if later:
-        yield f"Once that is done or accepted, restart {later}{WAIT}."
+        yield f"Once that is done or accepted, restart {later}; {WAIT}."
     if now or later:
         yield f"Wait until {SHOW} lists no more than before. Each stop is judged as if nothing sent before it were on its way."
     yield from (f"Not known: {each}." for each in document["not_known"])
@@ -88,7 +87,7 @@ def _name_topics(partitions: Sequence[str]) -> str:
     return ", ".join(names if len(partitions) > 3 else partitions)
 
 
-WAIT = "; after each, wait until every ISR is what it was before it"
+WAIT = "after each, wait until every ISR is what it was before it"
 """What to see to between two restarts."""
 
 SHOW = "kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-replicated-partitions"

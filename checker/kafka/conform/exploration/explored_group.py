@@ -112,8 +112,8 @@ class Numbered(Generic[Item]):
 
 
 class Needs(NamedTuple):
-    """What an event reads and changes: `brokers`; the AlterPartition messages of leaders in `brokers` or `alters`; the fetches
-    of `pairs` (follower, leader); and if True the `controller`, the images that its first broker has to replay (`metadata`),
+    """What an event reads and changes: `brokers`; AlterPartition messages whose leader is in `brokers` or `alters`; the fetches
+    of `pairs` (follower, leader).  Where True: the `controller`, the images that the first broker has to replay (`metadata`),
     the count of `records`."""
 
     brokers: Arguments = ()
@@ -125,8 +125,8 @@ class Needs(NamedTuple):
 
 
 class EventOutcome(NamedTuple):
-    """What became of all that an event read.  `images`, `acked` and `records` are what it added; `left` is how many images its
-    first broker has now to replay (-1: it is down), or None if the event does not change that."""
+    """All that an event read, as it is after it.  `images`, `acked` and `records` are what it added; `left` is how many images
+    the first broker still has to replay (-1: it is down), or None if the event does not change that."""
 
     processes: tuple[int, ...]
     fetches: tuple[int, ...]

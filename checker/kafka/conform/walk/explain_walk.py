@@ -9,8 +9,7 @@ may a request for another ISR.  A high watermark may be lower than the model's: 
 join, and a follower's is the one before its own fetch has raised it.  A record may be acknowledged later.  A leader that has
 stepped down may be counted as leading until its successor leads, and a process that follows a deposed leader when it
 registers as following nobody, elected again or not.  A fetch of before a registration may be handled after it.  A log that
-diverges in several epochs is truncated in several fetches (`truncation.py`), and its broker may be killed, or lead, between
-them.
+diverges in several epochs is truncated in several fetches (`truncation.py`); meanwhile its broker may be killed, or lead.
 """
 
 from __future__ import annotations
