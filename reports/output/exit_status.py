@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from neverlost.checker.engine.outcome import Outcome
+    from neverlost.checker.engine.outcome import Finding, Outcome
     from neverlost.checker.questions.tolerance.tolerance import CellVerdict
 
 HOLDS = 0
@@ -22,16 +22,14 @@ INTERNAL = 70
 def of_outcomes(outcomes: Iterable[Outcome]) -> int:
     """Return the status of outcomes: 12 if a safety property is violated, else 13 if any is, else 20 if undecided, else 0."""
     from neverlost.checker.engine.outcome import Verdict
-    from neverlost.specs.property import SAFETY
 
     outcomes = list(outcomes)
-    broken = {each.property.kind for outcome in outcomes for each in outcome.findings if each.verdict is Verdict.VIOLATED}
-    if broken:
-        return VIOLATED if SAFETY in broken else UNAVAILABLE
-    return INCONCLUSIVE if any(each.verdict is Verdict.INCONCLUSIVE for each in outcomes) else HOLDS
+    found = of_verdicts(each for outcome in outcomes for each in outcome.findings)
+    is_open = found == HOLDS and any(each.verdict is Verdict.INCONCLUSIVE for each in outcomes)
+    return INCONCLUSIVE if is_open else found
 
 
-def of_verdicts(found: Iterable[CellVerdict]) -> int:
+def of_verdicts(found: Iterable[CellVerdict | Finding]) -> int:
     """Return the status of verdicts: 12 if a safety property is violated, else 13 if any is, else 20 if undecided, else 0."""
     from neverlost.checker.engine.outcome import Verdict
     from neverlost.specs.property import SAFETY

@@ -18,10 +18,11 @@ from neverlost.model.kraft.broker import metadata
 from neverlost.model.kraft.broker.follower import truncate_before_fetching
 from neverlost.model.kraft.broker.high_watermark import raise_high_watermark
 from neverlost.model.kraft.broker.leader import forget_leadership, is_up_to_date_leader, leads
+from neverlost.model.kraft.broker.log import EMPTY
 from neverlost.model.kraft.controller.fencing import admit
 from neverlost.model.kraft.controller.leader_election import no_brokers
 from neverlost.model.kraft.controller.partition_change import Change, assignment_of, change_partition, outdate_leader
-from neverlost.model.kraft.lifecycle.stops import start
+from neverlost.model.kraft.lifecycle.stops import broker_restart, start
 from neverlost.model.kraft.requests import isr_change
 from neverlost.model.kraft.sizes import KEPT
 from neverlost.model.kraft.state import ELECTED, everyone, others, started
@@ -394,6 +395,44 @@ def test_a_fetch_of_before_a_registration_that_is_handled_after_it_changes_no_ve
     )
     one, more = searched(plain), searched(replace(plain, model=late))
     assert more.fired["leader_ask_by_early_fetch"] and more.counts.distinct > one.counts.distinct
+    assert summed_up(more) == summed_up(one)
+
+
+@action(
+    broker="replica",
+    outcome="outcome",
+    last="offset",
+    says="broker {broker}, which has learned that {last} is committed, registers",
+    can_be_left_out=True,
+)
+def broker_restart_knowing(k: Any, s: Any, broker: int, outcome: int, last: int) -> Clauses:
+    """A process that fetched before it registers has learned how far records are committed, and keeps its high watermark."""
+    log = s.log_record[broker]
+    committed = [k.all_of(log[each] != EMPTY, log[each] == s.ghost_committed[each]) for each in range(last + 1)]
+    yield "has learned it", k.all_of(*committed)
+    yield from broker_restart.body(k, s, broker=broker, outcome=outcome)
+    s.high_watermark[broker] = last + 1
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        ("4.3", {"rf": 2, "lossy_crash": 2, "leader_move": 1}),
+        ("4.1", {"rf": 2, "min_isr": 1, "lossy_crash": 2, "crash": 1, "isr_shrink": 1}),
+        ("3.9", {"rf": 2, "min_isr": 1, "crash": 2, "leader_move": 1, "unclean": True}),
+        ("3.9", {"records": 1, "lossy_crash": 1, "crash": 1, "isr_shrink": 1}),
+        pytest.param("4.3", {"lossy_crash": 2, "isr_shrink": 1, "leader_move": 1}, marks=pytest.mark.slow),
+        pytest.param("4.1", {"crash": 2, "isr_shrink": 1, "leader_move": 1, "defects": "fixed"}, marks=pytest.mark.slow),
+        pytest.param("3.9", {"lossy_crash": 2, "crash": 1, "isr_shrink": 1}, marks=pytest.mark.slow),
+    ],
+)
+def test_a_process_that_registers_with_what_it_has_learned_changes_no_verdict(model: str, given: dict[str, Any]) -> None:
+    """In the model a high watermark begins at 0 then; walks of Kafka's classes have shown that it stays, and that a broker
+    which leads with it tells its followers."""
+    plain = system(model, **given)
+    knowing = plain.model.differing("knowing", "", actions=(*plain.model.actions, broker_restart_knowing))
+    one, more = searched(plain), searched(replace(plain, model=knowing))
+    assert more.fired["broker_restart_knowing"] and more.counts.distinct > one.counts.distinct
     assert summed_up(more) == summed_up(one)
 
 

@@ -57,7 +57,7 @@ def test_a_broker_of_a_partition_in_sync_is_allowed_with_the_margin(tmp_path: Pa
 @pytest.mark.parametrize(
     ("given", "broker", "says", "do", "status"),
     [
-        ({"min_isr": 3}, "2", "deny", "add one, or lower min ISR", 13),
+        ({"min_isr": 3}, "2", "deny", "or add a replica, or lower min ISR", 13),
         ({"isr": "1,2"}, "2", "wait-for", "wait until 3 is in the ISR again", 12),
         ({"isr": "1,2"}, "3", "allow", "", 0),
         ({"moves": "\tAdding Replicas: 4\tRemoving Replicas: 3"}, "2", "wait-for", "reassignment", None),

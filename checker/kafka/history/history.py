@@ -27,7 +27,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.specs.configuration.input import read_text
 from neverlost.specs.errors import InputError, unknown
 
@@ -209,8 +208,3 @@ def format_history(history: History) -> str:
         until = {} if each.until == each.at else {"until": round(each.until, 6)}
         lines.append({"at": round(each.at, 6), **until, "source": each.source, "saw": each.saw, **each.says})
     return "".join(json.dumps(each) + "\n" for each in lines)
-
-
-def write_history(path: Path | str, history: History) -> None:
-    """Write a history in the format that `read_history` reads: the whole file, or none."""
-    write_text(Path(path), format_history(history))

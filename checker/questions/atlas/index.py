@@ -17,16 +17,15 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
-from neverlost.checker.engine.digest import model_digest, question_digest
+from neverlost.checker.engine.digest import question_digest
 from neverlost.checker.engine.host.whole_files import write_bytes
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.model.kernel import Model, Sizes
-from neverlost.model.protocols import models
 from neverlost.specs.properties import properties
 
 FILE, DIGEST = "atlas.index", "atlas.index.sha256"
@@ -74,13 +73,6 @@ class Atlas:
         bits = self.header["reads"].get(size_key(model, sizes))
         fields = enumerate(self.header["fields"])
         return None if bits is None else frozenset(name for place, name in fields if int(bits, 16) >> place & 1)
-
-    @cached_property
-    def is_of_these_models(self) -> bool:
-        """True if the answers are about the models as they are now."""
-        return all(
-            name in models() and model_digest(models()[name]) == digest for name, digest in self.header["digests"].items()
-        )
 
 
 def number_of(question_id: str) -> int:

@@ -288,7 +288,9 @@ class DescribedCluster:
         if is_reassigned(one.chosen):
             return FirstAct("wait until the reassignment is complete", "reassignment")
         if out and then in (OK, UNDECIDED):
-            return FirstAct(f"wait until {', '.join(out)} {'are' if len(out) > 1 else 'is'} in the ISR again", "isr", out)
+            early = "; a preferred election before that can lose a record" * self.said.of(one.chosen, Stop(0)).startswith(LOST)
+            says = f"wait until {', '.join(out)} {'are' if len(out) > 1 else 'is'} in the ISR again{early}"
+            return FirstAct(says, "isr", out)
         settings = one.chosen.configuration
         factor, least = settings["replication.factor"], settings.get("min.insync.replicas", 1)
         if then.startswith(LOST):
@@ -300,9 +302,9 @@ class DescribedCluster:
             return FirstAct(says)
         if then == UNDECIDED:
             return FirstAct("the shipped answers do not decide it: ask without --broker, which searches")
-        lower = ", or lower min ISR" if least > 1 else ""
-        needed = f"stopping any broker takes a replica that is needed (RF {factor}, min ISR {least}): add one{lower}"
-        return FirstAct(f"{needed}, or accept that writes stop meanwhile (--accept TOPIC)")
+        lower = ", or lower min ISR, after which fewer copies are sure" if least > 1 else ""
+        needed = f"stopping any broker takes a replica that is needed (RF {factor}, min ISR {least})"
+        return FirstAct(f"{needed}: accept that writes stop meanwhile (--accept TOPIC), or add a replica{lower}")
 
     def order(self, at_a_time: int, then: bool = False) -> list[list[str]]:
         """Return, in order, lists of up to `at_a_time` brokers to stop together; one that must not be stopped is in none."""

@@ -60,11 +60,7 @@ def verdict_lines(stated: Mapping[str, Any]) -> list[str]:
 
 def _part(tally: Tally) -> dict[str, Any]:
     return {
-        "part": tally.part,
-        "states": tally.states,
-        "transitions": tally.transitions,
-        "cases": tally.cases,
-        "calls": tally.calls,
+        **{name: getattr(tally, name) for name in ("part", "states", "transitions", "cases", "calls")},
         "differences": len(tally.differences),
         "unexplained": len(tally.unexplained),
         "by_event": dict(sorted(tally.by_event.items())),
@@ -75,10 +71,7 @@ def _part(tally: Tally) -> dict[str, Any]:
 
 def _difference(each: Difference) -> dict[str, Any]:
     return {
-        "part": each.part,
-        "method": each.method,
-        "setting": each.setting,
-        "case": each.case,
+        **{name: getattr(each, name) for name in ("part", "method", "setting", "case")},
         "kafka": list(each.kafka),
         "model": list(each.model),
         "known": each.known,

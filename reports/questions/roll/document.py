@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from neverlost.checker.questions.roll.controller_stop import NO_LEADER, QUORUM
@@ -11,7 +11,6 @@ from neverlost.checker.questions.tolerance.cell_words import ACCEPTED, LOST, OK,
 from neverlost.reports.questions.roll.step import BY_BUGS, step_lines
 from neverlost.reports.wording.merged_rows import name_some, pluralize
 from neverlost.reports.wording.provenance import SPOKEN, notice_sentence
-from neverlost.specs.defects import DEFECTS
 from neverlost.specs.setting import NoticeKind, Origin
 
 FURTHER = {"data_loss": "loses data", "kill": "is killed", "fence": "is cut off"}
@@ -45,18 +44,23 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
         yield f"Restart {now}; {WAIT}."
     if document.get("moved"):
         yield f"A reassignment of {name_some(document['moved'])} is under way; it need not be complete before a restart."
-    for each in document["first"]:
+    for number, each in enumerate(document["first"], 1):
         mark = BY_BUGS * (set(each["partitions"]) <= set(document["by_bugs"]))
-        yield f"Before any restart, {_name_topics(each['partitions'])}: {each['do']}{mark}."
+        yield f"{number}. Before any restart, {_name_topics(each['partitions'], MOST_NAMED)}: {each['do']}{mark}."
+    if any("in the ISR again" in each["do"] for each in document["first"]):
+        yield "The guide (reports/guide/roll.md) says what to look at where a replica does not come back."
     if later:
         yield f"Once that is done or accepted, restart {later}; {WAIT}."
     if now or later:
-        yield f"Wait until {SHOW} lists no more than before. Each stop is judged as if nothing sent before it were on its way."
+        yield (
+            "Wait until kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-replicated-partitions lists nothing. "
+            "Each stop is judged as if nothing sent before it were on its way."
+        )
     yield from (f"Not known: {each}." for each in document["not_known"])
 
 
-MOST_LABELS = 3
-"""The most groups of topics that are named, or whose settings are printed; of more, they stand in the document."""
+MOST_LABELS, MOST_NAMED = 3, 50
+"""The most groups of topics that are named, or whose settings are printed, and the most topics of what is done first."""
 
 
 def input_lines(document: Mapping[str, Any]) -> Iterable[str]:
@@ -80,18 +84,15 @@ def _restart(groups: Sequence[Sequence[str]], at_a_time: int) -> str:
     return ", ".join(each for [each] in groups) + ", one at a time, in any order" * (len(groups) > 1)
 
 
-def _name_topics(partitions: Sequence[str]) -> str:
-    """Return up to three partitions by name; of more, how many each topic has."""
+def _name_topics(partitions: Collection[str], most: int = 3) -> str:
+    """Return up to three partitions by name; of more, how many each topic has, for `most` of the topics."""
     many = Counter(each.rpartition("-")[0] for each in partitions)
     names = [f"{topic} ({pluralize(count, 'partition')})" for topic, count in many.items()]
-    return ", ".join(names if len(partitions) > 3 else partitions)
+    return name_some(names, most) if len(partitions) > 3 else ", ".join(partitions)
 
 
-WAIT = "after each, wait until every ISR is what it was before it"
+WAIT = "after each, wait until all replicas are in the ISR again"
 """What to see to between two restarts."""
-
-SHOW = "kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-replicated-partitions"
-"""The command that shows whether replicas are out of an ISR."""
 
 
 def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
@@ -108,18 +109,19 @@ def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
             if which:
                 found.setdefault((kind, tuple(sorted(which))), []).append(words)
     for (kind, names), faults in found.items():
-        yield f"While a broker is down, another that {' or '.join(faults)} {MEANWHILE[kind]} on {name_some(names)}."
-    if not is_designed:
-        avoid = next(each.avoid for each in DEFECTS if each.name == RETURNING)
-        yield f"Meanwhile {avoid}. Elections alone can lose a record by the known bug {RETURNING}."
+        yield f"While a broker is down, another that {' or '.join(faults)} {MEANWHILE[kind]} on {_name_topics(names)}."
+    yield (
+        "Preferred elections: the one that controllers hold by themselves after a broker returns is part of this answer. "
+        "Run no kafka-leader-election.sh --election-type PREFERRED while a replica is out of an ISR."
+    )
     if not is_designed and any(kind == LOST for kind, _ in found):
         yield (
             "This is about Kafka as released, with its known bugs but for what is assumed: neverlost tolerance names them, and "
-            "what avoids each; with defects=fixed it has none."
+            "what avoids each; with defects=fixed it has none. Tolerance asks about any number of stops and elections at any "
+            "time, this about one stop and one election."
         )
 
 
-RETURNING = "returning-leader"
 MEANWHILE = {LOST: "may lose records", UNDECIDED: "is not decided", STOPS: "stops writes"}
 """What a further fault does, the worst first."""
 
@@ -133,7 +135,7 @@ def describe_stop(says: dict[str, list[str]], document: Mapping[str, Any]) -> st
         words = REFUSED if kind == STOPS and name in document["refusing"] else WORDS.get(kind, kind)
         found.setdefault(words + BY_BUGS * (kind == LOST and name in document["by_bugs"]), []).append(name)
     return "; ".join(
-        f"{each} on {name_some(names)}" if names != [QUORUM] or each == UNDECIDED else each for each, names in found.items()
+        f"{each} on {_name_topics(names)}" if names != [QUORUM] or each == UNDECIDED else each for each, names in found.items()
     )
 
 
@@ -145,15 +147,16 @@ REFUSED = "writes are refused already"
 
 
 def verdict(document: Mapping[str, Any]) -> str:
-    """Return "Go" (perhaps only while no other broker fails), "Unknown" or "No go", and how many brokers may be stopped now."""
+    """Return "Go" (and whether one more failure may lose records), "Unknown" or "No go", and how many may be stopped now."""
     may = [each["may_be_stopped"] for each in document["brokers"].values()]
     unknown = [broker for broker, each in document["brokers"].items() if UNDECIDED in each["now"]]
     then = [word for each in document["brokers"].values() for says in each["then"].values() for word in says]
-    go = "Go while no other broker fails or is slow" if any(each.startswith((LOST, UNDECIDED)) for each in then) else "Go"
-    word = go if all(may) else "Unknown" if len(unknown) == len(may) - sum(may) else "No go"
+    more = any(each.startswith((LOST, UNDECIDED)) for each in then)
+    word = "Go" if all(may) else "Unknown" if len(unknown) == len(may) - sum(may) else "No go"
     may_stop = "are known to be safe to stop now" if word == "Unknown" else "may be stopped now"
     many, end = f"{sum(may)} of {pluralize(len(may), 'broker')}", ""
     if document["at_a_time"] == 1 and sum(may) > 1:
         many, end = (f"any one of the {len(may)} brokers", "") if all(may) else (many, ", one at a time")
     for_all = " for all" * (word == "No go" and any(may))
-    return f"{word}{for_all}: {many} {may_stop}{end}."
+    meanwhile = ". What one more failure may lose while it is down stands below" * (word == "Go" and more)
+    return f"{word}{for_all}: {many} {may_stop}{end}{meanwhile}."

@@ -150,27 +150,49 @@ def test_without_a_mechanism_the_same_walk_is_unexplained(opened: dict[str, dict
     assert opened["a request that stands still"]["acknowledged-in-epoch-of-append"] == "thread goes on"
 
 
+FETCHED_EARLY = OPENINGS["a fetch before registration"]
+
 HANDLED_LATE = (
-    *OPENINGS["a fetch before registration"],
+    *FETCHED_EARLY,
     *(("send", (2, 1)), ("expire", (2,)), ("register", (2,)), ("answer", (2, 1))),
     *(("kill", (2,)), ("expire", (2,)), ("start", (2,)), ("alter", (1, 0))),
 )
 """The fetch of before a registration is handled after it, and what the leader asks for is committed after a further restart."""
 
+KNOWN_BEFORE = (
+    *FETCHED_EARLY,
+    *(("send", (2, 1)), ("kill", (3,)), ("produce acks=1", (1,)), ("answer", (2, 1)), ("alter", (1, 0)), ("kill", (1,))),
+    *(("expire", (3,)), ("expire", (1,)), ("expire", (2,)), ("register", (2,)), ("start", (3,))),
+    *(("send", (3, 1)), ("answer", (3, 2)), ("deliver", (3, 2))),
+)
+"""Broker 2 learns before it registers that a record is committed; it leads with that high watermark, and tells broker 3."""
 
-def _walk_late(send: processes.Send, version: str) -> dict[str, Any]:
-    """In a process with a Java of its own: what explains that walk, and what the controller says at its end."""
+
+class _Forgetting(WalkExplainer):
+    """Takes it that a process that registers has high watermark 0."""
+
+    def _knowing_more(self, states: Any, view: Any) -> Iterator[Any]:
+        return iter(())
+
+
+def _walk_and_explain(send: processes.Send, version: str, events: tuple[Any, ...]) -> dict[str, Any]:
+    """In a process with a Java of its own: the first event of a walk that is unexplained, as seen and as seen with less."""
     found = kafka.kafka_of_version(version)
     jvm.start(found.jars, found.java)
     judge = walks.WalkJudge(found, 2)
     judge.group.begin()
     steps = [(WalkEvent("begin"), judge.group.view())]
-    for event in HANDLED_LATE:
+    for event in events:
         steps.append((take_event(judge.group, *event), judge.group.view()))
     judge.group.end()
-    unseen = [(event, replace(view, names_no_epoch=frozenset())) for event, view in steps]
+    no_epochs = [(event, replace(view, names_no_epoch=frozenset())) for event, view in steps]
     mended = WalkExplainer(found, 2, ["unregistered-fetch-refused"])
-    ends = {"explained": (judge.explainer, steps), "epoch unseen": (judge.explainer, unseen), "mended": (mended, steps)}
+    ends = {
+        "explained": (judge.explainer, steps),
+        "epoch unseen": (judge.explainer, no_epochs),
+        "nothing known before": (_Forgetting(found, 2), steps),
+        "mended": (mended, steps),
+    }
     results = {name: (end := walks.explain(*given)) and walks.counted(end.event) for name, given in ends.items()}
     return results | {"last": walks.counted(steps[-1][0])}
 
@@ -178,9 +200,19 @@ def _walk_late(send: processes.Send, version: str) -> dict[str, Any]:
 @pytest.mark.kafka
 @pytest.mark.parametrize("version", ["3.9", "4.3"])
 def test_a_fetch_of_before_a_registration_may_be_handled_after_it(version: str) -> None:
-    *_, last = processes.run(_walk_late, [(version,)], 1)
+    *_, last = processes.run(_walk_and_explain, [(version, HANDLED_LATE)], 1)
     assert last.kind == "result", last.value
-    assert last.value == {"explained": None, "epoch unseen": "alter: NONE", "mended": "start", "last": "alter: NONE"}
+    wanted = {"explained": None, "epoch unseen": "alter: NONE", "nothing known before": None, "mended": "start"}
+    assert last.value == wanted | {"last": "alter: NONE"}
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("version", ["3.9", "4.1", "4.3"])
+def test_a_broker_leads_with_the_high_watermark_that_it_learned_before_it_registered(version: str) -> None:
+    *_, last = processes.run(_walk_and_explain, [(version, KNOWN_BEFORE)], 1)
+    assert last.kind == "result", last.value
+    wanted = {"explained": None, "epoch unseen": None, "nothing known before": "deliver: delivered", "mended": "start"}
+    assert last.value == wanted | {"last": "deliver: delivered"}
 
 
 @pytest.mark.kafka

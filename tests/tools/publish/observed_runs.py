@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 from neverlost.checker.engine.host.whole_files import write_text
 from neverlost.checker.kafka.cluster.jars import find_kafka
-from neverlost.checker.kafka.history.history import History, read_history, write_history
+from neverlost.checker.kafka.history.history import History, format_history, read_history
 from neverlost.checker.kafka.observe.history_verdict import match_history
 from neverlost.checker.kafka.observe.losses import find_intervals
 from neverlost.checker.kafka.observe.starting_model import make_setting
@@ -71,7 +71,7 @@ def attended(function: Callable[..., Found], *arguments: Any) -> Found:
 
 def recorded(version: str, plan: LiveRunPlan, history: Path) -> None:
     """Run the cluster and keep what was seen."""
-    write_history(history, record_run(find_kafka(version=version), plan))
+    history.write_text(format_history(record_run(find_kafka(version=version), plan)), encoding="utf-8")
 
 
 def judged(history: Path, losses: bool) -> dict[str, Any]:

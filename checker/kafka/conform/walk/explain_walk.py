@@ -8,16 +8,18 @@ Kafka may do less than the model, or later, and never more.  A fetch may be hand
 may a request for another ISR.  A high watermark may be lower than the model's: Kafka's waits for a replica that is about to
 join, and a follower's is the one before its own fetch has raised it.  A record may be acknowledged later.  A leader that has
 stepped down may be counted as leading until its successor leads, and a process that follows a deposed leader when it
-registers as following nobody, elected again or not.  A fetch of before a registration may be handled after it.  A log that
-diverges in several epochs is truncated in several fetches (`truncation.py`); meanwhile its broker may be killed, or lead.
+registers as following nobody, elected again or not.  A fetch of before a registration may be handled after it; the high
+watermark that it brings stays.  A log that diverges in several epochs is truncated in several fetches (`truncation.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
+from operator import and_
 from typing import Any
 
 from neverlost.checker.kafka.conform.cases.settings import parse_setting
@@ -51,6 +53,12 @@ DISABLED = {
 FEW, MOST = 12, 20_000
 """How many states are kept after an event, those nearest to what is seen first; where none fits any more, the walk is followed
 again with `MOST` states."""
+
+SHOWN = (
+    *("leader", "isr", "is_fenced", "leader_knows", "ghost_acked"),
+    *("log_record", "is_running", "follows", "high_watermark", "leader_isr", "pending"),
+)
+"""The fields that are compared with what is seen; states that differ in others alone fit together, or not."""
 
 Pattern = tuple[str, Mapping[str, int]]
 """The name of an action, and the parameters that are fixed."""
@@ -200,6 +208,10 @@ class WalkExplainer:
         """Hold states from now on as the words of a system that has the same fields, and begin a walk."""
         self.packing = packing
         self.cells = [(each.word, each.shift, each.mask, each.low) for each in packing.slots]
+        shown = [0] * packing.words
+        for each in packing.slots:
+            shown[each.word] |= each.mask << each.shift if each.field.name in SHOWN else 0
+        self.shown = tuple(shown)
         self.begin()
 
     def compile_with(self, compiled: CompiledSteps) -> None:
@@ -239,7 +251,9 @@ class WalkExplainer:
                 self.half_truncated.pop(me, None)
         reached = self._closure(self.states, steps, is_acks_one=event.name == "produce acks=1")
         reached.update([*self._without_epoch(reached, view)])
-        fitting = [each for each in reached if not any(self.differences(each, view))]
+        reached.update([*self._knowing_more(reached, view)])
+        fits = cache(lambda shown: not any(self.differences(shown, view)))
+        fitting = [each for each in reached if fits(tuple(map(and_, each, self.shown)))]
         if not fitting:
             nearest = min((tuple(self.differences(each, view)) for each in reached), key=len)
             return Unexplained(event, nearest, tuple(self._refused(steps)))
@@ -254,8 +268,21 @@ class WalkExplainer:
         for state in states if view.names_no_epoch and "request_names_no_epoch" in self.places else ():
             leader = self._of(state, "leader") + 1
             if leader and (leader, self._of(state, "pending", leader) + 1) in view.names_no_epoch:
-                word, shift, _, _ = self.cells[self.places["request_names_no_epoch"]]
-                yield (*state[:word], state[word] | 1 << shift, *state[word + 1 :])
+                yield self._with(state, 1, self.places["request_names_no_epoch"])
+
+    def _knowing_more(self, states: Collection[Words], view: GroupSight) -> Iterator[Words]:
+        """Yield the states in which a process that began before it registered has a lower high watermark than is seen of it, as
+        states in which it has that one: it learned it before, of records that were committed."""
+        for me, seen in zip(self.brokers, view.brokers, strict=True):
+            for state in states if seen.began_unregistered and seen.state in ("leads", "follows") else ():
+                known = tuple(self._of(state, "ghost_committed", offset + 1) for offset in range(seen.high_watermark))
+                if self._of(state, "high_watermark", me) < seen.high_watermark and self.log(state, me)[: len(known)] == known:
+                    yield self._with(state, seen.high_watermark, self.places["high_watermark"] + me - 1)
+
+    def _with(self, state: Words, value: int, cell: int) -> Words:
+        """Return a packed state with another value in a cell."""
+        word, shift, mask, low = self.cells[cell]
+        return (*state[:word], state[word] & ~(mask << shift) | value - low << shift, *state[word + 1 :])
 
     def _refused(self, steps: Iterable[int]) -> Iterator[str]:
         for step in (self.system.steps[number] for number in sorted(steps)):
