@@ -1,5 +1,6 @@
 """What every test needs."""
 
+import gc
 import signal
 from collections import defaultdict
 from pathlib import Path
@@ -20,6 +21,13 @@ for line in (TESTS / "slow_rows.txt").read_text(encoding="utf-8").splitlines():
     if not line.startswith("#"):
         file, _, name = line.partition(" ")
         SLOW_ROWS[file].append(name)
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: the collector looks at it no more, and seldom at states that a search keeps."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -156,16 +156,13 @@ def test_ints_columns_and_strict_agree_on_random_walks(policy: str) -> None:
 def test_every_action_fires() -> None:
     fired: set[str] = set()
     for model, given in (
-        ("kraft", {"crash": 1, "lossy_crash": 1, "isr_shrink": 1, "fence": 1, "leader_move": 1}),
+        ("kraft", {"crash": 1, "lossy_crash": 1, "isr_shrink": 1}),
+        ("kraft", {"rf": 2, "clean_stop": 1}),
         (
             "kraft",
             {"rf": 2, "disk_loss": 1, "rack_loss": 1, "acks": "0", "off": "pending-isr-kept", "leader_move": 1, "fence": 1},
         ),
-        ("kraft-elr", {"rf": 2, "crash": 1}),
-        ("4.1", {"rf": 2, "clean_stop": 1, "disk_loss": 1}),
         ("4.1", {"rf": 2, "disk_loss": 1, "off": "offline-log-not-recreated,failed-start-leaves-no-marker"}),
-        ("kraft", {"min_isr": 2, "isr_shrink": 1}),
-        ("kraft", {"rf": 2, "min_isr": 1, "reassign": 2, "leader_move": 1}),
         ("kraft", {"rf": 2, "consumer_crash": 1, "producer_retry": 1, "commit": "before-processing", "idempotence": False}),
         ("kraft", {"rf": 2, "consumer_crash": 1, "min_isr": 1, "lossy_crash": 1, "isr_shrink": 1}),
         ("kraft", {"rf": 1, "reassign": 1, "crash": 1, "unclean": True}),

@@ -275,7 +275,7 @@ def test_no_fault_strikes_beyond_what_may_be_out_beside_those_that_lose_data() -
     bound, allowed = system("kraft-elr", data_loss="any:2", out="any:3,1,0"), (3, 1, 0)
     chance, seen = random.Random(5), set()
     state = first = bound.initial_states()[0][1]
-    for number in range(3000):
+    for number in range(1500):
         state = state if number % 30 else first
         steps = list(bound.steps)
         chance.shuffle(steps)
@@ -292,7 +292,7 @@ def test_marks_are_forgotten_when_a_broker_is_unimpaired() -> None:
     bound = system("kraft-elr", data_loss="any:1", out="any:1")
     state, chance = bound.initial_states()[0][1], random.Random(7)
     marked = 0
-    for _ in range(4000):
+    for _ in range(1500):
         values = bound.nested(state)
         for flags in (values["ghost_struck_by_data_loss"], values["ghost_struck_by_out"]):
             marks = {each for each, is_set in enumerate(flags) if is_set}

@@ -469,7 +469,7 @@ def test_what_a_lemma_says_of_every_number_of_replicas_it_says_of_so_many(model:
 
 
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("many", [80, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("many", [40, pytest.param(1000, marks=pytest.mark.slow)])
 def test_what_is_assumed_is_true_of_states_that_behaviours_reach_and_allows_every_action_there(model: str, many: int) -> None:
     bound = asked(model, 2)
     reading = led(bound)
