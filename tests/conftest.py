@@ -24,7 +24,7 @@ for line in (TESTS / "slow_rows.txt").read_text(encoding="utf-8").splitlines():
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays: the collector looks at it no more, and seldom at states that a search keeps."""
+    """Let the garbage collector skip what is there by now, and run seldom: a search makes many objects and keeps them."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)

@@ -33,13 +33,8 @@ from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.input import TableReader
 from neverlost.specs.errors import InputError, unknown
 
-GUARANTEE, POSSIBILITY, NECESSITY, COMPARISON, DEFINITION = KINDS = (
-    "guarantee",
-    "possibility",
-    "necessity",
-    "comparison",
-    "definition",
-)
+POSSIBILITY, NECESSITY, COMPARISON = "possibility", "necessity", "comparison"
+KINDS = ("guarantee", POSSIBILITY, NECESSITY, COMPARISON, "definition")
 PAIRED = (NECESSITY, COMPARISON)
 HOLDS, ONLY_IF, VIOLATED, OUTSIDE = "holds", "only-if", "violated", "outside"
 SHOWS, BREAKS, LIMITS, WITH, WITHOUT = ROLES = ("shows", "breaks", "limits", "with", "without")

@@ -20,7 +20,7 @@ from neverlost.specs.inputs.internal_topics import internal_topic
 from neverlost.specs.inputs.remedies import topic_of
 from neverlost.specs.inputs.sources import LEAST_SAFE, TOPIC_KEYS, Paths, Sources, entity_value, not_modelled, read_sources
 from neverlost.specs.inputs.syntax.topics_and_settings import Described, DescribedPartition, Topic, ranges
-from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Settings, SourcePlace, of_kind
+from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, Settings, SourcePlace
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,6 @@ class ClusterConfiguration:
     def keys(self) -> dict[str, tuple[str, str]]:
         """By key the raw value and its place, as `choose` takes them."""
         return {key: (each.value, each.where) for key, each in self.settings.items()}
-
-    @property
-    def warnings(self) -> tuple[Notice, ...]:
-        """The warnings and the assumptions, which a reader of the verdict has to know."""
-        return of_kind(self.notices, NoticeKind.WARNING, NoticeKind.ASSUMED)
 
 
 @lru_cache(maxsize=10_000)

@@ -133,14 +133,14 @@ def defined_successors(system: System, state: State) -> list[State | str | None]
 
 @dataclass(frozen=True)
 class Defined:
-    """What ints gives in one state."""
+    """What the ints interpreter finds in one state: a successor for each step, and whether each property holds."""
 
     after: list[State | str | None]
     holds: list[bool]
 
 
 def define(system: System, states: Iterable[State]) -> dict[State, Defined]:
-    """What ints gives in each state, by each step and for each property."""
+    """Return what the ints interpreter finds in each state."""
     return {
         state: Defined(
             defined_successors(system, state), [ints.evaluate(system, state, each.condition) for each in defined(system)]

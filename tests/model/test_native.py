@@ -195,8 +195,8 @@ KEPT = [
 
 @cache
 def samples(name: str, arbitrary: int) -> dict[State, Defined]:
-    """What ints gives in reachable states, and in arbitrary ones until a step has left its bounds, where the model has such a
-    step."""
+    """Return what the ints interpreter finds in reachable states, and in up to `arbitrary` others, until a step leaves its
+    bounds."""
     system = SYSTEMS[name]()
     chance = random.Random(3)
     found = define(system, walk(system, 1, 60))

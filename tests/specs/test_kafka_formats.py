@@ -457,7 +457,7 @@ def mutated(text: str, edits: list[tuple[float, int, str]]) -> str:
     return text
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(original=st.sampled_from(ORIGINALS), edits=EDITS, version=st.sampled_from([None, "0.10", "2.8", "4.1"]))
 @pytest.mark.parametrize("option", ["describe", "producer_properties", "consumer_properties", "server_properties"])
 def test_a_mutated_file_is_a_configuration_or_one_line(tmp_path, option, original, edits, version):

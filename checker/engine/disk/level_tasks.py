@@ -58,7 +58,7 @@ Block = tuple[int, Bytes]
 
 @dataclass(frozen=True)
 class SearchDescription:
-    """What every task of a search needs to know.  All get the same; `configurations` are in the form that `plain` returns."""
+    """What every task of a search is told, the same to all.  `configurations` are in the form that `plain` returns."""
 
     location: str
     model: str
@@ -125,7 +125,7 @@ class LevelTask:
 
 @dataclass
 class Settled:
-    """What one owner of keys returns: its report, and the files of its new states and of the merged run (None: not written)."""
+    """What the owner of some keys returns: the files of its new states and of the merged run, if written, and its report."""
 
     file: StateFile | None = None
     run: StateFile | None = None

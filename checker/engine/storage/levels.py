@@ -172,11 +172,6 @@ class Store:
             raise InputError(f"no stored search in {place.location!r} (meta.json is missing); search without --resume first")
         return cls(place, _parse_object(content, f"{place.location}/meta.json"))
 
-    @classmethod
-    def exists(cls, location: str | Path) -> bool:
-        """Return True if the place holds a store."""
-        return open_storage(location).read(_META) is not None
-
     @cached_property
     def identity(self) -> bytes:
         """The SHA-256 of the meta data, 32 bytes: each file and each manifest carries it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 import re
 import signal
 import subprocess
@@ -157,8 +158,7 @@ class Process:
         the last line of output after `seconds`; the server is killed then, so that it can be started again."""
         if self.popen is None:
             return
-        self.is_paused = False
-        self.popen.send_signal(signal.SIGCONT)
+        self.resume()
         self.popen.terminate()
         meanwhile()
         try:
@@ -167,6 +167,18 @@ class Process:
             self.kill()
             last = self.read_log(self.started_at).strip().splitlines()[-1:]
             raise ClusterError(f"{self.properties.stem} did not shut down within {seconds:.0f} s: {' '.join(last)}") from None
+
+    def pause(self) -> None:
+        """Send the server SIGSTOP, if it runs."""
+        if self.pid is not None:
+            os.kill(self.pid, signal.SIGSTOP)
+            self.is_paused = True
+
+    def resume(self) -> None:
+        """Send the server SIGCONT, if it runs."""
+        if self.pid is not None:
+            os.kill(self.pid, signal.SIGCONT)
+        self.is_paused = False
 
     def find_printed(self, pattern: str, since: int = 0) -> re.Match[str] | None:
         """Return the first match of a pattern in the log from a byte position on; None without one."""

@@ -275,7 +275,7 @@ class DescribedCluster:
                 continue
             found.setdefault(self.remedy(each), {}).update(each.names)
         return [
-            {"do": remedy.says, "partitions": sorted(names, key=names.__getitem__)}
+            {"do": remedy.says, "event": remedy.event, "partitions": sorted(names, key=names.__getitem__)}
             for remedy, names in sorted(found.items(), key=lambda each: EVENTS.index(each[0].event))
         ]
 

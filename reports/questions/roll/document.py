@@ -46,8 +46,8 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
         yield f"A reassignment of {name_some(document['moved'])} is under way; it need not be complete before a restart."
     for number, each in enumerate(document["first"], 1):
         mark = BY_BUGS * (set(each["partitions"]) <= set(document["by_bugs"]))
-        yield f"{number}. Before any restart, {_name_topics(each['partitions'], MOST_NAMED)}: {each['do']}{mark}."
-    if any("in the ISR again" in each["do"] for each in document["first"]):
+        yield f"{number}. Before any restart, {_name_topics(each['partitions'], len(each['partitions']))}: {each['do']}{mark}."
+    if any(each["event"] == "isr" for each in document["first"]):
         yield "The guide (reports/guide/roll.md) says what to look at where a replica does not come back."
     if later:
         yield f"Once that is done or accepted, restart {later}; {WAIT}."
@@ -59,8 +59,8 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
     yield from (f"Not known: {each}." for each in document["not_known"])
 
 
-MOST_LABELS, MOST_NAMED = 3, 50
-"""The most groups of topics that are named, or whose settings are printed, and the most topics of what is done first."""
+MOST_LABELS = 3
+"""The most groups of topics that are named, or whose settings are printed; of more, they stand in the document."""
 
 
 def input_lines(document: Mapping[str, Any]) -> Iterable[str]:
@@ -85,7 +85,7 @@ def _restart(groups: Sequence[Sequence[str]], at_a_time: int) -> str:
 
 
 def _name_topics(partitions: Collection[str], most: int = 3) -> str:
-    """Return up to three partitions by name; of more, how many each topic has, for `most` of the topics."""
+    """Return up to three partitions by name; of more, how many each topic has, for up to `most` topics."""
     many = Counter(each.rpartition("-")[0] for each in partitions)
     names = [f"{topic} ({pluralize(count, 'partition')})" for topic, count in many.items()]
     return name_some(names, most) if len(partitions) > 3 else ", ".join(partitions)
@@ -151,12 +151,12 @@ def verdict(document: Mapping[str, Any]) -> str:
     may = [each["may_be_stopped"] for each in document["brokers"].values()]
     unknown = [broker for broker, each in document["brokers"].items() if UNDECIDED in each["now"]]
     then = [word for each in document["brokers"].values() for says in each["then"].values() for word in says]
-    more = any(each.startswith((LOST, UNDECIDED)) for each in then)
     word = "Go" if all(may) else "Unknown" if len(unknown) == len(may) - sum(may) else "No go"
     may_stop = "are known to be safe to stop now" if word == "Unknown" else "may be stopped now"
     many, end = f"{sum(may)} of {pluralize(len(may), 'broker')}", ""
     if document["at_a_time"] == 1 and sum(may) > 1:
         many, end = (f"any one of the {len(may)} brokers", "") if all(may) else (many, ", one at a time")
     for_all = " for all" * (word == "No go" and any(may))
-    meanwhile = ". What one more failure may lose while it is down stands below" * (word == "Go" and more)
-    return f"{word}{for_all}: {many} {may_stop}{end}{meanwhile}."
+    is_lost_by_one_more = word == "Go" and any(each.startswith((LOST, UNDECIDED)) for each in then)
+    below = ". What one more failure may lose while it is down stands below" * is_lost_by_one_more
+    return f"{word}{for_all}: {many} {may_stop}{end}{below}."

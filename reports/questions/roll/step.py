@@ -156,21 +156,21 @@ def make_step(
 
 
 WORDS = {
-    ALLOW: "Allow: {1} {0} may be restarted now.",
-    DENY: "Deny: {1} {0} must not be stopped.",
-    WAIT_FOR: "Wait for: {1} {0} may be restarted later.",
+    ALLOW: "Allow: {} may be restarted now.",
+    DENY: "Deny: {} must not be stopped.",
+    WAIT_FOR: "Wait for: {} may be restarted later.",
 }
 
 
-OPEN = "Not decided: whether {1} {0} may be stopped now."
+OPEN = "Not decided: whether {} may be stopped now."
 BY_BUGS = " (by known bugs of this release, not as Kafka is designed)"
 
 
 def step_lines(step: StepDocument, by_bugs: Collection[str]) -> Iterator[str]:
     """Yield the answer, what stands against it and if bugs alone do it, the margin, and what is not known."""
     undecided = [each["verdict"] == UNDECIDED for each in step["reasons"]]
-    node = step["broker"], "node" if step["is_controller"] else "broker"
-    yield (OPEN if step["says"] == DENY and all(undecided) else WORDS[step["says"]]).format(*node)
+    node = f"{'node' if step['is_controller'] else 'broker'} {step['broker']}"
+    yield (OPEN if step["says"] == DENY and all(undecided) else WORDS[step["says"]]).format(node)
     for each in step["reasons"]:
         mark = BY_BUGS * (each["verdict"] == LOST and set(each["partitions"]) <= set(by_bugs))
         yield f"{name_some(each['partitions'])}: {each['verdict']}{mark}; {each['do']}."

@@ -18,8 +18,11 @@ from neverlost.checker.kafka.cluster.look import convert_settings
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.cluster import read_cluster
 from neverlost.specs.inputs.recognise import described
+from neverlost.specs.setting import NoticeKind, of_kind
 from tests.support import certificates
 from tests.support.program import DATA, neverlost
+
+SAID = (NoticeKind.WARNING, NoticeKind.ASSUMED)
 
 KINDS: dict[str, tuple[Sequence[int], dict[str, str]]] = {
     "orders": ([1, 2, 3], {"min.insync.replicas": "2"}),
@@ -63,14 +66,14 @@ def read(tmp_path: Path, document: dict[str, Any]) -> Any:
 def test_a_look_gives_settings_with_their_places_and_the_version(tmp_path: Path) -> None:
     found = read(tmp_path, seen())
     assert found.keys["min.insync.replicas"] == ("1", "k:9092, broker 1")
-    assert [each.says for each in found.warnings] == [
+    assert [each.says for each in of_kind(found.notices, *SAID)] == [
         "brokers differ in min.insync.replicas: taken as 1, the least safe of them"
     ]
     assert found.keys["eligible.leader.replicas"] == ("true", "k:9092, features")
     assert found.settings["kafka.version"].value == "4.3" and found.places["orders"].where == "k:9092, topic orders"
     assert found.settings["metadata.version"].value == "4.3-IV0"
     unlisted = read(tmp_path, seen(brokers=seen()["brokers"][:2]))
-    assert "broker 3 shows no settings" in [each.says for each in unlisted.warnings]
+    assert "broker 3 shows no settings" in [each.says for each in of_kind(unlisted.notices, *SAID)]
     raised = {"metadata.version": {"finalized": 8, "supported": 30}}
     with pytest.raises(InputError, match="lists eligible leader replicas"):
         read(tmp_path, seen(features=raised))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import random
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +12,7 @@ from neverlost.checker.kafka.cluster import faults
 from neverlost.checker.kafka.cluster.cluster import Cluster
 from neverlost.checker.kafka.cluster.metadata import PartitionRecord
 from neverlost.checker.kafka.cluster.network import TrafficRule
-from neverlost.checker.kafka.cluster.process import ClusterError, Process
+from neverlost.checker.kafka.cluster.process import ClusterError
 from neverlost.model.faults import FAULTS as DECLARED
 from neverlost.model.faults import Fault
 from neverlost.specs.errors import unknown
@@ -125,21 +123,13 @@ def _make_cut(cut: Callable[[Cluster, int], list[TrafficRule]], shortest: float,
     return misfortune
 
 
-def _send(process: Process, number: signal.Signals) -> None:
-    """Pause or continue a server, if it runs."""
-    if process.pid is not None:
-        os.kill(process.pid, number)
-    process.is_paused = number == signal.SIGSTOP and process.pid is not None
-
-
 def _make_pause(shortest: float, longest: float) -> Misfortune:
     """Return a fault that pauses a process for a while."""
 
     def misfortune(stage: LiveCluster, broker: int) -> None:
-        process = stage.cluster.brokers[broker].process
-        _send(process, signal.SIGSTOP)
+        stage.cluster.brokers[broker].process.pause()
         stage.rest(shortest, longest)
-        _send(process, signal.SIGCONT)
+        stage.cluster.brokers[broker].process.resume()
 
     return misfortune
 

@@ -71,7 +71,7 @@ def attended(function: Callable[..., Found], *arguments: Any) -> Found:
 
 def recorded(version: str, plan: LiveRunPlan, history: Path) -> None:
     """Run the cluster and keep what was seen."""
-    history.write_text(format_history(record_run(find_kafka(version=version), plan)), encoding="utf-8")
+    write_text(history, format_history(record_run(find_kafka(version=version), plan)))
 
 
 def judged(history: Path, losses: bool) -> dict[str, Any]:

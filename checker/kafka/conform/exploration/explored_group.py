@@ -112,9 +112,9 @@ class Numbered(Generic[Item]):
 
 
 class Needs(NamedTuple):
-    """What an event reads and changes: `brokers`; AlterPartition messages whose leader is in `brokers` or `alters`; the fetches
-    of `pairs` (follower, leader).  Where True: the `controller`, the images that the first broker has to replay (`metadata`),
-    the count of `records`."""
+    """What an event reads and changes.  It reads these `brokers`, the AlterPartition messages of these and of the leaders in
+    `alters`, and the fetches of these `pairs` (follower, leader).  The flags say if it also reads the `controller`, the images
+    that the first broker has to replay (`metadata`), and the count of `records`."""
 
     brokers: Arguments = ()
     alters: Arguments = ()
@@ -125,8 +125,8 @@ class Needs(NamedTuple):
 
 
 class EventOutcome(NamedTuple):
-    """All that an event read, as it is after it.  `images`, `acked` and `records` are what it added; `left` is how many images
-    the first broker still has to replay (-1: it is down), or None if the event does not change that."""
+    """What an event read, as it is afterwards.  `images`, `acked` and `records` hold only what it added.  `left` is how many
+    images the first broker still has to replay: -1 if it is down, None if the event does not change that."""
 
     processes: tuple[int, ...]
     fetches: tuple[int, ...]

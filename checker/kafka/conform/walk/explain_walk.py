@@ -275,8 +275,10 @@ class WalkExplainer:
         states in which it has that one: it learned it before, of records that were committed."""
         for me, seen in zip(self.brokers, view.brokers, strict=True):
             for state in states if seen.began_unregistered and seen.state in ("leads", "follows") else ():
+                if self._of(state, "high_watermark", me) >= seen.high_watermark:
+                    continue
                 known = tuple(self._of(state, "ghost_committed", offset + 1) for offset in range(seen.high_watermark))
-                if self._of(state, "high_watermark", me) < seen.high_watermark and self.log(state, me)[: len(known)] == known:
+                if self.log(state, me)[: len(known)] == known:
                     yield self._with(state, seen.high_watermark, self.places["high_watermark"] + me - 1)
 
     def _with(self, state: Words, value: int, cell: int) -> Words:
