@@ -16,9 +16,10 @@ from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.engine.proof.induction import ProofBudget, prove
 from tests.checker.prove.test_bounded_search import is_alive
 from tests.checker.prove.test_induction import STRONG, kip_320, lemmas
+from tests.support.program import neverlost
 
 LARGE = ["model=kip-320", "replication.factor=3", "bounds.records=3", "bounds.max_leader_epoch=3"]
-COMMAND = [sys.executable, "-m", "neverlost", "prove", *[part for each in LARGE for part in ("--set", each)]]
+PROVE = ["prove", *[part for each in LARGE for part in ("--set", each)]]
 
 
 def children_of(pid: int) -> list[int]:
@@ -28,9 +29,13 @@ def children_of(pid: int) -> list[int]:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc to see the children")
 @pytest.mark.parametrize("method", [["bmc", "--depth", "60"], ["induction"]], ids=lambda each: each[0])
 def test_an_interrupt_says_what_was_covered_and_leaves_no_process(method: list[str], tmp_path: Path) -> None:
-    command = [*COMMAND, "--property", "strong-isr", "--property", "weak-isr", "--method", *method]
+    asked = [*PROVE, "--property", "strong-isr", "--property", "weak-isr", "--method", *method, "--out", str(tmp_path)]
     with subprocess.Popen(
-        [*command, "--out", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-m", "neverlost", *asked],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as process:
         deadline = time.monotonic() + 120
         while len(children := children_of(process.pid)) < 2:
@@ -51,8 +56,7 @@ def test_an_interrupt_says_what_was_covered_and_leaves_no_process(method: list[s
     ("limit", "reason"), [("--time-limit=0.001", "the time limit was reached"), ("--memory-limit=1M", "out of memory")]
 )
 def test_too_little_time_or_memory_is_inconclusive(method: str, limit: str, reason: str) -> None:
-    command = [*COMMAND, "--property", "strong-isr", "--method", method, limit]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = neverlost(*PROVE, "--property", "strong-isr", "--method", method, limit)
     assert done.returncode == 20, done.stderr
     assert "inconclusive" in done.stdout and reason in done.stdout
 

@@ -9,15 +9,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.support import copies
+
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
 
 
 def neverlost(*arguments: str, cwd: Path = ROOT, timeout: float = 120) -> subprocess.CompletedProcess[str]:
     """A run of the program: exit status, stdout and stderr.  Units: seconds."""
-    command = [sys.executable, "-m", "neverlost", *arguments]
-    environment = os.environ | {"NO_COLOR": "1"}
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, timeout=timeout, check=False)
+    return copies.run(arguments, cwd, os.environ | {"NO_COLOR": "1"}, timeout)
 
 
 INTERRUPTING = """

@@ -7,7 +7,6 @@ import random
 import re
 import struct
 import subprocess
-import sys
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,6 +34,7 @@ from neverlost.model.system import bind
 from neverlost.specs.configuration.keys import configuration
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.syntax.topics_and_settings import ranges
+from tests.support import program as support
 from tests.support.histories import Line, Walk, broker, header, high_watermark, history, partition, plain, process, produced
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -444,8 +444,7 @@ def test_a_damaged_segment_is_refused_with_its_offset(tmp_path: Path) -> None:
 
 
 def neverlost(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "neverlost", "observe", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    return support.neverlost("observe", *arguments)
 
 
 def test_the_command_says_what_was_found(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ from neverlost.reports.questions.reproduce import evidence
 from neverlost.reports.questions.reproduce.script import render_script
 from neverlost.specs.errors import InputError
 from neverlost.specs.properties import properties
+from tests.support import copies
 from tests.support.modern import explored, system
 from tests.tools.publish import reproductions
 
@@ -401,8 +402,7 @@ def test_the_reassignment_request_and_its_refusal() -> None:
 
 
 def neverlost(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "neverlost", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=more or None)
+    return copies.run(arguments, ROOT, more or os.environ, 300)
 
 
 @pytest.fixture(scope="module")
