@@ -126,28 +126,37 @@ def accessible(browser: Browser, report: Path) -> None:
             context.close()
 
 
+class Pages(dict[str, Path]):
+    """The pages by their names, each written when it is first asked for."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__()
+        self.place = place
+
+    def __missing__(self, name: str) -> Path:
+        arguments, status = self._question(name)
+        assert neverlost(name, *arguments, "--out", str(self.place / name), "--quiet").returncode == status
+        self[name] = self.place / name / "report.html"
+        return self[name]
+
+    def _question(self, name: str) -> tuple[list[str], int]:
+        """What the page answers, and the status of that."""
+        if name == "sweep":
+            matrix = self.place / "small.toml"
+            matrix.write_text('defects = "fixed"\n' + (ROOT / "specs" / "matrices" / "small.toml").read_text())
+            return [str(matrix)], 0
+        if name == "check":
+            asked = ("model=truncate-to-hw", "replication.factor=2", "bounds.records=1", "bounds.max_leader_epoch=1")
+            return [*(part for each in asked for part in ("--set", each)), "--continue"], 12
+        if name == "observe":
+            return [str(DATA / "observed" / "run-4.3.jsonl")], 0
+        described = str(DATA / "kafka" / "describe-3.9.txt")
+        return ["--describe", described, "--kafka-version", "3.9", "--set", "metadata.version=3.9-IV0"], TABLES[name]
+
+
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    place = tmp_path_factory.mktemp("pages")
-    matrix = place / "small.toml"
-    matrix.write_text('defects = "fixed"\n' + (ROOT / "specs" / "matrices" / "small.toml").read_text())
-    assert neverlost("sweep", str(matrix), "--out", str(place / "sweep")).returncode == 0
-    asked = ("model=truncate-to-hw", "replication.factor=2", "bounds.records=1", "bounds.max_leader_epoch=1")
-    settings = [part for each in asked for part in ("--set", each)]
-    assert neverlost("check", *settings, "--continue", "--out", str(place / "check")).returncode == 12
-    described = (
-        "--describe",
-        str(DATA / "kafka" / "describe-3.9.txt"),
-        "--kafka-version",
-        "3.9",
-        "--set",
-        "metadata.version=3.9-IV0",
-    )
-    for command, status in TABLES.items():
-        assert neverlost(command, *described, "--out", str(place / command), "--quiet").returncode == status
-    history = str(DATA / "observed" / "run-4.3.jsonl")
-    assert neverlost("observe", history, "--out", str(place / "observe"), "--quiet").returncode == 0
-    return {name: place / name / "report.html" for name in NAMES}
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    return Pages(tmp_path_factory.mktemp("pages"))
 
 
 @pytest.fixture(scope="module")

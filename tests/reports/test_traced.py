@@ -134,12 +134,19 @@ FORGERIES: dict[str, Callable[[Files], Files]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def proved(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """The files of a proof with its obligations."""
+    place = tmp_path_factory.mktemp("proved")
+    write(INDUCTION, place)
+    bundle = place / "bundle"
+    return {each.relative_to(bundle).as_posix(): each.read_bytes() for each in bundle.rglob("*") if each.is_file()}
+
+
 @pytest.mark.parametrize("how", FORGERIES)
-def test_a_forged_bundle_is_refused_without_a_trace(how: str, tmp_path: Path) -> None:
-    write(INDUCTION, tmp_path)
+def test_a_forged_bundle_is_refused_without_a_trace(how: str, proved: Files, tmp_path: Path) -> None:
     bundle = tmp_path / "bundle"
-    files = {each.relative_to(bundle).as_posix(): each.read_bytes() for each in bundle.rglob("*") if each.is_file()}
-    for name, content in FORGERIES[how](files).items():
+    for name, content in FORGERIES[how](proved).items():
         (bundle / name).parent.mkdir(parents=True, exist_ok=True)
         (bundle / name).write_bytes(content)
     ran, wrong = traced(tmp_path)
