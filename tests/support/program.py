@@ -17,7 +17,11 @@ DATA = ROOT / "tests" / "data"
 
 def neverlost(*arguments: str, cwd: Path = ROOT, timeout: float = 120) -> subprocess.CompletedProcess[str]:
     """A run of the program: exit status, stdout and stderr.  Units: seconds."""
-    return copies.run(arguments, cwd, os.environ | {"NO_COLOR": "1"}, timeout)
+    environment = os.environ | {"NO_COLOR": "1"}
+    if sys.platform == "linux":
+        return copies.run(arguments, cwd, environment, timeout)
+    command = [sys.executable, "-m", "neverlost", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment, timeout=timeout, check=False)
 
 
 INTERRUPTING = """
