@@ -137,7 +137,7 @@ class KraftSizes(Sizes):
 
     @property
     def sending_twice(self) -> int:
-        """How many leaders may have a copy of a refused request handled later: all or none."""
+        """How many leaders a copied AlterPartition may be handled of late, when they have forgotten it: all or none."""
         return self.replica if self.copies_requests else 0
 
     @property

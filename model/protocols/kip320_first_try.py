@@ -134,7 +134,7 @@ def leader_expand_isr(k: Primitives, s: View, leader: int, replica: int) -> Clau
 
 _CHANGED = KIP_279.differing(
     "kip-320-first-try",
-    "followers truncate on a mismatch instead of on becoming followers (a rejected design)",
+    "followers truncate when a fetch does not match, not on becoming followers (a rejected design)",
     replacing={
         each.name: each
         for each in (become_follower, follower_fetch, leader_advance_high_watermark, leader_shrink_isr, leader_expand_isr)

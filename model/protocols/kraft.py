@@ -45,7 +45,7 @@ from neverlost.model.limits import AT_ONCE
 
 MODEL = Model(
     name="kraft",
-    summary="Kafka without ELR, the newest or that of kafka.version: late metadata, AlterPartition, fencing, unclean stops",
+    summary="Kafka (0.8 on) without ELR, the newest or that of kafka.version: late metadata, AlterPartition, fencing, stops",
     keys=(
         "replication.factor",
         "min.insync.replicas",

@@ -124,7 +124,7 @@ def portrait(values: Mapping[str, Any]) -> ClusterSnapshot:
 
 MODEL = Model(
     name="majority",
-    summary="a majority-quorum log (Raft, KRaft's own log) with the same producers, faults and properties",
+    summary="a majority-quorum log (Raft, KRaft's own log) with kraft's acks, kills, data losses, leader moves and guarantees",
     keys=("replication.factor", "acks", "flush.messages", *[each.key for each in MAJORITY_FAULTS], AT_ONCE, "bounds.records"),
     sizes=sizes,
     fields=fields,

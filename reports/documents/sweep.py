@@ -174,6 +174,8 @@ def _changes(old: SweepCell | None, new: SweepCell | None) -> Iterator[dict[str,
             yield {**found, "question": differs} if differs else found
 
 
+NOT_COMPARABLE = "not comparable: the question changed ({}); write a new baseline"
+
 MOST_DIFFERENCES = 3
 """Settings that are named where a cell asks something else."""
 

@@ -75,7 +75,7 @@ class Key:
         if self.kind == "number":
             return f"a whole number from {self.low} to {self.high}"
         if self.kind == "limit":
-            return f"a whole number from {self.low} to {self.high}, any, or any:N for N brokers at once"
+            return f"a whole number from {self.low} to {self.high} (in all), any, or any:N (any number, N brokers at a time)"
         if self.kind == "flag":
             return "true or false" if not self.name.startswith(MECHANISM) else "on or off"
         if self.kind == "choice":
@@ -91,7 +91,7 @@ def _read_keys() -> Iterator[Key]:
             yield from (Key(fault.key, "faults", "limit", 0, f"how many times {fault.says}", 0, MOST) for fault in FAULTS)
         if name == "bounds.producers":
             for fault, says in TRANSACTION_FAULTS.items():
-                yield Key(f"faults.{fault}", "faults", "number", 0, f"how many times {says}", 0, MOST)
+                yield Key(f"faults.{fault}", "faults", "number", 0, f"how many times in all {says}", 0, MOST)
         default = () if each["kind"] == "names" else each.pop("default")
         choices = {choice: choice for choice in each.pop("choices", ())} | each.pop("spellings", {})
         yield Key(name, **{**each, "default": default}, spellings=choices or None)

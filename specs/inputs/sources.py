@@ -81,7 +81,7 @@ NOT_MODELLED = {
     "log.flush.interval.ms": "time is not modelled: what is flushed after a while counts as not flushed",
     "remote.storage.enable": "tiered storage is not modelled: answers are about the brokers' own logs",
     "replica.lag.time.max.ms": "time is not modelled: a follower may fall behind at any moment (faults.isr_shrink, faults.out)",
-    "auto.leader.rebalance.enable": "leaders move without a failure only as often as faults.leader_move allows: 0 unless set",
+    "auto.leader.rebalance.enable": "leaders move without a failure at most faults.leader_move times: 0 (roll: 1, nines: any)",
     "controlled.shutdown.enable": "false makes each stop a kill: ask with faults.kill, not with faults.clean_stop",
 }
 SILENT = {"controlled.shutdown.enable": ("true",), "auto.leader.rebalance.enable": ()}

@@ -139,7 +139,7 @@ def exactly_once(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="every offset below the consumer's committed one has been processed, or its record is in hand",
+    says="every offset below the consumer's committed one has been processed, or the consumer that runs is yet to process it",
     failure="skips a record",
     needs=("consumer_committed", "consumer_holds_record", "ghost_processed"),
     violated_by="kraft",

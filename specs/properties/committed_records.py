@@ -139,7 +139,7 @@ def logs_identical(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="a consumer that reads an offset again, from any broker that believes it is leader, gets the same record",
+    says="a consumer that reads an offset again, from any broker that believes it is leader, gets the same record or none",
     failure="shows readers another record at the same offset",
     needs=("follows", "ghost_committed", "high_watermark", "log_record"),
     violated_by="kraft",

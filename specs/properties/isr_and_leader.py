@@ -12,7 +12,7 @@ from neverlost.specs.property import as_property
 
 
 @as_property(
-    says="once a leader has applied its leadership, its maximal ISR (known or asked to be added) has the controller's ISR",
+    says="once the leader has applied its leadership, its maximal ISR (known or asked for) contains the controller's ISR",
     needs=("isr", "leader_isr", "leader_knows", "pending"),
     violated_by="kraft-pending-isr-kept",
     source="P-QSUP, KIP-497; ReplicationQuorumSuperset; since 2.8 a known bug breaks it: late-record-forgets-request",
@@ -41,7 +41,7 @@ def knows_newest_epoch(k: Any, s: Any, follower: int, leader: int) -> Value:
 
 
 @as_property(
-    says="a follower in the ISR and epoch of a leader with the newest metadata agrees with it below both high watermarks",
+    says="a leader with the newest metadata and a follower of its ISR and epoch agree below both high watermarks",
     needs=("follows", "high_watermark", "leader_isr", "leader_knows", "log_record"),
     violated_by="kraft",
     source="KIP-101 scenario 2, KIP-279; WeakIsr of the public TLA+ modules, for brokers with memory and restarts",
@@ -73,7 +73,7 @@ def isr_matches_leader(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="the ISR has at least min.insync.replicas members, as set at first",
+    says="the controller's ISR has at least min.insync.replicas members, as set at first",
     needs=("isr", "min_isr"),
     violated_by="kraft",
     source="a common claim; min.insync.replicas bounds which writes are accepted and, since 3.7, the high watermark",
@@ -85,7 +85,7 @@ def isr_at_least_minimum(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="with ISR and ELR empty the controller remembers min.insync.replicas replicas to recover from",
+    says="with ISR and ELR empty the controller remembers at least min.insync.replicas replicas to recover from",
     needs=("elr", "isr", "last_known_leader"),
     violated_by="kraft-elr",
     source="KIP-966; MinIsrRecoveryQuorum (Vanlightly); Kafka remembers one at most, the last known leader",
@@ -99,7 +99,7 @@ def min_isr_recovery_quorum(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="brokers in one leader epoch have one leader, and that broker itself believes that it leads",
+    says="brokers in one leader epoch have one leader, which believes that it leads as long as it is in that epoch itself",
     needs=("follows", "leader_knows"),
     violated_by="kraft-broker_follow-leadership is applied",
     source="KIP-101; LeaderAndIsr names one leader for each epoch; broken by a model that lacks a clause",

@@ -39,7 +39,7 @@ def quorum_stays_readable(k: Any, s: Any) -> Value:
     says="from every reachable state, without a further fault, a majority log can come to accept writes again",
     failure="cannot accept writes again",
     needs=("follows", "leader_knows", "newest_term"),
-    violated_by="majority",
+    violated_by="majority-broker_restart",
     source="Raft 5.4.3; P-RAV for an ISR",
     kind=RECOVERY,
 )

@@ -64,7 +64,7 @@ def one_leader_per_epoch(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="whatever a leader of the newest epoch has committed is on a majority of its voters",
+    says="whatever a leader of the newest epoch has committed is on a majority of the voters that it knows",
     failure="commits what no majority has",
     needs=("epoch", "fetch_offset", "has_vote", "high_watermark", "log_record", "role"),
     violated_by="kraft-quorum",
@@ -116,7 +116,7 @@ def quorum_keeps_acked(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="the leader of which brokers have learned has the acknowledged record, whatever became of the metadata",
+    says="the partition leader that all brokers know has the acknowledged record, whatever became of the metadata",
     failure="loses acknowledged data by losing metadata",
     needs=("decided_isr", "has_data", "learned"),
     violated_by="kraft-composed",

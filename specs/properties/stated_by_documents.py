@@ -105,7 +105,7 @@ def accepts_at_minimum_isr(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="while there is a leader, every member of the ISR has every acknowledged record",
+    says="while there is a leader, every member of the controller's ISR has every acknowledged record",
     failure="has acknowledged records that a member of the ISR lacks",
     needs=("ghost_acked", "is_fenced", "isr", "leader", "log_record"),
     violated_by="kraft",

@@ -23,7 +23,7 @@ from neverlost.specs.property import RECOVERY, as_property
 
 
 @as_property(
-    says="where one record of a transaction can be read, each other is in its log and not aborted, though perhaps undecided",
+    says="where a record or offset of a transaction can be read, each other is in its log, not aborted but perhaps undecided",
     failure="shows a part of a transaction",
     needs=("undecided", "committed", "reads_uncommitted"),
     violated_by="transactions-3.5",
@@ -148,7 +148,7 @@ def one_producer_per_epoch(k: Any, s: Any) -> Value:
 
 
 @as_property(
-    says="every coordinator of a transactional.id has an epoch of its own",
+    says="every coordinator of a transactional.id has an epoch that none before it had",
     failure="gives two coordinators one epoch",
     needs=("coordinator_epoch", "ghost_coordinators"),
     violated_by="transactions-without coordinator-epoch-bump",

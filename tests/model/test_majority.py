@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from neverlost.model.system import bind
+from neverlost.specs.properties import properties
 from tests.support.modern import explored, system
 
 KEYS = {"rf": 3, "records": 1, "acks": "all", "min_isr": None}
@@ -43,3 +45,12 @@ def test_without_the_better_log_rule_a_short_log_wins() -> None:
     bound = system("majority", **(KEYS | {"crash": 1}), disabled=(("voters_replace_dead_leader", rule),))
     (finding,) = explored(bound, "acked-never-lost").findings
     assert finding.verdict.value == "violated"
+
+
+def test_writes_come_back_only_if_brokers_start_again() -> None:
+    bound, name = system("majority", **(KEYS | {"kill": 2})), "quorum-recovers-writable"
+    model, restart = bound.model, properties()[name].violated_by.removeprefix("majority-")
+    others = tuple(each for each in model.actions if each.name != restart)
+    without = bind(model.differing(model.name, model.summary, actions=others), *bound.configurations)
+    assert [explored(each, name).findings[0].verdict.value for each in (bound, without)] == ["holds", "violated"]
+    assert len(others) + 1 == len(model.actions)

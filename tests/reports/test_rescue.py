@@ -140,7 +140,11 @@ def test_while_nothing_is_known_no_step_starts_or_elects_a_broker(tmp_path: Path
 def test_without_any_log_or_disk_it_is_said(tmp_path: Path) -> None:
     found = ask(tmp_path, describe(tmp_path), "", "1=disk-gone 2=disk-gone 3=disk-gone")
     assert (found.says, found.broker) == ("unknown", None) and "no log is left" in text(found)
-    assert [each["says"].split(",")[0] for each in found.document["do"]] == ["Get a log back if you can", "If there is none"]
+    first, then = found.document["do"]
+    assert first["says"].startswith("Get a log back if you can") and then["says"].startswith(
+        "If there is none, its records are lost"
+    )
+    assert "--election-type UNCLEAN --topic orders --partition 0" in then["run"][0]
 
 
 def test_a_broker_that_leads_other_partitions_runs(tmp_path: Path) -> None:
@@ -151,6 +155,10 @@ def test_a_broker_that_leads_other_partitions_runs(tmp_path: Path) -> None:
     other += "\tTopic: other\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\n"
     topics.write_text(topics.read_text() + other)
     assert hint in text(ask(tmp_path, str(topics), "", ""))
+    for how in ("clean", "up"):
+        steps = [each["says"] for each in ask(tmp_path, str(topics), "", f"1={how}").document["do"]]
+        assert "Mend the log directory if it has failed, and restart broker 1, which opens it only then." in steps
+        assert not any(each.startswith(("Start broker 1", "See that broker 1 runs")) for each in steps)
 
 
 def test_a_broker_with_an_empty_disk_is_kept_stopped_before_anything_else(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,12 @@ def test_the_order_of_all_brokers_leaves_a_majority_of_the_controllers(tmp_path:
     )
     assert without.returncode == whole.returncode == 0 and two.returncode == 13
     assert "Not known: whether a broker is a controller too" in without.stdout and "Not known" not in whole.stdout
+    both = "The controllers are 1, 2, 3: a restart of 1 or 2 or 3 takes a vote, which this answer counts."
+    assert both in whole.stdout.splitlines() and "The controllers are" not in without.stdout
+    apart = tmp_path / "apart.txt"
+    apart.write_text(re.sub(r"^([123])(?=\s)", r"10\1", QUORUM.read_text(), flags=re.MULTILINE))
+    others = program("roll", "--describe", topics, *KNOWN, "--set", "defects=fixed", "--describe", str(apart))
+    assert "The controllers are 101, 102, 103: no broker here is one." in others.stdout, others.stderr
     assert two.stdout.startswith("No go for all: 1 of 3 brokers may be stopped now.\n"), two.stdout
     assert all(
         f"broker {each} must not be stopped: no majority of the controllers would be left." in two.stdout for each in (2, 3)

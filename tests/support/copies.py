@@ -67,7 +67,7 @@ def _original(_: int) -> socket.socket:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     command = [sys.executable, "-m", "tests.support.copies"]
     with theirs:
-        copied = subprocess.Popen(command, cwd=ROOT, stdin=theirs, stdout=subprocess.DEVNULL)
+        copied = subprocess.Popen(command, cwd=ROOT, stdin=theirs.fileno(), stdout=subprocess.DEVNULL)
     atexit.register(copied.wait)
     atexit.register(ours.close)
     return ours

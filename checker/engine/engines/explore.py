@@ -24,7 +24,6 @@ ENGINES = {
 }
 """The module of each engine; its `explore` searches."""
 
-
 WORTH_FREEING = 1 << 29
 """Bytes in use after a search from which its tables are freed at once: the next search has the same limit of memory."""
 

@@ -25,7 +25,6 @@ Send = Callable[[Any], None]
 Work = Callable[..., Any]
 """Runs in a child as `work(send, *arguments)`; what it returns is its result."""
 
-
 TIMEOUT, INTERRUPTED = "the time limit was reached", interrupts.INTERRUPTED
 STOOD_STILL = "the process stood still: it waited for what did not come"
 """Why jobs were given up."""

@@ -9,7 +9,6 @@ UNSEEN = re.compile(
 )
 """Characters that are obeyed instead of shown, all but a tab and the end of a line."""
 
-
 MARKUP = re.compile(r"<(?=[A-Za-z/!?])|!\[|\]\(|\||\n")
 """What Markdown would take for HTML, an image, a link, the end of a table's cell, or of a line."""
 

@@ -37,7 +37,6 @@ from neverlost.specs.property import Property
 SEEDS = (0, 3)
 """Seeds of the solvers that race; the first to finish decides."""
 
-
 WORTH_FACTS = 1.5
 """Seconds of search from which it pays to find out which lemmas are inductive."""
 

@@ -23,7 +23,6 @@ from neverlost.model.system import Slot, State, System
 FEW = 2048
 """The most states for which one pass over all permutations is faster than one pass for each permutation."""
 
-
 DESCRIBED = 64
 """Bits of a description at most."""
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.resources
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
+from neverlost.model.toml_beside import read_toml_beside
 from neverlost.specs.errors import InputError
 
 
 @functools.cache
 def load_checksums() -> dict[str, str]:
     """Return the SHA-512 of each jar that the supported versions need, by file name."""
-    text = importlib.resources.files(__package__).joinpath("checksums.toml").read_text()
-    return {str(name): str(digest) for name, digest in tomllib.loads(text)["sha512"].items()}
+    return {str(name): str(digest) for name, digest in read_toml_beside(__name__)["sha512"].items()}
 
 
 def require_known(jars: Iterable[Path]) -> None:

@@ -63,7 +63,6 @@ REGISTRATION = "before 4.0 to register changes no partition; the model takes the
 No `handleBrokerShutdown` before KAFKA-18106; decision 028 compares the model with one that has the older rule.
 """
 
-
 Calls = tuple[tuple[Any, ...], ...]
 """Names of a controller's methods with what they are given."""
 

@@ -22,7 +22,6 @@ class Refusal:
     """The first observation that no behaviour explains, in one group of offsets, and what would have been explained instead."""
 
     group: OffsetGroup
-    observation: ObservedStep
     seen: tuple[HistoryObservation, ...]
     allowed: tuple[str, ...]
 
@@ -96,7 +95,7 @@ def _make_refusal(matching: Matching, group: OffsetGroup, explanation: Explanati
         allowed = _find_nearest_allowed(matching, matching.observer(group), group, explanation, seen)
     except TooLarge as problem:
         allowed = (f"not looked for to the end: {problem}",)
-    return Refusal(group, refused, seen, allowed)
+    return Refusal(group, seen, allowed)
 
 
 def _find_nearest_allowed(

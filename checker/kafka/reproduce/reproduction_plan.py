@@ -164,17 +164,8 @@ def _split_into_stages(
             during = holds.besides(before)
         elif holds.metadata_answers and not before.metadata_answers:
             during = replace(before, metadata=holds.metadata, metadata_answers=holds.metadata_answers)
-        yield ReproductionStep(
-            first + 1,
-            end,
-            tuple(says[first + 1 : end + 1]),
-            operation.name,
-            operation.broker,
-            operation.argument,
-            during,
-            holds,
-            make_target(states[end]),
-        )
+        sentences, done = tuple(says[first + 1 : end + 1]), (operation.name, operation.broker, operation.argument)
+        yield ReproductionStep(first + 1, end, sentences, *done, during, holds, make_target(states[end]))
         before = holds
 
 

@@ -61,7 +61,6 @@ _RECORDS = {"records/s": 1.0, "records/min": 1 / 60, "records/h": 1 / 3600}
 TAIL = ("written", "unflushed", "behind")
 """What a table [tail] has; there is none among the shipped rates."""
 
-
 SHORTEST, LONGEST = 1 / YEAR, 100.0
 """How long an episode lasts at least and at most, in years: what a chain's numbers are right for."""
 

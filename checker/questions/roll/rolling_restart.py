@@ -210,11 +210,11 @@ class DescribedCluster:
         says = self.said.ask_more([change_settings(each.chosen, {"defects": "fixed"}) for each in lost])
         return [name for each, word in zip(lost, says, strict=True) if word in (OK, STOPS) for name in each.names]
 
-    @cached_property
-    def refusing(self) -> list[str]:
-        """The names of partitions that refuse writes already, before any stop."""
-        refuses = (each for each in self.alike if each.inside and self.said.of(each.chosen, Stop(0)) == STOPS)
-        return [name for each in refuses for name in each.names]
+    def find_without_stop(self, kind: str) -> list[str]:
+        """Return the names of partitions with this kind of verdict where nobody is stopped: STOPS are those that refuse writes
+        already, LOST those that a preferred election alone may lose records of."""
+        found = (each for each in self.alike if each.inside and self.said.of(each.chosen, Stop(0)).startswith(kind))
+        return [name for each in found for name in each.names]
 
     def says(self, stopped: Collection[str], further: str = "") -> dict[str, list[str]]:
         """Return, by verdict from good to bad, the names of the partitions that have it when these brokers are stopped; each
@@ -262,20 +262,31 @@ class DescribedCluster:
         return all({self.said.of(one, Stop(each), is_whole=True) for each in two} in ({OK}, {STOPS}) for one, two in many)
 
     def first(self) -> list[dict[str, Any]]:
-        """Return what to `do` first, and for which `partitions`, so that brokers that must not be stopped now may be: what is
+        """Return what to `do` first, and for which `partitions`, so that `brokers` that must not be stopped now may be: what is
         offline comes first, then what is waited for."""
         found: dict[FirstAct, dict[str, int]] = {}
+        barred: dict[FirstAct, set[str]] = {}
         for broker in self.brokers:
             if self.quorum is not None and self._of_quorum([broker]) != OK:
-                found.setdefault(describe_remedy(self.quorum, stop_controllers(self.quorum, [int(broker)])), {})[QUORUM] = -1
+                remedy = describe_remedy(self.quorum, stop_controllers(self.quorum, [int(broker)]))
+                found.setdefault(remedy, {})[QUORUM] = -1
+                barred.setdefault(remedy, set()).add(broker)
         for each in self.alike:
             says = {self._says(each, Stop(many)) for many in ((0, 1) if each.inside else (0,))}
             is_searched = each.chosen.left_out is None and not is_reassigned(each.chosen)
             if says <= {OK, ACCEPTED} or (is_searched and UNDECIDED in says):
                 continue
-            found.setdefault(self.remedy(each), {}).update(each.names)
+            remedy = self.remedy(each)
+            found.setdefault(remedy, {}).update(each.names)
+            worse = (one for one in each.brokers if self._says(each, Stop(int(one in each.inside))) not in (OK, ACCEPTED))
+            barred.setdefault(remedy, set()).update(worse)
         return [
-            {"do": remedy.says, "event": remedy.event, "partitions": sorted(names, key=names.__getitem__)}
+            {
+                "do": remedy.says,
+                "event": remedy.event,
+                "brokers": [each for each in self.brokers if each in barred[remedy]],
+                "partitions": sorted(names, key=names.__getitem__),
+            }
             for remedy, names in sorted(found.items(), key=lambda each: EVENTS.index(each[0].event))
         ]
 
@@ -286,10 +297,10 @@ class DescribedCluster:
         out = tuple(sorted(one.brokers - one.inside, key=lambda each: (len(each), each)))
         then = self.said.of(one.chosen, Stop(1), is_whole=True)
         if is_reassigned(one.chosen):
-            return FirstAct("wait until the reassignment is complete", "reassignment")
+            return FirstAct("wait until the reassignment is complete (kafka-reassign-partitions.sh --list)", "reassignment")
         if out and then in (OK, UNDECIDED):
             early = "; a preferred election before that can lose a record" * self.said.of(one.chosen, Stop(0)).startswith(LOST)
-            says = f"wait until {', '.join(out)} {'are' if len(out) > 1 else 'is'} in the ISR again{early}"
+            says = f"wait until {' and '.join(out)} {'are' if len(out) > 1 else 'is'} in the ISR again{early}"
             return FirstAct(says, "isr", out)
         settings = one.chosen.configuration
         factor, least = settings["replication.factor"], settings.get("min.insync.replicas", 1)

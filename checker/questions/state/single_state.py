@@ -60,8 +60,6 @@ class SingleState:
     """A state with its committed, readable and acknowledged records (from 1), who may be elected, what each single fault can
     lose, and which properties are violated in it already."""
 
-    system: System
-    state: State
     committed: frozenset[int]
     readable: frozenset[int]
     acknowledged: frozenset[int]
@@ -95,8 +93,6 @@ def examine(
     readable = now["log_record"][leader][: now["high_watermark"][leader]] if is_led else []
     acknowledged = frozenset(number for number, is_acked in enumerate(now["ghost_acked"], 1) if is_acked)
     return SingleState(
-        system=system,
-        state=state,
         committed=frozenset(each for each in counted["ghost_committed"] if each),
         readable=frozenset(readable),
         acknowledged=acknowledged,

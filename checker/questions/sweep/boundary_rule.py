@@ -27,7 +27,6 @@ MOST_TERMS = 600
 MOST_COMBINATIONS = 400_000
 PATIENCE_MS = 15_000
 
-
 RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {"=": eq, "!=": ne, ">=": ge, "<=": le, ">": gt}
 
 

@@ -232,18 +232,8 @@ class Sweeper:
         system = bind(model, *[self.cells[cell][1] for cell in chosen])
         outcome = explore(system, asked, options, self.reporter, self.engine)
         self._note(chosen, outcome)
-        self.searches.append(
-            Exploration(
-                model.name,
-                tuple(chosen),
-                outcome.counts,
-                outcome.seconds,
-                outcome.reason,
-                outcome.peak_memory_bytes,
-                outcome.growth,
-                list_unused_actions(outcome),
-            )
-        )
+        spent = outcome.counts, outcome.seconds, outcome.reason, outcome.peak_memory_bytes, outcome.growth
+        self.searches.append(Exploration(model.name, tuple(chosen), *spent, list_unused_actions(outcome)))
         if outcome.reason == "interrupted":
             self.options = self.options.out_of_time()
 

@@ -139,18 +139,13 @@ def decided(
         sweeper = Sweeper([cells[number] for number in left], properties, options, (), engine, reporter, progress)
         sweep = sweeper.run()
         for place, (number, decisions) in enumerate(zip(left, sweep.decisions, strict=True)):
-            entries[number] = tuple(
-                CellVerdict(
-                    each.property,
-                    each.verdict,
-                    len(each.trace.steps) if each.trace else None,
-                    SEARCH,
-                    each.trace,
-                    sweep.is_interrupted,
-                    sweep.unstruck(place, at) if each.verdict is Verdict.HOLDS else (),
-                )
-                for at, each in enumerate(decisions)
-            )
+            searched = []
+            for at, each in enumerate(decisions):
+                steps = len(each.trace.steps) if each.trace else None
+                unstruck = sweep.unstruck(place, at) if each.verdict is Verdict.HOLDS else ()
+                cell = CellVerdict(each.property, each.verdict, steps, SEARCH, each.trace, sweep.is_interrupted, unstruck)
+                searched.append(cell)
+            entries[number] = tuple(searched)
     tell(entries)
     return [entries[number] for number in range(len(cells))]
 

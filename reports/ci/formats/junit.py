@@ -6,6 +6,7 @@ from collections import Counter
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from neverlost.reports.ci.verdicts.gate_verdict import GateResult, GateVerdict
+from neverlost.reports.documents.sweep import NOT_COMPARABLE
 
 FILE = "junit.xml"
 
@@ -38,11 +39,7 @@ def add_case(suite: Element, group: str, name: str) -> Element:
 
 def _judge(case: Element, each: GateVerdict, has_baseline: bool, says: str) -> None:
     if each.change is not None:
-        asked = (
-            f"; not comparable: the question changed ({each.change['question']}); write a new baseline"
-            if each.change.get("question")
-            else ""
-        )
+        asked = f"; {NOT_COMPARABLE.format(each.change['question'])}" if each.change.get("question") else ""
         message = f"was {each.change['was']}, is {each.change['is']}{asked}"
         SubElement(case, "failure", message=message, type="changed").text = says
     elif not has_baseline and each.verdict == "violated":

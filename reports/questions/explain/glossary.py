@@ -100,7 +100,7 @@ def _keys() -> list[Word]:
         _word(
             "kafka.version",
             "key",
-            "the Kafka version, for mechanisms and defaults (--kafka-version); not given: the newest",
+            "the Kafka version, such as 3.9 or 3.9.0, for mechanisms and defaults (--kafka-version); not given: the newest",
             values=f"0.8 to {version_shown(max(RELEASES))}",
             try_=TRY_KEYS,
         ),
@@ -168,10 +168,10 @@ def _default(name: str, ours: object) -> str:
 def _allowed(fault: Fault) -> str:
     key = KEYS[fault.key]
     if fault.is_of_one_rack:
-        return "0, any, or any:N for N brokers at once"
+        return "0, any, or any:N (any number, N brokers at a time)"
     if fault.impairs != NOTHING:
         return key.allowed
-    return f"a whole number from {key.low} to {key.high}" + " or any" * (fault not in (PRODUCER_RETRY, CONSUMER_CRASH))
+    return f"a whole number from {key.low} to {key.high} (in all)" + " or any" * (fault not in (PRODUCER_RETRY, CONSUMER_CRASH))
 
 
 def _faults() -> list[Word]:
@@ -183,7 +183,7 @@ def _faults() -> list[Word]:
             values=_allowed(each),
             default="0",
             loses_data="yes" if each.loses_data else "no",
-            stands_for=", ".join(each.of or ()),
+            stands_for=", ".join(each.of or ()) + ", which share this limit" * bool(each.of),
             try_=_try_fault(each),
         )
         for each in FAULTS
@@ -205,8 +205,8 @@ def _properties() -> list[Word]:
             "property",
             each.says,
             kind_=each.kind,
-            exit_status=str(status.get(each.kind, exit_status.VIOLATED)),
-            broken_by=f"some configuration of {each.violated_by}",
+            exit_status=f"{status.get(each.kind, exit_status.VIOLATED)} if it is broken",
+            broken_by=f"{'some configuration of' if each.violated_by in models() else 'the mutant'} {each.violated_by}",
             source=each.source or "",
             try_=_try_property(each),
         )
@@ -242,7 +242,7 @@ def _mechanisms() -> list[Word]:
             each.key,
             "mechanism",
             each.says,
-            values="on or off",
+            values="on or off; not given: as the version or model has it (with defects=fixed on, if it mends a defect)",
             versions=_versions(each),
             source=each.source,
             try_=_try_key(each.key, "on" if each in LATER else "off"),
@@ -254,8 +254,8 @@ def _mechanisms() -> list[Word]:
 def _versions(mechanism: Mechanism) -> str:
     if mechanism.since is None:
         return "none has it"
-    until = f" until {version_text(mechanism.until)}" if mechanism.until else ""
-    return f"from {version_text(mechanism.since)}{until}"
+    until = f", gone in {version_text(mechanism.until)}" if mechanism.until else ""
+    return f"from {version_text(mechanism.since)} on{until}"
 
 
 def _models() -> list[Word]:
@@ -266,12 +266,16 @@ def _models() -> list[Word]:
 
 
 def _defects() -> list[Word]:
+    mended = ", where it is mended"
     return [
-        Word(
+        _word(
             each.name,
             "defect",
             each.says,
-            (("versions", each.versions), ("report", each.report), ("mended by", each.mends), ("try", _try_defect(each))),
+            versions=each.versions + mended * (" until " in each.versions),
+            report=each.report,
+            mended_by=each.mends,
+            try_=_try_defect(each),
         )
         for each in DEFECTS
     ]
@@ -284,7 +288,7 @@ def _try_defect(defect: Defect) -> str:
 
 
 def _described() -> Word:
-    says = "what describes a cluster: files for --describe and --configs, recognised by their content"
+    says = "what describes a cluster: files for --describe or --configs (each takes every format), recognised by their content"
     formats = "; ".join(each.NAME for each in readers().values())
     return _word(
         "describe", "file", says, formats=formats, try_="neverlost tolerance --describe topics.txt --kafka-version 4.3"

@@ -89,7 +89,7 @@ def _find_safe_if_copied(seen: OfflinePartition, advice: RescueAdvice, topic: To
     """Return which broker to elect or wait for if min.insync.replicas had always been what is described (2 if nothing is), and
     that number.  None if every candidate could lose something even then, or if some candidate loses nothing anyway."""
     shown = topic.configs[MIN_ISR].value if MIN_ISR in topic.configs else "2"
-    if not shown.isdecimal() or any(each.loses_nothing for each in advice.candidates):
+    if not shown.isdecimal() or int(shown) > len(seen.replicas) or any(each.loses_nothing for each in advice.candidates):
         return None
     then = advise(replace(seen, min_isr=int(shown)))
     is_safe = any(each.loses_nothing for each in then.candidates)

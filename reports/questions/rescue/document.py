@@ -145,7 +145,8 @@ def _headline(seen: OfflinePartition, advice: RescueAdvice) -> str:
     loses = (
         f"it loses {acked}"
         if chosen.at_most is None
-        else f"it may lose {_offsets(chosen.at_most)}, and no other replica is known to lose less"
+        else f"it may lose {_offsets(chosen.at_most)}"
+        + ", and no other replica is known to lose less" * (len(seen.replicas) > 1)
     )
     elect = "Let" if broker in seen.members and not (seen.elr or seen.last_known_elr) else "Elect"
     return f"{elect} broker {broker}{' lead' if elect == 'Let' else ''}: {loses}."
@@ -266,17 +267,22 @@ def _steps(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice)
         whose = ", and of ".join(
             [*([_name(here)] if here else []), *([f"{_name(later)}, before a start or restart"] if later else [])]
         )
-        yield _step(f"Save the folder {name} of {whose}, each in a place of its own.", save)
+        yield _step(f"Save the folder {name} of {whose}{', each in a place of its own' * (len(kept) > 1)}.", save)
     if broker is None:
-        yield _step("Get a log back if you can, from the disk or a copy of it, give it with --replica, and ask again.")
         yield _step(
-            "If there is none, its records are lost: start a replica with an empty log directory. Elect it if it has to be."
+            "Get a log back if you can (a directory that failed can often still be read), give it with --replica, ask again."
+        )
+        yield _step(
+            "If there is none, its records are lost: start a replica with an empty log directory. If it does not lead:",
+            f"kafka-leader-election.sh {AT} --election-type UNCLEAN {subject.options}",
         )
         return
     if not is_known:
         yield _step("Start no broker that is stopped, and elect nobody, until neverlost rescue names a broker.")
         return
-    if seen.went.get(broker, UNKNOWN) in ("up", "cut-off"):
+    if broker in subject.leading:
+        yield _step(f"Mend the log directory if it has failed, and restart broker {broker}, which opens it only then.")
+    elif seen.went.get(broker, UNKNOWN) in ("up", "cut-off"):
         yield _step(f"See that broker {broker} runs and reaches the controller: its server.log says if it is fenced.")
     else:
         yield _step(f"Start broker {broker}.")
@@ -287,7 +293,8 @@ def _steps(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice)
         yield _step(f"If it leads after a minute, skip to the last step. If it does not, go on: {leaves}.")
     if not is_member or seen.elr or seen.last_known_elr:
         yield from _elect_uncleanly(subject, seen, broker)
-    stopped = [each for each in seen.replicas if each != broker and seen.went.get(each, UNKNOWN) not in ("up", "cut-off")]
+    running = {broker, *subject.leading, *(each for each, how in seen.went.items() if how in ("up", "cut-off"))}
+    stopped = [each for each in seen.replicas if each not in running]
     start = f" Only then start {_name(stopped)}." if stopped else ""
     yield _step(f"See that broker {broker} leads.{start}", _look_at(subject))
 

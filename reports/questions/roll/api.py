@@ -19,7 +19,7 @@ from neverlost.checker.questions.roll.rolling_restart import (
     group_partitions,
     is_reassigned,
 )
-from neverlost.checker.questions.tolerance.cell_words import ACCEPTED, OK
+from neverlost.checker.questions.tolerance.cell_words import ACCEPTED, LOST, OK, STOPS
 from neverlost.reports.bundle.keep import writes_bundle
 from neverlost.reports.questions.roll.step import ALLOW, StepDocument, StepReason, make_step, read_controllers, read_node
 from neverlost.reports.request.inputs import make_labels, read_configurations, select_topics
@@ -179,7 +179,8 @@ def _document(cluster: DescribedCluster, at_a_time: int) -> dict[str, Any]:
         "order": cluster.order(at_a_time),
         "first": first,
         "by_bugs": cluster.by_bugs,
-        "refusing": cluster.refusing,
+        "controllers": sorted(map(str, cluster.quorum.voters), key=int) if cluster.quorum else [],
+        "without_stop": {kind: cluster.find_without_stop(kind) for kind in (STOPS, LOST)},
         "moved": [name for name in moved if name not in waiting],
         **({} if all(may.values()) or cluster.only else {"order_then": cluster.order(at_a_time, then=True)}),
     }

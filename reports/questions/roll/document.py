@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -46,16 +45,24 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
         yield f"A reassignment of {name_some(document['moved'])} is under way; it need not be complete before a restart."
     for number, each in enumerate(document["first"], 1):
         mark = BY_BUGS * (set(each["partitions"]) <= set(document["by_bugs"]))
-        yield f"{number}. Before any restart, {_name_topics(each['partitions'], len(each['partitions']))}: {each['do']}{mark}."
+        is_any = len(each["brokers"]) == len(document["brokers"])
+        *some, last = each["brokers"]
+        before = "Before any restart" if is_any else f"Before a restart of {', '.join(some)}{' or ' * bool(some)}{last}"
+        yield f"{number}. {before}, {_name_topics(each['partitions'], len(each['partitions']))}: {each['do']}{mark}."
     if any(each["event"] == "isr" for each in document["first"]):
         yield "The guide (reports/guide/roll.md) says what to look at where a replica does not come back."
     if later:
-        yield f"Once that is done or accepted, restart {later}; {WAIT}."
+        yield f"Once all of that is done, restart {later}; {WAIT}."
     if now or later:
         yield (
-            "Wait until kafka-topics.sh --bootstrap-server HOST:PORT --describe --under-replicated-partitions lists nothing. "
+            "Wait until kafka-topics.sh --bootstrap-server HOST:PORT --describe lists nothing with "
+            "--under-replicated-partitions, nor with --unavailable-partitions. "
             "Each stop is judged as if nothing sent before it were on its way."
         )
+    both = [each for each in document["controllers"] if each in document["brokers"]]
+    if document["controllers"]:
+        votes = f"a restart of {' or '.join(both)} takes a vote, which this answer counts" if both else "no broker here is one"
+        yield f"The controllers are {', '.join(document['controllers'])}: {votes}."
     yield from (f"Not known: {each}." for each in document["not_known"])
 
 
@@ -86,8 +93,10 @@ def _restart(groups: Sequence[Sequence[str]], at_a_time: int) -> str:
 
 def _name_topics(partitions: Collection[str], most: int = 3) -> str:
     """Return up to three partitions by name; of more, how many each topic has, for up to `most` topics."""
-    many = Counter(each.rpartition("-")[0] for each in partitions)
-    names = [f"{topic} ({pluralize(count, 'partition')})" for topic, count in many.items()]
+    many: dict[str, list[str]] = {}
+    for each in partitions:
+        many.setdefault(each.rpartition("-")[0], []).append(each)
+    names = [f"{topic} ({len(every)} partitions)" if len(every) > 1 else every[0] for topic, every in many.items()]
     return name_some(names, most) if len(partitions) > 3 else ", ".join(partitions)
 
 
@@ -111,6 +120,7 @@ def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
     for (kind, names), faults in found.items():
         yield f"While a broker is down, another that {' or '.join(faults)} {MEANWHILE[kind]} on {_name_topics(names)}."
     yield (
+        "Restart when no other broker is failing or slow. "
         "Preferred elections: the one that controllers hold by themselves after a broker returns is part of this answer. "
         "Run no kafka-leader-election.sh --election-type PREFERRED while a replica is out of an ISR."
     )
@@ -128,11 +138,12 @@ MEANWHILE = {LOST: "may lose records", UNDECIDED: "is not decided", STOPS: "stop
 
 def describe_stop(says: dict[str, list[str]], document: Mapping[str, Any]) -> str:
     """Return what a stop does to which partitions, the worst first; an empty text if nothing happens.  Marked as that are a
-    loss which bugs of the release alone cause (`by_bugs`), and writes that are refused before it (`refusing`)."""
+    loss which bugs of the release alone cause (`by_bugs`), and what happens `without_stop` too."""
     found: dict[str, list[str]] = {}
     for word, name in ((word, name) for word, names in reversed(says.items()) for name in names if word not in (OK, ACCEPTED)):
         kind = word.partition(",")[0]
-        words = REFUSED if kind == STOPS and name in document["refusing"] else WORDS.get(kind, kind)
+        is_without = name in document["without_stop"].get(kind, ())
+        words = WITHOUT_STOP[kind] if is_without else WORDS.get(kind, kind)
         found.setdefault(words + BY_BUGS * (kind == LOST and name in document["by_bugs"]), []).append(name)
     return "; ".join(
         f"{each} on {_name_topics(names)}" if names != [QUORUM] or each == UNDECIDED else each for each, names in found.items()
@@ -143,7 +154,10 @@ WORDS = {
     LOST: "an acknowledged record can be lost, by the stop or a preferred leader election after it",
     NO_LEADER: "no majority of the controllers would be left",
 }
-REFUSED = "writes are refused already"
+WITHOUT_STOP = {
+    STOPS: "writes are refused already",
+    LOST: "a preferred election can lose an acknowledged record with or without this stop",
+}
 
 
 def verdict(document: Mapping[str, Any]) -> str:

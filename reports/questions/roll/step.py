@@ -175,8 +175,8 @@ def step_lines(step: StepDocument, by_bugs: Collection[str]) -> Iterator[str]:
         mark = BY_BUGS * (each["verdict"] == LOST and set(each["partitions"]) <= set(by_bugs))
         yield f"{name_some(each['partitions'])}: {each['verdict']}{mark}; {each['do']}."
     writes, loss = (_many(each) for each in (step["margin"]["until_writes_stop"], step["margin"]["until_loss"]))
-    counted = "; what is not decided counts as lost" * any(undecided)
-    yield f"While it is down: {writes} of others until writes may stop, {loss} until a record may be lost{counted}."
+    if not any(undecided):
+        yield f"While it is down: {writes} of others until writes may stop, {loss} until a record may be lost."
     yield from (f"Not known: {each}." for each in step["not_known"])
 
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from neverlost.reports.documents.answers import general_notices, list_unstruck
-from neverlost.reports.documents.sweep import tolerance_lines
+from neverlost.reports.documents.sweep import NOT_COMPARABLE, tolerance_lines
 from neverlost.reports.terminal.results import show_settings
 from neverlost.reports.wording.merged_rows import faults_text, pluralize, value_text, where_violated
 from neverlost.reports.wording.provenance import notice_sentence, source
@@ -99,9 +99,6 @@ def show_changes(out: Console, changed: Sequence[Mapping[str, Any]]) -> None:
         out.print(Text("as the baseline says", "green"))
     for each in changed:
         out.print(Text(f"changed: {each['cell']}: {each['property']} {change_words(each)}", "bold red"))
-
-
-NOT_COMPARABLE = "not comparable: the question changed ({}); write a new baseline"
 
 
 def change_words(change: Mapping[str, Any]) -> str:

@@ -53,9 +53,8 @@ def _raft(name: str) -> str:
 class Quorum:
     """Makes objects of Kafka's quorum classes; `disk` is the ElectionState on the disk of the QuorumState made last."""
 
-    def __init__(self, voters: int) -> None:
+    def __init__(self) -> None:
         self.listener = jvm.kafka_class("common.network.ListenerName")("CONTROLLER")
-        self.size = voters
         nowhere = jvm.java_class("java.util.HashMap")()
         nowhere.put(self.listener, jvm.java_class("java.net.InetSocketAddress").createUnresolved("localhost", 9000))
         self.endpoints = jvm.java_class(_raft("Endpoints")).fromInetSocketAddresses(nowhere)
@@ -403,7 +402,7 @@ def compare(setting: str) -> Tally:
 
 def _compare(setting: str, tally: Tally) -> None:
     begun, bound = time.monotonic(), system(setting)
-    judge = VotersOracle(Quorum(VOTERS))
+    judge = VotersOracle(Quorum())
     for state, successors in reachable(bound):
         values = bound.nested(state)
         tally.states += 1
