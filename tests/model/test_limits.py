@@ -52,7 +52,10 @@ def test_values() -> None:
         ({"rack_down": 1}, "faults.rack_down=1: it strikes the brokers of a rack one by one, so use any or any:N"),
         ({"rack_cut": "any", "out": "any"}, "faults.out stands for faults.rack_cut too: give one of them"),
         ({"kill": "any:data_loss"}, "faults.kill=any:data_loss: faults.data_loss is not any:N for faults that strike the same"),
-        ({"crash": "any:0"}, "bad value 'any:0' for faults.crash in test: use a whole number from 0 to 9, any, or any:N"),
+        (
+            {"crash": "any:0"},
+            "bad value 'any:0' for faults.crash in test: use a whole number from 0 to 9 (in all), any, or any:N",
+        ),
     ],
 )
 def test_what_makes_no_sense(given: dict[str, Any], message: str) -> None:

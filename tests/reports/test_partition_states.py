@@ -134,7 +134,7 @@ def test_a_restart_is_planned_from_within_a_reassignment(described: str) -> None
 def test_a_stop_at_the_last_replica_is_not_called_safe(described: str) -> None:
     done = neverlost("roll", "--describe", described, *DESIGNED)
     assert done.returncode == 13 and "Restart" not in done.stdout and done.stdout.startswith("No go: 0 of 3 brokers")
-    assert "Before any restart, orders-0: wait until 2, 3 are in the ISR again." in done.stdout
+    assert "Before any restart, orders-0: wait until 2 and 3 are in the ISR again." in done.stdout
 
 
 @pytest.mark.parametrize("described", [LAST], indirect=True)

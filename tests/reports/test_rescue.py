@@ -134,7 +134,7 @@ def test_with_elr_a_killed_member_may_need_a_command(tmp_path: Path) -> None:
 def test_while_nothing_is_known_no_step_starts_or_elects_a_broker(tmp_path: Path) -> None:
     found = ask(tmp_path, describe(tmp_path), "23", "1=power 2=up 3=up")
     assert [each["says"].split()[0] for each in found.document["do"]] == ["Save", "Start"]
-    assert "Start no broker that is stopped" in found.document["do"][-1]["says"]
+    assert "Start or restart no broker with a replica of it" in found.document["do"][-1]["says"]
 
 
 def test_without_any_log_or_disk_it_is_said(tmp_path: Path) -> None:

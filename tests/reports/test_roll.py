@@ -16,7 +16,10 @@ from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
 from neverlost.checker.kafka.cluster.jars import find_kafka
 from neverlost.checker.kafka.cluster.look import look_at_cluster
 from neverlost.checker.questions.roll import rolling_restart
+from neverlost.checker.questions.roll.rolling_restart import OFFLINE
+from neverlost.checker.questions.tolerance.cell_words import ACCEPTED, LOST, OK, STOPS, UNDECIDED
 from neverlost.checker.questions.tolerance.tolerance import SEARCH, CellVerdict
+from neverlost.reports.questions.roll.document import is_unknown
 from tests.support.program import neverlost
 
 DESCRIBED = """\
@@ -64,7 +67,10 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
     assert list(found) == ["101", "105", "106", "107"]
     assert found["101"].startswith("broker 101 must not be stopped: writes stop on orders-0.")
     assert all("writes stop on strict-0" in found[each] for each in ("105", "106"))
-    assert all("offline already on gone-0" in found[each] for each in ("106", "107"))
+    assert all(
+        "offline already (restart it only where neverlost rescue asks for it) on gone-0" in found[each]
+        for each in ("106", "107")
+    )
     caveats = [each for each in lines if each.startswith(("assumed: ", "not decided: ", "warning: "))]
     assert lines[4 : -len(caveats)] == [
         f"Restart 2 at a time: 102 and 104, then 103; {WAIT}.",
@@ -72,7 +78,7 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
         "2. Before a restart of 101, orders-0: wait until 102 is in the ISR again.",
         "3. Before a restart of 105 or 106, strict-0: stopping any broker takes a replica that is needed (RF 2, min ISR 2): "
         f"{ACCEPT}, or lower min ISR, after which fewer copies are sure.",
-        "The guide (reports/guide/roll.md) says what to look at where a replica does not come back.",
+        "The guide (reports/guide/roll.md) says what to do if a replica stays away, or a reassignment does not end.",
         f"Once all of that is done, restart 2 at a time: 101 and 103, then 102 and 104, then 105 and 106, then 107; {WAIT}.",
         "Wait until kafka-topics.sh --bootstrap-server HOST:PORT --describe lists nothing with "
         "--under-replicated-partitions, nor with --unavailable-partitions. "
@@ -81,7 +87,7 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
         "give what kafka-metadata-quorum.sh describe --replication prints with --describe.",
         "While a broker is down, another that loses data may lose records on orders (3 partitions), strict-0.",
         "While a broker is down, another that is killed or is cut off stops writes on orders (3 partitions), strict-0.",
-        "Restart when no other broker is failing or slow. "
+        "Stop no broker while another is failing or slow. "
         "Preferred elections: the one that controllers hold by themselves after a broker returns is part of this answer. "
         "Run no kafka-leader-election.sh --election-type PREFERRED while a replica is out of an ISR.",
     ]
@@ -89,6 +95,12 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
     assert {"assumed: acks=all", "assumed: enable.idempotence=true", "not decided: gone-0"} <= said
     assert "assumed: no producer file is given: assuming acks=all" in said
     assert "assumed: a power loss undoes no truncation, as with one ordered journal" in said
+
+
+def test_a_stop_that_is_a_no_already_is_not_called_unknown() -> None:
+    beside = {OK: ["a-0"], ACCEPTED: ["b-0"], UNDECIDED: ["c-0"]}
+    assert is_unknown({"now": beside}) and not is_unknown({"now": {OK: ["a-0"]}})
+    assert not any(is_unknown({"now": beside | {bad: ["d-0"]}}) for bad in (STOPS, OFFLINE, f"{LOST}, 9 steps"))
 
 
 @pytest.mark.parametrize("verdict", [Verdict.HOLDS, Verdict.VIOLATED, Verdict.INCONCLUSIVE])

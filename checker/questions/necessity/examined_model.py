@@ -91,17 +91,11 @@ def examine(
     variants = [*clause_variants(kept), *_mechanism_variants(kept)]
     variants = [each for each in variants if not only or any(text in each.name for text in only)]
     progress.expect(len(variants))
-    found = judged(
-        kept, variants, budget.workers, budget.seconds, budget.seconds_each, lambda each: progress(each.variant.name)
-    )
-    return Examined(
-        chosen.model.name,
-        tuple(kept),
-        tuple(found),
-        plan.explain(each.name for each in variants) if plan is not None else {},
-        is_planned,
-        time.monotonic() - started,
-    )
+    limits = budget.workers, budget.seconds, budget.seconds_each
+    found = judged(kept, variants, *limits, lambda each: progress(each.variant.name))
+    explained = plan.explain(each.name for each in variants) if plan is not None else {}
+    seconds = time.monotonic() - started
+    return Examined(chosen.model.name, tuple(kept), tuple(found), explained, is_planned, seconds)
 
 
 def _properties(system: System, plan: NecessityPlan | None) -> list[Property]:

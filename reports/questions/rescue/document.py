@@ -73,7 +73,7 @@ def make_document(subject: RescueSubject, seen: OfflinePartition, advice: Rescue
         "broker": advice.broker,
         "loses_nothing": advice.says == WAIT or any(each.loses_nothing for each in advice.candidates),
         "headline": _headline(seen, advice),
-        "why": [*_why(seen, advice), *_hints(subject, advice, least_bad)],
+        "why": [*_why(seen, advice), *_hints(subject, seen, advice, least_bad)],
         "do": list(_steps(subject, seen, advice)),
         "candidates": [
             {
@@ -181,7 +181,7 @@ def _why(seen: OfflinePartition, advice: RescueAdvice) -> Iterator[str]:
             yield f"Say how it went as well (--went {broker}=HOW): {ways}."
 
 
-def _hints(subject: RescueSubject, advice: RescueAdvice, least_bad: int | None) -> Iterator[str]:
+def _hints(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice, least_bad: int | None) -> Iterator[str]:
     if subject.safe_if_copied is not None:
         broker, many = subject.safe_if_copied
         always = f"min.insync.replicas of {subject.topic.name} was {many} whenever a record was written"
@@ -192,7 +192,7 @@ def _hints(subject: RescueSubject, advice: RescueAdvice, least_bad: int | None) 
             begin = "If you cannot wait, find" if advice.says == WAIT else "First find"
             yield f"{begin} out if {always}: then broker {broker} loses nothing that was acknowledged."
             yield f"If it was, {again}. kafka-configs.sh shows its present value only."
-    if advice.broker in subject.leading:
+    if advice.broker in subject.leading.intersection(seen.members):
         failed = "look in its server.log for a log directory that has failed"
         yield f"Broker {advice.broker} leads other partitions of this description, so it runs: {failed}."
     if advice.says == UNKNOWN and least_bad is not None:
@@ -278,11 +278,12 @@ def _steps(subject: RescueSubject, seen: OfflinePartition, advice: RescueAdvice)
         )
         return
     if not is_known:
-        yield _step("Start no broker that is stopped, and elect nobody, until neverlost rescue names a broker.")
+        yield _step("Start or restart no broker with a replica of it, and elect nobody, until neverlost rescue names a broker.")
         return
-    if broker in subject.leading:
+    runs = seen.went.get(broker, UNKNOWN) in ("up", "cut-off")
+    if broker in subject.leading and (is_member or not runs):
         yield _step(f"Mend the log directory if it has failed, and restart broker {broker}, which opens it only then.")
-    elif seen.went.get(broker, UNKNOWN) in ("up", "cut-off"):
+    elif runs:
         yield _step(f"See that broker {broker} runs and reaches the controller: its server.log says if it is fenced.")
     else:
         yield _step(f"Start broker {broker}.")

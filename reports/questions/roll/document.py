@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from neverlost.checker.questions.roll.controller_stop import NO_LEADER, QUORUM
+from neverlost.checker.questions.roll.rolling_restart import OFFLINE
 from neverlost.checker.questions.tolerance.cell_words import ACCEPTED, LOST, OK, STOPS, UNDECIDED
 from neverlost.reports.questions.roll.step import BY_BUGS, step_lines
 from neverlost.reports.wording.merged_rows import name_some, pluralize
@@ -28,7 +29,7 @@ def lines(document: Mapping[str, Any]) -> Iterable[str]:
     for broker, each in document["brokers"].items():
         hint = "" if is_left_out or QUORUM in each["now"].get(UNDECIDED, ()) else "; give it more time with --time-limit"
         wrong = "" if each["may_be_stopped"] else describe_stop(each["now"], document)
-        if wrong.startswith(UNDECIDED):
+        if is_unknown(each):
             yield f"broker {broker}: unknown, which is not a no ({wrong}){hint}."
         elif wrong:
             yield f"broker {broker} must not be stopped: {wrong}."
@@ -49,8 +50,8 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
         *some, last = each["brokers"]
         before = "Before any restart" if is_any else f"Before a restart of {', '.join(some)}{' or ' * bool(some)}{last}"
         yield f"{number}. {before}, {_name_topics(each['partitions'], len(each['partitions']))}: {each['do']}{mark}."
-    if any(each["event"] == "isr" for each in document["first"]):
-        yield "The guide (reports/guide/roll.md) says what to look at where a replica does not come back."
+    if any(each["event"] in ("isr", "reassignment") for each in document["first"]):
+        yield "The guide (reports/guide/roll.md) says what to do if a replica stays away, or a reassignment does not end."
     if later:
         yield f"Once all of that is done, restart {later}; {WAIT}."
     if now or later:
@@ -91,7 +92,7 @@ def _restart(groups: Sequence[Sequence[str]], at_a_time: int) -> str:
     return ", ".join(each for [each] in groups) + ", one at a time, in any order" * (len(groups) > 1)
 
 
-def _name_topics(partitions: Collection[str], most: int = 3) -> str:
+def _name_topics(partitions: Collection[str], most: int = 5) -> str:
     """Return up to three partitions by name; of more, how many each topic has, for up to `most` topics."""
     many: dict[str, list[str]] = {}
     for each in partitions:
@@ -120,7 +121,7 @@ def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
     for (kind, names), faults in found.items():
         yield f"While a broker is down, another that {' or '.join(faults)} {MEANWHILE[kind]} on {_name_topics(names)}."
     yield (
-        "Restart when no other broker is failing or slow. "
+        "Stop no broker while another is failing or slow. "
         "Preferred elections: the one that controllers hold by themselves after a broker returns is part of this answer. "
         "Run no kafka-leader-election.sh --election-type PREFERRED while a replica is out of an ISR."
     )
@@ -153,6 +154,7 @@ def describe_stop(says: dict[str, list[str]], document: Mapping[str, Any]) -> st
 WORDS = {
     LOST: "an acknowledged record can be lost, by the stop or a preferred leader election after it",
     NO_LEADER: "no majority of the controllers would be left",
+    OFFLINE: "offline already (restart it only where neverlost rescue asks for it)",
 }
 WITHOUT_STOP = {
     STOPS: "writes are refused already",
@@ -160,10 +162,15 @@ WITHOUT_STOP = {
 }
 
 
+def is_unknown(broker: Mapping[str, Any]) -> bool:
+    """Return True if nothing stands against the stop of a broker but what is not decided."""
+    return UNDECIDED in broker["now"] and {*broker["now"]} <= {UNDECIDED, OK, ACCEPTED}
+
+
 def verdict(document: Mapping[str, Any]) -> str:
     """Return "Go" (and whether one more failure may lose records), "Unknown" or "No go", and how many may be stopped now."""
     may = [each["may_be_stopped"] for each in document["brokers"].values()]
-    unknown = [broker for broker, each in document["brokers"].items() if UNDECIDED in each["now"]]
+    unknown = list(filter(is_unknown, document["brokers"].values()))
     then = [word for each in document["brokers"].values() for says in each["then"].values() for word in says]
     word = "Go" if all(may) else "Unknown" if len(unknown) == len(may) - sum(may) else "No go"
     may_stop = "are known to be safe to stop now" if word == "Unknown" else "may be stopped now"

@@ -68,12 +68,12 @@ class DescribedPartition:
 
     @property
     def outside(self) -> int:
-        """How many settled replicas are not in the ISR."""
+        """How many replicas are not in the ISR, but for those that a reassignment is adding."""
         return len(set(self.settled) - set(self.isr)) if self.isr != self.replicas else 0
 
     @cached_property
     def is_offline(self) -> bool:
-        """True if there is no leader, or no settled replica is in the ISR."""
+        """True if there is no leader, or if of the replicas that no reassignment is adding none is in the ISR."""
         return not self.is_in_sync and (not self.has_leader or self.outside == len(self.settled))
 
     @cached_property
