@@ -16,7 +16,8 @@ from neverlost.checker.kafka.conform.java import jvm, kafka
 from neverlost.checker.kafka.conform.walk import walks
 from neverlost.checker.kafka.conform.walk.broker_group import FIRST
 from neverlost.checker.kafka.conform.walk.explain_walk import PlainLayout, PlainView, WalkExplainer, share_machine_code
-from neverlost.checker.kafka.conform.walk.random_walk import OPENINGS, SENTENCES, WEIGHTS, WalkEvent, take_event
+from neverlost.checker.kafka.conform.walk.random_walk import OPENINGS, SENTENCES, WEIGHTS, WalkEvent, fetched, take_event
+from neverlost.checker.kafka.conform.walk.replica_fetcher import ONE
 from neverlost.model.interpreters.ints import Ints, successors, take
 from neverlost.model.kernel import Model, larger
 from neverlost.model.kraft.broker import follower as following
@@ -168,6 +169,17 @@ KNOWN_BEFORE = (
 """Broker 2 learns before it registers that a record is committed; it leads with that high watermark, and tells broker 3."""
 
 
+LED_HALF_TRUNCATED = (
+    *(("produce", (1,)), *fetched(2, 1, ONE), *fetched(3, 1, ONE), ("produce", (1,)), ("produce", (1,))),
+    *(("move leader", (2,)), ("metadata", (2,)), ("produce acks=1", (2,)), ("move leader", (1,)), ("metadata", (1,))),
+    *(("produce", (1,)), ("move leader", (2,)), ("metadata", (2,)), ("metadata", (1,)), *fetched(1, 2)),
+    *(("send", (1, ONE)), ("move leader", (1,)), ("metadata", (2,)), ("metadata", (1,)), ("metadata", (3,))),
+    *(("answer", (1, 2)), ("deliver", (1, 2)), *fetched(3, 1)),
+    *(("move leader", (3,)), ("metadata", (3,)), ("metadata", (1,))),
+)
+"""Broker 1 does not know the epoch that leader 2 names: it keeps all records of older ones, more than 2 has, and leads."""
+
+
 class _Forgetting(WalkExplainer):
     """Takes it that a process that registers has high watermark 0."""
 
@@ -213,6 +225,15 @@ def test_a_broker_leads_with_the_high_watermark_that_it_learned_before_it_regist
     assert last.kind == "result", last.value
     wanted = {"explained": None, "epoch unseen": None, "nothing known before": "deliver: delivered", "mended": "start"}
     assert last.value == wanted | {"last": "deliver: delivered"}
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("version", ["3.9", "4.3"])
+def test_a_log_that_is_truncated_to_an_older_epoch_than_was_named_is_led_from(version: str) -> None:
+    *_, last = processes.run(_walk_and_explain, [(version, LED_HALF_TRUNCATED)], 1)
+    assert last.kind == "result", last.value
+    wanted = {"explained": None, "epoch unseen": None, "nothing known before": None, "mended": None}
+    assert last.value == wanted | {"last": "metadata"}
 
 
 @pytest.mark.kafka

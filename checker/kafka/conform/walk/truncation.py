@@ -22,7 +22,7 @@ def follower_truncate_in_part(k: Primitives, s: View, follower: int, leader: int
     """The follower drops what is beyond the newest epoch that both may have, and has to ask again.
 
     The leader answers with its newest epoch that is no newer than the follower's last one, and that epoch's end; the follower
-    keeps its own records of no newer epoch than that, and no more than to that end.
+    keeps its own records of no newer epoch than that and, if it knows that epoch, no more than to that end.
 
     Source: Partition.readRecords (`divergingEpoch`), AbstractFetcherThread.getOffsetTruncationState.
     """
@@ -39,10 +39,12 @@ def follower_truncate_in_part(k: Primitives, s: View, follower: int, leader: int
         is_old = k.all_of(s.log_record[leader][offset] != EMPTY, epoch <= newest)
         known, theirs = k.ite(is_old, epoch, known), k.ite(is_old, offset + 1, theirs)
     own: Value = 0
+    is_known: Value = False
     for offset in offsets(s):
         here = s.log_record[follower][offset]
         own = k.ite(k.all_of(here != EMPTY, epoch_of(k, s, here) <= known), offset + 1, own)
-    end = smaller(k, theirs, own)
+        is_known = k.any_of(is_known, k.all_of(here != EMPTY, epoch_of(k, s, here) == known))
+    end = k.ite(is_known, smaller(k, theirs, own), own)
     yield "bound: the next answer truncates further", end > agreed_end(k, s, follower, leader)
     truncate_to(k, s, follower, end)
     lower_high_watermark(k, s, follower)
