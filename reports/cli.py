@@ -65,6 +65,7 @@ def main() -> NoReturn:
     if interrupts.have_come():
         signal.setitimer(signal.ITIMER_REAL, 0)
         status = exit_status.INCONCLUSIVE
+    gc.freeze()  # as Python ends it would look at every object once more
     sys.exit(status)
 
 

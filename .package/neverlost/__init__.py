@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from neverlost.reports.results.results import Answer, PropertyVerdict, Result, States, Trace
     from neverlost.specs.errors import InputError
 
-__version__: str
-"""The installed version; `0+source` where only the source is there."""
+__version__ = "0.2.0"
 
 __all__ = [
     "Answer",
@@ -83,8 +82,6 @@ HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        return _version()
     for home, names in HOMES.items():
         if name in names:
             return getattr(import_module(home), name)
@@ -92,13 +89,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__, "__version__"])
-
-
-def _version() -> str:
-    from importlib import metadata
-
-    try:
-        return metadata.version("neverlost")
-    except metadata.PackageNotFoundError:
-        return "0+source"
+    return sorted([*globals(), *__all__])

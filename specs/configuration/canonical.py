@@ -20,16 +20,14 @@ from neverlost.specs.property import Property
 _known: dict[tuple[int, Sizes, tuple[str, ...]], tuple[Model, frozenset[str]]] = {}
 """The fields that were asked for, with the model that is kept alive with them."""
 
-_sizes: dict[tuple[int, tuple[Any, ...]], tuple[Model, Sizes]] = {}
-"""Sizes that were asked for, with the model that is kept alive with them."""
+_made: dict[tuple[int, Callable[..., Any]], tuple[Model, dict[tuple[str, ...], dict[tuple[Any, ...], Any]]]] = {}
+"""What functions of a model made of configurations: for the keys that one read, by their values; with the model."""
 
 
 def sizes_of(model: Model, configuration: Configuration) -> Sizes:
     """Return a model's sizes in a configuration; they are worked out once, and kept."""
-    key = id(model), tuple(configuration.items())
-    if key not in _sizes:
-        _sizes[key] = model, model.sizes(configuration)
-    return _sizes[key][1]
+    found: Sizes = _make(model, model.sizes, configuration)[0]
+    return found
 
 
 def list_fields_read(system: System, asked: Iterable[Property]) -> frozenset[str]:
@@ -80,36 +78,38 @@ class _Noting(Mapping[str, Any]):
         return len(self._given)
 
 
-def _note_keys(function: Callable[[Configuration], Any], configuration: Configuration) -> tuple[Any, set[str]]:
-    """Return what a function makes of a configuration, and the keys that it read."""
-    noting = _Noting(configuration)
-    return function(noting), noting.noted
+def _make(model: Model, function: Callable[..., Any], given: Configuration) -> tuple[Any, Iterable[str]]:
+    """Return what a model's function, or `layout`, makes of a configuration, and the keys that it read; it is kept."""
+    _, known = _made.setdefault((id(model), function), (model, {}))
+    for keys, values in known.items():
+        read = tuple(given.get(each, ...) for each in keys)
+        if read in values:
+            return values[read], keys
+    value = function(model, noting := _Noting(given)) if function is layout else function(noting := _Noting(given))
+    keys = tuple(noting.noted)
+    known.setdefault(keys, {})[tuple(given.get(each, ...) for each in keys)] = value
+    return value, keys
 
 
 def canonical(model: Model, configuration: Configuration, read: frozenset[str]) -> dict[str, Any]:
     """Return the configuration with each key at its default where that changes no frozen field in `read`, no size, no initial
     state and no range of a field, and contradicts no other key."""
     made_of = [value for name, value in model.frozen.items() if name in read] + [model.sizes]
-    made = [(each, *_note_keys(each, configuration)) for each in made_of]
-    (moving, of_moving), (wrong, of_wrong) = (
-        _note_keys(each, configuration) for each in (lambda given: layout(model, given), model.contradiction)
-    )
+    made = [(each, *_make(model, each, configuration)) for each in made_of]
     defaults = {key: find_default(model, key) for key in list_departures(model, configuration)}
 
     def is_alike(other: Configuration, changed: Set[str]) -> bool:
-        return all(each(other) == value for each, value, keys in made if not changed.isdisjoint(keys))
+        return all(_make(model, each, other)[0] == value for each, value, keys in made if not changed.isdisjoint(keys))
 
-    def is_same(other: Configuration, changed: Set[str]) -> bool:
-        is_moving_alike = of_moving.isdisjoint(changed) or layout(model, other) == moving
-        says = wrong if of_wrong.isdisjoint(changed) else model.contradiction(other)
-        return is_moving_alike and says is None and is_alike(other, changed)
+    def is_same(other: Configuration) -> bool:
+        moving, before = (_make(model, layout, each)[0] for each in (other, configuration))
+        return moving == before and _make(model, model.contradiction, other)[0] is None
 
     free = {key: value for key, value in defaults.items() if is_alike({**configuration, key: value}, {key})}
-    if is_same({**configuration, **free}, free.keys()):
-        return {**configuration, **free}
-    found, changed = dict(configuration), set[str]()
+    if is_alike(every := {**configuration, **free}, free.keys()) and is_same(every):
+        return every
+    found = dict(configuration)
     for key, value in free.items():
-        if is_same({**found, key: value}, {*changed, key}):
-            found[key] = value
-            changed.add(key)
+        if is_alike(one := {**found, key: value}, free.keys()) and is_same(one):
+            found = one
     return found

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
@@ -125,7 +124,7 @@ def _read_shipped() -> Atlas | None:
 
 def in_package(name: str) -> Path:
     """Return the path of a file of the shipped atlas."""
-    return Path(str(files(__package__) / name))
+    return Path(__file__).with_name(name)
 
 
 def read(path: Path) -> Atlas:
