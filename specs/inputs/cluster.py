@@ -28,8 +28,8 @@ class ClusterConfiguration:
     """One configuration: configuration keys with raw values, each with its place and how it came to be.
 
     `topics` are those it speaks for, as `orders` or `orders (partitions 0-3)`; empty if no file names a topic.  `partitions`
-    are by name (`orders-0`), each with its settled replicas: as assigned, or sorted by rack if the racks are known.  `places`
-    are where the files speak of each of the topics.  `notices` are warnings, assumptions, and what is read but not modelled.
+    are by name (`orders-0`), each with its replicas without those being added: as assigned, or by rack if the racks are known.
+    `places` are where the files speak of each topic.  `notices` are warnings, assumptions, and what is read but not modelled.
     """
 
     settings: Mapping[str, Setting]
@@ -271,8 +271,8 @@ def _subjects(topic: Topic, group: list[DescribedPartition], groups: int) -> tup
 def _placed(
     topic: Topic, group: list[DescribedPartition], described: Described
 ) -> dict[str, tuple[DescribedPartition, tuple[int, ...]]]:
-    """Return a group's partitions by name (`orders-0`), each with its settled replicas as assigned or, if the racks are known,
-    sorted by rack."""
+    """Return a group's partitions by name (`orders-0`), each with its replicas, without those that are being added, as
+    assigned or, if the racks are known, sorted by rack."""
     found = {}
     for each in group:
         order = each.settled

@@ -33,9 +33,9 @@ NOT_COVERED = ("reassign", "min_isr_change", "unclean_election", "producer_retry
 
 
 def covers(configuration: Configuration) -> bool:
-    """Return True if elections ask for logs, no fault takes a record or changes how many must answer, and mechanisms are on.
-
-    Some fault must have no total, too: leader epochs are ranks then, and epochs that are counted would leave their bounds.
+    """Return True if acks=min.insync.replicas, elections ask for logs and are clean, mechanisms are on, and no fault may happen
+    that takes a record or is in `NOT_COVERED`.  Some fault must have no total, too: leader epochs are ranks then, and epochs
+    that are counted would leave their bounds.
     """
     asked = configuration["election.policy"] == FENCED and configuration["acks"] == "min.insync.replicas"
     changes = configuration["unclean.leader.election.enable"] or any(configuration[f"faults.{each}"] for each in NOT_COVERED)

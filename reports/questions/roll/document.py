@@ -138,8 +138,8 @@ MEANWHILE = {LOST: "may lose records", UNDECIDED: "is not decided", STOPS: "stop
 
 
 def describe_stop(says: dict[str, list[str]], document: Mapping[str, Any]) -> str:
-    """Return what a stop does to which partitions, the worst first; an empty text if nothing happens.  Marked as that are a
-    loss which bugs of the release alone cause (`by_bugs`), and what happens `without_stop` too."""
+    """Return what a stop does to which partitions, the worst first; an empty text if only what was accepted happens.
+    Marked as that are a loss which bugs of the release alone cause (`by_bugs`), and what happens `without_stop` too."""
     found: dict[str, list[str]] = {}
     for word, name in ((word, name) for word, names in reversed(says.items()) for name in names if word not in (OK, ACCEPTED)):
         kind = word.partition(",")[0]
