@@ -21,7 +21,7 @@ _known: dict[tuple[int, Sizes, tuple[str, ...]], tuple[Model, frozenset[str]]] =
 """The fields that were asked for, with the model that is kept alive with them."""
 
 _made: dict[tuple[int, Callable[..., Any]], tuple[Model, dict[tuple[str, ...], dict[tuple[Any, ...], Any]]]] = {}
-"""What functions of a model made of configurations: for the keys that one read, by their values; with the model."""
+"""What each function of a model returned: by the keys that it read, and then by their values.  The model is kept alive."""
 
 
 def sizes_of(model: Model, configuration: Configuration) -> Sizes:
@@ -85,9 +85,9 @@ def _make(model: Model, function: Callable[..., Any], given: Configuration) -> t
         read = tuple(given.get(each, ...) for each in keys)
         if read in values:
             return values[read], keys
-    value = function(model, noting := _Noting(given)) if function is layout else function(noting := _Noting(given))
-    keys = tuple(noting.noted)
-    known.setdefault(keys, {})[tuple(given.get(each, ...) for each in keys)] = value
+    noting = _Noting(given)
+    value = function(model, noting) if function is layout else function(noting)
+    known.setdefault(keys := tuple(noting.noted), {})[tuple(given.get(each, ...) for each in keys)] = value
     return value, keys
 
 
