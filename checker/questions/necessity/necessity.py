@@ -126,7 +126,7 @@ def find_used_clauses(system: System, seconds: float | None = None) -> frozenset
     with scratch.hold_folder("profile") as place:
         explore(system, (), replace(options_for(system, seconds), state_dir=place))
         store = Store.attach(place)
-        states = (block for level in store.levels() if level.rows for block in store.level(level.depth))
+        states = (store.read_packed(file) for level in store.levels() for file in level.files)
         return frozenset(pair for each in states for pair in _find_used(system, each))
 
 

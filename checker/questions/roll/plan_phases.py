@@ -153,7 +153,7 @@ class _Chain:
 def _stored(system: System, place: str) -> Packed:
     """Return, packed, every state that a search has kept in the folder `place`."""
     store = Store.attach(place)
-    found = [part for depth in range(len(store.levels())) for part in store.level(depth)]
+    found = [store.read_packed(file) for level in store.levels() for file in level.files]
     return np.concatenate(found, axis=1) if found else np.empty((system.words, 0), np.uint64)
 
 

@@ -151,7 +151,7 @@ class Component:
 
 def build_from_store(system: System, store: Store, notify: Callable[[int], None] = lambda done: None) -> StateGraph:
     """Return the graph of a complete search whose levels were kept."""
-    levels = (np.concatenate(list(store.level(each.depth)), axis=1) for each in store.levels() if each.rows)
+    levels = (np.concatenate([*map(store.read_packed, each.files)], axis=1) for each in store.levels() if each.rows)
     return build_from_levels(system, levels, bool(store.meta["symmetry"]), notify)
 
 
