@@ -97,7 +97,7 @@ def check(
 
 def show_decided(progress: LiveProgress, chosen: Chosen, outcome: Outcome) -> None:
     """Print one of several verdicts as soon as it is known; at a terminal only its topics, since a table with all follows."""
-    from neverlost.reports.documents.answers import list_topics
+    from neverlost.reports.documents.topic_groups import list_topics
     from neverlost.reports.output.output import verdict_line
 
     name = (list_topics(chosen.subjects) + chosen.differs).strip()
@@ -108,23 +108,23 @@ def show_decided(progress: LiveProgress, chosen: Chosen, outcome: Outcome) -> No
 def show(result: neverlost.Result) -> None:
     """Print a result: of several configurations the groups of topics with the same answer; of a single one, or of the worst if
     all are about the same topics, the verdicts, the shortest counterexample, what to change, and what was covered."""
-    from neverlost.reports.documents.answers import badness
-    from neverlost.reports.terminal import answers
+    from neverlost.reports.documents.topic_groups import badness
     from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal import topic_groups
     from neverlost.specs.inputs.remedies import topic_of
 
     console = terminal.console()
     found = [each for each in result.configurations if each.outcome is not None]
     if len(found) > 1:
-        answers.show_groups(console, result.document)
+        topic_groups.show_groups(console, result.document)
     if len({frozenset(map(topic_of, each.topics)) for each in found}) == 1:
         _show_one(console, min(found, key=lambda each: badness(each.document)))
 
 
 def _show_one(console: Console, found: neverlost.Result) -> None:
-    from neverlost.reports.documents.answers import group_by_answer
-    from neverlost.reports.terminal import answers
+    from neverlost.reports.documents.topic_groups import group_by_answer
     from neverlost.reports.terminal import results as terminal
+    from neverlost.reports.terminal import topic_groups
     from neverlost.reports.terminal.counterexample import show_timeline
 
     if found.outcome is None:
@@ -133,7 +133,7 @@ def _show_one(console: Console, found: neverlost.Result) -> None:
     terminal.show_input(console, found.document)
     if found.trace is not None and found.trace.counterexample.timeline is not None:
         show_timeline(console, found.trace.counterexample.timeline)
-    answers.show_remedy(console, group_by_answer(found.document)[0])
+    topic_groups.show_remedy(console, group_by_answer(found.document)[0])
     terminal.show_counts(console, found.outcome, found.topics)
     for way in found.document.get("agreement", ()):
         word = {True: "agrees", False: "DISAGREES", None: "not asked"}[way["agrees"]]

@@ -37,7 +37,7 @@ def verdict_line(verdict: str | None, name: str) -> str:
 
 def _vacuous(cell: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     """Return a note, to append to a verdict's line, on what `list_unstruck` has for it; empty without any."""
-    from neverlost.reports.documents.answers import list_unstruck
+    from neverlost.reports.documents.topic_groups import list_unstruck
     from neverlost.reports.wording.sentences import say_never
 
     never = say_never(list_unstruck(cell, entry))

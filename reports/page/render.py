@@ -19,10 +19,10 @@ from neverlost.reports.counterexample.frames import Timelines
 from neverlost.reports.counterexample.saved import SavedCounterexamples
 from neverlost.reports.counterexample.space_time import STYLE as SPACE_TIME_STYLE
 from neverlost.reports.documents import measurements
-from neverlost.reports.documents.answers import group_by_answer, list_unstruck, notices_of, remedy_lines
-from neverlost.reports.documents.answers import list_topics as listed
 from neverlost.reports.documents.ledger_lines import lines_of
-from neverlost.reports.documents.sweep import tolerance_lines
+from neverlost.reports.documents.sweep_and_baseline import tolerance_lines
+from neverlost.reports.documents.topic_groups import group_by_answer, list_unstruck, notices_of, remedy_lines
+from neverlost.reports.documents.topic_groups import list_topics as listed
 from neverlost.reports.page.drawing import STYLE
 from neverlost.reports.page.templating import markdown_templates, page_templates
 from neverlost.reports.wording import provenance

@@ -13,7 +13,7 @@ from neverlost.specs.errors import InputError
 from neverlost.specs.setting import Notice, NoticeKind, Origin, Setting, of_kind
 
 if TYPE_CHECKING:
-    from neverlost.specs.inputs.cluster import ClusterConfiguration
+    from neverlost.specs.inputs.effective_settings import ClusterConfiguration
 
 KafkaFiles = Mapping[str, Any]
 """What `read_cluster` reads, by the names of its parameters; None is not given."""
@@ -33,7 +33,7 @@ def chosen_configurations(given: Given, files: KafkaFiles, version: str | None =
     named = {option: path for option, path in files.items() if path is not None}
     if not named:
         return choose_each(given), []
-    from neverlost.specs.inputs.cluster import read_cluster
+    from neverlost.specs.inputs.effective_settings import read_cluster
 
     found = []
     for each in read_cluster(**named, kafka_version=given.get(VERSION, (None,))[0], given=given.keys()):

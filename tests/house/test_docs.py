@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from neverlost import check
-from neverlost.reports.documents.sweep import cell_name
+from neverlost.reports.documents.sweep_and_baseline import cell_name
 from tests.support.program import DATA, neverlost
 
 ROOT = Path(__file__).resolve().parents[2]

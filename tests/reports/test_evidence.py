@@ -17,7 +17,7 @@ from neverlost.reports.bundle import seal as bundle
 from neverlost.reports.bundle.question import BundleQuestion
 from neverlost.reports.bundle.seal import configuration_toml
 from neverlost.reports.counterexample.itf import read_itf
-from neverlost.reports.documents.sweep import read_baseline
+from neverlost.reports.documents.sweep_and_baseline import read_baseline
 from neverlost.reports.questions.verify import verify as verification
 from neverlost.reports.questions.verify.derive import derive
 from neverlost.specs.configuration.choose import choose, read_toml

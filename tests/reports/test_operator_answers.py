@@ -10,7 +10,7 @@ import pytest
 import neverlost
 from neverlost.checker.questions.tolerance.cell_words import LOST, SAFE, UNDECIDED
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
-from neverlost.reports.documents.answers import list_topics
+from neverlost.reports.documents.topic_groups import list_topics
 from neverlost.reports.output import exit_status
 from neverlost.reports.page.render import cite
 from neverlost.reports.questions.explain.glossary import find_word

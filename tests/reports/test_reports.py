@@ -20,7 +20,7 @@ from neverlost.model.protocols import models
 from neverlost.reports.bundle.seal import write_traces
 from neverlost.reports.ci.formats import junit, markdown, sarif
 from neverlost.reports.ci.verdicts.gate_verdict import GateResult
-from neverlost.reports.documents import sweep as sweeping
+from neverlost.reports.documents import sweep_and_baseline as sweeping
 from neverlost.reports.documents.boundary import Boundary
 from neverlost.reports.output import gate
 from neverlost.reports.page.render import report_data, write_reports

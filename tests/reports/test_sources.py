@@ -48,7 +48,8 @@ def wrong(given: DrawnInput, document: dict[str, Any]) -> Iterator[str]:
         assert {"kafka.version", "acks", "replication.factor", "bounds.records"} <= stated.keys(), "too little is printed"
         for key, each in found.items():
             places = given.places(topics, key, stated)
-            if (each["value"], re.sub(r" and \d+ other topics?$", "", each["where"])) not in places:
+            where = re.sub(r"( and \d+ other topics?|; given to \d+ topics? by files)$", "", each["where"])
+            if (each["value"], where) not in places:
                 yield f"{given.command}, {label}: {key}={each['value']} in {each['where']}, where {places} was written"
 
 

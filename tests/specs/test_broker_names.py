@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from neverlost.specs.inputs.cluster import ClusterConfiguration
-from neverlost.specs.inputs.cluster import read_cluster as every_configuration
+from neverlost.specs.inputs.effective_settings import ClusterConfiguration
+from neverlost.specs.inputs.effective_settings import read_cluster as every_configuration
 
 ORDERS = (
     "Topic: orders\tTopicId: Xm3bVpA8QfO0yYw2l2cB3g\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n"

@@ -8,7 +8,7 @@ import pytest
 
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.clients.read import read_clients
-from neverlost.specs.inputs.cluster import ClusterConfiguration, read_cluster
+from neverlost.specs.inputs.effective_settings import ClusterConfiguration, read_cluster
 from neverlost.specs.inputs.syntax.known_keys import DECISIVE, known_to
 from neverlost.specs.setting import NoticeKind, Origin, of_kind
 

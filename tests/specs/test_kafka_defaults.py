@@ -14,7 +14,7 @@ from neverlost.specs.configuration.version_defaults import OF_TOPICS_AND_PRODUCE
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs.chosen import chosen_configurations
 from neverlost.specs.inputs.clients.producer import producer
-from neverlost.specs.inputs.cluster import read_cluster
+from neverlost.specs.inputs.effective_settings import read_cluster
 from neverlost.specs.setting import NoticeKind, Origin, Setting, Settings
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -22,8 +22,8 @@ from neverlost.specs.configuration.input import LARGEST_FILE
 from neverlost.specs.configuration.keys import KEYS
 from neverlost.specs.configuration.version_defaults import list_defaults, parse_version
 from neverlost.specs.errors import InputError
-from neverlost.specs.inputs.cluster import ClusterConfiguration
-from neverlost.specs.inputs.cluster import read_cluster as every_configuration
+from neverlost.specs.inputs.effective_settings import ClusterConfiguration
+from neverlost.specs.inputs.effective_settings import read_cluster as every_configuration
 from neverlost.specs.inputs.recognise import described
 from neverlost.specs.inputs.syntax.properties import parse_properties
 from neverlost.specs.inputs.syntax.topics_and_settings import Described, ranges, split_configs

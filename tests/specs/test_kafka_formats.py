@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from neverlost.specs.configuration.input import _piped, read_bytes
 from neverlost.specs.configuration.keys import KEYS
 from neverlost.specs.errors import InputError
-from neverlost.specs.inputs.cluster import ClusterConfiguration
-from neverlost.specs.inputs.cluster import read_cluster as every_configuration
+from neverlost.specs.inputs.effective_settings import ClusterConfiguration
+from neverlost.specs.inputs.effective_settings import read_cluster as every_configuration
 from neverlost.specs.inputs.recognise import described, readers
 from neverlost.specs.setting import NoticeKind, Origin, of_kind
 

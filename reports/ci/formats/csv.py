@@ -6,7 +6,7 @@ import csv
 import io
 
 from neverlost.reports.ci.verdicts.gate_verdict import GateResult
-from neverlost.reports.documents.answers import brief_settings
+from neverlost.reports.documents.topic_groups import brief_settings
 from neverlost.reports.wording.merged_rows import faults_text
 
 FILE = "verdicts.csv"

@@ -4,7 +4,7 @@ GitHub shows ten errors of a step, so with more topics there is one annotation f
 from __future__ import annotations
 
 from neverlost.reports.ci.verdicts.gate_verdict import GateResult, GateVerdict, SourceLine
-from neverlost.reports.documents.answers import list_topics
+from neverlost.reports.documents.topic_groups import list_topics
 
 FILE = "annotations.log"
 MOST = 10

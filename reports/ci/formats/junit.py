@@ -6,7 +6,7 @@ from collections import Counter
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from neverlost.reports.ci.verdicts.gate_verdict import GateResult, GateVerdict
-from neverlost.reports.documents.sweep import NOT_COMPARABLE
+from neverlost.reports.documents.sweep_and_baseline import NOT_COMPARABLE
 
 FILE = "junit.xml"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neverlost.reports.ci.verdicts.gate_verdict import GateResult
-from neverlost.reports.documents.answers import Group, general_notices, group_by_answer, list_topics, remedy_lines
+from neverlost.reports.documents.topic_groups import Group, general_notices, group_by_answer, list_topics, remedy_lines
 from neverlost.reports.wording.merged_rows import value_text, where_violated
 from neverlost.reports.wording.provenance import assumed_lines, notice_sentence
 from neverlost.specs.configuration.keys import is_without_faults

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neverlost.reports.ci.verdicts.gate_verdict import GateResult
-from neverlost.reports.documents.answers import Group, group_by_answer, remedy_lines
+from neverlost.reports.documents.topic_groups import Group, group_by_answer, remedy_lines
 from neverlost.reports.wording.merged_rows import pluralize
 
 FILE = "changes.sh"

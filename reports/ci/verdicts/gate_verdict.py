@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from neverlost.reports.documents.answers import brief_settings, cause, remedy_lines
-from neverlost.reports.documents.sweep import cell_name
+from neverlost.reports.documents.sweep_and_baseline import cell_name
+from neverlost.reports.documents.topic_groups import brief_settings, cause, remedy_lines
 from neverlost.reports.page.render import cite
 from neverlost.specs.setting import Origin
 

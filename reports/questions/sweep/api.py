@@ -13,7 +13,7 @@ from neverlost.checker.questions.sweep.sweep import Sweep, Sweeper
 from neverlost.model.system import bind
 from neverlost.reports.bundle import question, seal
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
-from neverlost.reports.documents import sweep as describe_sweep
+from neverlost.reports.documents import sweep_and_baseline as describe_sweep
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions, list_names
 from neverlost.reports.results.results import Answer, PropertyVerdict, Trace, verdicts

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from neverlost.reports.documents.answers import general_notices, list_unstruck
-from neverlost.reports.documents.sweep import NOT_COMPARABLE, tolerance_lines
+from neverlost.reports.documents.sweep_and_baseline import NOT_COMPARABLE, tolerance_lines
+from neverlost.reports.documents.topic_groups import general_notices, list_unstruck
 from neverlost.reports.terminal.results import show_settings
 from neverlost.reports.wording.merged_rows import faults_text, pluralize, value_text, where_violated
 from neverlost.reports.wording.provenance import notice_sentence, source

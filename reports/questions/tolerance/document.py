@@ -32,7 +32,7 @@ from neverlost.model.faults import FAULTS, LEADER_MOVE, OUT
 from neverlost.model.kernel import Configuration
 from neverlost.model.kraft.mechanisms import Mechanism, parsed
 from neverlost.model.limits import AT_ONCE
-from neverlost.reports.documents.answers import brief_settings
+from neverlost.reports.documents.topic_groups import brief_settings
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.reports.wording.sentences import SECOND, Sentence, fault_words, say, say_never, sorted_faults
 from neverlost.reports.wording.table_words import QUORUM

@@ -12,7 +12,7 @@ from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.tolerance.cell_words import LOST, SAFE, UNDECIDED, answer_in
 from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict
-from neverlost.reports.documents.answers import brief_settings
+from neverlost.reports.documents.topic_groups import brief_settings
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import name_some, pluralize

@@ -8,8 +8,8 @@ from typing import Any
 from neverlost.checker.questions.tolerance.cell_words import UNDECIDED, answer_in
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict
-from neverlost.reports.documents.answers import brief_settings
-from neverlost.reports.documents.answers import list_topics as listed
+from neverlost.reports.documents.topic_groups import brief_settings
+from neverlost.reports.documents.topic_groups import list_topics as listed
 from neverlost.reports.page.tables import Section, Table, TableCell, TableReport
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.tolerance.overview import DESIGNED, SHIPPED, Overview, entries_of, overview

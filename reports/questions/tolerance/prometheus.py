@@ -12,7 +12,7 @@ from typing import Any
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.tolerance.cell_words import ACKED, LOST, UNDECIDED, WRITES, answer_in
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
-from neverlost.reports.documents.answers import brief_settings, list_topics
+from neverlost.reports.documents.topic_groups import brief_settings, list_topics
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.tolerance.overview import DESIGNED, SHIPPED, Entries, entries_of
 

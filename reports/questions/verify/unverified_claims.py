@@ -21,7 +21,7 @@ from neverlost.checker.questions.sweep.sweep import EXPLORED, REPLAYED, SAME, De
 from neverlost.reports.bundle.seal import RESULT
 from neverlost.reports.counterexample.saved import SUFFIX, Counterexample
 from neverlost.reports.documents import result as describe
-from neverlost.reports.documents import sweep as describe_sweep
+from neverlost.reports.documents import sweep_and_baseline as describe_sweep
 from neverlost.reports.documents.measurements import is_measurement, is_plain
 from neverlost.reports.questions.verify import undecided
 from neverlost.reports.questions.verify.derive import Derived

@@ -16,7 +16,7 @@ from neverlost.checker.kafka.cluster.cluster import Cluster, cluster
 from neverlost.checker.kafka.cluster.jars import find_kafka
 from neverlost.checker.kafka.cluster.look import convert_settings
 from neverlost.specs.errors import InputError
-from neverlost.specs.inputs.cluster import read_cluster
+from neverlost.specs.inputs.effective_settings import read_cluster
 from neverlost.specs.inputs.recognise import described
 from neverlost.specs.setting import NoticeKind, of_kind
 from tests.support import certificates

@@ -15,13 +15,13 @@ from neverlost.checker.engine.outcome import Outcome, Verdict
 from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.sweep.sweep import again
 from neverlost.checker.questions.tolerance.tolerance import CellVerdict
-from neverlost.reports.documents.answers import brief_settings, group_by_answer
+from neverlost.reports.documents.topic_groups import brief_settings, group_by_answer
 from neverlost.reports.questions.check import advice, api
 from neverlost.reports.questions.check.advice import Advisor, Remedy
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.verify.verify import verify_bundle
 from neverlost.reports.results.results import States
-from neverlost.reports.terminal.answers import _count_topics
+from neverlost.reports.terminal.topic_groups import _count_topics
 from neverlost.specs.configuration.choose import Chosen, choose
 from neverlost.specs.inputs import remedies
 from neverlost.specs.properties import properties

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from neverlost.checker.engine.outcome import Verdict
-from neverlost.reports.documents import answers
-from neverlost.reports.documents.answers import Group
+from neverlost.reports.documents import topic_groups
+from neverlost.reports.documents.topic_groups import Group
 from neverlost.reports.terminal.results import NOTHING_FAILS, STYLES, show_below
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import pluralize
@@ -28,17 +28,17 @@ MOST_COMMANDS = 4
 
 def show_groups(out: Console, document: Mapping[str, Any]) -> None:
     """Print the groups, the worst first; then what to change, and notices about the input."""
-    found = answers.group_by_answer(document)
+    found = topic_groups.group_by_answer(document)
     out.print(_table(found, out.width))
     if all(is_without_faults(each["config"]) for each in document["cells"]):
         out.print(Text(NOTHING_FAILS, "bold yellow"))
-    remedies = {(answers.list_topics(each.topics), each.change): each for each in found}
+    remedies = {(topic_groups.list_topics(each.topics), each.change): each for each in found}
     asked_again = Counter(topics for topics, _ in remedies)
     for (topics, _), each in remedies.items():
         which = " or ".join(dict.fromkeys(cell.get("differs", "").strip("() ") for cell in each.cells))
         show_remedy(out, each, title=f"{topics}{f' with {which}' if asked_again[topics] > 1 and which else ''}: ")
-    special = [notice for group in found for notice in answers.notices_of(group)[:MOST_COMMANDS]]
-    for notice in {str(each): each for each in (*answers.general_notices(document), *special)}.values():
+    special = [notice for group in found for notice in topic_groups.notices_of(group)[:MOST_COMMANDS]]
+    for notice in {str(each): each for each in (*topic_groups.general_notices(document), *special)}.values():
         matters = notice["kind"] in provenance.SPOKEN
         out.print(Text(f"{notice['kind']}: {provenance.notice_sentence(notice)}", "yellow" if matters else "dim"))
     broken = next((each for each in found if each.verdict == "violated"), None)
@@ -59,7 +59,7 @@ def _table(found: list[Group], width: int) -> Table:
         cells = {
             "verdict": Text(each.verdict.upper(), STYLES[Verdict(each.verdict)]),
             "topics": Text(_count_topics(each.topics, found)),
-            "which": Text(answers.list_topics(each.topics, 2) or each.settings),
+            "which": Text(topic_groups.list_topics(each.topics, 2) or each.settings),
             "settings": Text(_few_settings(each.settings)),
             "how": Text(each.cause),
             "change": Text(each.change),
@@ -89,7 +89,7 @@ def show_remedy(out: Console, group: Group, title: str = "") -> None:
     remedy = group.remedy
     if remedy is None:
         return
-    first, *more = answers.remedy_lines(remedy)
+    first, *more = topic_groups.remedy_lines(remedy)
     out.print(Text(title + first, "bold"))
     for line in more:
         show_below(out, Text(line))
