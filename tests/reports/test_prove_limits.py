@@ -16,7 +16,6 @@ from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.engine.proof.induction import ProofBudget, prove
 from tests.checker.prove.test_bounded_search import is_alive
 from tests.checker.prove.test_induction import STRONG, kip_320, lemmas
-from tests.support.program import neverlost
 
 LARGE = ["model=kip-320", "replication.factor=3", "bounds.records=3", "bounds.max_leader_epoch=3"]
 PROVE = ["prove", *[part for each in LARGE for part in ("--set", each)]]
@@ -56,15 +55,16 @@ def test_an_interrupt_says_what_was_covered_and_leaves_no_process(method: list[s
     ("limit", "reason"), [("--time-limit=0.001", "the time limit was reached"), ("--memory-limit=1M", "out of memory")]
 )
 def test_too_little_time_or_memory_is_inconclusive(method: str, limit: str, reason: str) -> None:
-    done = neverlost(*PROVE, "--property", "strong-isr", "--method", method, limit)
+    command = [sys.executable, "-m", "neverlost", *PROVE, "--property", "strong-isr", "--method", method, limit]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # a copy of a process has its memory already
     assert done.returncode == 20, done.stderr
     assert "inconclusive" in done.stdout and reason in done.stdout
 
 
 @pytest.mark.slow
 def test_a_millisecond_for_each_obligation_proves_no_less_than_it_says() -> None:
-    """What Z3 does not answer in time is unknown, and one unknown makes the proof inconclusive."""
+    """What no solver answers in time is unknown, and one unknown makes the proof inconclusive."""
     found = prove(kip_320(3, 2, 3), STRONG, lemmas(), ProofBudget(patience=0.001), look_up=False)
     unknown = [each for each in found.open if each.answer == "unknown"]
-    assert unknown and all(each.reason.startswith("z3 said unknown") for each in unknown)
+    assert unknown and all(" said unknown: " in each.reason for each in unknown)
     assert found.verdict == Verdict.INCONCLUSIVE and not found.is_complete

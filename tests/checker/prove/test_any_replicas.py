@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import pytest
@@ -468,13 +468,33 @@ def test_what_a_lemma_says_of_every_number_of_replicas_it_says_of_so_many(model:
     assert replicas == 1 or sum(each == {True, False} for each in said.values()) >= 12
 
 
+def begin_rare_steps(bound: System, states: Sequence[State], rare: set[str]) -> Iterator[State]:
+    """For each of these actions that cannot be taken in any of the states, the first that is reached in which it can be."""
+    for state in chain(states, reached(bound)):
+        if not rare:
+            return
+        now = {each.action.name for each in bound.steps if each.action.name in rare and take(bound, state, each) is not None}
+        if now and state not in states:
+            yield state
+        rare = rare - now
+
+
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("many", [40, pytest.param(1000, marks=pytest.mark.slow)])
 def test_what_is_assumed_is_true_of_states_that_behaviours_reach_and_allows_every_action_there(model: str, many: int) -> None:
     bound = asked(model, 2)
     reading = led(bound)
     allowed: set[str] = set()
-    for state in strange(bound, many, changed=(0,)):
+    forbidden = {name for name, _ in FORBIDS + FORBIDS_WITH_ELR} | {
+        "follower_note_high_watermark",
+        "controller_elect_uncleanly",
+        "controller_assign_directory",  # where it keeps the ELR it moves the partition epoch alone
+    }
+    expected = {each.action.name for each in bound.steps} - forbidden
+    states = [*strange(bound, many, changed=(0,))]
+    if many == 1000:
+        states += begin_rare_steps(bound, states, expected)
+    for state in states:
         ground = Ground(reading.system, with_ends(bound, state), {}, reading._turns.asked)
         assert all(map(ground.value, reading._assumed))
         for number, given in enumerate(reading.steps):
@@ -486,12 +506,7 @@ def test_what_is_assumed_is_true_of_states_that_behaviours_reach_and_allows_ever
                     constants = truths | arguments | dict(zip(ends, chosen, strict=True))
                     known = Ground(reading.system, with_ends(bound, state), constants, reading._turns.asked)
                     allowed |= {name} if all(map(known.value, guard)) else set()
-    forbidden = {name for name, _ in FORBIDS + FORBIDS_WITH_ELR} | {
-        "follower_note_high_watermark",
-        "controller_elect_uncleanly",
-    }
-    missed = {each.action.name for each in bound.steps} - allowed - forbidden
-    assert not missed or (many < 1000 and len(missed) < 10)
+    assert expected <= allowed or (many < 1000 and len(expected - allowed) < 10)
 
 
 def replace_factor(bound: System, replicas: int) -> System:
