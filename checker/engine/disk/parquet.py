@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from neverlost.checker.engine.search.configurations import Configurations
-from neverlost.checker.engine.storage.levels import Store
+from neverlost.checker.engine.storage.levels import Level, Store
 from neverlost.model.interpreters.columns import Batch, Packed
 from neverlost.model.plain import plain
 from neverlost.model.system import Slot, System
@@ -38,7 +38,7 @@ def export(system: System, store: Store, directory: str | Path) -> int:
     target = require_empty_directory(directory)
     try:
         (target / "states").mkdir()
-        written = sum(_write_level(system, store, target, level.depth) for level in store.levels() if level.rows)
+        written = sum(_write_level(system, store, target, level) for level in store.levels() if level.rows)
         _write_json(target / "configurations.json", [plain(each) for each in system.configurations])
         _write_json(
             target / "dictionary.json", describe_columns(system, bool(store.meta.get("symmetry"))) | {"states": written}
@@ -113,17 +113,17 @@ def _write_json(path: Path, content: Any) -> None:
     temporary.replace(path)
 
 
-def _write_level(system: System, store: Store, target: Path, depth: int) -> int:
+def _write_level(system: System, store: Store, target: Path, level: Level) -> int:
     import pyarrow.parquet as pq
 
     configurations = Configurations(system)
     rows = 0
-    for number, states in enumerate(store.level(depth)):
-        path = target / "states" / f"level-{depth:04d}-{number:03d}.parquet"
+    for number, states in enumerate(map(store.read_packed, level.files)):
+        path = target / "states" / f"level-{level.depth:04d}-{number:03d}.parquet"
         temporary = path.with_name(f".{path.name}")
         writer = None
         for batch in _cut_batches(states):
-            table = _make_table(system, configurations, batch, depth)
+            table = _make_table(system, configurations, batch, level.depth)
             writer = writer or pq.ParquetWriter(temporary, table.schema, compression="zstd")
             writer.write_table(table)
             rows += batch.shape[1]
