@@ -1,27 +1,25 @@
 """The exploring interpreter: a value is a NumPy column, one row per state.
 
 Shapes: a batch holds `n` packed states as one array `uint64[words, n]`; a number is `int8[n]`, a flag
-is `bool[n]`, a constant stays a Python value.  Guards run on the whole batch (a comparison of byte
-columns costs less than gathering rows); effects run on the rows that survived.
+is `bool[n]`, a constant stays a Python value.  The functions of steps run once, on values of a tape instead of columns; what
+they do to these is then done to the columns of each batch, and what several steps ask is computed once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neverlost.model.kernel import ModelError, Value
-from neverlost.model.system import Predicate, State, Step, System, Vector, View
+from neverlost.model.system import Predicate, Slot, State, Step, System, View
 
 Packed = NDArray[np.uint64]
-FEW = 4096
-"""The most rows for which a step is computed in all of them at once: to look at them again costs more than it spares."""
-
-THIN = 8
-"""A batch of more than `FEW` rows is narrowed as soon as fewer than one row in this many survives a clause."""
+SHORT = 1 << 14
+"""States of which all values are kept until every step was taken in them."""
 
 
 class Columns:
@@ -55,6 +53,8 @@ class Columns:
     def ite(condition: Value, then: Value, otherwise: Value) -> Value:
         if isinstance(condition, bool):
             return then if condition else otherwise
+        if isinstance(condition, TapeValue):
+            return then if then is otherwise else condition.tape.apply(np.where, condition, _narrow(then), _narrow(otherwise))
         return np.where(condition, _narrow(then), _narrow(otherwise))
 
 
@@ -94,41 +94,149 @@ class Batch:
 
 
 class ColumnsView(View):
-    """A view of some rows of a batch; `rows` None means all of them.  Assignments go to `writes` alone."""
+    """A view of a batch.  Assignments go to `writes` alone."""
 
-    __slots__ = ("_batch", "_rows", "_seen", "writes")
+    __slots__ = ("_read_slot", "writes")
     writes: dict[int, Value]
 
-    def __init__(self, batch: Batch, rows: NDArray[np.intp] | None = None) -> None:
+    def __init__(self, batch: Batch | Tape) -> None:
         super().__init__(batch.system)
         put = object.__setattr__
-        put(self, "_batch", batch)
-        put(self, "_rows", rows)
-        put(self, "_seen", {})
+        put(self, "_read_slot", batch.column)
         put(self, "writes", {})
 
     def _read(self, slot: int) -> Value:
-        if slot in self.writes:
-            return self.writes[slot]
-        found = self._seen.get(slot)
-        if found is None:
-            found = self._batch.column(slot)
-            if self._rows is not None and isinstance(found, np.ndarray):
-                found = found.take(self._rows)
-            self._seen[slot] = found
-        return found
+        return self.writes[slot] if slot in self.writes else self._read_slot(slot)
 
     def _write(self, slot: int, value: Value) -> None:
         self.writes[slot] = value
 
 
-def _with_properties(system: System) -> type[ColumnsView]:
-    """Return a subclass of the view, with a property for each field: Python finds it much sooner than `__getattr__` answers."""
+class Tape:
+    """Operations on columns, each once, and after those whose results it takes.
 
-    def reader(base: int, shape: tuple[int, ...]) -> property:
-        return property((lambda view: Vector(view, base, shape)) if shape else lambda view: view._read(base))
+    A list of the values of a batch is as long as the tape: None for what is not computed yet, and first the batch itself.
+    """
 
-    return type("ColumnsView", (ColumnsView,), {"__slots__": (), **{name: reader(*at) for name, at in system.places.items()}})
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.operations: list[tuple[Callable[..., Value], tuple[int, ...]]] = [(Batch, ())]
+        """Of each operation the function, and the places of the values that it takes."""
+        self._known: dict[Any, TapeValue] = {}
+
+    def apply(self, function: Callable[..., Value], *taken: Value) -> TapeValue:
+        """Return the result of a function of values on the tape and constants."""
+        places = tuple([(each if isinstance(each, TapeValue) else self._constant(each)).place for each in taken])
+        return self._find((function, places), function, places)
+
+    def column(self, slot: int) -> Value:
+        """Return what a slot holds; a Python constant if it is the same in every state."""
+        place = self.system.slots[slot]
+        if place.is_constant:
+            return bool(place.low) if place.field.kind == "flag" else place.low
+        return self._find(slot, lambda batch: batch.column(slot), (0,))
+
+    def _constant(self, value: Value) -> TapeValue:
+        return self._find((type(value), value), lambda: value, ())  # True is no 1
+
+    def _find(self, key: Any, function: Callable[..., Value], places: tuple[int, ...]) -> TapeValue:
+        found = self._known.get(key)
+        if found is None:
+            found = TapeValue(self, len(self.operations))
+            self.operations.append((function, places))  # an interrupt after it leaves an operation that nobody asks for
+            self._known[key] = found
+        return found
+
+    def list_needed(self, results: Iterable[Value], listed: set[int]) -> list[int]:
+        """Return the places of results and of what they take, in order, except those `listed`; add them there."""
+        waiting, found = [each.place for each in results if isinstance(each, TapeValue)], []
+        while waiting:
+            place = waiting.pop()
+            if place not in listed:
+                listed.add(place)
+                found.append(place)
+                waiting.extend(self.operations[place][1])
+        return sorted(found)
+
+    def compute(self, places: Iterable[int], values: list[Value]) -> None:
+        """Compute what is at some places, in order, among the values of a batch, unless it is there."""
+        operations = self.operations
+        values.extend([None] * (len(operations) - len(values)))
+        for place in places:
+            if values[place] is None:
+                function, taken = operations[place]
+                values[place] = function(*[values[each] for each in taken])
+
+
+def _on_tape(function: Callable[..., Value]) -> Any:
+    return lambda value, *others: value.tape.apply(function, value, *others)
+
+
+class TapeValue:
+    """A value that depends on the state: a place on a tape."""
+
+    __slots__ = ("place", "tape")
+
+    def __init__(self, tape: Tape, place: int) -> None:
+        self.tape, self.place = tape, place
+
+    def __eq__(self, other: object) -> Value:
+        return False if other is None else self.tape.apply(operator.eq, self, other)
+
+    def __ne__(self, other: object) -> Value:
+        return True if other is None else self.tape.apply(operator.ne, self, other)
+
+    def __rsub__(self, other: Value) -> Value:
+        return self.tape.apply(operator.sub, other, self)
+
+    def __bool__(self) -> NoReturn:
+        raise ModelError("a state value was used as a Python condition: use all_of, any_of, not_ or ite")
+
+    __hash__ = None  # type: ignore[assignment]
+    __lt__, __le__ = _on_tape(operator.lt), _on_tape(operator.le)
+    __gt__, __ge__ = _on_tape(operator.gt), _on_tape(operator.ge)
+    __add__ = __radd__ = _on_tape(operator.add)
+    __sub__, __invert__ = _on_tape(operator.sub), _on_tape(operator.invert)
+    __and__, __or__ = _on_tape(operator.and_), _on_tape(operator.or_)
+
+
+class _StepOnTape:
+    """A step as operations on a tape, written down as far as a batch has needed them.
+
+    `clauses` are the guard clauses that depend on the state: the places to compute, and the condition.  `writes`
+    is what the step assigns to slots, and `effect` the places to compute for that: None until all clauses are written down.
+    """
+
+    def __init__(self, tape: Tape, step: Step) -> None:
+        self.tape, self.step = tape, step
+        self._begin()
+
+    def _begin(self) -> None:
+        self.clauses: list[tuple[list[int], TapeValue]] = []
+        self.effect: list[int] | None = None
+        self.is_possible = True
+        self._view, self._listed = ColumnsView(self.tape), set[int]()
+        self._running, self.writes = self.step.run(Columns, self._view), self._view.writes
+
+    def read_on(self) -> None:
+        """Write down the next guard clause that depends on the state, or what the step assigns; or that it is impossible.  What
+        ends this early, such as an interrupt, has the step written down anew."""
+        try:
+            self._read_on()
+        except BaseException:
+            self._begin()
+            raise
+
+    def _read_on(self) -> None:
+        for clause, condition in self._running:
+            if condition is not True and (self.step.action.name, clause) not in self.tape.system.disabled:
+                self.is_possible = condition is not False
+                if self.is_possible:
+                    self.clauses.append((self.tape.list_needed([condition], self._listed), condition))
+                return
+        if self.tape.system.model.normalise is not None:
+            self.tape.system.model.normalise(Columns, self._view)
+        self.effect = self.tape.list_needed(self.writes.values(), self._listed)
 
 
 class Successors:
@@ -136,61 +244,48 @@ class Successors:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        self._view = _with_properties(system)
-        self._clauses = [0] * len(system.steps)  # none is counted before a guard has run to its end
+        self._tape = Tape(system)
+        self._steps = [_StepOnTape(self._tape, each) for each in system.steps]
 
     def of(self, words: Packed, numbers: Iterable[int] | None = None) -> Iterator[tuple[int, NDArray[np.intp], Packed]]:
         """Yield step number, parent rows and packed successors for each step (all, or `numbers`) that is enabled in some row.
 
         Errors: `ModelError` where a step leaves the declared bounds.
         """
-        batch = Batch(self.system, words)
-        for number in range(len(self.system.steps)) if numbers is None else numbers:
-            found = self._apply(batch, number)
-            if found is not None:
-                yield number, *found
+        found: dict[int, list[tuple[NDArray[np.intp], Packed]]] = {}
+        found |= {number: [] for number in (range(len(self._steps)) if numbers is None else numbers)}
+        for start in range(0, words.shape[1], SHORT):
+            values: list[Value] = [Batch(self.system, words[:, start : start + SHORT])]
+            for number, parts in found.items():
+                rows = self._find_enabled(self._steps[number], values)
+                if len(rows):
+                    parts.append((start + rows, self._take(self._steps[number], values, rows)))
+        for number, parts in found.items():
+            if parts:
+                parents, after = zip(*parts, strict=True)
+                yield number, np.concatenate(parents), np.concatenate(after, axis=1)
 
-    def _apply(self, batch: Batch, number: int) -> tuple[NDArray[np.intp], Packed] | None:
-        rows: NDArray[np.intp] | None = None
-        while True:
-            view = self._view(batch, rows)
-            length = len(batch) if rows is None else len(rows)
-            keep = self._guard(view, number, length)
-            if keep is False:
-                return None
-            if keep is True or length <= FEW:
-                break
-            rows = np.flatnonzero(keep) if rows is None else rows[keep]
-        if self.system.model.normalise is not None:
-            self.system.model.normalise(Columns, view)
-        rows = np.arange(len(batch)) if rows is None else rows
-        writes = view.writes
-        if keep is not True:
-            rows = rows[keep]
-            writes = {slot: each[keep] if isinstance(each, np.ndarray) else each for slot, each in view.writes.items()}
-        return rows, self._pack(batch, rows, writes, self.system.steps[number])
+    def _find_enabled(self, step: _StepOnTape, values: list[Value]) -> NDArray[np.intp]:
+        """Return the rows of a batch with these values in which the guard of a step is met."""
+        mask, place = np.ones(len(values[0]), np.bool_), 0
+        while step.is_possible and mask.any():
+            if place < len(step.clauses):
+                needed, condition = step.clauses[place]
+                self._tape.compute(needed, values)
+                mask, place = mask & values[condition.place], place + 1
+            elif step.effect is not None:
+                return np.flatnonzero(mask)
+            else:
+                step.read_on()
+        return np.empty(0, np.intp)
 
-    def _guard(self, view: ColumnsView, at: int, length: int) -> Any:
-        """Return True when every row passed and the effect has run; False when no row passes; else a flag for each row: of at
-        most `FEW` rows, the effect has then run in all, passed or not; of more, call again with a view of those that passed."""
-        step, count = self.system.steps[at], 0
-        mask: Any = True
-        for count, (clause, condition) in enumerate(step.run(Columns, view), start=1):
-            if (step.action.name, clause) not in self.system.disabled:
-                mask = Columns.all_of(mask, condition)
-            if mask is False:
-                return False
-            if mask is True:
-                continue
-            survivors = int(np.count_nonzero(mask))
-            if survivors == 0:
-                return False
-            if survivors == length:
-                mask = True
-            elif length > FEW and (count == self._clauses[at] or survivors * THIN < length):
-                return mask
-        self._clauses[at] = count
-        return mask
+    def _take(self, step: _StepOnTape, values: list[Value], rows: NDArray[np.intp]) -> Packed:
+        """Return the successors of some rows of a batch by a step."""
+        self._tape.compute(step.effect or (), values)
+        writes = {
+            slot: values[each.place].take(rows) if isinstance(each, TapeValue) else each for slot, each in step.writes.items()
+        }
+        return self._pack(values[0], rows, writes, step.step)
 
     def _pack(self, batch: Batch, rows: NDArray[np.intp], writes: dict[int, Value], step: Step) -> Packed:
         words = batch.words.take(rows, axis=1)
@@ -203,25 +298,24 @@ class Successors:
                 words[word] &= np.uint64(~bits & 0xFFFF_FFFF_FFFF_FFFF)
         for slot, value in writes.items():
             place = slots[slot]
-            _check_bounds(place.name, place.low, place.high, value, step)
-            if isinstance(value, np.ndarray):
-                shifted = (np.subtract(value, place.low, dtype=np.int16) if place.low else value).astype(np.uint64)
-                if place.shift:
-                    shifted <<= np.uint64(place.shift)
-                words[place.word] |= shifted
-            else:
+            if not isinstance(value, np.ndarray):
+                _require_bounds(place, int(value), step)
                 words[place.word] |= np.uint64((int(value) - place.low) << place.shift)
+                continue
+            above = np.subtract(value, place.low, dtype=np.int16) if place.low else value
+            shifted = above.astype(np.uint64)
+            if value.dtype != np.bool_ and shifted.max() > place.high - place.low:  # what is below the lowest is huge too
+                _require_bounds(place, int(value.min()), step)
+                _require_bounds(place, int(value.max()), step)
+            if place.shift:
+                shifted <<= np.uint64(place.shift)
+            words[place.word] |= shifted
         return words
 
 
-def _check_bounds(name: str, low: int, high: int, value: Value, step: Step) -> None:
-    is_column = isinstance(value, np.ndarray)
-    if is_column and value.dtype == np.bool_:
-        return
-    least, most = (int(value.min()), int(value.max())) if is_column else (int(value), int(value))
-    if least < low or most > high:
-        bad = least if least < low else most
-        raise ModelError(f"{step.label} wrote {name} = {bad}, outside {low}..{high}")
+def _require_bounds(slot: Slot, value: int, step: Step) -> None:
+    if not slot.low <= value <= slot.high:
+        raise ModelError(f"{step.label} wrote {slot.name} = {value}, outside {slot.low}..{slot.high}")
 
 
 def evaluate_condition(system: System, words: Packed, predicate: Predicate) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from neverlost.model.faults import FAULTS, RACK_LOSS
 from neverlost.model.interpreters import ints
-from neverlost.model.interpreters.columns import Successors, evaluate_condition, pack_rows, unpack_row
+from neverlost.model.interpreters.columns import Successors, Tape, evaluate_condition, pack_rows, unpack_row
 from neverlost.model.interpreters.terms import Terms, compute_bit_width, lift_condition, read_state, transition
 from neverlost.model.kernel import Clauses, Model, ModelError, action
 from neverlost.model.kernel import number as number_field
@@ -285,3 +285,28 @@ def test_a_field_may_be_as_wide_as_columns_hold() -> None:
     ((_, rows, after),) = Successors(system).of(pack_rows(system, states))
     found = [unpack_row(system, after, place) for place in range(len(rows))]
     assert found == [ints.take(system, states[row], system.steps[0]) for row in rows] and len(found) == LARGEST
+
+
+def test_an_interrupt_while_a_step_is_read_changes_no_successor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At many of the operations that the steps ask for until the first successors are found."""
+    system = rich_system("kip-320")
+    packed, left = pack_rows(system, [system.initial_states()[0][1]]), [0]
+    apply = Tape.apply
+
+    def interrupt(*given: Any) -> Any:
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+        return apply(*given)
+
+    def following(successors: Successors) -> list[Any]:
+        return [(number, words.tolist()) for number, _, words in successors.of(packed)]
+
+    monkeypatch.setattr(Tape, "apply", interrupt)
+    expected = following(Successors(system))
+    for wanted in range(1, -left[0], 7):
+        left[0], successors = wanted, Successors(system)
+        with pytest.raises(KeyboardInterrupt):
+            following(successors)
+        assert following(successors) == expected
+    assert wanted > 50

@@ -50,7 +50,7 @@ def here(place: Path) -> dict[str, Any]:
     """Every engine but Spark."""
     found: dict[str, Any] = {"ints": [count_reachable(system(5), [PROPERTY])]}
     found["columns"] = searched("columns", workers=1)
-    memory.WORTH_COMPILING = memory.WORTH_LOADING = 12
+    memory.WORTH_COMPILING = 12
     compiled = calls(team.CompiledSearch, "expand")
     found["compiled"] = searched("memory", workers=2)
     found["compiled orbits"] = searched("memory", workers=1, symmetry=True)

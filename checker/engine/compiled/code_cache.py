@@ -8,21 +8,14 @@ and a file that is damaged; deleting any of them costs time only.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import hashlib
 import hmac
 import os
 import secrets
-import sys
 import threading
-from collections.abc import Iterator, Sequence
-from importlib.util import find_spec
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
-
-if TYPE_CHECKING:  # a compiler begins sooner without
-    from neverlost.model.system import System
-    from neverlost.specs.property import Property
+from typing import BinaryIO
 
 SECRET = "secret"
 KEPT = 256
@@ -129,27 +122,3 @@ def write(path: Path, content: bytes) -> None:
             }
             for old in sorted(ages, key=lambda each: ages[each])[:-KEPT]:
                 os.unlink(old, dir_fd=place)
-
-
-def find_cache_marker(system: System, properties: Sequence[Property], symmetry: bool) -> Path:
-    """Return the path of a file that is there if a search of these steps, values and properties left machine code.
-
-    Then the text of the program, which takes its time, is worth writing early; that text decides what code is used, whatever
-    this file says.
-    """
-    said = [
-        system.model.name,
-        *[f"{slot.name} {slot.low} {slot.high}" for slot in system.slots],
-        *[step.label for step in system.steps],
-        repr(sorted(system.disabled)),
-        *[each.name for each in properties],
-    ]
-    return folder() / hashlib.sha256("\0".join([*said, repr(symmetry)]).encode()).hexdigest()
-
-
-def prepare() -> None:
-    """On Linux, begin to load the compiler's library in another thread, and do not wait: an import would stop every thread."""
-    found = find_spec("llvmlite") if sys.platform == "linux" else None
-    if found is not None and found.origin is not None:
-        library = Path(found.origin).with_name("binding") / "libllvmlite.so"
-        threading.Thread(target=ctypes.CDLL(None).dlopen, args=(os.fsencode(library), os.RTLD_NOW), daemon=True).start()

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.checker.engine.compiled.code_cache import find_cache_marker, folder, read, write
+from neverlost.checker.engine.compiled.code_cache import folder, read, write
 from neverlost.checker.engine.compiled.orbit_text import MOST_REPLICAS, ORBIT_SIGNATURES, Orbits
 from neverlost.checker.engine.compiled.order_text import ORDER_SIGNATURES, emit_order_functions
 from neverlost.checker.engine.compiled.table_text import TABLE_SIGNATURES, Layout, emit_table_functions
@@ -54,26 +54,18 @@ def emit_program(system: System, properties: Sequence[Property], symmetry: Symme
     return "\n".join([*declared, *[line for line in lines if line not in declared]])
 
 
-def is_cached(text: str) -> bool:
-    """Return True if an earlier search cached compiled code for this program."""
-    return read(find_cached_file(text)) is not None
-
-
 class Programs:
     """A search's machine code: the best there is at any time.
 
     Errors: `RuntimeError` where the compiler does not know the processor, or symmetry is of too many replicas.
     """
 
-    def __init__(
-        self, system: System, properties: Sequence[Property], symmetry: Symmetry | None = None, text: str | None = None
-    ) -> None:
+    def __init__(self, system: System, properties: Sequence[Property], symmetry: Symmetry | None = None) -> None:
         self.system, self.properties, self.symmetry = system, tuple(properties), symmetry
         self.functions: dict[str, Callable[..., int]] = {}
         self._signatures = SIGNATURES | TABLE_SIGNATURES | ORDER_SIGNATURES | (ORBIT_SIGNATURES if symmetry else {})
-        text = emit_program(system, properties, symmetry) if text is None else text
+        text = emit_program(system, properties, symmetry)
         self._best = find_cached_file(text)
-        self._sign = find_cache_marker(system, properties, symmetry is not None)
         self._compiler: subprocess.Popen[bytes] | None = None
         self._started = time.process_time()
         found = read(self._best)
@@ -82,7 +74,6 @@ class Programs:
 
     def _keep(self, machine_code: bytes, effort: OptimizationLevel) -> bytes:
         write(self._best, bytes([effort]) + machine_code)
-        write(self._sign, b"")
         return machine_code
 
     def _load(self, machine_code: bytes) -> None:

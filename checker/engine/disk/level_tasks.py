@@ -235,21 +235,7 @@ class LevelWorker:
 
     def parents(self, slices: Iterable[tuple[StateFile, int, int]], targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
         """Return, for each target that has a predecessor in the slices, the smallest one and the lowest step from it."""
-        best: dict[Words, tuple[Words, int]] = {}
-        for batch in self._batches(slices):
-            for number, rows, after in self._expansion.steps(batch):
-                for target in targets:
-                    for row in rows[np.flatnonzero(_find_equal(after, target))]:
-                        found = (tuple(int(word[row]) for word in batch), number)
-                        best[target] = min(found, best.get(target, found))
-        return best
-
-
-def _find_equal(states: Packed, target: Words) -> Any:
-    same = states[0] == np.uint64(target[0])
-    for word, value in zip(states[1:], target[1:], strict=True):
-        same &= word == np.uint64(value)
-    return same
+        return self._expansion.find_parents(self._batches(slices), targets)
 
 
 def _join_candidates(candidates: Sequence[Keyed], words: int) -> Keyed:

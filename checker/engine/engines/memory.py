@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.engine.compiled.code_cache import find_cache_marker, prepare
 from neverlost.checker.engine.host import interrupts, scratch
 from neverlost.checker.engine.host.resources import measure_memory
 from neverlost.checker.engine.outcome import Outcome
@@ -29,9 +28,6 @@ from neverlost.specs.property import Property
 
 WORTH_COMPILING = 60_000
 """States known from which machine code beats columns, its compilation included."""
-
-WORTH_LOADING = 1_000
-"""States known from which machine code that an earlier search left beats columns; writing its text takes part of a second."""
 
 SMALL = 15_000
 """A search that is limited to fewer states than these ends before machine code would have paid."""
@@ -68,11 +64,6 @@ class MemorySearch(LevelSearch):
         self.store = open_store(place, system, properties, options) if place is not None else None
         self._kept = (0, Counter[str]())
         self._may_compile = options.machine_code and (options.limits.states or SMALL) >= SMALL
-        self._program: str | None = None
-        self._worth = WORTH_COMPILING
-        if self._may_compile and find_cache_marker(system, properties, options.symmetry).exists():
-            self._worth = min(WORTH_LOADING, WORTH_COMPILING)
-            prepare()
 
     def _seed(self) -> None:
         levels = self.store.levels() if self.store is not None and self.options.resume else []
@@ -144,18 +135,14 @@ class MemorySearch(LevelSearch):
 
     def _compile(self, local: OwnedStates) -> None:
         """Continue by compiled code if there is a compiler and the search is large enough."""
-        if not self._may_compile or local.known < self._worth:
+        if not self._may_compile or local.known < WORTH_COMPILING:
             return
         with interrupts.delay_interrupts():
             try:
                 from neverlost.checker.engine.compiled import compiled_search as team
                 from neverlost.checker.engine.compiled import programs
 
-                self._program = self._program or programs.emit_program(self.system, self.properties, local.symmetry)
-                if local.known < WORTH_COMPILING and not programs.is_cached(self._program):
-                    self._worth = WORTH_COMPILING
-                    return
-                compiled = programs.Programs(self.system, self.properties, local.symmetry, self._program)
+                compiled = programs.Programs(self.system, self.properties, local.symmetry)
             except (ImportError, OSError, RuntimeError):
                 self._may_compile = False
                 return

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,31 +48,21 @@ class Expansion:
     def _identify(self, states: Packed) -> Packed:
         return self.symmetry.canonical(states) if self.symmetry else states
 
-    def steps(self, batch: Packed) -> Iterator[tuple[int, NDArray[np.intp], Packed]]:
-        """Yield step number, rows of the batch and target states, of decided configurations too; nothing is counted."""
-        for number, rows, words in self._successors.of(batch):
-            yield number, rows, self._identify(words)
-
-    def take_steps(self, batch: Packed) -> Taken:
-        """Return every step from the states of a batch, of decided configurations too; nothing is counted."""
-        parts = list(self._successors.of(batch))
-        after = np.concatenate([batch[:, :0], *[words for _, _, words in parts]], axis=1)
-        numbers = np.concatenate([np.empty(0, np.int64), *[np.full(len(rows), number) for number, rows, _ in parts]])
-        return Taken(numbers, np.concatenate([np.empty(0, np.int64), *[rows for _, rows, _ in parts]]), self._identify(after))
-
-
-@dataclass(frozen=True)
-class Taken:
-    """Steps taken: the number of each, the row of its source, and its target."""
-
-    numbers: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    after: Packed
-
-    def leading_to(self, targets: Packed) -> Iterator[tuple[int, int, Words]]:
-        """Yield step number, row and target of every step to one of the targets."""
-        known = set(zip(*targets.tolist(), strict=True))
-        for place in np.flatnonzero(np.isin(self.after[0], targets[0])):
-            reached = tuple(int(word[place]) for word in self.after)
-            if reached in known:
-                yield int(self.numbers[place]), int(self.rows[place]), reached
+    def find_parents(self, batches: Iterable[Packed], targets: Sequence[Words]) -> dict[Words, tuple[Words, int]]:
+        """Return, for each target that has a predecessor in the batches, the smallest one and the lowest step from it; decided
+        configurations have steps too, and nothing is counted."""
+        found: dict[Words, tuple[Words, int]] = {}
+        known, firsts = set(targets), np.array([each[0] for each in targets], np.uint64)
+        for batch in batches:
+            parts = list(self._successors.of(batch))
+            if not parts:
+                continue
+            after = self._identify(np.concatenate([words for *_, words in parts], axis=1))
+            parents = np.concatenate([rows for _, rows, _ in parts])
+            numbers = np.repeat([number for number, *_ in parts], [len(rows) for _, rows, _ in parts])
+            for at in np.flatnonzero(np.isin(after[0], firsts)):
+                target = tuple(after[:, at].tolist())
+                if target in known:
+                    one = tuple(batch[:, parents[at]].tolist()), int(numbers[at])
+                    found[target] = min(one, found.get(target, one))
+        return found

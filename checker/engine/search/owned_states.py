@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from neverlost.checker.engine.outcome import EngineError
 from neverlost.checker.engine.search.configurations import Configurations
-from neverlost.checker.engine.search.expansion import BATCH, Expansion, Taken
+from neverlost.checker.engine.search.expansion import BATCH, Expansion
 from neverlost.checker.engine.search.level_report import Checks, LevelReport
 from neverlost.checker.engine.search.symmetry import Symmetry
 from neverlost.checker.engine.search.visited_states import StateSet
@@ -31,7 +31,6 @@ class OwnedStates:
         self.checks = Checks(system, properties, self.configurations, self.symmetry)
         self.states = StateSet(system.words)
         self.bounds: list[int] = [0]
-        self._looked: tuple[Packed, Taken, int] | None = None
         self._next = 0
 
     @property
@@ -103,52 +102,20 @@ class OwnedStates:
         whole = self._frontier(0, width) if width else np.empty((self.system.words, 0), np.uint64)
         return [Store.attach(location).write_level(depth, whole, PACKED)]
 
-    def _level_batches(self, depth: int) -> Iterator[Packed]:
-        """Yield the states of level `depth` in batches."""
-        for start in range(self.bounds[depth], self.bounds[depth + 1], BATCH):
-            yield self.states.slice(start, min(start + BATCH, self.bounds[depth + 1]))
-
-    def _steps_from(self, depth: int, homes: NDArray[np.int64]) -> Iterator[tuple[Packed, Taken, int, int]]:
-        """Yield batches of states, each with all steps from them and with `start, end`: rows `start..end - 1` are of `depth`.
-
-        With several configurations, the batches have states of those with the numbers `homes` only.
-        """
-        if self.configurations.count == 1:
-            start, end = self.bounds[depth], self.bounds[depth + 1]
-            if end - start <= BATCH:
-                batch, taken, first = self._look_through(start, end)
-                yield batch, taken, start - first, end - first
-                return
-        for batch in self._level_batches(depth):
-            if self.configurations.count > 1:
-                batch = batch.compress(np.isin(self.configurations.of(batch), homes), axis=1)
-            yield batch, self.expansion.take_steps(batch), 0, batch.shape[1]
-
-    def _look_through(self, start: int, end: int) -> tuple[Packed, Taken, int]:
-        """Return a batch with rows `start..end - 1` of all states, all steps from the batch, and the row at which it begins.
-
-        The batch has whole levels before these rows too, and is used again for them: a trace is looked for backwards.
-        """
-        if self._looked is None or not self._looked[2] <= start < end <= self._looked[2] + self._looked[0].shape[1]:
-            first = next(each for each in self.bounds if each >= end - BATCH)
-            states = self.states.slice(first, end)
-            self._looked = states, self.expansion.take_steps(states), first
-        return self._looked
-
     def parents(self, targets: Sequence[Words], depth: int) -> dict[Words, tuple[Words, int]]:
         """Return by target its smallest predecessor in level `depth`, and the lowest number of a step from that to the target.
 
         Errors: `EngineError` if some target has no predecessor there.
         """
-        best: dict[Words, tuple[Words, int]] = {}
-        columns = np.array(targets, np.uint64).T
-        homes = np.unique(self.configurations.of(columns))
-        for batch, taken, first, last in self._steps_from(depth, homes):
-            for number, row, target in taken.leading_to(columns):
-                if first <= row < last:
-                    found = (tuple(int(word[row]) for word in batch), number)
-                    best[target] = min(best.get(target, found), found)
-        return require_predecessors(targets, best)
+        homes = np.unique(self.configurations.of(np.array(targets, np.uint64).T))
+        return require_predecessors(targets, self.expansion.find_parents(self._level_batches(depth, homes), targets))
+
+    def _level_batches(self, depth: int, homes: NDArray[np.int64]) -> Iterator[Packed]:
+        """Yield the states of level `depth` in batches, of several configurations those with the numbers `homes`."""
+        for start in range(self.bounds[depth], self.bounds[depth + 1], BATCH):
+            batch = self.states.slice(start, min(start + BATCH, self.bounds[depth + 1]))
+            is_one = self.configurations.count == 1
+            yield batch if is_one else batch.compress(np.isin(self.configurations.of(batch), homes), axis=1)
 
 
 def require_predecessors(targets: Sequence[Words], found: dict[Words, tuple[Words, int]]) -> dict[Words, tuple[Words, int]]:

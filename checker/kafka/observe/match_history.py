@@ -141,7 +141,7 @@ class Observer:
         return frozenset(found)
 
     def _fitting(self, fits: Relation, before: Packed, rows: NDArray[np.intp], after: Packed) -> NDArray[np.bool_]:
-        views = ColumnsView(Batch(self.system, before), rows), ColumnsView(Batch(self.system, after))
+        views = ColumnsView(Batch(self.system, before[:, rows])), ColumnsView(Batch(self.system, after))
         found = fits(Columns, *views)
         return np.full(len(rows), found) if isinstance(found, bool) else np.asarray(found)
 

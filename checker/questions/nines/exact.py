@@ -18,25 +18,39 @@ from neverlost.checker.questions.nines.chain import EXIT, Chain
 Floats = NDArray[np.float64]
 
 
+BLOCK = 64
+"""States that are eliminated together, so that what they change in the others is one product of matrices."""
+
+
 def mean_years(chain: Chain, faster: Mapping[str, float] | None = None) -> float:
     """Return how many years pass on average from the first state until the region is left; infinity where it never is.
     `faster` maps causes of moves to the factor by which their rates are multiplied."""
-    matrix = _rates(chain, faster)
+    rates = _rates(chain, faster)
+    # one more column: time until the next state that is kept, in units of what leaves the state; 1 before any is eliminated
+    matrix = np.column_stack([rates, np.ones(len(rates))])
+    _eliminate(matrix)
+    left, spent = matrix[0, len(rates) :]
+    return float(spent / left) if left else float("inf")
+
+
+def _eliminate(matrix: Floats) -> Floats:
+    """Eliminate every state but the first, the last one first, in place: what leads to it then leads to where it leads.  Return
+    what leaves each state when it is eliminated, to those before it or to the exit, the column after the states; 1 for the
+    first.  Where a state leads is kept in its row, and how it is reached in its column."""
     size = len(matrix)
-    # time until the next state that is kept, in units of what leaves the state; 1 before anything is eliminated
-    spent = np.ones(size)
-    for number in range(size - 1, 0, -1):
-        share = matrix[:number, number] / (matrix[number, :number].sum() + matrix[number, size])
-        spent[:number] += share * spent[number]
-        _eliminate(matrix, number, share)
-    return float(spent[0] / matrix[0, size]) if matrix[0, size] else float("inf")
-
-
-def _eliminate(matrix: Floats, number: int, share: Floats) -> None:
-    """Change the matrix in place: rates out of state `number`, times `share`, are added to those of each state before it."""
-    sources, targets = np.flatnonzero(share), np.flatnonzero(matrix[number])
-    matrix[np.ix_(sources, targets)] += np.outer(share[sources], matrix[number, targets])
-    np.fill_diagonal(matrix, 0.0)
+    totals = np.ones(size)
+    for end in range(size, 1, -BLOCK):
+        first = max(1, end - BLOCK)
+        for number in range(end - 1, first - 1, -1):
+            totals[number] = matrix[number, :number].sum() + matrix[number, size : size + 1].sum()
+            share = matrix[:number, number] / totals[number]
+            matrix[:first, first:number] += np.outer(share[:first], matrix[number, first:number])
+            for columns in (slice(number), slice(size, None)):
+                matrix[first:number, columns] += np.outer(share[first:], matrix[number, columns])
+        shares = matrix[:first, first:end] / totals[first:end]
+        for columns in (slice(first), slice(size, None)):
+            matrix[:first, columns] += shares @ matrix[first:end, columns]
+    return totals
 
 
 def _rates(chain: Chain, faster: Mapping[str, float] | None = None) -> Floats:
@@ -86,11 +100,7 @@ def _moment(rates: Floats, time: float) -> Floats:
 def long_run(chain: Chain) -> Floats:
     """Return for each state the part of the time (from 0 to 1) that the chain is in it in the long run, if no exit is taken."""
     matrix = _rates(chain)[:, :-1]
-    size = len(matrix)
-    totals = np.ones(size)
-    for number in range(size - 1, 0, -1):
-        totals[number] = matrix[number, :number].sum()
-        _eliminate(matrix[:, :number], number, matrix[:number, number] / totals[number])
+    size, totals = len(matrix), _eliminate(matrix)
     weights = np.zeros(size)
     weights[0] = 1.0
     for number in range(1, size):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 from typing import Any
 
@@ -145,20 +146,22 @@ class Sweeper:
     def run(self) -> Sweep:
         """Decide every cell and return the sweep; what the limits leave undecided is inconclusive."""
         started = time.monotonic()
-        twins = self._twins()
         for members in self.groups():
             self._decide(members, started)
             if self.progress is not None:
-                self.progress(sum(bool(each) for each in self.decided), len(twins))
-        for first, *others in twins:
+                self.progress(sum(bool(each) for each in self.decided), len(self.twins))
+        for first, *others in self.twins:
             self._share(first, others)
         decisions = tuple(tuple(each[asked.name] for asked in self.properties) for each in self.decided)
         seconds = time.monotonic() - started
         found = tuple(self.searches), tuple(self.distinct)
         return Sweep(self.cells, self.systems, decisions, *found, seconds, tuple(self.coverage))
 
-    def _twins(self) -> list[list[int]]:
-        """Return the numbers of all cells, in lists of those whose systems are the same."""
+    @cached_property
+    def twins(self) -> list[list[int]]:
+        """The numbers of all cells, in lists of those whose systems are the same."""
+        if len(self.systems) == 1:
+            return [[0]]
         found: dict[tuple[Any, ...], list[int]] = {}
         for number, system in enumerate(self.systems):
             found.setdefault(identity(system), []).append(number)
@@ -167,7 +170,7 @@ class Sweeper:
     def groups(self) -> list[list[int]]:
         """Return lists of cells that share a search, the smallest budgets first; of twins only the first is in a list."""
         found: dict[tuple[Any, ...], list[int]] = {}
-        for first, *_ in self._twins():
+        for first, *_ in self.twins:
             system, configuration = self.systems[first], self.cells[first][1]
             spent = budgets(configuration, self.growing)
             begins = tuple(value for key, value in configuration.items() if key.startswith("start."))

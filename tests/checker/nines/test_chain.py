@@ -67,7 +67,9 @@ def small(seed: int, rare: float) -> Chain:
 
 @pytest.mark.parametrize("rare", [1.0, 2.0**-20, 2.0**-40])
 @pytest.mark.parametrize("seed", range(4))
-def test_mean_time_is_exact_however_rare_the_exit(seed: int, rare: float) -> None:
+@pytest.mark.parametrize("block", [2, exact.BLOCK])
+def test_mean_time_is_exact_however_rare_the_exit(block: int, seed: int, rare: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "BLOCK", block)
     found = small(seed, rare)
     assert exact.mean_years(found) == pytest.approx(float(solved(found)), rel=1e-12)
 
@@ -102,7 +104,9 @@ def test_two_independent_copies_have_the_published_mean_time_to_data_loss() -> N
     assert exact.mean_years(found) == pytest.approx((3 * failures + repairs) / (2 * failures**2), rel=1e-12)
 
 
-def test_long_run_shares_are_a_fixed_point() -> None:
+@pytest.mark.parametrize("block", [2, exact.BLOCK])
+def test_long_run_shares_are_a_fixed_point(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "BLOCK", block)
     found = drawn(3)
     shares = exact.long_run(found)
     flow = np.zeros_like(shares)

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from neverlost.checker.engine.compiled import programs
+from neverlost.checker.engine.engines import memory
 from neverlost.checker.engine.engines.memory import MemorySearch
 from neverlost.checker.engine.host.processes import INTERRUPTED
 from neverlost.checker.engine.outcome import Outcome, Verdict
@@ -74,7 +75,6 @@ def to_machine_code(calls: Calls) -> Outcome:
     class Search(MemorySearch):
         def _share(self) -> None:
             if self.found and isinstance(self.workers, OwnedStates):
-                self._worth = 0
                 with calls.watched():
                     self._compile(self.workers)
                 assert not isinstance(self.workers, OwnedStates)
@@ -94,6 +94,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     code = bytes([OptimizationLevel.GOOD]) + compile_program(text, OptimizationLevel.NONE)
     programs.write(programs.find_cached_file(text), code)
     monkeypatch.setattr(programs, "emit_program", lambda *_: text)
+    monkeypatch.setattr(memory, "WORTH_COMPILING", 0)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
