@@ -90,12 +90,14 @@ def tolerance(
     reporter: Reporter | None = None,
     known: Known | None = None,
     only: Sequence[FaultBudget] | None = None,
+    looks: bool = True,
 ) -> Tolerance:
-    """Return the table of a configuration, or `only` these spots of it; without options what is not known stays undecided."""
+    """Return the table of a configuration, or `only` these spots of it; without options what is not known stays undecided.
+    Unless it `looks`, what is known says of no fault that it never struck: enough to compare tables."""
     every = only if only is not None else spots_of(configuration)
     empty = Tolerance(model, configuration, dict(more or {}), {})
     cells = [(model, empty.asked(spot)) for spot in every]
-    entries = decided(cells, properties, options, engine, reporter, known)
+    entries = decided(cells, properties, options, engine, reporter, known, looks=looks)
     return Tolerance(model, configuration, empty.more, dict(zip(every, entries, strict=True)))
 
 
@@ -107,6 +109,7 @@ def decided(
     reporter: Reporter | None = None,
     known: Known | None = None,
     tell: Callable[[Collection[int]], object] = len,
+    looks: bool = True,
 ) -> list[tuple[CellVerdict, ...]]:
     """Return the verdict on each property of each cell: looked up where it is known, else searched for, in few searches, or
     undecided without options.  After each search and at the end `tell` is called with the numbers of all cells decided then."""
@@ -118,7 +121,9 @@ def decided(
         if answers is not None:
             found[number] = answers
             together.setdefault((id(model), sizes_of(model, configuration)), []).append(number)
-    for numbers in together.values():
+    if not looks:
+        entries |= {number: _verdicts_of(properties, answers, ()) for number, answers in found.items()}
+    for numbers in together.values() if looks else ():
         system = bind(cells[numbers[0]][0], *(cells[number][1] for number in numbers))
         harmless_too = with_harmless_faults(system)
         for place, number in enumerate(numbers):
@@ -162,10 +167,14 @@ def look_up(
 
 
 def _verdicts_of(
-    properties: Sequence[Property], answers: Sequence[tuple[Verdict, int | None]], unstruck: tuple[str, ...], system: System
+    properties: Sequence[Property],
+    answers: Sequence[tuple[Verdict, int | None]],
+    unstruck: tuple[str, ...],
+    system: System | None = None,
 ) -> tuple[CellVerdict, ...]:
-    """Return looked-up answers as verdicts; one that holds names the faults that never struck and what there is only one of."""
-    single = {each: list_single(system, each) for each in properties}
+    """Return looked-up answers as verdicts; one that holds names the faults that never struck and what there is only one of in
+    a system."""
+    single = {each: list_single(system, each) if system is not None else () for each in properties}
     return tuple(
         CellVerdict(each, verdict, steps, ATLAS, unstruck=unstruck + single[each] if verdict is Verdict.HOLDS else ())
         for each, (verdict, steps) in zip(properties, answers, strict=True)
