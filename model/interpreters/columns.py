@@ -282,31 +282,26 @@ class Successors:
     def _take(self, step: _StepOnTape, values: list[Value], rows: NDArray[np.intp]) -> Packed:
         """Return the successors of some rows of a batch by a step."""
         self._tape.compute(step.effect or (), values)
-        writes = {
-            slot: values[each.place].take(rows) if isinstance(each, TapeValue) else each for slot, each in step.writes.items()
-        }
-        return self._pack(values[0], rows, writes, step.step)
-
-    def _pack(self, batch: Batch, rows: NDArray[np.intp], writes: dict[int, Value], step: Step) -> Packed:
-        words = batch.words.take(rows, axis=1)
+        words: Packed = values[0].words.take(rows, axis=1)
         slots = self.system.slots
         cleared = [0] * self.system.words
-        for slot in writes:
+        for slot in step.writes:
             cleared[slots[slot].word] |= slots[slot].mask << slots[slot].shift
         for word, bits in enumerate(cleared):
             if bits:
                 words[word] &= np.uint64(~bits & 0xFFFF_FFFF_FFFF_FFFF)
-        for slot, value in writes.items():
+        for slot, written in step.writes.items():
             place = slots[slot]
-            if not isinstance(value, np.ndarray):
-                _require_bounds(place, int(value), step)
-                words[place.word] |= np.uint64((int(value) - place.low) << place.shift)
+            if not isinstance(written, TapeValue):
+                _require_bounds(place, int(written), step.step)
+                words[place.word] |= np.uint64((int(written) - place.low) << place.shift)
                 continue
+            value = values[written.place].take(rows)
             above = np.subtract(value, place.low, dtype=np.int16) if place.low else value
             shifted = above.astype(np.uint64)
             if value.dtype != np.bool_ and shifted.max() > place.high - place.low:  # what is below the lowest is huge too
-                _require_bounds(place, int(value.min()), step)
-                _require_bounds(place, int(value.max()), step)
+                _require_bounds(place, int(value.min()), step.step)
+                _require_bounds(place, int(value.max()), step.step)
             if place.shift:
                 shifted <<= np.uint64(place.shift)
             words[place.word] |= shifted

@@ -122,7 +122,9 @@ def decided(
             found[number] = answers
             together.setdefault((id(model), sizes_of(model, configuration)), []).append(number)
     if not looks:
-        entries |= {number: _verdicts_of(properties, answers, ()) for number, answers in found.items()}
+        for number, answers in found.items():
+            pairs = zip(properties, answers, strict=True)
+            entries[number] = tuple(CellVerdict(each, verdict, steps, ATLAS) for each, (verdict, steps) in pairs)
     for numbers in together.values() if looks else ():
         system = bind(cells[numbers[0]][0], *(cells[number][1] for number in numbers))
         harmless_too = with_harmless_faults(system)
@@ -167,14 +169,10 @@ def look_up(
 
 
 def _verdicts_of(
-    properties: Sequence[Property],
-    answers: Sequence[tuple[Verdict, int | None]],
-    unstruck: tuple[str, ...],
-    system: System | None = None,
+    properties: Sequence[Property], answers: Sequence[tuple[Verdict, int | None]], unstruck: tuple[str, ...], system: System
 ) -> tuple[CellVerdict, ...]:
-    """Return looked-up answers as verdicts; one that holds names the faults that never struck and what there is only one of in
-    a system."""
-    single = {each: list_single(system, each) if system is not None else () for each in properties}
+    """Return looked-up answers as verdicts; one that holds names the faults that never struck and what there is only one of."""
+    single = {each: list_single(system, each) for each in properties}
     return tuple(
         CellVerdict(each, verdict, steps, ATLAS, unstruck=unstruck + single[each] if verdict is Verdict.HOLDS else ())
         for each, (verdict, steps) in zip(properties, answers, strict=True)

@@ -269,7 +269,7 @@ class Tables:
         asked = {**chosen.configuration, **more}
         sizes = chosen.model.name, sizes_of(chosen.model, asked)
         is_near = sizes in self._sizes
-        if known_only and not is_near and not self.is_known(chosen, more):
+        if known_only and not (is_near or self.is_known(chosen, more)):
             return None
         key = json.dumps([chosen.model.name, plain(lookup.question(chosen.model, asked)), looks])
         if key not in self._made:
