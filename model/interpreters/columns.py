@@ -209,6 +209,7 @@ class _StepOnTape:
 
     def __init__(self, tape: Tape, step: Step) -> None:
         self.tape, self.step = tape, step
+        self._is_reading = False
         self._begin()
 
     def _begin(self) -> None:
@@ -219,15 +220,14 @@ class _StepOnTape:
         self._running, self.writes = self.step.run(Columns, self._view), self._view.writes
 
     def read_on(self) -> None:
-        """Write down the next guard clause that depends on the state, or what the step assigns; or that it is impossible.  What
-        ends this early, such as an interrupt, has the step written down anew."""
-        try:
-            self._read_on()
-        except BaseException:
+        """Write down the next guard clause that depends on the state, or what the step assigns; or that it is impossible."""
+        if self._is_reading:  # an interrupt ended an earlier call
             self._begin()
-            raise
+        self._is_reading = True
+        self._read_clause()
+        self._is_reading = False
 
-    def _read_on(self) -> None:
+    def _read_clause(self) -> None:
         for clause, condition in self._running:
             if condition is not True and (self.step.action.name, clause) not in self.tape.system.disabled:
                 self.is_possible = condition is not False

@@ -305,8 +305,10 @@ def test_an_interrupt_while_a_step_is_read_changes_no_successor(monkeypatch: pyt
     monkeypatch.setattr(Tape, "apply", interrupt)
     expected = following(Successors(system))
     for wanted in range(1, -left[0], 7):
-        left[0], successors = wanted, Successors(system)
-        with pytest.raises(KeyboardInterrupt):
-            following(successors)
+        successors = Successors(system)
+        for again in (wanted, 1):
+            left[0] = again
+            with pytest.raises(KeyboardInterrupt):
+                following(successors)
         assert following(successors) == expected
     assert wanted > 50
