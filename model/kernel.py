@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 Value = Any
 """A state value of whatever kind the interpreter reads: an int, a column, a register, a term or an expression."""
@@ -22,6 +22,17 @@ NO_REPLICA = -1
 
 class ModelError(Exception):
     """The model itself is wrong: a value outside its declared bounds, an unknown field."""
+
+
+class StateValue:
+    """A value that is not known while functions are read; as a Python condition it raises `ModelError`."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> NoReturn:
+        raise ModelError("a state value was used as a Python condition: use all_of, any_of, not_ or ite")
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Primitives(Protocol):

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neverlost.model.kernel import ModelError, Value
+from neverlost.model.kernel import ModelError, StateValue, Value
 from neverlost.model.system import Predicate, Slot, State, Step, System, View
 
 Packed = NDArray[np.uint64]
@@ -94,16 +94,15 @@ class Batch:
 
 
 class ColumnsView(View):
-    """A view of a batch.  Assignments go to `writes` alone."""
+    """A view of the states of a batch, or of those that a tape is for.  Assignments go to `writes` alone."""
 
     __slots__ = ("_read_slot", "writes")
     writes: dict[int, Value]
 
     def __init__(self, batch: Batch | Tape) -> None:
         super().__init__(batch.system)
-        put = object.__setattr__
-        put(self, "_read_slot", batch.column)
-        put(self, "writes", {})
+        object.__setattr__(self, "_read_slot", batch.column)
+        object.__setattr__(self, "writes", {})
 
     def _read(self, slot: int) -> Value:
         return self.writes[slot] if slot in self.writes else self._read_slot(slot)
@@ -172,7 +171,7 @@ def _on_tape(function: Callable[..., Value]) -> Any:
     return lambda value, *others: value.tape.apply(function, value, *others)
 
 
-class TapeValue:
+class TapeValue(StateValue):
     """A value that depends on the state: a place on a tape."""
 
     __slots__ = ("place", "tape")
@@ -189,10 +188,6 @@ class TapeValue:
     def __rsub__(self, other: Value) -> Value:
         return self.tape.apply(operator.sub, other, self)
 
-    def __bool__(self) -> NoReturn:
-        raise ModelError("a state value was used as a Python condition: use all_of, any_of, not_ or ite")
-
-    __hash__ = None  # type: ignore[assignment]
     __lt__, __le__ = _on_tape(operator.lt), _on_tape(operator.le)
     __gt__, __ge__ = _on_tape(operator.gt), _on_tape(operator.ge)
     __add__ = __radd__ = _on_tape(operator.add)
@@ -252,8 +247,8 @@ class Successors:
 
         Errors: `ModelError` where a step leaves the declared bounds.
         """
-        found: dict[int, list[tuple[NDArray[np.intp], Packed]]] = {}
-        found |= {number: [] for number in (range(len(self._steps)) if numbers is None else numbers)}
+        asked = range(len(self._steps)) if numbers is None else numbers
+        found: dict[int, list[tuple[NDArray[np.intp], Packed]]] = {number: [] for number in asked}
         for start in range(0, words.shape[1], SHORT):
             values: list[Value] = [Batch(self.system, words[:, start : start + SHORT])]
             for number, parts in found.items():
@@ -267,14 +262,15 @@ class Successors:
 
     def _find_enabled(self, step: _StepOnTape, values: list[Value]) -> NDArray[np.intp]:
         """Return the rows of a batch with these values in which the guard of a step is met."""
-        mask, place = np.ones(len(values[0]), np.bool_), 0
-        while step.is_possible and mask.any():
+        mask, place = None, 0
+        while step.is_possible and (mask is None or mask.any()):
             if place < len(step.clauses):
                 needed, condition = step.clauses[place]
                 self._tape.compute(needed, values)
-                mask, place = mask & values[condition.place], place + 1
+                met = values[condition.place]
+                mask, place = met if mask is None else mask & met, place + 1
             elif step.effect is not None:
-                return np.flatnonzero(mask)
+                return np.arange(len(values[0])) if mask is None else np.flatnonzero(mask)
             else:
                 step.read_on()
         return np.empty(0, np.intp)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import NoReturn
 
-from neverlost.model.kernel import ModelError, Value
+from neverlost.model.kernel import ModelError, StateValue, Value
 from neverlost.model.system import Slot, System, View
 
 MOST = 1 << 31
@@ -87,15 +86,10 @@ class Code:
         self.lines += [f"  br i1 {flag}, label %b{self._blocks}, label %outside", f"b{self._blocks}:"]
 
 
-class Compiled:
-    """A value that is known only when the program runs; as a Python condition it raises `ModelError`."""
+class Compiled(StateValue):
+    """A value that is known only when the program runs."""
 
     __slots__ = ("code", "register")
-
-    def __bool__(self) -> NoReturn:
-        raise ModelError("a state value was used as a Python condition: use all_of, any_of, not_ or ite")
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 class Flag(Compiled):

@@ -21,6 +21,7 @@ from neverlost.checker.engine.compiled.state_tables import Arena, Growth, StateT
 from neverlost.checker.engine.compiled.stored_levels import StoredLevels
 from neverlost.checker.engine.compiled.table_text import TABLES, K, Layout
 from neverlost.checker.engine.host.resources import give_back
+from neverlost.checker.engine.search.expansion import note_parents
 from neverlost.checker.engine.search.level_report import LevelReport
 from neverlost.checker.engine.search.owned_states import OwnedStates, require_predecessors
 from neverlost.checker.engine.storage.compact import Block
@@ -215,18 +216,11 @@ class CompiledSearch:
 
         Errors: `EngineError` for a target without one.
         """
-        wanted = np.array(targets, np.uint64)
-        known = set(targets)
         least: dict[Words, tuple[Words, int]] = {}
         for block in self._states_of(depth):
             for rows in (block[start : start + CHUNK] for start in range(0, len(block), CHUNK)):
                 after, origins = self.programs.successors(rows)
-                for place in np.flatnonzero(np.isin(after[:, 0], wanted[:, 0])):
-                    target = tuple(after[place].tolist())
-                    if target in known:
-                        origin = int(origins[place])
-                        found = (tuple(rows[origin & 0xFFFFFFFF].tolist()), origin >> 32)
-                        least[target] = min(least.get(target, found), found)
+                note_parents(least, targets, rows, after, origins)
         return require_predecessors(targets, least)
 
     def _states_of(self, depth: int) -> Iterable[Rows]:

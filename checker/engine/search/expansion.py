@@ -52,17 +52,24 @@ class Expansion:
         """Return, for each target that has a predecessor in the batches, the smallest one and the lowest step from it; decided
         configurations have steps too, and nothing is counted."""
         found: dict[Words, tuple[Words, int]] = {}
-        known, firsts = set(targets), np.array([each[0] for each in targets], np.uint64)
         for batch in batches:
             parts = list(self._successors.of(batch))
             if not parts:
                 continue
-            after = self._identify(np.concatenate([words for *_, words in parts], axis=1))
-            parents = np.concatenate([rows for _, rows, _ in parts])
-            numbers = np.repeat([number for number, *_ in parts], [len(rows) for _, rows, _ in parts])
-            for at in np.flatnonzero(np.isin(after[0], firsts)):
-                target = tuple(after[:, at].tolist())
-                if target in known:
-                    one = tuple(batch[:, parents[at]].tolist()), int(numbers[at])
-                    found[target] = min(one, found.get(target, one))
+            after = self._identify(np.concatenate([words for *_, words in parts], axis=1)).T
+            origins = np.concatenate([rows | number << 32 for number, rows, _ in parts])
+            note_parents(found, targets, batch.T, after, origins)
         return found
+
+
+def note_parents(
+    found: dict[Words, tuple[Words, int]], targets: Sequence[Words], states: Packed, after: Packed, origins: NDArray[np.int64]
+) -> None:
+    """Note in `found`, by target, the smallest state with a step to it and the lowest such step, if less than what is there.
+    `after` has a row for each step; bits 0-31 of its origin are the row of `states` it leaves, those above its number."""
+    known, firsts = set(targets), np.array([each[0] for each in targets], np.uint64)
+    for at in np.flatnonzero(np.isin(after[:, 0], firsts)):
+        target = tuple(after[at].tolist())
+        if target in known:
+            one = tuple(states[origins[at] & 0xFFFFFFFF].tolist()), int(origins[at] >> 32)
+            found[target] = min(one, found.get(target, one))

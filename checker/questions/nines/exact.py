@@ -34,9 +34,9 @@ def mean_years(chain: Chain, faster: Mapping[str, float] | None = None) -> float
 
 
 def _eliminate(matrix: Floats) -> Floats:
-    """Eliminate every state but the first, the last one first, in place: what leads to it then leads to where it leads.  Return
-    what leaves each state when it is eliminated, to those before it or to the exit, the column after the states; 1 for the
-    first.  Where a state leads is kept in its row, and how it is reached in its column."""
+    """Eliminate all states but the first, in place, the last one first: moves into a state become moves to where it leads.
+    Return the rate at which each is left when it is eliminated, for a state before it or for the exit (the column after the
+    states); 1 for the first.  The rates out of it stay in its row, and those into it in its column, as they were then."""
     size = len(matrix)
     totals = np.ones(size)
     for end in range(size, 1, -BLOCK):

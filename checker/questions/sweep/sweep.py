@@ -159,7 +159,7 @@ class Sweeper:
 
     @cached_property
     def twins(self) -> list[list[int]]:
-        """The numbers of all cells, in lists of those whose systems are the same."""
+        """Lists of the numbers of cells that have the same system; each cell is in one of them."""
         if len(self.systems) == 1:
             return [[0]]
         found: dict[tuple[Any, ...], list[int]] = {}

@@ -90,14 +90,14 @@ def tolerance(
     reporter: Reporter | None = None,
     known: Known | None = None,
     only: Sequence[FaultBudget] | None = None,
-    looks: bool = True,
+    strikes: bool = True,
 ) -> Tolerance:
     """Return the table of a configuration, or `only` these spots of it; without options what is not known stays undecided.
-    Unless it `looks`, what is known says of no fault that it never struck: enough to compare tables."""
+    Without `strikes`, looked-up verdicts do not name the faults that never struck; tables can still be compared."""
     every = only if only is not None else spots_of(configuration)
     empty = Tolerance(model, configuration, dict(more or {}), {})
     cells = [(model, empty.asked(spot)) for spot in every]
-    entries = decided(cells, properties, options, engine, reporter, known, looks=looks)
+    entries = decided(cells, properties, options, engine, reporter, known, strikes=strikes)
     return Tolerance(model, configuration, empty.more, dict(zip(every, entries, strict=True)))
 
 
@@ -109,7 +109,7 @@ def decided(
     reporter: Reporter | None = None,
     known: Known | None = None,
     tell: Callable[[Collection[int]], object] = len,
-    looks: bool = True,
+    strikes: bool = True,
 ) -> list[tuple[CellVerdict, ...]]:
     """Return the verdict on each property of each cell: looked up where it is known, else searched for, in few searches, or
     undecided without options.  After each search and at the end `tell` is called with the numbers of all cells decided then."""
@@ -118,14 +118,13 @@ def decided(
     found = {}
     for number, (model, configuration) in enumerate(cells):
         answers = known(model, configuration, properties) if known is not None else None
-        if answers is not None:
+        if answers is not None and strikes:
             found[number] = answers
             together.setdefault((id(model), sizes_of(model, configuration)), []).append(number)
-    if not looks:
-        for number, answers in found.items():
+        elif answers is not None:
             pairs = zip(properties, answers, strict=True)
             entries[number] = tuple(CellVerdict(each, verdict, steps, ATLAS) for each, (verdict, steps) in pairs)
-    for numbers in together.values() if looks else ():
+    for numbers in together.values():
         system = bind(cells[numbers[0]][0], *(cells[number][1] for number in numbers))
         harmless_too = with_harmless_faults(system)
         for place, number in enumerate(numbers):

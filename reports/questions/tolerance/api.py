@@ -52,7 +52,7 @@ LOOKED_UP = ("kill", "leader_move")
 class ToleranceSubject:
     """A configuration with its table; a configuration as designed and the same as shipped have one `label`.  `beside` are
     tables in which another fault, by its name, may happen any number of times; `advice` is the change that helps most with the
-    table after it, which does not say what never struck."""
+    table after it, which does not name the faults that never struck."""
 
     label: str
     chosen: Chosen
@@ -263,15 +263,15 @@ class Tables:
         self._asked: dict[tuple[int, Sizes], list[Property]] = {}
         self._options = replace(self.request, orbits=True).options()
 
-    def of(self, chosen: Chosen, more: Mapping[str, Any], known_only: bool = False, looks: bool = True) -> Tolerance | None:
+    def of(self, chosen: Chosen, more: Mapping[str, Any], known_only: bool = False, strikes: bool = True) -> Tolerance | None:
         """Return a configuration's table; if it leaves something out, safety that holds in it is undecided.  None if
-        `known_only` and it would need a search.  Unless it `looks`, it may not say which faults never struck."""
+        `known_only` and it would need a search.  Without `strikes`, it may not name the faults that never struck."""
         asked = {**chosen.configuration, **more}
         sizes = chosen.model.name, sizes_of(chosen.model, asked)
         is_near = sizes in self._sizes
         if known_only and not (is_near or self.is_known(chosen, more)):
             return None
-        key = json.dumps([chosen.model.name, plain(lookup.question(chosen.model, asked)), looks])
+        key = json.dumps([chosen.model.name, plain(lookup.question(chosen.model, asked)), strikes])
         if key not in self._made:
             if known_only and is_near and not self.is_known(chosen, more):
                 return None
@@ -288,7 +288,7 @@ class Tables:
                     self.progress,
                     lookup.find_known(self.atlas),
                     spots,
-                    looks,
+                    strikes,
                 )
                 found = replace(found, entries={**found.entries, **part.entries})
             self._sizes.add(sizes)
@@ -382,7 +382,7 @@ def _find_advice(chosen: Chosen, table: Tolerance, tables: Tables) -> tuple[reme
         if "flush.messages" in changes or not remedies.is_possible(chosen, changes):
             continue
         try:
-            other = tables.of(change_settings(chosen, changes), {}, known_only=True, looks=False)
+            other = tables.of(change_settings(chosen, changes), {}, known_only=True, strikes=False)
         except InputError:
             continue
         if (
