@@ -12,7 +12,6 @@ from functools import cache
 from typing import Any
 
 from neverlost.checker.engine import kept_digests
-from neverlost.checker.engine.semantic_digest import describe_meaning
 from neverlost.model.interpreters import ints
 from neverlost.model.kernel import Model
 from neverlost.model.system import System
@@ -57,4 +56,6 @@ def _digest_together(*digests: str) -> str:
 
 
 def _digest(*values: Any) -> str:
+    from neverlost.checker.engine.semantic_digest import describe_meaning
+
     return "sha256:" + hashlib.sha256(describe_meaning(*values).encode()).hexdigest()

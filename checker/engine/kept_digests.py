@@ -1,8 +1,9 @@
 """Digests of the models and properties as they are written, kept beside the bytecode from one run to the next.
 
-They are valid for the bytes of every file of `model` and `specs` and of the modules that make a digest, and for one Python.  A
-program uses them that begins with none of these modules imported: whoever imports them may alter them before asking.  They are
-kept by where an object stands, never by its own name: a plan's model has the name of the model that it is made from.
+They are valid for the bytes of every module of `model` and `specs`, of the data beside it, and of the modules that make a
+digest, and for one Python.  A program uses them that begins with none of these modules imported: whoever imports them may alter
+them before asking.  They are kept by where an object stands, never by its own name: a plan's model has the name of the model
+that it is made from.
 """
 
 from __future__ import annotations
@@ -78,8 +79,7 @@ def _digest_sources() -> str:
 
 
 def _walk(folder: str) -> Iterator[str]:
-    for each in sorted(os.scandir(folder), key=lambda each: each.name):
-        if not each.is_dir():
-            yield each.path
-        elif each.name != "__pycache__":
-            yield from _walk(each.path)
+    """Yield the files of a package and of those in it; in a folder that is no package no module has anything to read."""
+    found = sorted(os.scandir(folder), key=lambda each: each.name)
+    for each in found if any(each.name == "__init__.py" for each in found) else ():
+        yield from _walk(each.path) if each.is_dir() else [each.path]

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from neverlost.checker.engine.engines.explore import ENGINES
+from neverlost.checker.engine.engines.by_name import ENGINES
 from neverlost.checker.engine.search.options import Options, SearchLimits
 from neverlost.specs.errors import InputError, unknown
 

@@ -61,11 +61,6 @@ class ClusterConfiguration:
         """True if it speaks for a topic that a program of Kafka writes."""
         return any(internal_topic(topic_of(each)) for each in self.topics)
 
-    @property
-    def keys(self) -> dict[str, tuple[str, str]]:
-        """By key the raw value and its place, as `choose` takes them."""
-        return {key: (each.value, each.where) for key, each in self.settings.items()}
-
 
 @lru_cache(maxsize=10_000)
 def _as_text(brokers: tuple[int, ...]) -> tuple[str, ...]:
@@ -234,24 +229,25 @@ def _values(configuration: ClusterConfiguration) -> tuple[Any, ...]:
     return values, configuration.is_internal, *{_standing(each) for each, _ in configuration.partitions.values()}
 
 
-def _of_topic(sources: Sources, topic: Topic) -> list[ClusterConfiguration]:
-    """Return the configurations of one topic: those of each kind of partition.  If there are several kinds, the configuration's
-    `topics` names the partitions."""
+def _of_topic(every: list[Sources], topic: Topic) -> list[ClusterConfiguration]:
+    """Return the configurations of one topic, by each of the sources of one description: those of each kind of partition.  If
+    there are several kinds, the configuration's `topics` names the partitions."""
     # Partitions of a topic differ in their replicas alone, so one partition of each kind stands for the others.
-    described = sources.described
+    described = every[0].described
     alike: dict[tuple[Any, ...], list[DescribedPartition]] = {}
     for each in topic.partitions.values():
         rack = _racks(each, described)
         alike.setdefault((len(each.settled), _outside(each), rack.value if rack else "", _standing(each)), []).append(each)
+    groups = []
+    for group in list(alike.values()) or [[]]:
+        names = _subjects(topic, group, len(alike))
+        places = dict.fromkeys(names, _place(topic, group, described))
+        groups.append((next(iter(group), None), names, _placed(topic, group, described), places))
     return [
-        replace(
-            found,
-            topics=_subjects(topic, group, len(alike)),
-            partitions=_placed(topic, group, described),
-            places={name: _place(topic, group, described) for name in _subjects(topic, group, len(alike))},
-        )
-        for group in list(alike.values()) or [[]]
-        for found in _configurations(sources, topic, next(iter(group), None))
+        replace(found, topics=names, partitions=placed, places=places)
+        for sources in every
+        for first, names, placed, places in groups
+        for found in _configurations(sources, topic, first)
     ]
 
 
@@ -327,35 +323,16 @@ def _topics(described: Described) -> list[Topic]:
     return [Topic(name, Setting("", ""), {}, False) for name in described.configs]
 
 
-def read_cluster(
-    describe: Paths = None,
-    configs: Paths = None,
-    server_properties: Paths = None,
-    controller_properties: Paths = None,
-    producer_properties: Paths = None,
-    consumer_properties: Paths = None,
-    applications: Paths = None,
-    kafka_version: str | None = None,
-    given: Collection[str] = (),
-) -> list[ClusterConfiguration]:
-    """Return every distinct configuration of the files that are given, in the order of their first topics.
+def read_cluster(kafka_version: str | None = None, given: Collection[str] = (), **files: Paths) -> list[ClusterConfiguration]:
+    """Return every distinct configuration of the `files`, by the names in `OPTIONS`, in the order of their first topics.
 
     `describe` and `configs` take any format that describes a cluster.  `given` are keys that are set elsewhere, about
     which nothing needs to be assumed.
 
     Errors: `InputError` for a file that cannot be read, or a relevant setting that Kafka refuses or the model cannot hold.
     """
-    paths = {
-        "describe": describe,
-        "configs": configs,
-        "server_properties": server_properties,
-        "controller_properties": controller_properties,
-        "producer_properties": producer_properties,
-        "consumer_properties": consumer_properties,
-        "applications": applications,
-    }
-    every = read_sources(paths, kafka_version, given)
+    every = read_sources(files, kafka_version, given)
     topics = _topics(every[0].described)
     if not topics:
         return [each for sources in every for each in _configurations(sources, None, None)]
-    return _distinct(each for topic in topics for sources in every for each in _of_topic(sources, topic))
+    return _distinct(each for topic in topics for each in _of_topic(every, topic))

@@ -28,7 +28,7 @@ from neverlost.specs.configuration.version_defaults import (
     parse_version,
     shown,
 )
-from neverlost.specs.errors import InputError, quote
+from neverlost.specs.errors import InputError, quote, unknown
 from neverlost.specs.inputs.clients.applications import Application, read_applications, require_topics
 from neverlost.specs.inputs.clients.producer import Producer, assumed_producer, consumer_notices, decide
 from neverlost.specs.inputs.clients.read import read_clients
@@ -141,6 +141,8 @@ def read_sources(paths: Mapping[str, Paths], kafka_version: str | None, given: C
     metadata version tells.  Else twice, for the oldest and the newest that can have printed them (once if they are the same);
     but once with no version if none is a file of a cluster, or a model is given.
     Errors: `InputError` for a file that cannot be read or makes no sense, and for files that contradict each other."""
+    for name in paths.keys() - set(OPTIONS):
+        raise unknown("kind of file", name, OPTIONS)
     listed = {name: _listed(paths.get(name)) for name in OPTIONS}
     require_one_standard_input({_flag(name): files for name, files in listed.items()})
     described = Described()

@@ -255,6 +255,7 @@ def test_a_graph_is_written_to_the_file_that_is_named(tmp_path: Path) -> None:
         (lambda: neverlost.sweep({"acks": object()}), "for acks in a matrix: write a text, a number"),
         (lambda: neverlost.sweep({"exclude": [3]}), "bad value 3 in a matrix: write a dictionary"),
         (lambda: neverlost.roll(), "roll needs the partitions of a cluster"),
+        (lambda: neverlost.tolerance(files={"descrbe": "t"}), "unknown kind of file 'descrbe'; did you mean 'describe'?"),
     ],
 )
 def test_wrong_arguments_are_our_errors(ask: Callable[[], object], says: str) -> None:

@@ -17,6 +17,7 @@ from neverlost.checker.engine.engines.memory import MemorySearch
 from neverlost.checker.engine.outcome import EngineError, Verdict
 from neverlost.checker.questions.tolerance.cell_words import LOST, OK, STOPS
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget, fault_budgets
+from neverlost.reports.questions.tolerance import api
 from neverlost.reports.questions.tolerance import document as describe
 from neverlost.reports.questions.tolerance.api import ToleranceSubject
 from neverlost.reports.wording.sentences import say
@@ -136,6 +137,27 @@ def test_groups_that_are_looked_up_come_first_and_the_worst_of_them_first(tmp_pa
     assert sorted(name for name, _, _ in seen) == ["t0", "t1", "t2"] and {of for _, of, _ in seen} == {3}
     assert [lost for _, _, lost in seen] == sorted((lost for _, _, lost in seen), reverse=True)
     assert set(found.document["tolerance"]) == {"t0", "t1", "t2"} and found.document["advice"]["t1"]["commands"]
+
+
+@pytest.mark.parametrize("groups", [1, 5])
+def test_many_topics_share_the_states_of_those_with_a_replica_outside_the_isr(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups: int
+) -> None:
+    """One topic of RF 5 with a replica outside the ISR has more than 400 million states; its screen ends all the same."""
+    monkeypatch.setattr(api, "STATES_OF_DANGER", 100)
+    kinds = [("1,2", "min.insync.replicas=2"), ("1,2,3", "min.insync.replicas=2"), ("1,2,3", "min.insync.replicas=1")]
+    kinds += [("1,2,3", "min.insync.replicas=3"), ("1,2,3", "min.insync.replicas=2,flush.messages=1")]
+    text = "".join(
+        f"Topic: t{number}\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: {configs}\n"
+        f"\tTopic: t{number}\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: {isr}\n"
+        for number, (isr, configs) in enumerate(kinds[:groups])
+    )
+    (tmp_path / "topics.txt").write_text(text)
+    settings = {"metadata.version": "3.9-IV0", "defects": "fixed"}
+    found = neverlost.tolerance(settings, files={"describe": tmp_path / "topics.txt"}, kafka_version="3.9", workers=1)
+    verdicts = {name: {row["verdict"] for row in rows} for name, rows in found.document["tolerance"].items()}
+    assert ("inconclusive" in verdicts.pop("t0")) == (groups > 1)
+    assert all("inconclusive" not in each for each in verdicts.values())
 
 
 def test_two_answers_about_the_same_topics_stand_apart(tmp_path: Path) -> None:
@@ -353,6 +375,7 @@ def test_the_program_imports_what_a_looked_up_answer_needs() -> None:
     done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=True, timeout=60)
     imported = {each.rpartition("|")[2].strip() for each in done.stderr.splitlines()}
     needless = {"pydantic", "numpy", "multiprocessing", "neverlost.reports.page.tables"}
+    needless |= {"neverlost.checker.engine.engines.explore", "neverlost.reports.questions.tolerance.overview"}
     assert "neverlost.checker.questions.atlas.lookup" in imported and imported.isdisjoint(needless)
 
 

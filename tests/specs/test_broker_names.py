@@ -18,7 +18,8 @@ ORDERS = (
 
 def read_cluster(*files: Any, given: Sequence[str] = (), **options: Any) -> list[ClusterConfiguration]:
     """What files say of a cluster whose metadata version is given elsewhere."""
-    return every_configuration(*files, given=(*given, "metadata.version"), **options)
+    named = dict(zip(("describe", "configs"), files, strict=False))
+    return every_configuration(given=(*given, "metadata.version"), **named, **options)
 
 
 def described(tmp_path: Path, text: str) -> Path:
@@ -47,7 +48,7 @@ def test_a_rack_s_brokers_stand_where_the_model_has_their_rack(tmp_path: Path) -
     lines = [f"Dynamic configs for broker {each} are:\n  broker.rack={rack} sensitive=false\n" for each, rack in racks.items()]
     configs.write_text("".join(lines))
     behind, _ = read_cluster(described(tmp_path, ORDERS), configs, kafka_version="3.9")
-    assert behind.keys["broker.rack"][0] == "a,a,b"
+    assert behind.settings["broker.rack"].value == "a,a,b"
     assert behind.brokers(are_alike=False) == {"orders-0": ("105", "104", "101")}
 
 

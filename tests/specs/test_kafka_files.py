@@ -29,6 +29,7 @@ from neverlost.specs.inputs.syntax.properties import parse_properties
 from neverlost.specs.inputs.syntax.topics_and_settings import Described, ranges, split_configs
 from neverlost.specs.setting import NoticeKind, Origin, Setting, of_kind
 from tests.support.program import neverlost
+from tests.support.stated import stated
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "kafka"
 UNCLEAN = "unclean.leader.election.enable"
@@ -38,15 +39,16 @@ OUTSIDE = "start.outside_isr"
 
 def read_cluster(*files: Any, given: Sequence[str] = (), **options: Any) -> list[ClusterConfiguration]:
     """What files say of a cluster whose metadata version is given elsewhere."""
-    return every_configuration(*files, given=(*given, "metadata.version"), **options)
+    named = dict(zip(("describe", "configs"), files, strict=False))
+    return every_configuration(given=(*given, "metadata.version"), **named, **options)
 
 
 def values(configuration: ClusterConfiguration, *keys: str) -> list[str]:
-    return [configuration.keys[key][0] for key in keys]
+    return [configuration.settings[key].value for key in keys]
 
 
 def where(configuration: ClusterConfiguration, key: str) -> str:
-    return configuration.keys[key][1].replace(f"{DATA}/", "")
+    return configuration.settings[key].where.replace(f"{DATA}/", "")
 
 
 def one(kafka_version: str = "3.9", **files: object) -> ClusterConfiguration:
@@ -101,7 +103,7 @@ def test_a_partition_is_judged_from_where_it_stands():
     safe, unsafe, offline, worn = read_cluster(describe=DATA / "describe-3.9.txt", kafka_version="3.9")
     assert values(worn, "replication.factor", "min.insync.replicas", OUTSIDE) == ["3", "2", "1"]
     assert where(worn, OUTSIDE) == "describe-3.9.txt line 9"
-    assert OUTSIDE not in safe.keys and OUTSIDE not in unsafe.keys
+    assert OUTSIDE not in safe.settings and OUTSIDE not in unsafe.settings
     assert (warned(safe), warned(worn)) == ([], [])
     assert warned(offline) == [f"topic 'clicks' is offline now (partition 1) ({DATA / 'describe-3.9.txt'} line 7)"]
 
@@ -109,7 +111,7 @@ def test_a_partition_is_judged_from_where_it_stands():
 def test_partitions_of_a_topic_that_stand_differently_are_distinguished():
     lower, full = read_cluster(describe=DATA / "describe-4.1-elr.txt", kafka_version="4.1")
     assert (lower.topics, full.topics) == (("payments (partition 0)",), ("payments (partition 1)",))
-    assert values(lower, OUTSIDE) == ["2"] and OUTSIDE not in full.keys
+    assert values(lower, OUTSIDE) == ["2"] and OUTSIDE not in full.settings
 
 
 def test_a_partition_with_eligible_leader_replicas_proves_that_they_are_on():
@@ -134,7 +136,7 @@ def test_a_cluster_without_zookeeper_that_an_old_tool_describes_is_no_old_cluste
     )
     (tmp_path / "server.properties").write_text("process.roles=broker,controller\nnode.id=1\n")
     old, new = (
-        {each.keys["kafka.version"][0] for each in read_cluster(describe=tmp_path / "topics.txt", **more)}
+        {each.settings["kafka.version"].value for each in read_cluster(describe=tmp_path / "topics.txt", **more)}
         for more in ({}, {"server_properties": tmp_path / "server.properties"})
     )
     assert old == {"2.2", "2.7"} and new == {"3.3", ".".join(map(str, NEWEST))}
@@ -213,8 +215,8 @@ def test_configs_of_zookeeper_times():
 def test_racks_of_the_replicas_come_from_the_brokers():
     found = read_cluster(describe=DATA / "describe-3.9.txt", configs=DATA / "configs-brokers-3.9.txt", kafka_version="3.9")
     assert [values(each, "broker.rack") for each in found] == [["eu-a,eu-a,eu-b"]] * 4
-    assert KEYS["broker.rack"].parse(*found[0].keys["broker.rack"]) == ("eu-a", "eu-a", "eu-b")
-    assert all("broker.rack" not in each.keys for each in read_cluster(describe=DATA / "describe-4.1-elr.txt"))
+    assert KEYS["broker.rack"].parse(*stated(found[0])["broker.rack"]) == ("eu-a", "eu-a", "eu-b")
+    assert all("broker.rack" not in each.settings for each in read_cluster(describe=DATA / "describe-4.1-elr.txt"))
 
 
 def test_entities_of_other_kinds_are_passed_over():
@@ -266,10 +268,10 @@ def test_the_topic_then_brokers_then_cluster_then_file_then_default(given):
     broker, cluster = given("b", BROKER.format(1, 2) + CLUSTER), given("c", CLUSTER)
     server = given("s", "min.insync.replicas=2\n")
     key = "min.insync.replicas"
-    assert one(describe=topic, configs=broker, server_properties=server).keys[key] == ("1", "d line 1")
-    assert one(describe=plain, configs=broker, server_properties=server).keys[key] == ("2", "b line 2")
-    assert one(describe=plain, configs=cluster, server_properties=server).keys[key] == ("3", "c line 2")
-    assert one(describe=plain, server_properties=server).keys[key] == ("2", "s line 1")
+    assert stated(one(describe=topic, configs=broker, server_properties=server))[key] == ("1", "d line 1")
+    assert stated(one(describe=plain, configs=broker, server_properties=server))[key] == ("2", "b line 2")
+    assert stated(one(describe=plain, configs=cluster, server_properties=server))[key] == ("3", "c line 2")
+    assert stated(one(describe=plain, server_properties=server))[key] == ("2", "s line 1")
     assert one(describe=plain, kafka_version="2.0").settings[key] == Setting(
         "1", "the least safe, for what brokers set is not shown", Origin.ASSUMED
     )
@@ -277,7 +279,7 @@ def test_the_topic_then_brokers_then_cluster_then_file_then_default(given):
 
 def test_where_brokers_differ_the_least_safe_value_decides(given):
     found = one(describe=given("d", TOPIC.format("")), configs=given("b", BROKER.format(1, 3) + BROKER.format(2, 2)))
-    assert found.keys["min.insync.replicas"] == ("2", "b line 4")
+    assert stated(found)["min.insync.replicas"] == ("2", "b line 4")
     assert warned(found) == [
         "brokers differ in min.insync.replicas: taken as 2, the least safe of them (b line 4); set it alike on every broker"
     ]
@@ -315,7 +317,7 @@ def test_min_insync_replicas_above_the_replication_factor_is_pointed_out(given):
 def test_a_broker_file_alone_speaks_for_the_topics_it_would_create():
     found = one(server_properties=DATA / "server.properties")
     assert found.topics == ()
-    assert found.keys["replication.factor"][0] == "3"
+    assert found.settings["replication.factor"].value == "3"
     assert where(found, "min.insync.replicas") == "server.properties line 7"
     assert where(found, UNCLEAN) == "server.properties line 9"
     assert values(found, "min.insync.replicas", UNCLEAN, "flush.messages") == ["2", "false", "default"]
@@ -357,7 +359,7 @@ def test_comments_and_blank_lines_are_no_settings():
 
 def test_latin_1_bytes_are_text_in_a_properties_file(given):
     found = one(producer_properties=given("p", b"client.id=caf\xe9\nacks=1\n"), kafka_version="3.9")
-    assert found.keys["acks"] == ("1", "p line 2")
+    assert stated(found)["acks"] == ("1", "p line 2")
 
 
 # Versions and the producer's rules
@@ -851,7 +853,7 @@ def test_two_thousand_mutated_files_raise_nothing_but_input_errors(tmp_path):
             else:
                 outcomes["read"] += 1
                 for configuration in found:
-                    assert all(KEYS[key].parse(*each) is not None for key, each in configuration.keys.items() if key in KEYS)
+                    assert all(KEYS[key].parse(*each) is not None for key, each in stated(configuration).items() if key in KEYS)
     assert min(outcomes.values()) > 1000, outcomes
 
 

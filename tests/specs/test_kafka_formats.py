@@ -21,6 +21,7 @@ from neverlost.specs.inputs.effective_settings import ClusterConfiguration
 from neverlost.specs.inputs.effective_settings import read_cluster as every_configuration
 from neverlost.specs.inputs.recognise import described, readers
 from neverlost.specs.setting import NoticeKind, Origin, of_kind
+from tests.support.stated import stated
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "kafka"
 FORMATS = DATA / "formats"
@@ -120,11 +121,11 @@ def test_topics_of_every_format(name, expected):
 
 def test_where_partitions_stand_is_read_from_json_too():
     (found,) = read_cluster(describe=sample("admin-client.json"), kafka_version="4.1")
-    assert found.keys["start.outside_isr"] == ("1", f"{FORMATS}/admin-client.json at [0].partitions[0]")
+    assert stated(found)["start.outside_isr"] == ("1", f"{FORMATS}/admin-client.json at [0].partitions[0]")
     assert found.settings[ELR].value == "true"
     first, second = read_cluster(describe=sample("kcat.json"), kafka_version="3.9")
-    assert first.keys["start.outside_isr"][0] == "1"
-    assert "start.outside_isr" not in second.keys
+    assert first.settings["start.outside_isr"].value == "1"
+    assert "start.outside_isr" not in second.settings
     assert said(second, NoticeKind.WARNING) == [
         "the description of topic 'orders' has no configuration (kcat.json at topics[0]); "
         "give what kafka-configs.sh prints too",
@@ -134,16 +135,16 @@ def test_where_partitions_stand_is_read_from_json_too():
 
 def test_aliases_of_yaml_stand_for_what_they_name():
     first, second = read_cluster(describe=sample("strimzi-topics.yaml"), kafka_version="3.9")
-    assert first.keys["replication.factor"] == ("3", f"{FORMATS}/strimzi-topics.yaml line 9")
+    assert stated(first)["replication.factor"] == ("3", f"{FORMATS}/strimzi-topics.yaml line 9")
     assert second.topics == ("Clicks", "audit")
-    assert second.keys[UNCLEAN] == ("true", f"{FORMATS}/strimzi-topics.yaml line 23")
+    assert stated(second)[UNCLEAN] == ("true", f"{FORMATS}/strimzi-topics.yaml line 23")
 
 
 def test_a_cluster_of_strimzi_brings_its_brokers_settings_and_its_version():
     on, off = read_cluster(describe=[sample("strimzi-kafka.yaml"), sample("strimzi-topics.yaml")])[:2]
     assert (on.topics, off.topics) == (("orders",), ("orders",))
     clicks = read_cluster(describe=[sample("strimzi-kafka.yaml"), sample("strimzi-topics.yaml")])[2]
-    assert clicks.keys[LEAST] == ("2", f"{FORMATS}/strimzi-kafka.yaml line 19")
+    assert stated(clicks)[LEAST] == ("2", f"{FORMATS}/strimzi-kafka.yaml line 19")
     assert clicks.settings["acks"].where == "Kafka 4.1.0's default; no producer is shown"
 
 
@@ -289,7 +290,7 @@ def test_a_dash_is_standard_input_once(monkeypatch):
     text = sample("describe-3.9.txt").read_bytes()
     _piped.clear()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
-    assert read_cluster(describe="-", kafka_version="3.9")[0].keys[LEAST] == ("2", "standard input line 1")
+    assert stated(read_cluster(describe="-", kafka_version="3.9")[0])[LEAST] == ("2", "standard input line 1")
     _piped.clear()
     with pytest.raises(InputError) as caught:
         read_cluster(describe="-", server_properties="-")
@@ -469,7 +470,7 @@ def test_a_mutated_file_is_a_configuration_or_one_line(tmp_path, option, origina
         assert len(str(problem).splitlines()) == 1
     else:
         for each in found:
-            assert all(KEYS[key].parse(*value) is not None for key, value in each.keys.items() if key in KEYS)
+            assert all(KEYS[key].parse(*value) is not None for key, value in stated(each).items() if key in KEYS)
             assert all(setting.where or setting.how != Origin.FILE for setting in each.settings.values())
             assert each.notices or each.settings["acks"].how == Origin.FILE
 

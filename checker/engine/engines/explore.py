@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from neverlost.checker.engine.engines.by_name import ENGINES
 from neverlost.checker.engine.host import interrupts, locks, scratch
 from neverlost.checker.engine.host.resources import free_memory, measure_memory
 from neverlost.checker.engine.outcome import Counts, EngineError, Finding, Outcome, Verdict
@@ -16,13 +17,6 @@ from neverlost.specs.property import RECOVERY, Property
 
 if TYPE_CHECKING:
     from neverlost.checker.engine.search.graph.state_graph import StateGraph
-
-ENGINES = {
-    "memory": "neverlost.checker.engine.engines.memory",
-    "columns": "neverlost.checker.engine.engines.columns",
-    "spark": "neverlost.checker.engine.engines.spark",
-}
-"""The module of each engine; its `explore` searches."""
 
 WORTH_FREEING = 1 << 29
 """Bytes in use after a search from which its tables are freed at once: the next search has the same limit of memory."""

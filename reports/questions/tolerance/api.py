@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from itertools import product
 from os import PathLike
 from typing import Any, Unpack
@@ -32,7 +33,15 @@ from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
 from neverlost.specs.configuration import keys
 from neverlost.specs.configuration.canonical import sizes_of
-from neverlost.specs.configuration.choose import OURS, Chosen, change_settings, read_given, read_settings, say_what_is_left_out
+from neverlost.specs.configuration.choose import (
+    OURS,
+    OUTSIDE,
+    Chosen,
+    change_settings,
+    read_given,
+    read_settings,
+    say_what_is_left_out,
+)
 from neverlost.specs.errors import InputError
 from neverlost.specs.inputs import remedies
 from neverlost.specs.properties import choose_properties, list_defined, require_fields
@@ -114,9 +123,7 @@ def tolerance(
     more = [_parse_other_limits(each, also) for each in every]
     for name, each in product(beside or (), every):
         keys.key_of(f"faults.{name}", "--with", each.model.keys)
-    both = {is_as_designed(each) for each in every} == {True, False}
-    atlas, standing = None if again else shipped(), sum(each.is_standing for each in every)
-    tables = Tables(properties, request, progress, atlas, both, len(every), standing)
+    tables = Tables(properties, request, progress, None if again else shipped(), every)
     labels, groups = make_labels(every), dict[str, list[int]]()
     for number, label in enumerate(labels):
         groups.setdefault(label, []).append(number)
@@ -134,7 +141,7 @@ def tolerance(
         is_known = all(tables.is_known(every[each], more[each]) for each in numbers)
         (known if is_known else unknown_yet).append(numbers)
     known.sort(key=lambda numbers: -max(tables.how_many_lost(every[each], more[each]) for each in numbers))
-    unknown_yet.sort(key=lambda numbers: max(_estimate_effort(every[each]) for each in numbers))
+    unknown_yet.sort(key=lambda numbers: max(tables.estimate_effort(every[each]) for each in numbers))
     for numbers in (*known, *unknown_yet):
         group = make(numbers)
         if decided is not None:
@@ -176,8 +183,8 @@ def is_as_designed(chosen: Chosen) -> bool:
 
 STATES_AS_SHIPPED, STATES_OF_STANDING, STATES_OF_DANGER = 1_000_000, 60_000, 4_000_000
 """The most states of all searches together: about Kafka as shipped beside the same as designed; about partitions that begin as
-they stand (offline, moved, or on their last replicas) and are moved or as shipped; about the others of these.  A table of a
-partition that begins as it stands is searched no further once a cell of it is not decided."""
+they stand (offline, moved, or on their last replicas) and are moved or as shipped; about the others of these and, among many
+tables, all with a replica outside the ISR.  Such a table is searched no further once a cell of it is not decided."""
 
 FEW = 4
 """Of more tables than these, those as shipped beside the same as designed are looked up only."""
@@ -238,30 +245,23 @@ def _require_sense(chosen: Chosen, more: Mapping[str, Any]) -> None:
         raise InputError(wrong)
 
 
-def _estimate_effort(chosen: Chosen) -> tuple[bool, int, int]:
-    """Return a sort key of what a table takes: partitions in danger now come first; then how many searches, and how many states
-    they begin in."""
-    return not chosen.is_standing, len(_in_steps(chosen)), len(list(chosen.model.initial(chosen.configuration)))
-
-
 @dataclass
 class Tables:
-    """Computes and caches tables; after an interrupt only answers that are known are used."""
+    """Computes and caches tables, of `every` configuration of a question; after an interrupt only known answers are used."""
 
     names: Iterable[str] | None
     request: RunOptions
     progress: Reporter | None
     atlas: Atlas | None
-    is_beside_designed: bool = False
-    many: int = 1
-    standing: int = 0
-    """How many of the `many` tables begin as a described partition stands: moved, without a leader, or on its last replicas."""
+    every: Sequence[Chosen] = ()
 
     def __post_init__(self) -> None:
         self._made: dict[str, Tolerance] = {}
         self._sizes: set[tuple[str, Sizes]] = set()
         self._asked: dict[tuple[int, Sizes], list[Property]] = {}
         self._options = replace(self.request, orbits=True).options()
+        self._has_both = {is_as_designed(each) for each in self.every} == {True, False}
+        self._limited = sum(map(self._is_limited, self.every))
 
     def of(self, chosen: Chosen, more: Mapping[str, Any], known_only: bool = False, strikes: bool = True) -> Tolerance | None:
         """Return a configuration's table; if it leaves something out, safety that holds in it is undecided.  None if
@@ -275,21 +275,12 @@ class Tables:
         if key not in self._made:
             if known_only and is_near and not self.is_known(chosen, more):
                 return None
-            found, options = Tolerance(chosen.model, chosen.configuration, more, {}), self._options_for(chosen)
-            for spots in _in_steps(chosen):
-                is_open = bool(found.entries) and chosen.is_standing and not describe.is_decided(found)
-                part = tolerance_search.tolerance(
-                    chosen.model,
-                    chosen.configuration,
-                    self.asked(chosen),
-                    None if is_open else options,
-                    more,
-                    self.request.engine,
-                    self.progress,
-                    lookup.find_known(self.atlas),
-                    spots,
-                    strikes,
-                )
+            of, known, options = (chosen.model, chosen.configuration), lookup.find_known(self.atlas), self._options_for(chosen)
+            found, asked_for = Tolerance(*of, more, {}), self.asked(chosen)
+            for spots in self._in_steps(chosen):
+                is_open = bool(found.entries) and self._is_limited(chosen) and not describe.is_decided(found)
+                limit, engine = None if is_open else options, self.request.engine
+                part = tolerance_search.tolerance(*of, asked_for, limit, more, engine, self.progress, known, spots, strikes)
                 found = replace(found, entries={**found.entries, **part.entries})
             self._sizes.add(sizes)
             self._made[key] = found = replace(found, entries={spot: found.entries[spot] for spot in sorted(found.entries)})
@@ -301,16 +292,35 @@ class Tables:
     def _options_for(self, chosen: Chosen) -> Options | None:
         """Return the options of the next search, or None if there is to be no search.  A limit that is set here is a number of
         states, not of seconds, so that every machine decides the same."""
-        if chosen.is_standing:
+        is_beside = self._has_both and not is_as_designed(chosen)
+        if self._is_limited(chosen):
             is_small = remedies.moved_in(chosen.configuration) or not is_as_designed(chosen)
-            states = (STATES_OF_STANDING if is_small else STATES_OF_DANGER) // max(self.standing, 1)
-        elif not self.is_beside_designed or is_as_designed(chosen):
-            return self._options
-        elif self.many > FEW:
+            states = (STATES_OF_STANDING if is_small else STATES_OF_DANGER) // max(self._limited, 1)
+        elif is_beside and len(self.every) > FEW:
             return None
+        elif is_beside:
+            states = STATES_AS_SHIPPED // len(self.every)
         else:
-            states = STATES_AS_SHIPPED // self.many
+            return self._options
         return replace(self._options, limits=replace(self._options.limits, states=states))
+
+    def _is_limited(self, chosen: Chosen) -> bool:
+        """Return True for a table that begins as described partitions are now: as they stand or, among many tables and of Kafka
+        as designed, with a replica outside the ISR."""
+        is_one_of_many = len(self.every) > FEW and is_as_designed(chosen)
+        return chosen.is_standing or (is_one_of_many and bool(chosen.configuration.get(OUTSIDE)))
+
+    def _in_steps(self, chosen: Chosen) -> list[list[FaultBudget]]:
+        """Return the cells that each search decides: all in one, or, where it is limited, one each, few brokers first."""
+        spots = spots_of(chosen.configuration)
+        if not self._is_limited(chosen):
+            return [spots]
+        return [[each] for each in sorted(spots, key=lambda spot: (spot.losing + spot.out, spot.out))]
+
+    def estimate_effort(self, chosen: Chosen) -> tuple[bool, int, int]:
+        """Return a sort key of what a table takes: partitions in danger now come first; then how many searches, and how many
+        states they begin in."""
+        return not chosen.is_standing, len(self._in_steps(chosen)), len(list(chosen.model.initial(chosen.configuration)))
 
     def how_many_lost(self, chosen: Chosen, more: Mapping[str, Any]) -> int:
         """Return in how many cells of its table a record can be lost, or nothing is decided."""
@@ -338,14 +348,6 @@ class Tables:
         corners = (FaultBudget(losing, most - losing) for losing in range(most + 1))
         asked, table = self.asked(chosen), Tolerance(model, chosen.configuration, more, {})
         return all(known(model, table.asked(each), asked) is not None for each in corners)
-
-
-def _in_steps(chosen: Chosen) -> list[list[FaultBudget]]:
-    """Return the cells that each search decides: all in one, or, from where partitions stand, one each, few brokers first."""
-    spots = spots_of(chosen.configuration)
-    if not chosen.is_standing:
-        return [spots]
-    return [[each] for each in sorted(spots, key=lambda spot: (spot.losing + spot.out, spot.out))]
 
 
 def _contradiction(chosen: Chosen, more: Mapping[str, Any]) -> str | None:
@@ -467,10 +469,10 @@ def _document(found: Sequence[ToleranceSubject]) -> dict[str, Any]:
 
 def partitions_now(chosen: Chosen) -> list[dict[str, Any]]:
     """Return the described partitions that are not as they should be, each with its state and the brokers in sync now."""
-    found = []
+    found, state_of = [], cache(partial(_state, chosen))
     for name, out in chosen.out.items():
         replicas = chosen.brokers[name]
-        state = _state(chosen, len(replicas) - len(out))
+        state = state_of(len(replicas) - len(out))
         if state is not None:
             found.append({"partition": name, "is": state, "in_sync": [each for each in replicas if each not in out]})
     return found

@@ -36,6 +36,7 @@ from neverlost.reports.documents.topic_groups import brief_settings
 from neverlost.reports.wording.merged_rows import pluralize
 from neverlost.reports.wording.sentences import SECOND, Sentence, fault_words, say, say_never, sorted_faults
 from neverlost.reports.wording.table_words import QUORUM
+from neverlost.specs.configuration.canonical import sizes_of
 from neverlost.specs.configuration.choose import VERSION, Chosen
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.defects import DEFECTS, Defect
@@ -315,11 +316,11 @@ def defects_that_matter(found: Tolerance, chosen: Chosen) -> list[Defect]:
     came with a later version than its own."""
     ends = [found.asked(each) for each in (min(found.entries), max(found.entries))]
     read = frozenset().union(*(read_by_questions(found.model, each) for each in ends))
-    sizes = found.model.sizes
 
     def matters(mechanism: Mechanism) -> bool:
         is_read = mechanism.flag in read and not mechanism.is_structural
-        return is_read or any(sizes(each) != sizes({**each, mechanism.key: True}) for each in ends)
+        sizes = ([sizes_of(found.model, one) for one in (each, {**each, mechanism.key: True})] for each in ends)
+        return is_read or any(before != after for before, after in sizes)
 
     stated = chosen.settings.get(VERSION)
     version = parsed(stated.value) if stated else None

@@ -13,7 +13,6 @@ from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.tolerance.cell_words import BROKEN, GO_ON, LOST, OK, STOPS, UNDECIDED
 from neverlost.checker.questions.tolerance.fault_budget import AXES, FaultBudget
 from neverlost.reports.questions.tolerance import document as describe
-from neverlost.reports.questions.tolerance.overview import Overview, overview
 from neverlost.reports.terminal.results import show_settings
 from neverlost.reports.wording import provenance
 from neverlost.reports.wording.merged_rows import name_some, pluralize
@@ -24,6 +23,7 @@ from neverlost.specs.setting import Notice, sources
 if TYPE_CHECKING:
     from neverlost.reports.output.output import Output
     from neverlost.reports.questions.tolerance.api import ToleranceResult, ToleranceSubject
+    from neverlost.reports.questions.tolerance.overview import Overview
 
 STYLES = ((LOST, "bold red"), (BROKEN, "bold red"), (STOPS, "yellow"), (UNDECIDED, "magenta"), (OK, "green"), (GO_ON, "green"))
 
@@ -52,6 +52,8 @@ def show(out: Console, result: ToleranceResult, spot: FaultBudget | None, with_t
     """Print one screen about described topics, the worst first; then (`with_tables`), or without topics, each table, with the
     counterexample of the cell `spot` if it is given.  Of a table as shipped that is the same as designed, only that is said."""
     if describe.get_main(result.subjects[0].table) is not None and any(each.chosen.subjects for each in result.subjects):
+        from neverlost.reports.questions.tolerance.overview import overview
+
         show_overview(out, overview(result.document))
         if not with_tables:
             out.print(
@@ -196,6 +198,8 @@ def _show_spot(out: Console, subject: ToleranceSubject, spot: FaultBudget) -> No
 def lines(document: Mapping[str, Any]) -> Iterable[str]:
     """Yield for `--quiet`, of several groups of topics, the headline and who is at which danger; else all sentences."""
     if len(document["tolerance"]) > 1 and any(document["topics"].values()):
+        from neverlost.reports.questions.tolerance.overview import overview
+
         answer = overview(document)
         yield from answer.headline
         for level in answer.levels:

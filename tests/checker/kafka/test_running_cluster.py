@@ -65,11 +65,12 @@ def read(tmp_path: Path, document: dict[str, Any]) -> Any:
 
 def test_a_look_gives_settings_with_their_places_and_the_version(tmp_path: Path) -> None:
     found = read(tmp_path, seen())
-    assert found.keys["min.insync.replicas"] == ("1", "k:9092, broker 1")
+    least, elr = (found.settings[key] for key in ("min.insync.replicas", "eligible.leader.replicas"))
+    assert (least.value, least.where) == ("1", "k:9092, broker 1")
     assert [each.says for each in of_kind(found.notices, *SAID)] == [
         "brokers differ in min.insync.replicas: taken as 1, the least safe of them"
     ]
-    assert found.keys["eligible.leader.replicas"] == ("true", "k:9092, features")
+    assert (elr.value, elr.where) == ("true", "k:9092, features")
     assert found.settings["kafka.version"].value == "4.3" and found.places["orders"].where == "k:9092, topic orders"
     assert found.settings["metadata.version"].value == "4.3-IV0"
     unlisted = read(tmp_path, seen(brokers=seen()["brokers"][:2]))
