@@ -40,25 +40,15 @@ class Continued(System):
         return np.flatnonzero((self.beginning == wanted).all(axis=0))
 
 
-_latest: list[tuple[System, frozenset[State]]] = []
-"""The system whose initial states were asked for last, and these: a search asks for them for each counterexample."""
-
-
-def _list_initial(system: System) -> frozenset[State]:
-    if not _latest or _latest[0][0] is not system:
-        _latest[:] = [(system, frozenset(state for _, state in system.initial_states()))]
-    return _latest[0][1]
-
-
 def pack_initial_states(system: System) -> Packed:
     if isinstance(system, Continued):
         return system.beginning
     from neverlost.model.interpreters.columns import pack_rows
 
-    return pack_rows(system, sorted(_list_initial(system)))
+    return pack_rows(system, sorted({state for _, state in system.initial_states()}))
 
 
 def is_initial(system: System, state: State) -> bool:
     if isinstance(system, Continued):
         return bool(len(system.rows_of(state)))
-    return state in _list_initial(system)
+    return state in {each for _, each in system.initial_states()}

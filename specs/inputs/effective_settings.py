@@ -325,12 +325,8 @@ def _topics(described: Described) -> list[Topic]:
 
 def read_cluster(kafka_version: str | None = None, given: Collection[str] = (), **files: Paths) -> list[ClusterConfiguration]:
     """Return every distinct configuration of the `files`, by the names in `OPTIONS`, in the order of their first topics.
-
-    `describe` and `configs` take any format that describes a cluster.  `given` are keys that are set elsewhere, about
-    which nothing needs to be assumed.
-
-    Errors: `InputError` for a file that cannot be read, or a relevant setting that Kafka refuses or the model cannot hold.
-    """
+    `describe` and `configs` take any format that describes a cluster; of keys that are `given` elsewhere nothing is assumed.
+    Errors: `InputError` for a file that cannot be read, or a setting that Kafka refuses or the model cannot hold."""
     every = read_sources(files, kafka_version, given)
     topics = _topics(every[0].described)
     if not topics:

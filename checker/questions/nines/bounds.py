@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import inf
 
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.nines import exact
@@ -28,6 +29,7 @@ class RatedConfiguration:
     racks: tuple[int, ...]
     is_flushed: bool = False
     defects: tuple[str, ...] = ()
+    until: float = inf  # of its chains
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ def _fixed(episode: Episode, end: str) -> Episode:
 
 def _chain(subject: RatedConfiguration, rates: Rates, end: str) -> Chain:
     races = {name: rates.race(name, end, sum(subject.racks)) for name in subject.defects}
-    return chain(subject.racks, _strikes(subject, rates, end), subject.decided.region, races)
+    return replace(chain(subject.racks, _strikes(subject, rates, end), subject.decided.region, races), until=subject.until)
 
 
 def _strikes(subject: RatedConfiguration, rates: Rates, end: str) -> list[Strike]:

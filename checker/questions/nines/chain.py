@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import comb, prod
+from math import comb, inf, prod
 
 from neverlost.checker.questions.nines.rates import KINDS
 from neverlost.checker.questions.tolerance.region import Region
@@ -78,6 +78,7 @@ class Chain:
 
     states: tuple[State, ...]
     moves: tuple[tuple[Move, ...], ...] = field(repr=False)
+    until: float = inf  # when there is no more time to compute with it, by `time.monotonic()`
 
     @cached_property
     def rates(self) -> list[dict[int, float]]:

@@ -7,16 +7,18 @@ it never subtracts, and the diagonal is the sum of what leaves a state, the exit
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neverlost.checker.engine.host.resources import ResourceExhausted
 from neverlost.checker.questions.nines.chain import EXIT, Chain
 
 Floats = NDArray[np.float64]
-
+LATE = "the time limit was reached"
 
 BLOCK = 64
 """States that are eliminated together, so that what they change in the others is one product of matrices."""
@@ -55,6 +57,8 @@ def _eliminate(matrix: Floats) -> Floats:
 
 def _rates(chain: Chain, faster: Mapping[str, float] | None = None) -> Floats:
     """Return the yearly rates from each state (row) to each other one, times `faster` by cause; the last column is the exit."""
+    if time.monotonic() > chain.until:
+        raise ResourceExhausted(LATE)
     size = len(chain.states)
     matrix = np.zeros((size, size + 1))
     for source, moves in enumerate(chain.moves):
@@ -77,22 +81,24 @@ def probability(chain: Chain, years: float = 1.0) -> float:
     halvings = max(0, int(np.ceil(np.log2(fastest * years))) + 4)
     moment = _moment(matrix / fastest, fastest * years / 2.0**halvings)
     for _ in range(halvings):
+        if time.monotonic() > chain.until:
+            raise ResourceExhausted(LATE)
         moment = moment @ moment
     return min(1.0, float(moment[0, -1]))
 
 
-def _moment(rates: Floats, time: float) -> Floats:
-    """Return the probability of each state (column, the exit last) a short `time` after each (row), as a series of powers.
+def _moment(rates: Floats, span: float) -> Floats:
+    """Return the probability of each state (column, the exit last) a short `span` after each (row), as a series of powers.
     Units: the fastest state is left once in a time of 1; of a time of 1/16 the eleventh power is below 1e-20."""
     size = len(rates)
     step = np.vstack([rates, np.zeros(size + 1)])
     np.fill_diagonal(step, np.maximum(0.0, 1.0 - step.sum(axis=1)))
-    weight = float(np.exp(-time))
+    weight = float(np.exp(-span))
     power, total = np.eye(size + 1), np.zeros_like(step)
     for number in range(1, 12):
         total += weight * power
         power = power @ step
-        weight *= time / number
+        weight *= span / number
     result: Floats = total / total.sum(axis=1, keepdims=True)
     return result
 

@@ -6,9 +6,12 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
+from neverlost.checker.engine.host.resources import ResourceExhausted
 from neverlost.checker.engine.outcome import Behaviour, Verdict
 from neverlost.checker.engine.search.options import Options, Reporter
 from neverlost.checker.questions.atlas import lookup
@@ -58,12 +61,16 @@ class NinesBounds:
         ideal = chosen if is_designed else change_settings(chosen, {"defects": "fixed"})
         survived = self._tables.of(ideal, {})
         assert survived is not None
-        is_open = ideal.left_out is not None or ideal.is_standing
-        subject = NoBound(Verdict.INCONCLUSIVE) if is_open else self._subject(ideal, survived)
-        if isinstance(subject, NoBound):
-            return ConfigurationNines(ideal, survived, dict.fromkeys(self.rates, subject))
-        found = {name: bounds.bound(subject, each) for name, each in self.rates.items()}
-        return ConfigurationNines(ideal, survived, found, self._shipped(chosen, survived, found))
+        is_large = most_states(racks_of(ideal)) > MOST_STATES_OF_A_CHAIN
+        is_open = is_large or ideal.left_out is not None or ideal.is_standing
+        none = NoBound(Verdict.INCONCLUSIVE)
+        with suppress(ResourceExhausted):
+            subject = none if is_open else self._subject(ideal, survived)
+            if not isinstance(subject, NoBound):
+                found = {name: bounds.bound(subject, each) for name, each in self.rates.items()}
+                return ConfigurationNines(ideal, survived, found, self._shipped(chosen, survived, found))
+            none = subject
+        return ConfigurationNines(ideal, survived, dict.fromkeys(self.rates, none))
 
     def _subject(self, chosen: Chosen, survived: Tolerance) -> RatedConfiguration | NoBound:
         """Return the region of faults without a loss to which rates are applied: the one with the lowest bound at the first
@@ -79,15 +86,16 @@ class NinesBounds:
         if not decided:
             return NoBound(Verdict.INCONCLUSIVE if Verdict.INCONCLUSIVE in tried else Verdict.VIOLATED)
         racks, is_flushed = racks_of(chosen), chosen.configuration["flush.messages"] == "1"
-        subjects = [RatedConfiguration(each, writable, racks, is_flushed) for each in decided]
+        until = self.request.options().limits.until or inf
+        subjects = [RatedConfiguration(each, writable, racks, is_flushed, until=until) for each in decided]
         rates = next(iter(self.rates.values()))
         return min(subjects, key=lambda each: bounds.probability(each, rates, "high"))
 
     def _proved(self, chosen: Chosen, safe: Sequence[regions.Corner]) -> list[Decided]:
         """Return which of two regions hold by the atlas or by induction: the one that the atlas asks about, and the one with a
-        replica that is always unimpaired.  [] up to `MOST_REPLICAS` replicas, and where their Markov chain is too large."""
+        replica that is always unimpaired.  [] up to `MOST_REPLICAS` replicas."""
         replicas, kills = chosen.configuration["replication.factor"], kills_count_as(chosen.configuration)
-        if replicas <= MOST_REPLICAS or most_states(racks_of(chosen)) > MOST_STATES_OF_A_CHAIN:
+        if replicas <= MOST_REPLICAS:
             return []
         whole, (left, limits) = usual(chosen.configuration), all_but_one(replicas)
         return [
@@ -149,8 +157,8 @@ class NinesBounds:
         return replace(options, limits=replace(options.limits, seconds=REGION_SECONDS, until=self._until))
 
 
-MOST_STATES_OF_A_CHAIN = 8_000
-"""The most states of a Markov chain of replicas whose probabilities are computed within seconds."""
+MOST_STATES_OF_A_CHAIN = 4_000
+"""The most states of a Markov chain of replicas whose probabilities are computed: 7,150 take many minutes, and gigabytes."""
 
 MOST_REPLICAS = 3
 """The most replicas of which regions are searched without the limit `REGION_SECONDS`, and a second region is searched."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
+from neverlost.checker.engine.host.resources import ResourceExhausted
 from neverlost.checker.engine.outcome import Verdict
 from neverlost.checker.questions.nines import bounds
 from neverlost.checker.questions.nines.bounds import Bound, NoBound
@@ -174,8 +176,10 @@ def ratio(before: Bound | NoBound, after: Bound | NoBound, rates: Rates) -> dict
     """Return how many times as high `after` is as `before` at equal rates; None if either of them is no bound, or is 0."""
     if isinstance(before, NoBound) or isinstance(after, NoBound):
         return None
-    found = bounds.ratio(before.subject, after.subject, rates)
-    return None if found is None else _range(found)
+    with suppress(ResourceExhausted):
+        found = bounds.ratio(before.subject, after.subject, rates)
+        return None if found is None else _range(found)
+    return None
 
 
 def latency(chosen: Chosen) -> str:
@@ -277,8 +281,8 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
 def _unbounded(found: Mapping[str, Any]) -> str:
     if found["verdict"] == str(Verdict.INCONCLUSIVE):
         return (
-            "Not decided, so nothing is bounded: too little is known of what this configuration survives. --time-limit SECONDS"
-            " searches longer."
+            "Not decided, so nothing is bounded: too little is known of what this configuration survives (--time-limit SECONDS"
+            " searches longer), or its racks make too many states (five replicas in three racks)."
         )
     return (
         "No bound: a record can be lost while no broker is impaired, so it does not depend on how often they are. See neverlost"

@@ -307,8 +307,8 @@ class Tables:
     def _is_limited(self, chosen: Chosen) -> bool:
         """Return True for a table that begins as described partitions are now: as they stand or, among many tables and of Kafka
         as designed, with a replica outside the ISR."""
-        is_one_of_many = len(self.every) > FEW and is_as_designed(chosen)
-        return chosen.is_standing or (is_one_of_many and bool(chosen.configuration.get(OUTSIDE)))
+        is_outside = bool(chosen.configuration.get(OUTSIDE))
+        return chosen.is_standing or (len(self.every) > FEW and is_as_designed(chosen) and is_outside)
 
     def _in_steps(self, chosen: Chosen) -> list[list[FaultBudget]]:
         """Return the cells that each search decides: all in one, or, where it is limited, one each, few brokers first."""
@@ -422,6 +422,7 @@ def _document(found: Sequence[ToleranceSubject]) -> dict[str, Any]:
             rows.setdefault(each.label, []).extend(describe.rows(one))
     verdicts = [each.verdict for one in found for entries in one.table.entries.values() for each in entries]
     complete = all(describe.is_decided(each.table) for each in found)
+    apart = {f"{each.label} {describe.variant(each.chosen.configuration)}": each for each in found}
     return {
         "schema": "neverlost.tolerance/1",
         "version": neverlost.__version__,
@@ -429,11 +430,9 @@ def _document(found: Sequence[ToleranceSubject]) -> dict[str, Any]:
         "tolerance": rows,
         "topics": {each.label: list(each.chosen.subjects) for each in found},
         "settings": {
-            f"{each.label} {describe.variant(each.chosen.configuration)}": describe_outcome.question_document(
-                each.chosen.model, each.chosen.configuration
-            )
+            name: describe_outcome.question_document(each.chosen.model, each.chosen.configuration)
             | {"kafka.version": each.chosen.release, "assumed": assumed([each.chosen.settings])}
-            for each in found
+            for name, each in apart.items()
         },
         "assumed": assumed(each.chosen.settings for each in found),
         "advice": {
@@ -456,26 +455,21 @@ def _document(found: Sequence[ToleranceSubject]) -> dict[str, Any]:
         "sources": {each.label: sources(each.chosen.settings) for each in reversed(found)},
         "notices": {each.label: [notice.document() for notice in each.chosen.notices] for each in found},
         "says": {
-            f"{each.label} {describe.variant(each.chosen.configuration)}": describe.sentences(each.table)
-            + [describe.changes(name, each.table, other) for name, other in each.beside.items()]
-            for each in found
+            name: describe.sentences(each.table) + [describe.changes(one, each.table, its) for one, its in each.beside.items()]
+            for name, each in apart.items()
         },
-        "smallest": {
-            f"{each.label} {describe.variant(each.chosen.configuration)}": describe.smallest(each.table, each.beside)
-            for each in found
-        },
+        "smallest": {name: describe.smallest(each.table, each.beside) for name, each in apart.items()},
     }
 
 
 def partitions_now(chosen: Chosen) -> list[dict[str, Any]]:
     """Return the described partitions that are not as they should be, each with its state and the brokers in sync now."""
-    found, state_of = [], cache(partial(_state, chosen))
-    for name, out in chosen.out.items():
-        replicas = chosen.brokers[name]
-        state = state_of(len(replicas) - len(out))
-        if state is not None:
-            found.append({"partition": name, "is": state, "in_sync": [each for each in replicas if each not in out]})
-    return found
+    state_of, here = cache(partial(_state, chosen)), chosen.brokers
+    return [
+        {"partition": name, "is": state, "in_sync": [each for each in here[name] if each not in out]}
+        for name, out in chosen.out.items()
+        if (state := state_of(len(here[name]) - len(out))) is not None
+    ]
 
 
 def _state(chosen: Chosen, in_sync: int) -> str | None:

@@ -316,11 +316,11 @@ def defects_that_matter(found: Tolerance, chosen: Chosen) -> list[Defect]:
     came with a later version than its own."""
     ends = [found.asked(each) for each in (min(found.entries), max(found.entries))]
     read = frozenset().union(*(read_by_questions(found.model, each) for each in ends))
+    model = found.model
 
     def matters(mechanism: Mechanism) -> bool:
         is_read = mechanism.flag in read and not mechanism.is_structural
-        sizes = ([sizes_of(found.model, one) for one in (each, {**each, mechanism.key: True})] for each in ends)
-        return is_read or any(before != after for before, after in sizes)
+        return is_read or any(sizes_of(model, each) != sizes_of(model, {**each, mechanism.key: True}) for each in ends)
 
     stated = chosen.settings.get(VERSION)
     version = parsed(stated.value) if stated else None
