@@ -131,7 +131,7 @@ def test_no_cell_is_open_beside_cells_that_lose_more_easily() -> None:
     (rows,) = found.tolerance.values()
     says = Answers(entries_of(rows, "as shipped")).says
     assert UNDECIDED not in says.values() and says[FaultBudget(1, 0)] == LOST
-    (row,) = [each for each in found.tables[1].entries[FaultBudget(1, 0)] if each.property.name == "acked-never-lost"]
+    (row,) = [each for each in found.subjects[1].table.entries[FaultBudget(1, 0)] if each.property.name == "acked-never-lost"]
     assert row.trace is not None, "it is no verdict without a behaviour"
 
 

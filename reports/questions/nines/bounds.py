@@ -61,8 +61,7 @@ class NinesBounds:
         ideal = chosen if is_designed else change_settings(chosen, {"defects": "fixed"})
         survived = self._tables.of(ideal, {})
         assert survived is not None
-        is_large = most_states(racks_of(ideal)) > MOST_STATES_OF_A_CHAIN
-        is_open = is_large or ideal.left_out is not None or ideal.is_standing
+        is_open = most_states(racks_of(ideal)) > MOST_STATES_OF_A_CHAIN or ideal.left_out is not None or ideal.is_standing
         none = NoBound(Verdict.INCONCLUSIVE)
         with suppress(ResourceExhausted):
             subject = none if is_open else self._subject(ideal, survived)

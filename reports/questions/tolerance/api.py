@@ -83,10 +83,12 @@ class ToleranceResult(Answer):
     tolerance: Mapping[str, Sequence[Mapping[str, Any]]] = field(repr=False)
     subjects: tuple[ToleranceSubject, ...] = field(repr=False)
 
-    @property
-    def tables(self) -> tuple[Tolerance, ...]:
-        """The tables, in the order of the subjects."""
-        return tuple(each.table for each in self.subjects)
+    def __repr__(self) -> str:
+        if describe.get_main(self.subjects[0].table) is None or not any(each.chosen.subjects for each in self.subjects):
+            return super().__repr__()
+        from neverlost.reports.questions.tolerance.overview import overview
+
+        return f"<ToleranceResult {self.verdict.upper()}: {overview(self.document).headline[0]}>"
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         return [{"subject": subject, **row} for subject, rows in self.tolerance.items() for row in rows]
@@ -305,10 +307,9 @@ class Tables:
         return replace(self._options, limits=replace(self._options.limits, states=states))
 
     def _is_limited(self, chosen: Chosen) -> bool:
-        """Return True for a table that begins as described partitions are now: as they stand or, among many tables and of Kafka
-        as designed, with a replica outside the ISR."""
-        is_outside = bool(chosen.configuration.get(OUTSIDE))
-        return chosen.is_standing or (len(self.every) > FEW and is_as_designed(chosen) and is_outside)
+        """Return True for a table of partitions as they stand and, among many and as designed, of one outside the ISR."""
+        is_outside = is_as_designed(chosen) and bool(chosen.configuration.get(OUTSIDE))
+        return chosen.is_standing or (len(self.every) > FEW and is_outside)
 
     def _in_steps(self, chosen: Chosen) -> list[list[FaultBudget]]:
         """Return the cells that each search decides: all in one, or, where it is limited, one each, few brokers first."""
