@@ -1,9 +1,8 @@
 """Digests of the models and properties as they are written, kept beside the bytecode from one run to the next.
 
-They are valid for the bytes of every module of `model` and `specs`, of the data beside it, and of the modules that make a
-digest, and for one Python.  A program uses them that begins with none of these modules imported: whoever imports them may alter
-them before asking.  They are kept by where an object stands, never by its own name: a plan's model has the name of the model
-that it is made from.
+They are valid for one Python and the bytes of every module of `model` and `specs`, the data beside it, and what makes a digest.
+A program uses them that begins with none of these modules imported: whoever imports one may alter it before asking.  They are
+kept by where an object stands, never by its own name: a plan's model has the name of the model that it is made from.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _known: dict[tuple[int, Sizes, tuple[str, ...]], tuple[Model, frozenset[str]]] =
 """The fields that were asked for, with the model that is kept alive with them."""
 
 _made: dict[tuple[int, Callable[..., Any]], tuple[Model, dict[tuple[str, ...], dict[tuple[Any, ...], Any]]]] = {}
-"""What a function of a model returned, by the keys it read and by their values.  The model is kept, so its id is not reused."""
+"""What a model's function returned, by the keys that it read and their values.  The model is kept: its id stays its own."""
 
 
 def sizes_of(model: Model, configuration: Configuration) -> Sizes:

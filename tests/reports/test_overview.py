@@ -116,7 +116,7 @@ def test_a_topic_that_flushes_is_lost_with_what_loses_its_directories(described:
         kafka_version="4.3",
         topics=["flushed"],
     )
-    (rows,), table = found.tolerance.values(), found.subjects[0].table
+    (rows,), (table,) = found.tolerance.values(), [each.table for each in found.subjects]
     entries = entries_of(rows, DESIGNED)
     assert entries.keys() == table.entries.keys()
     assert {spot: describe.answer_in(entries, spot)[0] for spot in entries} == {
@@ -171,7 +171,7 @@ def test_what_a_bug_needs_by_itself_is_decided(name: str, least: FaultBudget) ->
     settings = {"kafka.version": "4.3", "min.insync.replicas": 2, "eligible.leader.replicas": "true", "defects": "shipped"}
     mended = {each.mechanism.key: "on" for each in DEFECTS if each.name != name and each.is_in("4.3")}
     found = neverlost.tolerance(settings | mended)
-    table = found.subjects[0].table
+    (table,) = [each.table for each in found.subjects]
     assert Answers(table.entries).least_lost[0] == least and next(each for each in DEFECTS if each.name == name).needs
 
 

@@ -50,7 +50,7 @@ def test_spots_are_all_ways_to_share_out_the_replicas() -> None:
 
 def test_two_replicas_with_a_minimum_of_one(pair: neverlost.ToleranceResult) -> None:
     """With one broker out the other is alone in the ISR, and a record that only it has goes with its unflushed data."""
-    table = pair.subjects[0].table
+    (table,) = [each.table for each in pair.subjects]
     says = {spot: describe.cell_answer(table, spot)[0] for spot in table.entries}
     assert says[FaultBudget(0, 1)] == "ok" and says[FaultBudget(0, 2)] == "writes stop"
     assert says[FaultBudget(1, 1)] == says[FaultBudget(2, 0)] == "LOST"
@@ -58,7 +58,7 @@ def test_two_replicas_with_a_minimum_of_one(pair: neverlost.ToleranceResult) -> 
 
 
 def test_more_faults_never_look_safer(pair: neverlost.ToleranceResult) -> None:
-    table = pair.subjects[0].table
+    (table,) = [each.table for each in pair.subjects]
     order = [OK, STOPS, LOST]
     grade = {spot: order.index(describe.cell_answer(table, spot)[0]) for spot in table.entries}
     assert all(
@@ -315,7 +315,7 @@ def test_what_is_not_a_loss_is_not_called_one(more: dict[str, Any], name: str, s
 
 
 def test_a_sentence_that_no_verdict_bears_out_cannot_be_made(pair: neverlost.ToleranceResult) -> None:
-    table = pair.subjects[0].table
+    (table,) = [each.table for each in pair.subjects]
     bad = dict.fromkeys(table.entries, Verdict.VIOLATED)
     with pytest.raises(EngineError, match="no verdict bears out"):
         say("safe whatever else", ["acked-never-lost"], Verdict.HOLDS, bad, [FaultBudget(0, 0)])
@@ -402,7 +402,7 @@ def test_five_replicas_as_designed_are_looked_up(min_isr: int) -> None:
     given = {"kafka.version": "4.3", "replication.factor": 5, "min.insync.replicas": min_isr, "defects": "fixed"}
     given |= {"eligible.leader.replicas": "true"}
     found = neverlost.tolerance(given)
-    designed = found.subjects[0].table
+    (designed,) = [each.table for each in found.subjects]
     assert found.verdict == "violated" and {each["source"] for rows in found.tolerance.values() for each in rows} == {"atlas"}
     for spot in designed.entries:
         impaired = spot.losing + spot.out
@@ -436,7 +436,7 @@ def test_eligible_leader_replicas_make_the_difference(version: str, at_1_2: str)
     """Three replicas, a minimum of two: one broker loses data while two others are out."""
     given = PAIR | {"kafka.version": version, "replication.factor": 3, "min.insync.replicas": 2}
     given |= {"eligible.leader.replicas": "true"} if version == "4.3" else {}
-    table = neverlost.tolerance(given).subjects[0].table
+    (table,) = [each.table for each in neverlost.tolerance(given).subjects]
     assert describe.cell_answer(table, FaultBudget(1, 2))[0] == at_1_2
     assert describe.cell_answer(table, FaultBudget(2, 1))[0] == "LOST"
 
@@ -444,7 +444,7 @@ def test_eligible_leader_replicas_make_the_difference(version: str, at_1_2: str)
 def test_a_majority_loses_nothing_to_stops_and_something_to_one_lost_log() -> None:
     """Raft assumes that what a member has stored and voted for is never forgotten; flushed, a stop costs nothing."""
     found = neverlost.tolerance({"model": "majority", "replication.factor": 3})
-    table = found.subjects[0].table
+    (table,) = [each.table for each in found.subjects]
     says = {(each.losing, each.out): describe.cell_answer(table, each)[0] for each in table.entries}
     assert {spot: says[spot] for spot in says if not spot[0]} == {
         (0, 0): "ok",

@@ -1,4 +1,4 @@
-"""What files state, as tests compare it."""
+"""The settings that files state, in the form in which tests compare them."""
 
 from neverlost.specs.inputs.effective_settings import ClusterConfiguration
 

@@ -1,4 +1,4 @@
-"""The engines that a search is asked of by name."""
+"""The engines that a search can be run with, by name."""
 
 ENGINES = {
     "memory": "neverlost.checker.engine.engines.memory",

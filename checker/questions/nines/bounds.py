@@ -29,7 +29,7 @@ class RatedConfiguration:
     racks: tuple[int, ...]
     is_flushed: bool = False
     defects: tuple[str, ...] = ()
-    until: float = inf  # of its chains
+    until: float = inf  # when there is no more time to compute with its chains
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from neverlost.checker.engine.host.resources import ResourceExhausted
 from neverlost.checker.questions.nines.chain import EXIT, Chain
 
 Floats = NDArray[np.float64]
-LATE = "the time limit was reached"
 
 BLOCK = 64
 """States that are eliminated together, so that what they change in the others is one product of matrices."""
@@ -57,8 +56,7 @@ def _eliminate(matrix: Floats) -> Floats:
 
 def _rates(chain: Chain, faster: Mapping[str, float] | None = None) -> Floats:
     """Return the yearly rates from each state (row) to each other one, times `faster` by cause; the last column is the exit."""
-    if time.monotonic() > chain.until:
-        raise ResourceExhausted(LATE)
+    _require_time(chain)
     size = len(chain.states)
     matrix = np.zeros((size, size + 1))
     for source, moves in enumerate(chain.moves):
@@ -66,6 +64,11 @@ def _rates(chain: Chain, faster: Mapping[str, float] | None = None) -> Floats:
             matrix[source, size if each.target == EXIT else each.target] += each.rate * (faster or {}).get(each.cause, 1.0)
     np.fill_diagonal(matrix, 0.0)
     return matrix
+
+
+def _require_time(chain: Chain) -> None:
+    if time.monotonic() > chain.until:
+        raise ResourceExhausted("the time limit was reached")
 
 
 def probability(chain: Chain, years: float = 1.0) -> float:
@@ -81,8 +84,7 @@ def probability(chain: Chain, years: float = 1.0) -> float:
     halvings = max(0, int(np.ceil(np.log2(fastest * years))) + 4)
     moment = _moment(matrix / fastest, fastest * years / 2.0**halvings)
     for _ in range(halvings):
-        if time.monotonic() > chain.until:
-            raise ResourceExhausted(LATE)
+        _require_time(chain)
         moment = moment @ moment
     return min(1.0, float(moment[0, -1]))
 

@@ -157,7 +157,7 @@ class NinesBounds:
 
 
 MOST_STATES_OF_A_CHAIN = 4_000
-"""The most states of a Markov chain of replicas whose probabilities are computed: 7,150 take many minutes, and gigabytes."""
+"""A Markov chain of replicas that can have more states is not computed: one of 7,150 would take many minutes and gigabytes."""
 
 MOST_REPLICAS = 3
 """The most replicas of which regions are searched without the limit `REGION_SECONDS`, and a second region is searched."""

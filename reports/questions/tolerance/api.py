@@ -277,12 +277,12 @@ class Tables:
         if key not in self._made:
             if known_only and is_near and not self.is_known(chosen, more):
                 return None
-            of, known, options = (chosen.model, chosen.configuration), lookup.find_known(self.atlas), self._options_for(chosen)
-            found, asked_for = Tolerance(*of, more, {}), self.asked(chosen)
+            question, wanted = (chosen.model, chosen.configuration), self.asked(chosen)
+            found, options, known = Tolerance(*question, more, {}), self._options_for(chosen), lookup.find_known(self.atlas)
             for spots in self._in_steps(chosen):
                 is_open = bool(found.entries) and self._is_limited(chosen) and not describe.is_decided(found)
-                limit, engine = None if is_open else options, self.request.engine
-                part = tolerance_search.tolerance(*of, asked_for, limit, more, engine, self.progress, known, spots, strikes)
+                limits, engine = None if is_open else options, self.request.engine
+                part = tolerance_search.tolerance(*question, wanted, limits, more, engine, self.progress, known, spots, strikes)
                 found = replace(found, entries={**found.entries, **part.entries})
             self._sizes.add(sizes)
             self._made[key] = found = replace(found, entries={spot: found.entries[spot] for spot in sorted(found.entries)})
@@ -319,8 +319,7 @@ class Tables:
         return [[each] for each in sorted(spots, key=lambda spot: (spot.losing + spot.out, spot.out))]
 
     def estimate_effort(self, chosen: Chosen) -> tuple[bool, int, int]:
-        """Return a sort key of what a table takes: partitions in danger now come first; then how many searches, and how many
-        states they begin in."""
+        """Return a sort key of what a table takes: first if it is in danger now, then its searches, then initial states."""
         return not chosen.is_standing, len(self._in_steps(chosen)), len(list(chosen.model.initial(chosen.configuration)))
 
     def how_many_lost(self, chosen: Chosen, more: Mapping[str, Any]) -> int:
