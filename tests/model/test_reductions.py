@@ -462,6 +462,46 @@ def test_a_truncation_in_parts_changes_no_verdict(given: dict[str, Any]) -> None
     assert summed_up(parts) == summed_up(one)
 
 
+# decision 012: a follower learns a high watermark together with the records of its response ------------------------------
+
+
+@action(follower="replica", says="broker {follower} learns how many of its records are committed")
+def follower_learn_committed(k: Any, s: Any, follower: int) -> Clauses:
+    yield "running", s.is_running[follower]
+    yield "does not lead", s.follows[follower] != follower
+    is_shared, known = True, 0
+    for offset, committed in enumerate(s.ghost_committed):
+        here = s.log_record[follower][offset]
+        is_shared = k.all_of(is_shared, here != EMPTY, here == committed)
+        known = k.ite(is_shared, offset + 1, known)
+    yield "knows less", s.high_watermark[follower] < known
+    s.high_watermark[follower] = known
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        ("4.3", BY_EPOCH | {"leader_move": 4, "defects": "fixed"}),
+        ("4.3", {"records": 1, "isr_shrink": 2, "leader_move": 2}),
+        ("3.9", {"records": 1, "isr_shrink": 1, "lossy_crash": 1, "leader_move": 1, "defects": "fixed"}),
+        ("3.9", {"rf": 2, "isr_shrink": 1, "lossy_crash": 2, "leader_move": 1}),
+        pytest.param("4.3", {"rf": 2, "isr_shrink": 1, "reassign": 1, "crash": 1}, marks=pytest.mark.slow),
+        pytest.param("4.3", {"min_isr": 1, "isr_shrink": 1, "leader_move": 2, "crash": 1}, marks=pytest.mark.slow),
+        pytest.param("4.3", LATE_BYTES, marks=pytest.mark.slow),
+        pytest.param("4.3", LATE_BYTES | {"defects": "fixed"}, marks=pytest.mark.slow),
+    ],
+)
+def test_knowing_what_is_committed_at_any_time_changes_no_verdict(model: str, given: dict[str, Any]) -> None:
+    """As a late response brings it whose records are dropped, and a fetch of before a registration: walks have shown both."""
+    plain = system(model, **given)
+    more = searched(
+        replace(plain, model=plain.model.differing("knowing", "", actions=(*plain.model.actions, follower_learn_committed)))
+    )
+    one = searched(plain)
+    assert more.fired["follower_learn_committed"] and more.counts.distinct > one.counts.distinct
+    assert summed_up(more) == summed_up(one)
+
+
 # decision 096: a leader forgets how far a follower had fetched while it was outside its ISR --------------------------------
 
 

@@ -180,10 +180,19 @@ LED_HALF_TRUNCATED = (
 """Broker 1 does not know the epoch that leader 2 names: it keeps all records of older ones, more than 2 has, and leads."""
 
 
-class _Forgetting(WalkExplainer):
-    """Takes it that a process that registers has high watermark 0."""
+HIGH_WATERMARK_ALONE = (
+    *(("produce", (1,)), *fetched(2, 1), *fetched(3, 1), *fetched(2, 1), *fetched(3, 1)),
+    *(("kill", (3,)), ("expire", (3,)), ("start", (3,)), ("send", (3, 1)), ("produce", (1,)), ("answer", (3, 1))),
+    *(("move leader", (2,)), ("metadata", (2,)), ("metadata", (1,)), ("send", (1, 2)), ("produce", (2,)), ("answer", (1, 2))),
+    *(("deliver", (1, 2)), *fetched(1, 2), ("deliver", (3, 1))),
+)
+"""Broker 1 copies a record of a newer epoch before its response to 3 is sent: 3 drops it, and takes the high watermark."""
 
-    def _knowing_more(self, states: Any, view: Any) -> Iterator[Any]:
+
+class _Forgetting(WalkExplainer):
+    """Takes it that a process that registers has high watermark 0, and that a late response without records brings none."""
+
+    def _knowing_more(self, states: Any, view: Any, late: Any) -> Iterator[Any]:
         return iter(())
 
 
@@ -234,6 +243,16 @@ def test_a_log_that_is_truncated_to_an_older_epoch_than_was_named_is_led_from(ve
     assert last.kind == "result", last.value
     wanted = {"explained": None, "epoch unseen": None, "nothing known before": None, "mended": None}
     assert last.value == wanted | {"last": "metadata"}
+
+
+@pytest.mark.kafka
+@pytest.mark.parametrize("version", ["3.9", "4.4"])
+def test_a_late_response_brings_a_high_watermark_without_the_records_that_are_dropped(version: str) -> None:
+    """No loss is behind it: `tests/model/test_reductions.py` lets followers know a true high watermark at any time."""
+    *_, last = processes.run(_walk_and_explain, [(version, HIGH_WATERMARK_ALONE)], 1)
+    assert last.kind == "result", last.value
+    wanted = {"explained": None, "epoch unseen": None, "nothing known before": "deliver: late", "mended": None}
+    assert last.value == wanted | {"last": "deliver: late"}
 
 
 @pytest.mark.kafka

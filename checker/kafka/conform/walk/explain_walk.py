@@ -7,9 +7,10 @@ seen of the group.  An empty set is a proof that no behaviour with these steps e
 Kafka may do less than the model, or later, and never more.  A fetch may be handled, and a response taken, when it is sent; so
 may a request for another ISR.  A high watermark may be lower than the model's: Kafka's waits for a replica that is about to
 join, and a follower's is the one before its own fetch has raised it.  A record may be acknowledged later.  A leader that has
-stepped down may be counted as leading until its successor leads, and a process that follows a deposed leader when it
-registers as following nobody, elected again or not.  A fetch of before a registration may be handled after it; the high
-watermark that it brings stays.  A log that diverges in several epochs is truncated in several fetches (`truncation.py`).
+stepped down may be counted as leading until its successor leads, and a process that follows a deposed leader when it registers
+as following nobody, elected again or not.  A fetch of before a registration may be handled after it; the high watermark that it
+brings stays, and so does that of a late response, whether its records are dropped or not.  A log that diverges in several
+epochs is truncated in several fetches (`truncation.py`).
 """
 
 from __future__ import annotations
@@ -251,7 +252,7 @@ class WalkExplainer:
                 self.half_truncated.pop(me, None)
         reached = self._closure(self.states, steps, is_acks_one=event.name == "produce acks=1")
         reached.update([*self._without_epoch(reached, view)])
-        reached.update([*self._knowing_more(reached, view)])
+        reached.update([*self._knowing_more(reached, view, event.arguments[0] if event.fate == "late" else None)])
         fits = cache(lambda shown: not any(self.differences(shown, view)))
         fitting = [each for each in reached if fits(tuple(map(and_, each, self.shown)))]
         if not fitting:
@@ -270,11 +271,12 @@ class WalkExplainer:
             if leader and (leader, self._of(state, "pending", leader) + 1) in view.names_no_epoch:
                 yield self._with(state, 1, self.places["request_names_no_epoch"])
 
-    def _knowing_more(self, states: Collection[Words], view: GroupSight) -> Iterator[Words]:
-        """Yield the states in which a process that began before it registered has a lower high watermark than is seen of it, as
-        states in which it has that one: it learned it before, of records that were committed."""
+    def _knowing_more(self, states: Collection[Words], view: GroupSight, late: int | None) -> Iterator[Words]:
+        """Yield the states in which a broker has a lower high watermark than is seen of it, as states in which it has that one,
+        of committed records: it learned it before it registered, or from the `late` response, whose records it drops."""
         for me, seen in zip(self.brokers, view.brokers, strict=True):
-            for state in states if seen.began_unregistered and seen.state in ("leads", "follows") else ():
+            is_possible = me == late or (seen.began_unregistered and seen.state in ("leads", "follows"))
+            for state in states if is_possible else ():
                 if self._of(state, "high_watermark", me) >= seen.high_watermark:
                     continue
                 known = tuple(self._of(state, "ghost_committed", offset + 1) for offset in range(seen.high_watermark))
@@ -350,10 +352,8 @@ class WalkExplainer:
             is_early = what == "isr" and has in view.forgotten
             if has != members and not is_early:
                 yield f"the controller's {what} is {sorted(members)}, not {sorted(has)}"
-        if leader != NO_REPLICA and self._of(state, "leader_knows") not in {
-            *view.leader_knows,
-            *([BEHIND] if view.forgotten else []),
-        }:
+        known = {*view.leader_knows, *([BEHIND] if view.forgotten else [])}
+        if leader != NO_REPLICA and self._of(state, "leader_knows") not in known:
             yield f"what the leader knows is one of {sorted(view.leader_knows)}"
         missing = [each for each in sorted(view.acked) if not self._of(state, "ghost_acked", each)]
         if missing:
