@@ -222,7 +222,9 @@ def test_options_are_compared_at_equal_rates() -> None:
     """A second copy: the ratio lies between those of both ends, and is far narrower than their ranges; itself is 1."""
     one = [*TWO[:1], "replication.factor=1", "bounds.records=1"]
     done = run("nines", *(f"--set={each}" for each in one), "--compare", "replication.factor=2", "--compare", "acks=1")
-    assert done.returncode == 0 and "With acks=1: " in done.stdout and "at equal rates the same bound." in done.stdout
+    assert (
+        done.returncode == 0 and "With acks=1: " in done.stdout and "at equal rates the same bound; as released" in done.stdout
+    )
     (found,) = neverlost.nines(TWO, compare=["broker.rack=a,a", {"acks": "0"}]).nines.values()
     close, none = found["compared"]
     ends = [close["loss_in_a_year"][end] / found["loss_in_a_year"][end] for end in ("low", "high")]
@@ -230,6 +232,29 @@ def test_options_are_compared_at_equal_rates() -> None:
     assert (none["verdict"], none["ratio"]) == ("violated", None)
     short = run("nines", *(f"--set={each}" for each in one), "--compare", "acks=1", "--quiet").stdout.splitlines()
     assert len(short) == 2 and "With acks=1: " in short[1]
+
+
+def test_what_another_version_brings_is_said_and_both_answers_about_elr_are_given() -> None:
+    """As after an upgrade and as in a new cluster; as released with that version's own bugs, as if it had been asked alone."""
+    before = {"kafka.version": "3.9", "min.insync.replicas": "2", "broker.rack": "a,b,c"}
+    (found,) = neverlost.nines(
+        before, compare=["kafka.version=4.3", "kafka.version=4.3 eligible.leader.replicas=true"]
+    ).nines.values()
+    upgraded, new, asked = found["compared"]
+    brought = "kafka.version=4.3, metadata.version=4.3-IV0, eligible.leader.replicas="
+    assert [each["changes"] for each in (upgraded, new)] == [f"{brought}false", f"{brought}true"]
+    assert new["nines"] == asked["nines"] and upgraded["nines"]["low"] < new["nines"]["low"]
+    for each, says in ((upgraded, "false"), (new, "true")):
+        (alone,) = neverlost.nines(before | {"kafka.version": "4.3", "eligible.leader.replicas": says}).nines.values()
+        assert all(each[what] == alone[what] for what in ("nines", "loss_in_a_year", "as_shipped"))
+    (settled,) = neverlost.nines(before | {"eligible.leader.replicas": "false"}, compare=["kafka.version=4.3"]).nines.values()
+    assert len(settled["compared"]) == 1
+
+
+def test_what_is_not_bounded_says_why() -> None:
+    racks = {"kafka.version": "3.9", "min.insync.replicas": "2", "replication.factor": "5", "broker.rack": "a,b,c,a,b"}
+    (found,) = neverlost.nines(racks).nines.values()
+    assert describe.sentences(found) == [f"Not decided, so nothing is bounded: {found['why']}."] and "racks" in found["why"]
 
 
 def test_a_bad_comparison_is_refused_before_anything_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:

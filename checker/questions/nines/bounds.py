@@ -34,9 +34,10 @@ class RatedConfiguration:
 
 @dataclass(frozen=True)
 class NoBound:
-    """No region is known to hold: a record is lost while no broker is impaired (`violated`), or too little is decided."""
+    """No region is known to hold: a record is lost while no broker is impaired (`violated`), or `why` it is not decided."""
 
     verdict: Verdict
+    why: str = ""
 
 
 @dataclass(frozen=True)

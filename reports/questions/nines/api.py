@@ -23,9 +23,21 @@ from neverlost.reports.request.inputs import make_labels
 from neverlost.reports.request.keywords import Searching, Settings
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.reports.results.results import Answer
-from neverlost.specs.configuration.choose import CHANGE, Chosen, change_settings, read_given, read_settings, with_all_in_sync
+from neverlost.specs.configuration.choose import (
+    CHANGE,
+    OURS,
+    VERSION,
+    Chosen,
+    change_settings,
+    elr_is_open_in,
+    read_given,
+    read_settings,
+    with_all_in_sync,
+)
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.configuration.matrix import read_matrix
+from neverlost.specs.configuration.metadata_version import METADATA
+from neverlost.specs.configuration.version_defaults import ELR
 from neverlost.specs.errors import InputError
 from neverlost.specs.setting import assumed
 
@@ -81,8 +93,8 @@ def nines(
     known = NinesBounds(given, RunOptions(**search), progress, None if again else shipped())
     judged = [known.of(each) for each in asked]
     answers = _by_name(judged)
-    for answer, each in zip(answers.values(), judged, strict=True) if options else ():
-        answer["compared"] = _compared(each, known, options)
+    for answer, chosen, each in zip(answers.values(), asked, judged, strict=True) if options else ():
+        answer["compared"] = _compared(chosen, each, known, options)
     document = describe.document(answers, given, neverlost.__version__)
     document["assumed"] = assumed(each.chosen.settings for each in judged)
     return NinesResult.of(document, judged=tuple(judged))
@@ -94,14 +106,27 @@ def _by_name(judged: Iterable[ConfigurationNines]) -> dict[str, dict[str, Any]]:
     return {label: describe.answer(each) for label, each in zip(labels, every, strict=True)}
 
 
-def _compared(judged: ConfigurationNines, known: NinesBounds, options: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+def _compared(
+    chosen: Chosen, judged: ConfigurationNines, known: NinesBounds, options: Sequence[Mapping[str, str]]
+) -> list[dict[str, Any]]:
     """Return for each of these settings the bound with it, and how many times as high it is at equal rates."""
     found = []
-    for each in options:
-        other = known.of(change_settings(judged.chosen, each))
-        told = describe.describe_change(each, judged.chosen, other.chosen, other.first)
+    for each in (meant for option in options for meant in _say_what_comes_with(option, chosen)):
+        other = known.of(change_settings(chosen, each))
+        told = describe.describe_change(each, chosen, other)
         found.append(told | {"ratio": describe.ratio(judged.first, other.first, next(iter(known.rates.values())))})
     return found
+
+
+def _say_what_comes_with(option: Mapping[str, str], chosen: Chosen) -> list[dict[str, str]]:
+    """Return an option with what another Kafka version brings: its metadata version and, where the configuration does not say,
+    eligible leader replicas off (as after an upgrade) and on (as in a new cluster)."""
+    if VERSION not in option:
+        return [{**option}]
+    brought = {METADATA: change_settings(chosen, option).settings.get(METADATA)}
+    said = {**option, **{key: each.value for key, each in brought.items() if each is not None}}
+    is_open = chosen.settings[ELR].where == OURS and elr_is_open_in({key: (value, CHANGE) for key, value in option.items()})
+    return [said | {ELR: each} for each in ("false", "true")] if is_open else [said]
 
 
 def _option(given: str | Settings) -> dict[str, str]:

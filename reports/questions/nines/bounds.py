@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
@@ -61,19 +60,24 @@ class NinesBounds:
         ideal = chosen if is_designed else change_settings(chosen, {"defects": "fixed"})
         survived = self._tables.of(ideal, {})
         assert survived is not None
-        is_open = most_states(racks_of(ideal)) > MOST_STATES_OF_A_CHAIN or ideal.left_out is not None or ideal.is_standing
-        none = NoBound(Verdict.INCONCLUSIVE)
-        with suppress(ResourceExhausted):
-            subject = none if is_open else self._subject(ideal, survived)
+        try:
+            subject = self._subject(ideal, survived)
             if not isinstance(subject, NoBound):
                 found = {name: bounds.bound(subject, each) for name, each in self.rates.items()}
                 return ConfigurationNines(ideal, survived, found, self._shipped(chosen, survived, found))
-            none = subject
-        return ConfigurationNines(ideal, survived, dict.fromkeys(self.rates, none))
+        except ResourceExhausted as problem:
+            subject = NoBound(Verdict.INCONCLUSIVE, str(problem))
+        return ConfigurationNines(ideal, survived, dict.fromkeys(self.rates, subject))
 
     def _subject(self, chosen: Chosen, survived: Tolerance) -> RatedConfiguration | NoBound:
         """Return the region of faults without a loss to which rates are applied: the one with the lowest bound at the first
         rates; `NoBound` if none is decided.  A region is decided by itself, so an undecided cell of the table may be in it."""
+        if chosen.left_out is not None or chosen.is_standing:
+            return NoBound(
+                Verdict.INCONCLUSIVE, "rates are for partitions whose replicas are all in the ISR when the year begins"
+            )
+        if most_states(racks_of(chosen)) > MOST_STATES_OF_A_CHAIN:
+            return NoBound(Verdict.INCONCLUSIVE, "its racks make too many states (five replicas in two to four racks)")
         says = {spot: cell_answer(survived, spot)[0] for spot in survived.entries}
         safe = [(spot.losing, spot.out) for spot, one in says.items() if one != LOST]
         writable = regions.region_of((spot.losing, spot.out) for spot, one in says.items() if one == OK)
@@ -83,7 +87,7 @@ class NinesBounds:
         ]
         decided = [each for each in tried if isinstance(each, Decided)]
         if not decided:
-            return NoBound(Verdict.INCONCLUSIVE if Verdict.INCONCLUSIVE in tried else Verdict.VIOLATED)
+            return NoBound(Verdict.INCONCLUSIVE, TOO_LITTLE) if Verdict.INCONCLUSIVE in tried else NoBound(Verdict.VIOLATED)
         racks, is_flushed = racks_of(chosen), chosen.configuration["flush.messages"] == "1"
         until = self.request.options().limits.until or inf
         subjects = [RatedConfiguration(each, writable, racks, is_flushed, until=until) for each in decided]
@@ -155,6 +159,9 @@ class NinesBounds:
         self._until = self._until or time.monotonic() + REGION_SECONDS
         return replace(options, limits=replace(options.limits, seconds=REGION_SECONDS, until=self._until))
 
+
+TOO_LITTLE = "too little is known of what this configuration survives (--time-limit SECONDS searches longer)"
+"""Why nothing is bounded where no region of faults is decided."""
 
 MOST_STATES_OF_A_CHAIN = 4_000
 """A Markov chain of replicas that can have more states is not computed: one of 7,150 would take many minutes and gigabytes."""

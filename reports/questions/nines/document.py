@@ -4,7 +4,7 @@ assumed."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -99,7 +99,7 @@ def answer(judged: ConfigurationNines) -> dict[str, Any]:
         "sources": sources(chosen.settings),
     }
     if isinstance(found, NoBound):
-        return about | {"verdict": str(found.verdict), "region": None, "loss_in_a_year": None, "nines": None}
+        return about | {"verdict": str(found.verdict), "why": found.why, "region": None, "loss_in_a_year": None, "nines": None}
     by_rates = {name: _numbers(each) for name, each in judged.found.items() if isinstance(each, Bound)}
     return about | {
         "verdict": str(Verdict.HOLDS),
@@ -161,12 +161,16 @@ NOTHING = {"loss_in_a_year": None, "nines": None, "writes_refused_seconds_a_year
 """The numbers of what is not bounded."""
 
 
-def describe_change(changed: Mapping[str, str], before: Chosen, after: Chosen, found: Bound | NoBound) -> dict[str, Any]:
-    """Describe a change of settings: the bound after it, and the cost in copies and latency."""
+def describe_change(changed: Mapping[str, str], before: Chosen, judged: ConfigurationNines) -> dict[str, Any]:
+    """Describe a change of settings: the bound after it as designed and as released, and the cost in copies and latency."""
+    after, found = judged.chosen, judged.first
+    if isinstance(found, NoBound):
+        bounded: dict[str, Any] = {"verdict": str(found.verdict), "why": found.why, **NOTHING}
+    else:
+        bounded = {"verdict": str(Verdict.HOLDS), **_numbers(found), "as_shipped": _shipped_document(judged.shipped)}
     return {
         "changes": ", ".join(f"{key}={value}" for key, value in changed.items()),
-        "verdict": str(found.verdict) if isinstance(found, NoBound) else str(Verdict.HOLDS),
-        **(NOTHING if isinstance(found, NoBound) else _numbers(found)),
+        **bounded,
         "copies": after.configuration["replication.factor"] - before.configuration["replication.factor"],
         "latency": latency(after) if latency(after) != latency(before) else None,
     }
@@ -280,14 +284,8 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
 
 def _unbounded(found: Mapping[str, Any]) -> str:
     if found["verdict"] == str(Verdict.INCONCLUSIVE):
-        return (
-            "Not decided, so nothing is bounded: too little is known of what this configuration survives (--time-limit SECONDS"
-            " searches longer), or its racks make too many states (five replicas in three racks)."
-        )
-    return (
-        "No bound: a record can be lost while no broker is impaired, so it does not depend on how often they are. See neverlost"
-        " tolerance."
-    )
+        return f"Not decided, so nothing is bounded: {found['why']}."
+    return "No bound: a record can be lost while no broker is impaired, however seldom one is. See neverlost tolerance."
 
 
 def _bound(found: Mapping[str, Any]) -> str:
@@ -319,29 +317,27 @@ def _exit(found: Mapping[str, Any], is_largest: bool) -> str:
 
 def compared(found: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each compared change: the bound with it, and how many times as high that is at equal rates."""
-    return [f"{_changed(each)}; {_ratio(each['ratio'])}." for each in found.get("compared", ())]
+    return [f"{_changed(each)}." for each in found.get("compared", ())]
 
 
 def _ratio(found: Mapping[str, float] | None) -> str:
     if found is None:
-        return "it has no ratio to the bound above"
-    times = _between(found, "{:.2g}".format)
-    either = ": which is lower is not decided" * (found["low"] < 1 < found["high"])
+        return "no ratio to the bound above is known"
+    times = _between(found, lambda each: f"{each:,.0f}" if each >= 10 else f"{each:.2g}")
+    either = ": lower at some of these rates, higher at others" * (found["low"] < 1 < found["high"])
     return "at equal rates the same bound" if times == "1" else f"at equal rates {times} times the bound above{either}"
 
 
 def _changed(found: Mapping[str, Any]) -> str:
     if found["loss_in_a_year"] is None:
-        why = "not decided" if found["verdict"] == str(Verdict.INCONCLUSIVE) else "no bound: lost while no broker is impaired"
+        is_open = found["verdict"] == str(Verdict.INCONCLUSIVE)
+        why = f"not decided: {found['why']}" if is_open else "no bound: lost while no broker is impaired"
         return f"With {found['changes']}: {why}"
     copies = found["copies"]
-    costs = (
-        [f"{pluralize(abs(copies), 'copy' if abs(copies) == 1 else 'copie')} {'more' if copies > 0 else 'less'}"]
-        if copies
-        else []
-    )
+    costs = [f"{pluralize(abs(copies), 'replica')} {'more' if copies > 0 else 'less'}"] if copies else []
     costs += [found["latency"]] if found["latency"] else []
-    return f"With {found['changes']}: {_bound(found)}{'; ' + ', '.join(costs) if costs else ''}"
+    said = [_bound(found), *costs, _ratio(found["ratio"]), f"as released {shipped_words(found)}"]
+    return f"With {found['changes']}: {'; '.join(said)}"
 
 
 def _as_shipped(found: Mapping[str, Any]) -> list[str]:
@@ -422,17 +418,16 @@ def shipped_words(found: Mapping[str, Any]) -> str:
     return f"no bound: {', '.join(shipped['not_priced'])}"
 
 
-def refused_text(found: Mapping[str, Any]) -> str:
-    """Return for how long writes are refused in a year, as text; a dash without a bound."""
-    return _between(found["writes_refused_seconds_a_year"], _time) if found["nines"] else "-"
-
-
-def frequency_text(found: Mapping[str, Any]) -> str:
-    """Return as text how often a year an episode comes, the probability of a common cause if there is one, and if it waits."""
+def list_rate(episode: str, found: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return an episode's rate as texts: what happens, how often a year (with the probability of a common cause, and whether it
+    waits), how long it lasts, and the source."""
     common = f", common cause {_between(found['common'], '{:.0%}'.format)}" if found["common"]["high"] else ""
-    return f"{_between(found['rate'], '{:.2g}'.format)}{common}{', waits' if found['waits'] else ''}"
+    often = f"{_between(found['rate'], '{:.2g}'.format)}{common}{', waits' if found['waits'] else ''}"
+    return describe_episode(episode), often, _between(found["seconds"], _time), found["source"].replace("`", "")
 
 
-def duration_text(found: Mapping[str, Any]) -> str:
-    """Return how long an episode lasts, as text."""
-    return _between(found["seconds"], _time)
+def list_bounds(found: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Return a configuration's bounds as texts: its nines at each set of rates, for how long writes are refused in a year, and
+    its nines as shipped; a dash for what is not bounded."""
+    refused = _between(found["writes_refused_seconds_a_year"], _time) if found["nines"] else "-"
+    return [*(cell(found, each) for each in names), refused, shipped_words(found) or "-"]

@@ -12,6 +12,7 @@ from neverlost.reports.page.tables import Section, Table, TableCell, TableReport
 from neverlost.reports.questions.nines import document as describe
 from neverlost.reports.wording import provenance
 
+SCALE = "nines: a loss in a year has a probability of at most 10 to the minus this"
 COLOURS = ("one", "two", "three")
 LABEL, WIDTH, RIGHT, TOP, ROW, LINE = 4, 900, 24, 34, 12, 32
 """Pixels: the margins and width of the picture, a row's height for each set of rates, and the room for a label."""
@@ -32,14 +33,7 @@ def plot(document: Mapping[str, Any]) -> Element:
         x = f"{_x(nine, most):g}"
         SubElement(root, "line", {"class": "grid", "x1": x, "x2": x, "y1": f"{TOP}", "y2": f"{height - 36}"})
         text(root, _x(nine, most), height - 20, str(nine), "faint", "middle")
-    text(
-        root,
-        _x(most / 2, most),
-        height - 4,
-        "nines: a loss in a year has a probability of at most 10 to the minus this",
-        "faint",
-        "middle",
-    )
+    text(root, _x(most / 2, most), height - 4, SCALE, "faint", "middle")
     for number, name in enumerate(rates):
         text(root, LABEL + 8 + number * 180, 20, name, COLOURS[number % len(COLOURS)])
     for number, each in enumerate(found):
@@ -74,37 +68,14 @@ YEARLY = (
 def _nines(document: Mapping[str, Any]) -> Iterable[Section]:
     rates, found = list(document["rates"]), document["nines"].values()
     head = ["settings", *rates, "writes refused in a year", "as shipped"]
-    says = (
-        (
-            each["label"],
-            *(describe.cell(each, name) for name in rates),
-            describe.refused_text(each),
-            describe.shipped_words(each) or "-",
-        )
-        for each in found
-    )
-    rows = [[*map(TableCell, each)] for each in says]
+    rows = [[TableCell(each["label"]), *map(TableCell, describe.list_bounds(each, rates))] for each in found]
     yield Section("Bounds", picture=plot(document), tables=[Table("bounds", head, rows, has_sentences=True)])
     for each in found:
         settings, notices = provenance.sources({"settings": each["sources"]}), provenance.notices(each)
         title = f"What leads to a loss: {each['label']}"
         yield Section(title, lines=describe.sentences(each), notices=notices, settings=settings)
     for name, used in document["rates"].items():
-        rows = [
-            [
-                *map(
-                    TableCell,
-                    (
-                        describe.describe_episode(episode),
-                        describe.frequency_text(each),
-                        describe.duration_text(each),
-                        each["source"].replace("`", ""),
-                    ),
-                )
-            ]
-            for episode, each in used.items()
-            if "rate" in each
-        ]
+        rows = [[*map(TableCell, describe.list_rate(*each))] for each in used.items() if "rate" in each[1]]
         table = Table(name, ["episode", "a year", "lasts", "source"], rows, has_sentences=True)
         yield Section(f"Rates: {name}", tables=[table])
     yield Section("What is assumed", lines=document["assumptions"])
