@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -72,6 +73,17 @@ def group_by_answer(document: Mapping[str, Any]) -> list[Group]:
         found.setdefault(_answer(cell), []).append(number)
     listed = [Group(tuple(numbers), tuple(cells[each] for each in numbers)) for numbers in found.values()]
     return sorted(listed, key=lambda each: (*badness(each.cells[0]), -len(each.topics)))
+
+
+def count_verdicts(cells: Sequence[Cell]) -> str:
+    """Say how many topics (configurations, where no topic is named) violate something, and of how many it is not decided."""
+    worst: dict[str, str] = {}
+    for number, each in enumerate(sorted(cells, key=badness, reverse=True)):
+        worst |= dict.fromkeys(map(topic_of, each.get("topics") or [f" {number}"]), str(each["verdict"]))
+    many = Counter(worst.values())
+    what = pluralize(len(worst), "topic" if any(each.get("topics") for each in cells) else "configuration")
+    unknown = f"; of {many['inconclusive']} that is not decided" if many["inconclusive"] else ""
+    return f"{many['violated'] or 'None'} of {what} {'violate' if many['violated'] > 1 else 'violates'} what was asked{unknown}"
 
 
 def badness(cell: Cell) -> tuple[int, int]:

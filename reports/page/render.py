@@ -21,12 +21,12 @@ from neverlost.reports.counterexample.space_time import STYLE as SPACE_TIME_STYL
 from neverlost.reports.documents import measurements
 from neverlost.reports.documents.ledger_lines import lines_of
 from neverlost.reports.documents.sweep_and_baseline import tolerance_lines
-from neverlost.reports.documents.topic_groups import group_by_answer, list_unstruck, notices_of, remedy_lines
+from neverlost.reports.documents.topic_groups import count_verdicts, group_by_answer, list_unstruck, notices_of, remedy_lines
 from neverlost.reports.documents.topic_groups import list_topics as listed
 from neverlost.reports.page.drawing import STYLE
 from neverlost.reports.page.templating import markdown_templates, page_templates
 from neverlost.reports.wording import provenance
-from neverlost.reports.wording.merged_rows import pluralize, settings_text
+from neverlost.reports.wording.merged_rows import settings_text
 from neverlost.reports.wording.provenance import assumed_lines
 from neverlost.reports.wording.provenance import notice_sentence as sentence_of
 from neverlost.reports.wording.sentences import cite_verdict, say_never
@@ -117,27 +117,18 @@ def _answer(document: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> 
     lines = remedy_lines(worst.remedy) if worst.remedy else []
     commands = [f"{each['where']}: {each['line']}" if each["where"] else each["line"] for each in worst.commands]
     remedy = {"lines": lines, "commands": commands}
-    verdicts = [str(each["verdict"]) for each in cells]
-    topics = {topic for each in cells for topic in each.get("topics", ())}
     if len(cells) > 1:
-        bad = {topic for each in cells if each["verdict"] == "violated" for topic in each.get("topics", ())}
-        many, of, what = (
-            (len(bad), len(topics), "topic") if topics else (verdicts.count("violated"), len(cells), "configuration")
-        )
-        first = f"; the worst, {listed(worst.topics)}: {worst.cause}" if topics and bad else ""
-        says = f"Violated in {many} of {pluralize(of, what)}{first}" if many else f"Violated in none of {pluralize(of, what)}"
-        unknown = verdicts.count("inconclusive")
-        return {"headline": says + (f"; {unknown} not decided" if unknown else ""), "remedy": remedy}
-    if worst.verdict == "violated":
-        remedy["lines"] = lines or ["The same command with --advise looks for the smallest change that helps."]
-        return {"headline": f"Violated {worst.cause}", "remedy": remedy}
-    if worst.verdict == "inconclusive":
-        return {"headline": f"Not decided: {worst.cause or 'a limit was reached'}", "remedy": remedy}
+        first = f"; the worst, {listed(worst.topics)}: {worst.cause}" if worst.topics and worst.verdict == "violated" else ""
+        return {"headline": count_verdicts(cells) + first, "remedy": remedy}
+    if worst.verdict == "violated" and not lines:
+        remedy["lines"] = ["The same command with --advise looks for the smallest change that helps."]
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return {
-        "headline": f"Holds: {names[0] if names else 'nothing was asked'}{more}, within the faults and bounds below",
-        "remedy": remedy,
+    headlines = {
+        "violated": f"Violated {worst.cause}",
+        "inconclusive": f"Not decided: {worst.cause or 'a limit was reached'}",
+        "holds": f"Holds: {names[0] if names else 'nothing was asked'}{more}, within the faults and bounds below",
     }
+    return {"headline": headlines[worst.verdict], "remedy": remedy}
 
 
 def _totals(

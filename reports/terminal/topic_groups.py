@@ -29,6 +29,7 @@ MOST_COMMANDS = 4
 def show_groups(out: Console, document: Mapping[str, Any]) -> None:
     """Print the groups, the worst first; then what to change, and notices about the input."""
     found = topic_groups.group_by_answer(document)
+    out.print(Text(f"{topic_groups.count_verdicts(document['cells'])}.", "bold"))
     out.print(_table(found, out.width))
     if all(is_without_faults(each["config"]) for each in document["cells"]):
         out.print(Text(NOTHING_FAILS, "bold yellow"))

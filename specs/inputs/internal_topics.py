@@ -72,6 +72,7 @@ def acks_of_writer(name: str, server: Settings) -> tuple[Setting, tuple[Notice, 
     says = f"{found.writer} writes {name} with acks=all"
     if found.is_certain:
         return Setting("all", says, Origin.DEFAULT), ()
-    notice = f"taken for a topic of {found.writer}, by its name, which writes with acks=all"
+    usual = re.sub(r"\(.*", "*", found.pattern)
+    notice = f"topics named {usual} are taken for those of {found.writer}, which writes with acks=all"
     remedy = "where an application writes it, say so with --applications"
     return Setting("all", f"{says}, by its name", Origin.ASSUMED), (Notice(NoticeKind.ASSUMED, notice, "", remedy, (name,)),)

@@ -594,6 +594,7 @@ OPEN_TABLES: dict[str, list[Callable[[dict[str, Any]], Any]]] = {
         lambda d: d["nines"]["orders"].update(label="RF 9"),
         lambda d: d["nines"]["orders"].update(copies=9),
         lambda d: d["nines"]["orders"].update(verdict="safe"),
+        lambda d: d["nines"]["orders"].update(why="it is safe"),
     ],
 }
 

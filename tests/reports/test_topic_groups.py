@@ -299,3 +299,22 @@ def test_a_topic_is_in_part_in_a_row_only_if_another_row_has_the_rest() -> None:
     held = ["orders", "stock (partitions 0-2)", "stock (partition 3)", "sessions (partitions 1-2)"]
     found: Any = [SimpleNamespace(topics=held), SimpleNamespace(topics=["sessions (partition 0)"])]
     assert [_count_topics(each.topics, found) for each in found] == ["3 (1 in part)", "1 (1 in part)"]
+
+
+def test_the_topics_that_violate_something_are_counted_once(tmp_path: Path) -> None:
+    """A topic whose partitions stand differently is one topic, with the worst verdict of its parts; screen and page agree."""
+    described = tmp_path / "topics.txt"
+    described.write_text(
+        "Topic: a\tPartitionCount: 2\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n"
+        "\tTopic: a\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\n"
+        "\tTopic: a\tPartition: 1\tLeader: 1\tReplicas: 1,2,3\tIsr: 1\n"
+        "Topic: b\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: min.insync.replicas=2\n"
+        "\tTopic: b\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: 1,2,3\n"
+    )
+    given = ["--describe", str(described), "--kafka-version", "3.9", "--set", "acks=all", "--out", str(tmp_path / "out")]
+    done = run("tolerance", *given, "--at-least", "data_loss=any:1 defects=fixed")
+    assert done.returncode == 12 and done.stdout.startswith("1 of 2 topics violates what was asked.\n")
+    assert (
+        "<h1>1 of 2 topics violates what was asked; the worst, a (partition 1)"
+        in (tmp_path / "out" / "report.html").read_text()
+    )

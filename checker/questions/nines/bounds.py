@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import lru_cache
 from math import inf
 
@@ -32,12 +33,24 @@ class RatedConfiguration:
     until: float = inf  # when there is no more time to compute with its chains
 
 
+class Why(StrEnum):
+    """Why nothing is bounded where no record is known to be lost."""
+
+    TOO_LITTLE = "too little is known of what this configuration survives (--time-limit SECONDS searches longer)"
+    TOO_MANY = "its racks make too many states (five replicas in two to four racks)"
+    STANDS = "rates are for partitions whose replicas are all in the ISR when the year begins"
+    ENDED = "time or memory ended while it was computed (--time-limit SECONDS, --memory-limit SIZE)"
+
+
 @dataclass(frozen=True)
 class NoBound:
-    """No region is known to hold: a record is lost while no broker is impaired (`violated`), or `why` it is not decided."""
+    """A record is lost while no broker is impaired (`why` is None), or nothing is bounded, and why."""
 
-    verdict: Verdict
-    why: str = ""
+    why: Why | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.INCONCLUSIVE if self.why else Verdict.VIOLATED
 
 
 @dataclass(frozen=True)

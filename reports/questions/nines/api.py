@@ -92,18 +92,13 @@ def nines(
     options = [_option(each) for each in compare]
     known = NinesBounds(given, RunOptions(**search), progress, None if again else shipped())
     judged = [known.of(each) for each in asked]
-    answers = _by_name(judged)
+    labels = make_labels([each.chosen for each in judged])
+    answers = {label: describe.answer(each) for label, each in zip(labels, judged, strict=True)}
     for answer, chosen, each in zip(answers.values(), asked, judged, strict=True) if options else ():
         answer["compared"] = _compared(chosen, each, known, options)
     document = describe.document(answers, given, neverlost.__version__)
     document["assumed"] = assumed(each.chosen.settings for each in judged)
     return NinesResult.of(document, judged=tuple(judged))
-
-
-def _by_name(judged: Iterable[ConfigurationNines]) -> dict[str, dict[str, Any]]:
-    every = list(judged)
-    labels = make_labels([each.chosen for each in every])
-    return {label: describe.answer(each) for label, each in zip(labels, every, strict=True)}
 
 
 def _compared(

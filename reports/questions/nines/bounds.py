@@ -16,7 +16,7 @@ from neverlost.checker.engine.search.options import Options, Reporter
 from neverlost.checker.questions.atlas import lookup
 from neverlost.checker.questions.atlas.index import Atlas
 from neverlost.checker.questions.nines import bounds, regions
-from neverlost.checker.questions.nines.bounds import Bound, NoBound, RatedConfiguration
+from neverlost.checker.questions.nines.bounds import Bound, NoBound, RatedConfiguration, Why
 from neverlost.checker.questions.nines.chain import OUT, most_states
 from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines, Shipped
 from neverlost.checker.questions.nines.rates import Rates
@@ -56,8 +56,7 @@ class NinesBounds:
     def of(self, chosen: Chosen) -> ConfigurationNines:
         """Return the bounds of loss of a configuration as designed, and what known defects add.  Each is `NoBound` where no
         region holds, and for a configuration that begins as a described partition stands, or leaves a part of it out."""
-        is_designed = chosen.configuration["defects"] == "fixed"
-        ideal = chosen if is_designed else change_settings(chosen, {"defects": "fixed"})
+        ideal = chosen if chosen.configuration["defects"] == "fixed" else change_settings(chosen, {"defects": "fixed"})
         survived = self._tables.of(ideal, {})
         assert survived is not None
         try:
@@ -65,19 +64,17 @@ class NinesBounds:
             if not isinstance(subject, NoBound):
                 found = {name: bounds.bound(subject, each) for name, each in self.rates.items()}
                 return ConfigurationNines(ideal, survived, found, self._shipped(chosen, survived, found))
-        except ResourceExhausted as problem:
-            subject = NoBound(Verdict.INCONCLUSIVE, str(problem))
+        except ResourceExhausted:
+            subject = NoBound(Why.ENDED)
         return ConfigurationNines(ideal, survived, dict.fromkeys(self.rates, subject))
 
     def _subject(self, chosen: Chosen, survived: Tolerance) -> RatedConfiguration | NoBound:
         """Return the region of faults without a loss to which rates are applied: the one with the lowest bound at the first
         rates; `NoBound` if none is decided.  A region is decided by itself, so an undecided cell of the table may be in it."""
         if chosen.left_out is not None or chosen.is_standing:
-            return NoBound(
-                Verdict.INCONCLUSIVE, "rates are for partitions whose replicas are all in the ISR when the year begins"
-            )
+            return NoBound(Why.STANDS)
         if most_states(racks_of(chosen)) > MOST_STATES_OF_A_CHAIN:
-            return NoBound(Verdict.INCONCLUSIVE, "its racks make too many states (five replicas in two to four racks)")
+            return NoBound(Why.TOO_MANY)
         says = {spot: cell_answer(survived, spot)[0] for spot in survived.entries}
         safe = [(spot.losing, spot.out) for spot, one in says.items() if one != LOST]
         writable = regions.region_of((spot.losing, spot.out) for spot, one in says.items() if one == OK)
@@ -87,7 +84,7 @@ class NinesBounds:
         ]
         decided = [each for each in tried if isinstance(each, Decided)]
         if not decided:
-            return NoBound(Verdict.INCONCLUSIVE, TOO_LITTLE) if Verdict.INCONCLUSIVE in tried else NoBound(Verdict.VIOLATED)
+            return NoBound(Why.TOO_LITTLE if Verdict.INCONCLUSIVE in tried else None)
         racks, is_flushed = racks_of(chosen), chosen.configuration["flush.messages"] == "1"
         until = self.request.options().limits.until or inf
         subjects = [RatedConfiguration(each, writable, racks, is_flushed, until=until) for each in decided]
@@ -159,9 +156,6 @@ class NinesBounds:
         self._until = self._until or time.monotonic() + REGION_SECONDS
         return replace(options, limits=replace(options.limits, seconds=REGION_SECONDS, until=self._until))
 
-
-TOO_LITTLE = "too little is known of what this configuration survives (--time-limit SECONDS searches longer)"
-"""Why nothing is bounded where no region of faults is decided."""
 
 MOST_STATES_OF_A_CHAIN = 4_000
 """A Markov chain of replicas that can have more states is not computed: one of 7,150 would take many minutes and gigabytes."""

@@ -57,8 +57,6 @@ LATENCY = {
 }
 """What an acknowledgement waits for, by `acks`."""
 
-FLUSHED = "and for the disk"
-
 
 def document(answers: Mapping[str, Any], given: Mapping[str, Rates], version: str) -> dict[str, Any]:
     """Return the result document; its verdict is inconclusive if any configuration has too little decided."""
@@ -157,15 +155,12 @@ def _numbers(found: Bound) -> dict[str, Any]:
     }
 
 
-NOTHING = {"loss_in_a_year": None, "nines": None, "writes_refused_seconds_a_year": None}
-"""The numbers of what is not bounded."""
-
-
 def describe_change(changed: Mapping[str, str], before: Chosen, judged: ConfigurationNines) -> dict[str, Any]:
     """Describe a change of settings: the bound after it as designed and as released, and the cost in copies and latency."""
     after, found = judged.chosen, judged.first
     if isinstance(found, NoBound):
-        bounded: dict[str, Any] = {"verdict": str(found.verdict), "why": found.why, **NOTHING}
+        bounded: dict[str, Any] = dict.fromkeys(("loss_in_a_year", "nines", "writes_refused_seconds_a_year"))
+        bounded |= {"verdict": str(found.verdict), "why": found.why}
     else:
         bounded = {"verdict": str(Verdict.HOLDS), **_numbers(found), "as_shipped": _shipped_document(judged.shipped)}
     return {
@@ -189,7 +184,7 @@ def ratio(before: Bound | NoBound, after: Bound | NoBound, rates: Rates) -> dict
 def latency(chosen: Chosen) -> str:
     """Return what an acknowledgement waits for."""
     acks = LATENCY.get(str(chosen.configuration["acks"]), LATENCY["all"])
-    return f"{acks} {FLUSHED}" if chosen.configuration["flush.messages"] == "1" else acks
+    return f"{acks} and for the disk" if chosen.configuration["flush.messages"] == "1" else acks
 
 
 def _range(found: Range) -> dict[str, float]:

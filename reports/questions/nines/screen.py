@@ -38,10 +38,8 @@ def show(out: Console, result: NinesResult, with_loss: bool = False) -> None:
 
 def _show_one(out: Console, found: Mapping[str, Any]) -> None:
     out.print(Text(found["heading"], "bold"))
-    first, *others = describe.sentences(found)
-    out.print(Text(first, "bold"))
-    for each in others:
-        out.print(Text(each))
+    for number, each in enumerate(describe.sentences(found)):
+        out.print(Text(each, "" if number else "bold"))
     if provenance.has_files({"settings": found["sources"]}):
         show_settings(out, found["sources"])
     for each in found["notices"]:

@@ -212,7 +212,9 @@ def _headline(document: Document, parts: Sequence[_Part], bugs: Sequence[Defect]
     said += [_counted(count, name) for name, count in counts.items() if count and name not in LOSSES]
     said += [_counted(len(of_now), "now")] if of_now else []
     is_designed = any(_variant(document, each.label) == DESIGNED for each in parts)
-    about = [pluralize(sum(counts.values()), "topic"), _version_words(document), _acks_words(document)]
+    about = [pluralize(sum(counts.values()), "topic")]
+    about += [_say_values(document, "kafka.version", "Kafka ", "no version given, so the worst answer of these counts")]
+    about += [_say_values(document, "acks", "acks=", "as each topic's producers have it")]
     how = "as designed" if is_designed else "as released, with its bugs"
     yield f"{', '.join(filter(None, [*about, how]))}: {'; '.join(said)}."
     if any(each.shipped is not None for each in parts):
@@ -223,17 +225,18 @@ def _headline(document: Document, parts: Sequence[_Part], bugs: Sequence[Defect]
 
 def _say_losses(parts: Sequence[_Part]) -> Iterable[str]:
     """Yield how many topics lose a record with so many brokers or fewer, and how many of them only as they stand now."""
-    told: list[set[str]] = [set()]
+    told = [set[str]()]
     for name, spot in LOSSES.items():
         lost = [each for each in parts if any(one.is_within(spot) for one in each.designed.least_lost)]
         topics, always = ({topic_of(each.subject) for each in lost if not (each.stands and is_set)} for is_set in (False, True))
         if topics not in told:
+            before, left = len(topics & set().union(*told)), len(topics - always)
             told.append(topics)
-            left = len(topics - always)
             stands = "as they stand now" if left > 1 else "as it stands now"
             who = " and ".join(sorted(topics - always)) if left < 4 else left
-            now = f" ({len(always)} always, {who} {stands})" if always else f" ({stands})"
-            yield _counted(len(topics), name).replace(" ", " in all ", bool(told[2:])) + now * (left > 0)
+            notes = [f"{before} of them counted before"] * (before > 0)
+            notes += [f"{len(always)} always, {who} {stands}" if always else stands] * (left > 0)
+            yield _counted(len(topics), name) + (f" ({'; '.join(notes)})" if notes else "")
 
 
 def _count_risks(parts: Sequence[_Part]) -> dict[str, int]:
@@ -253,7 +256,9 @@ def _release_sentence(release: str, parts: Sequence[_Part], bugs: Sequence[Defec
     safe = _counted(_count_risks(released)["safe"], "safe")
     worse = {topic_of(each.subject) for each in parts if _is_worse(each)}
     unknown = {topic_of(each.subject) for each in parts if each.shipped is not None and each.shipped.is_open} - worse
+    rest = len({topic_of(each.subject) for each in parts} - worse - unknown)
     fewer = f"{len(worse) or 'none'} can lose a record with fewer brokers than as designed"
+    fewer += f", {rest} cannot" if worse and rest else ""
     fewer += f"; for {len(unknown)} that is not decided" if unknown else ""
     every = {each.name for each in (*bugs, *DEFECTS) if each in bugs or each.is_in(release.removeprefix("Kafka "))}
     apply = f" that apply here (it has {len(every)})" if len(every) > len(bugs) else ""
@@ -284,18 +289,11 @@ HOW = {Origin.FLAG: "given", Origin.ASSUMED: "assumed", Origin.DEFAULT: "Kafka's
 """Where a value comes from that no file shows."""
 
 
-def _version_words(document: Document) -> str:
-    found = _of_all(document, "kafka.version")
-    if len(found) > 1:
-        return f"Kafka {' or '.join(found)} (no version given, so the worst answer of these counts)"
-    return next((f"Kafka {value} ({how})" for value, how in found.items()), "")
-
-
-def _acks_words(document: Document) -> str:
-    found = _of_all(document, "acks")
-    if len(found) > 1:
-        return f"acks={' and '.join(sorted(found))} (as each topic's producers have it)"
-    return next((f"acks={value} ({how})" for value, how in found.items()), "")
+def _say_values(document: Document, key: str, name: str, several: str) -> str:
+    """Return the value of a key after its name, and where it comes from; of several values, each with what they mean."""
+    found = _of_all(document, key)
+    said = f"{name}{' and '.join(sorted(found))} ({several})"
+    return said if len(found) > 1 else next((f"{name}{value} ({how})" for value, how in found.items()), "")
 
 
 def _levels(document: Document, parts: Sequence[_Part]) -> Iterable[DangerLevel]:

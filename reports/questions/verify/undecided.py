@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from neverlost.checker.engine.outcome import Verdict
+from neverlost.checker.questions.nines.bounds import Why
 from neverlost.checker.questions.tolerance.cell_words import ACCEPTED, LOST, OK, STOPS, UNDECIDED
 from neverlost.checker.questions.tolerance.tolerance import ATLAS
 
@@ -28,7 +29,7 @@ DECIDED = {
     "plan": ("assumed", "states", "meanwhile", "done", "verdicts", "counterexample"),
     "nines": (
         *("verdict", "loss_in_a_year", "nines", "writes_refused_seconds_a_year", "by_rates", "region", "racks", "exits"),
-        *("influences", "as_shipped", "steps", "ratio"),
+        *("influences", "as_shipped", "steps", "ratio", "why"),
     ),
 }
 """What searches decide of an element of the main part; the question decides the rest."""
@@ -96,7 +97,8 @@ def _stop_answers(broker: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _is_possible(command: str, derived: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
     """Return True if a stated value is well formed (of a plan: always), and for a broker agrees with what was decided here."""
     if command != "roll":
-        return command == "plan" or (found["verdict"] in list(Verdict) and found.get("source") != ATLAS)
+        is_ours = found["verdict"] in list(Verdict) and found.get("why") in (None, *Why)
+        return command == "plan" or (is_ours and found.get("source") != ATLAS)
     if derived["then"].keys() != found["then"].keys() or found["may_be_stopped"] != (found["now"].keys() <= {OK, ACCEPTED}):
         return False
     for one, other in zip(_stop_answers(derived), _stop_answers(found), strict=True):
