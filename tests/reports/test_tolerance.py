@@ -142,18 +142,28 @@ def test_groups_that_are_looked_up_come_first_and_the_worst_of_them_first(tmp_pa
     assert set(found.document["tolerance"]) == {"t0", "t1", "t2"} and found.document["advice"]["t1"]["commands"]
 
 
-@pytest.mark.parametrize("groups", [1, 5])
-def test_many_topics_share_the_states_of_those_with_a_replica_outside_the_isr(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups: int
+OUTSIDE_THE_ISR = ("1,2,3", "1,2", "min.insync.replicas=2")
+LARGE = ("1,2,3,4,5", "1,2,3,4,5", "min.insync.replicas=2,unclean.leader.election.enable=true")
+
+
+@pytest.mark.parametrize(("groups", "first"), [(1, OUTSIDE_THE_ISR), (5, OUTSIDE_THE_ISR), (5, LARGE)])
+def test_many_topics_share_the_states_of_those_that_take_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups: int, first: tuple[str, str, str]
 ) -> None:
-    """One topic of RF 5 with a replica outside the ISR has more than 400 million states; its screen ends all the same."""
+    """One topic of RF 5 with a replica outside the ISR, or with unclean elections, has hundreds of millions of states; the
+    screen ends all the same."""
     monkeypatch.setattr(api, "STATES_OF_DANGER", 100)
-    kinds = [("1,2", "min.insync.replicas=2"), ("1,2,3", "min.insync.replicas=2"), ("1,2,3", "min.insync.replicas=1")]
-    kinds += [("1,2,3", "min.insync.replicas=3"), ("1,2,3", "min.insync.replicas=2,flush.messages=1")]
+    others = (
+        "min.insync.replicas=2",
+        "min.insync.replicas=1",
+        "min.insync.replicas=3",
+        "min.insync.replicas=2,flush.messages=1",
+    )
+    kinds = [first, *(("1,2,3", "1,2,3", each) for each in others)]
     text = "".join(
-        f"Topic: t{number}\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: {configs}\n"
-        f"\tTopic: t{number}\tPartition: 0\tLeader: 1\tReplicas: 1,2,3\tIsr: {isr}\n"
-        for number, (isr, configs) in enumerate(kinds[:groups])
+        f"Topic: t{number}\tPartitionCount: 1\tReplicationFactor: {replicas.count(',') + 1}\tConfigs: {configs}\n"
+        f"\tTopic: t{number}\tPartition: 0\tLeader: 1\tReplicas: {replicas}\tIsr: {isr}\n"
+        for number, (replicas, isr, configs) in enumerate(kinds[:groups])
     )
     (tmp_path / "topics.txt").write_text(text)
     settings = {"metadata.version": "3.9-IV0", "defects": "fixed"}

@@ -22,11 +22,11 @@ ENDS = ("low", "high")
 
 @dataclass(frozen=True)
 class RatedConfiguration:
-    """What rates are applied to: a decided region, the region in which writes go on, how many replicas each rack has,
-    whether every record is flushed before it is acknowledged, and the known defects whose races count as a loss."""
+    """What rates are applied to: a decided region, the regions in which writes may go on and in which they do, how many
+    replicas each rack has, whether every record is flushed before it is acknowledged, and the defects whose races count."""
 
     decided: Decided
-    writable: Region | None
+    writable: tuple[Region | None, ...]
     racks: tuple[int, ...]
     is_flushed: bool = False
     defects: tuple[str, ...] = ()
@@ -159,12 +159,13 @@ def _all_states(racks: tuple[int, ...], struck: tuple[Strike, ...]) -> list[tupl
 
 
 def _refused(subject: RatedConfiguration, rates: Rates, end: str) -> float:
-    """Return the part of the time in which writes are refused, at one end: outside what stays writable, until an unannounced
-    failure of the broker that takes them is noticed, and without a controller."""
+    """Return the part of the time in which writes are refused, at one end: outside what stays writable (at the lower end, what
+    may), until an unannounced failure of the broker that takes them is noticed, and without a controller."""
+    writable = subject.writable[ENDS.index(end)]
     outside = sum(
         share
         for spot, share in _all_states(subject.racks, tuple(_strikes(subject, rates, end)))
-        if subject.writable is None or not subject.writable.contains(*spot)
+        if writable is None or not writable.contains(*spot)
     )
     noticed = sum(
         each.rate.at(end) * (rates.detection.at(end) if each.kind.strikes != CONTROLLER else each.duration.at(end))

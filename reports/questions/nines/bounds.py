@@ -21,13 +21,13 @@ from neverlost.checker.questions.nines.chain import OUT, most_states
 from neverlost.checker.questions.nines.configuration_nines import ConfigurationNines, Shipped
 from neverlost.checker.questions.nines.rates import Rates
 from neverlost.checker.questions.nines.regions import Decided
-from neverlost.checker.questions.tolerance.cell_words import LOST, OK, cell_answer
+from neverlost.checker.questions.tolerance.cell_words import LOST, OK, UNDECIDED, cell_answer
 from neverlost.checker.questions.tolerance.fault_budget import FaultBudget
 from neverlost.checker.questions.tolerance.region import all_but_one, kills_count_as, usual
 from neverlost.checker.questions.tolerance.tolerance import Tolerance
 from neverlost.model.system import System, bind
 from neverlost.reports.questions.tolerance import document as tolerance_document
-from neverlost.reports.questions.tolerance.api import Tables, counterexample
+from neverlost.reports.questions.tolerance.api import MOST_REPLICAS, Tables, counterexample
 from neverlost.reports.request.run_options import RunOptions
 from neverlost.specs.configuration.choose import Chosen, change_settings
 from neverlost.specs.properties import properties
@@ -36,8 +36,9 @@ from neverlost.specs.property import Property
 ACKED = "acked-never-lost"
 
 
-REGION_SECONDS = 20.0
-"""How long all searches for regions of more than `MOST_REPLICAS` may take, unless --time-limit says."""
+REGION_SECONDS, STATES_OF_LARGE = 20.0, 300_000
+"""How long all searches for regions of more than `MOST_REPLICAS` may take, and how many states the search for a table of so
+many may have, unless --time-limit says how long."""
 
 
 @dataclass
@@ -51,13 +52,15 @@ class NinesBounds:
 
     def __post_init__(self) -> None:
         self._until: float | None = None
-        self._tables = Tables(None, self.request, self.progress, self.atlas)
+        requests = self.request, replace(self.request, states_each=self.request.states_each or STATES_OF_LARGE)
+        self._small, self._large = (Tables(None, each, self.progress, self.atlas) for each in requests)
 
     def of(self, chosen: Chosen) -> ConfigurationNines:
         """Return the bounds of loss of a configuration as designed, and what known defects add.  Each is `NoBound` where no
         region holds, and for a configuration that begins as a described partition stands, or leaves a part of it out."""
         ideal = chosen if chosen.configuration["defects"] == "fixed" else change_settings(chosen, {"defects": "fixed"})
-        survived = self._tables.of(ideal, {})
+        is_large = self.request.time_limit is None and ideal.configuration["replication.factor"] > MOST_REPLICAS
+        survived = (self._large if is_large else self._small).of(ideal, {})
         assert survived is not None
         try:
             subject = self._subject(ideal, survived)
@@ -75,13 +78,13 @@ class NinesBounds:
             return NoBound(Why.STANDS)
         if most_states(racks_of(chosen)) > MOST_STATES_OF_A_CHAIN:
             return NoBound(Why.TOO_MANY)
-        says = {spot: cell_answer(survived, spot)[0] for spot in survived.entries}
-        safe = [(spot.losing, spot.out) for spot, one in says.items() if one != LOST]
-        writable = regions.region_of((spot.losing, spot.out) for spot, one in says.items() if one == OK)
-        tried: list[Decided | Verdict] = [*self._proved(chosen, safe)] or [
-            regions.largest(safe, kills, lambda limits: self._verdict(chosen, limits)[0])
-            for kills in _ways_to_count_kills(chosen)
-        ]
+        says = {(spot.losing, spot.out): cell_answer(survived, spot)[0] for spot in survived.entries}
+        safe = [spot for spot, word in says.items() if word != LOST]
+        goes_on = [{OK, UNDECIDED}, {OK}]
+        writable = tuple(regions.region_of(spot for spot, word in says.items() if word in each) for each in goes_on)
+        tried: list[Decided | Verdict] = [*self._proved(chosen, safe)]
+        for kills in () if tried else _ways_to_count_kills(chosen):
+            tried.append(regions.largest(safe, kills, lambda limits: self._verdict(chosen, limits)[0]))
         decided = [each for each in tried if isinstance(each, Decided)]
         if not decided:
             return NoBound(Why.TOO_LITTLE if Verdict.INCONCLUSIVE in tried else None)
@@ -138,9 +141,8 @@ class NinesBounds:
             return proved[0].verdict if proved else Verdict.INCONCLUSIVE, None
         from neverlost.checker.engine.engines.explore import explore
 
-        (found,) = explore(
-            bind(chosen.model, configuration), asked, self._options(chosen), self.progress, self.request.engine
-        ).findings
+        system = bind(chosen.model, configuration)
+        (found,) = explore(system, asked, self._options(chosen), self.progress, self.request.engine).findings
         return found.verdict, len(found.trace.steps) if found.trace is not None else None
 
     def _look_up(self, chosen: Chosen, limits: Mapping[str, Any]) -> tuple[Verdict, int | None] | None:
@@ -159,9 +161,6 @@ class NinesBounds:
 
 MOST_STATES_OF_A_CHAIN = 4_000
 """A Markov chain of replicas that can have more states is not computed: one of 7,150 would take many minutes and gigabytes."""
-
-MOST_REPLICAS = 3
-"""The most replicas of which regions are searched without the limit `REGION_SECONDS`, and a second region is searched."""
 
 
 def _ways_to_count_kills(chosen: Chosen) -> list[str]:

@@ -32,8 +32,8 @@ ONE_RACK = Notice(NoticeKind.ASSUMED, "all replicas are in one rack, since broke
 
 ASSUMPTIONS = (
     "The probability of loss is a bound: leaving the region that was decided counts as a loss, although often nothing is lost.",
-    "The time without writes is an estimate: it counts every state in which the table says that writes stop, and assumes that"
-    " they go on when that state is over.",
+    "The time without writes is an estimate: it counts every state in which the table says that writes stop, at its upper end"
+    " also what is not decided, and assumes that they go on when that state is over.",
     "Episodes come and end independently of each other, at rates that do not change (exponential times); what strikes several"
     " replicas at once is in the rates of racks and of the site, and in the probability of a common cause.",
     "An impaired replica counts until it is in sync again; that time has to be part of each duration. Every replica is in sync"

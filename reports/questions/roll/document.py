@@ -58,7 +58,7 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
         yield (
             "Wait until kafka-topics.sh --bootstrap-server HOST:PORT --describe lists nothing with "
             "--under-replicated-partitions, nor with --unavailable-partitions. "
-            "Each stop is judged as if nothing sent before it were on its way."
+            "Of what was sent before a stop, nothing is taken to be still on its way."
         )
     both = [each for each in document["controllers"] if each in document["brokers"]]
     if document["controllers"]:
@@ -127,9 +127,8 @@ def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
     )
     if not is_designed and any(kind == LOST for kind, _ in found):
         yield (
-            "This is about Kafka as released, with its known bugs but for what is assumed: neverlost tolerance names them, and "
-            "what avoids each; with defects=fixed it has none. Tolerance asks about any number of stops and elections at any "
-            "time, this about one stop and one election."
+            "This is about Kafka as released, with its known bugs: neverlost tolerance names them, and what avoids each. "
+            "It asks about any number of stops and elections; this answer is about one stop and one election after it."
         )
 
 

@@ -126,10 +126,8 @@ def tolerance(
     for name, each in product(beside or (), every):
         keys.key_of(f"faults.{name}", "--with", each.model.keys)
     tables = Tables(properties, request, progress, None if again else shipped(), every)
-    labels, groups = make_labels(every), dict[str, list[int]]()
-    for number, label in enumerate(labels):
-        groups.setdefault(label, []).append(number)
-    made: dict[int, ToleranceSubject] = {}
+    labels, made = make_labels(every), dict[int, ToleranceSubject]()
+    groups = {label: [number for number, other in enumerate(labels) if other == label] for label in labels}
 
     def make(numbers: Sequence[int]) -> list[ToleranceSubject]:
         for each in numbers:
@@ -185,8 +183,12 @@ def is_as_designed(chosen: Chosen) -> bool:
 
 STATES_AS_SHIPPED, STATES_OF_STANDING, STATES_OF_DANGER = 1_000_000, 60_000, 4_000_000
 """The most states of all searches together: about Kafka as shipped beside the same as designed; about partitions that begin as
-they stand (offline, moved, or on their last replicas) and are moved or as shipped; about the others of these and, among many
-tables, all with a replica outside the ISR.  Such a table is searched no further once a cell of it is not decided."""
+they stand (offline, moved, or on their last replicas) and are moved or as shipped beside; about the others of these and, among
+many tables, all with a replica outside the ISR, or with more than `MOST_REPLICAS` that the atlas does not know.  Such a table
+is searched no further once a cell of it is not decided."""
+
+MOST_REPLICAS = 3
+"""The most replicas of which a table or a region is searched in seconds."""
 
 FEW = 4
 """Of more tables than these, those as shipped beside the same as designed are looked up only."""
@@ -294,22 +296,28 @@ class Tables:
     def _options_for(self, chosen: Chosen) -> Options | None:
         """Return the options of the next search, or None if there is to be no search.  A limit that is set here is a number of
         states, not of seconds, so that every machine decides the same."""
-        is_beside = self._has_both and not is_as_designed(chosen)
         if self._is_limited(chosen):
-            is_small = remedies.moved_in(chosen.configuration) or not is_as_designed(chosen)
+            is_small = remedies.moved_in(chosen.configuration) or self._is_beside(chosen)
             states = (STATES_OF_STANDING if is_small else STATES_OF_DANGER) // max(self._limited, 1)
-        elif is_beside and len(self.every) > FEW:
+        elif self._is_beside(chosen) and len(self.every) > FEW:
             return None
-        elif is_beside:
+        elif self._is_beside(chosen):
             states = STATES_AS_SHIPPED // len(self.every)
         else:
             return self._options
         return replace(self._options, limits=replace(self._options.limits, states=states))
 
     def _is_limited(self, chosen: Chosen) -> bool:
-        """Return True for a table of partitions as they stand and, among many and as designed, of one outside the ISR."""
-        is_outside = is_as_designed(chosen) and bool(chosen.configuration.get(OUTSIDE))
-        return chosen.is_standing or (len(self.every) > FEW and is_outside)
+        """Return True for a table of partitions as they stand and, among many, of one outside the ISR and of more than
+        `MOST_REPLICAS` that the atlas does not know."""
+        if chosen.is_standing or len(self.every) <= FEW or self._is_beside(chosen):
+            return chosen.is_standing
+        is_large = chosen.configuration["replication.factor"] > MOST_REPLICAS
+        return bool(chosen.configuration.get(OUTSIDE)) or (is_large and not self.is_known(chosen, {}))
+
+    def _is_beside(self, chosen: Chosen) -> bool:
+        """Return True for Kafka as shipped where the same is asked as designed."""
+        return self._has_both and not is_as_designed(chosen)
 
     def _in_steps(self, chosen: Chosen) -> list[list[FaultBudget]]:
         """Return the cells that each search decides: all in one, or, where it is limited, one each, few brokers first."""
@@ -439,7 +447,7 @@ def _document(found: Sequence[ToleranceSubject]) -> dict[str, Any]:
             each.label: {
                 "changes": dict(each.advice[0]),
                 "commands": [one.document() for one in remedies.commands(each.chosen, each.advice[0])],
-                "says": str(said := describe.advice(each.advice[0], each.table, each.advice[1])),
+                "says": " ".join((said := describe.advice(each.advice[0], each.table, each.advice[1])).lines()),
                 "gains": said.gains,
                 "costs": list(said.costs),
             }

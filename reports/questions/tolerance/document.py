@@ -365,9 +365,9 @@ class Advice:
     gains: str
     costs: tuple[str, ...]
 
-    def __str__(self) -> str:
-        gains = f" Gains: {self.gains}." if self.gains else ""
-        return f"{self.says}.{gains}" + (f" Costs: {'; '.join(self.costs)}." if self.costs else "")
+    def lines(self) -> list[str]:
+        gains = [f"Gains: {self.gains}."] if self.gains else []
+        return [f"{self.says}.", *gains, *([f"Costs: {'; '.join(self.costs)}."] if self.costs else [])]
 
 
 def advice(wanted: Mapping[str, str], found: Tolerance, after: Tolerance) -> Advice:

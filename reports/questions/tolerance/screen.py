@@ -88,13 +88,11 @@ def show_overview(out: Console, answer: Overview) -> None:
     for level in answer.levels:
         out.print(Text(level.title, LEVELS[level.kind]))
         for group in level.groups if level.kind != "holds" else level.groups[:MOST_GROUPS]:
-            about = "; ".join(filter(None, [group.settings, group.says]))
+            about = f"  {name_some(group.topics, MOST_NAMED)}: {'; '.join(filter(None, [group.settings, group.says]))}"
             if level.kind == "holds":
-                out.print(
-                    Text(f"  {name_some(group.topics, MOST_NAMED)}: {about}. {group.remedy.partition('. ')[0]}".rstrip(". "))
-                )
+                out.print(Text(f"{about}. {group.remedy.partition('. ')[0]}".rstrip(". ")))
                 continue
-            out.print(Text(f"  {name_some(group.topics, MOST_NAMED)}: {about}"))
+            out.print(Text(about))
             if group.remedy:
                 out.print(Text(f"    {group.remedy}", "bold"))
             for command in (each for each in group.commands[:1] if each["line"] not in told):
@@ -145,9 +143,8 @@ def _show_subject(out: Console, subject: ToleranceSubject) -> None:
 
 
 def _show_notices(out: Console, subject: ToleranceSubject, shown: Sequence[Notice] = ()) -> None:
-    for notice in subject.chosen.notices:
-        if notice not in shown:
-            out.print(Text(f"{notice.kind}: {notice}", "yellow"))
+    for notice in (each for each in subject.chosen.notices if each not in shown):
+        out.print(Text(f"{notice.kind}: {notice}", "yellow"))
 
 
 def _named(subject: ToleranceSubject) -> list[str]:
@@ -162,11 +159,8 @@ def _show_advice(out: Console, subject: ToleranceSubject) -> None:
     if subject.advice is None:
         return
     changes, after = subject.advice
-    said = describe.advice(changes, subject.table, after)
-    out.print(Text(f"{said.says}.", "bold"))
-    out.print(Text(f"  Gains: {said.gains}."))
-    if said.costs:
-        out.print(Text(f"  Costs: {'; '.join(said.costs)}."))
+    for number, line in enumerate(describe.advice(changes, subject.table, after).lines()):
+        out.print(Text(f"  {line}" if number else line, "" if number else "bold"))
     commands = remedies.commands(subject.chosen, changes)
     for command in commands[:MOST_COMMANDS]:
         out.print(Text(f"  {command.line}" + (f"    in {command.where}" if command.where else "")), soft_wrap=True)

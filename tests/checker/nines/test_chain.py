@@ -167,7 +167,8 @@ def test_a_race_counts_as_a_loss_in_every_state() -> None:
 def test_influences_are_those_of_a_chain_made_again() -> None:
     """One percent more of each rate and each duration, against chains that are built with it."""
     found = bounds.bound(
-        bounds.RatedConfiguration(regions.Decided(Region((2, 0)), "out", {}), Region((1,)), (1, 1)), rates.rates()
+        bounds.RatedConfiguration(regions.Decided(Region((2, 0)), "out", {}), (Region((1,)), Region((1,))), (1, 1)),
+        rates.rates(),
     )
     for each in found.influences:
         strikes = bounds.strikes(rates.rates(), "high", "out")
