@@ -29,7 +29,9 @@ MOST_COMMANDS = 4
 def show_groups(out: Console, document: Mapping[str, Any]) -> None:
     """Print the groups, the worst first; then what to change, and notices about the input."""
     found = topic_groups.group_by_answer(document)
-    out.print(Text(f"{topic_groups.count_verdicts(document['cells'])}.", "bold"))
+    has_several = len({topic_of(each) for group in found for each in group.topics}) > 1
+    if has_several:
+        out.print(Text(f"{topic_groups.count_verdicts(document['cells'])}.", "bold"))
     out.print(_table(found, out.width))
     if all(is_without_faults(each["config"]) for each in document["cells"]):
         out.print(Text(NOTHING_FAILS, "bold yellow"))
@@ -43,9 +45,8 @@ def show_groups(out: Console, document: Mapping[str, Any]) -> None:
         matters = notice["kind"] in provenance.SPOKEN
         out.print(Text(f"{notice['kind']}: {provenance.notice_sentence(notice)}", "yellow" if matters else "dim"))
     broken = next((each for each in found if each.verdict == "violated"), None)
-    if broken is not None and len({topic_of(each) for group in found for each in group.topics}) > 1:
-        first = topic_of(broken.topics[0])
-        out.print(Text(f"the same command with --topic {first} shows the counterexample, step by step", "dim"))
+    if broken is not None and has_several:
+        out.print(Text(f"the same command with --topic {topic_of(broken.topics[0])} shows how, step by step", "dim"))
 
 
 def _table(found: list[Group], width: int) -> Table:
@@ -71,10 +72,9 @@ def _table(found: list[Group], width: int) -> Table:
 
 def _count_topics(subjects: Sequence[str], found: list[Group]) -> str:
     """Return how many topics there are, and how many of them are also in another of the groups that were found."""
-    topics = {topic_of(each) for each in subjects}
     groups = Counter(topic for group in found for topic in set(map(topic_of, group.topics)))
-    parts = [each for each in topics if groups[each] > 1]
-    return f"{len(topics)}" + (f" ({len(parts)} in part)" if parts else "")
+    parts = [groups[each] > 1 for each in set(map(topic_of, subjects))]
+    return f"{len(parts)}" + (f" ({sum(parts)} in part)" if any(parts) else "")
 
 
 def _few_settings(settings: str) -> str:
