@@ -118,8 +118,8 @@ def test_another_version_is_shown_and_never_obeyed(version: str, checked: Path, 
         (tmp_path / "b" / name).write_bytes(content)
     done = neverlost("verify", "b", cwd=tmp_path)
     assert done.returncode == 64 and done.stderr.count("\n") == 1 and not UNSEEN.search(done.stderr)
-    assert "which is no version" in done.stderr and "uvx" not in done.stderr
-    assert "uvx neverlost==9.9.1 verify" in str(
+    assert "which is no version" in done.stderr and "checkout" not in done.stderr
+    assert "verify it with a checkout or a wheel of 9.9.1" in str(
         forger.refused(forger.asking(opened(checked), lambda q: q.update(version="9.9.1")))
     )
 

@@ -110,4 +110,4 @@ def require_this_version(question: BundleQuestion) -> None:
     if not VERSION.fullmatch(question.version):
         raise InputError(f"{FILE} says that {question.version!r:.60} wrote this bundle, which is no version; {known}")
     wrote = question.version
-    raise InputError(f"neverlost {wrote} wrote this bundle, {known}: uvx neverlost=={wrote} verify DIR")
+    raise InputError(f"neverlost {wrote} wrote this bundle, {known}: verify it with a checkout or a wheel of {wrote}")
