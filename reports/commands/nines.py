@@ -27,7 +27,7 @@ def nines(
     ] = None,
     compare: Annotated[
         list[str] | None,
-        typer.Option("--compare", metavar="'KEY=VALUE ...'", help="how many times as high the bound is with these settings"),
+        typer.Option("--compare", metavar="'KEY=VALUE ...'", help="how many times as high the bound then is (repeatable)"),
     ] = None,
     show: Annotated[bool, typer.Option("--show", help="the counterexample behind the most frequent way to a loss")] = False,
     again: Annotated[bool, typer.Option("--again", help="search, whatever the atlas knows")] = False,

@@ -14,7 +14,9 @@ from neverlost.reports.wording.sentences import say_limits, say_never, say_verdi
 from neverlost.specs.configuration.keys import shown
 from neverlost.specs.inputs.remedies import topic_of
 from neverlost.specs.properties import properties
+from neverlost.specs.setting import NoticeKind
 
+EXPLAINED = "; neverlost explain NAME says what avoids it"
 ORDER = ("violated", "inconclusive", "holds")
 """Verdicts from bad to good."""
 
@@ -170,7 +172,7 @@ def remedy_lines(remedy: Mapping[str, Any]) -> list[str]:
         lines += [f"Gains: {remedy['gains']}."] if remedy.get("gains") else []
         lines += [f"Costs: {'; '.join(remedy['drawbacks'])}."] if remedy["drawbacks"] else []
         if remedy["holds_as_designed"]:
-            lines.append(f"Your settings are right without it: this Kafka loses it by {names}.")
+            lines.append(f"Your settings are right without it: this Kafka loses it by {names}{EXPLAINED}.")
     if remedy["undecided"]:
         lines.append(f"{pluralize(remedy['undecided'], 'cheaper change')} could not be decided in the time there was.")
     return lines
@@ -191,6 +193,7 @@ def general_notices(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def notices_of(group: Group) -> list[Mapping[str, Any]]:
-    """Return the notices that name topics, of a group's cells, each once."""
+    """Return the notices that name topics, of a group's cells, each once; of a violated one not why it is no `holds`."""
     listed = [each for cell in group.cells for each in cell.get("notices", ()) if each["topics"]]
+    listed = [each for each in listed if group.verdict != "violated" or each["kind"] != NoticeKind.LEFT_OUT]
     return list({json.dumps(each, sort_keys=True): each for each in listed}.values())

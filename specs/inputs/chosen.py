@@ -119,7 +119,7 @@ def _about_standing(cluster: ClusterConfiguration, chosen: Chosen) -> Iterator[N
         remedy = "bring the other replicas back into the ISR first"
         if first.is_offline:
             remedy = "neverlost rescue says whom to bring back or to elect"
-            kept = "what brokers that are down have kept is not shown, so a loss is reported, and never that none is there"
+            kept = "what brokers that are down have kept is not shown, so a loss can be found here and not ruled out"
             kind, says = NoticeKind.LEFT_OUT, f"{says}; {kept}"
         yield Notice(kind, says, first.where, remedy, cluster.topics)
 

@@ -72,7 +72,7 @@ def test_one_screen_says_what_to_do_first(described: str) -> None:
     assert lines[1] == "The bugs of the release are left out (defects=fixed)."
     titles = ["Now", "Lost with 1 broker", "Lost only with 3 brokers or more"]
     assert [each for each in lines if re.match(r"Now|Lost|Not", each)] == titles
-    assert lines[lines.index("Now") + 1].startswith("  stock-0 (on broker 1 alone): refuses acks=all writes")
+    assert lines[lines.index("Now") + 1].startswith("  stock-0 (in sync on broker 1 alone): refuses acks=all writes")
     gains = "Gains: by design no record is lost with 1 broker that loses data."
     assert any(each.startswith(f"    Set replication.factor=3 (now 1). {gains} Costs: ") for each in lines)
     logs = "RF 3, min ISR 1, acks=all, ELR; lost with 1 broker that loses data and 2 others out"

@@ -110,7 +110,7 @@ def test_equal_topics_are_one_group_with_what_to_change(tmp_path: Path) -> None:
     levels = [each for each in shown if each and not each.startswith(" ")]
     assert levels[2:5] == ["Now", "Lost with 1 broker", "Lost with 2 brokers"]
     stored = "what is stored is lost with 1 broker out and none that loses data"
-    assert f"  t4-0 (on broker 1 alone): accepts writes on its last replica; {stored}" in shown
+    assert f"  t4-0 (in sync on broker 1 alone): accepts writes on its last replica; {stored}" in shown
     assert any(each.startswith("  t1, t3, t5, t7 and 11 more: RF 1, min ISR 1") for each in shown)
     assert any(
         each.startswith("    Set replication.factor=3 (now 1). Gains: by design no record is lost with 1 broker")

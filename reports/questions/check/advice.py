@@ -21,6 +21,7 @@ from neverlost.checker.questions.tolerance.tolerance import CellVerdict, Toleran
 from neverlost.model.faults import BROKER, FAULTS, Fault
 from neverlost.model.kernel import Configuration
 from neverlost.model.system import System, bind
+from neverlost.reports.documents.topic_groups import EXPLAINED
 from neverlost.reports.questions.tolerance import document as describe_tables
 from neverlost.specs.configuration.choose import Chosen, change_settings
 from neverlost.specs.defects import DEFECTS, Defect
@@ -95,7 +96,7 @@ class Remedy:
             return ", ".join(remedies.in_words(self.changes))
         if self.holds_as_designed:
             names = " with ".join(f"{each.name} ({each.report})" for each in self.defects) or "several bugs together"
-            return f"your settings are right; this Kafka loses it by {names}"
+            return f"your settings are right; this Kafka loses it by {names}{EXPLAINED}"
         return f"no change that was tried helps ({self.tried} tried)"
 
 

@@ -275,6 +275,7 @@ def _defects() -> list[Word]:
             versions=each.versions + mended * (" until " in each.versions),
             report=each.report,
             mended_by=each.mends,
+            avoided_by=each.avoid or "a release without it" * (" until " in each.versions) or "no setting that is known here",
             try_=_try_defect(each),
         )
         for each in DEFECTS

@@ -86,9 +86,10 @@ def _rounded(found: Any) -> Any:
 def answer(judged: ConfigurationNines) -> dict[str, Any]:
     """Return the bound of one configuration as JSON.  Units: probabilities in a year, seconds a year, fractions of 1."""
     chosen, found = judged.chosen, judged.first
-    unnamed = [] if chosen.configuration["broker.rack"] else [ONE_RACK]
+    unnamed = [] if (racks := chosen.configuration["broker.rack"]) else [ONE_RACK]
+    across = f", {pluralize(len(set(racks)), 'rack')}" if racks else ""
     about = {
-        "heading": tolerance_document.heading(chosen.configuration, chosen.release, chosen.subjects),
+        "heading": tolerance_document.heading(chosen.configuration, chosen.release, chosen.subjects) + across,
         "label": label(chosen),
         "copies": chosen.configuration["replication.factor"],
         "latency": latency(chosen),
@@ -274,7 +275,7 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
         lines.append(_exit(found["exits"][0], found["region"]["is_largest"]))
     if found["influences"]:
         lines.append("Most sensitive to: " + ", ".join(_influence(each) for each in found["influences"][:3]) + ".")
-    return [*lines, *compared(found), *_as_shipped(found["as_shipped"])]
+    return [*lines, *_as_shipped(found["as_shipped"]), *compared(found)]
 
 
 def _unbounded(found: Mapping[str, Any]) -> str:
@@ -285,19 +286,19 @@ def _unbounded(found: Mapping[str, Any]) -> str:
 
 def _bound(found: Mapping[str, Any]) -> str:
     loss, refused = found["loss_in_a_year"], found["writes_refused_seconds_a_year"]
-    writes = f"writes are refused {_between(refused, _time)} a year"
-    return f"at most {_probability(loss)} ({nines_text(found['nines'])}); {writes}"
+    return f"at most {_probability(loss)} ({nines_text(found['nines'])}); writes are refused {_between(refused, _time)} a year"
 
 
 def _region(region: Mapping[str, Any]) -> str:
-    parts = [
-        " and ".join([*([f"{out} out"] if out else []), *([f"{lost} that lost data"] if lost else [])]) or "none"
+    names = [
+        (f"{pluralize(out, 'broker')} out" * bool(out), f"{lost} that lost data" * bool(lost))
         for lost, out in enumerate(region["out_beside"])
     ]
+    parts = [" and ".join(filter(None, each)) or "none" for each in names]
     kills = "one that lost data" if region["kills_count_as"] == LOST else "one that is out"
-    return f"Safe region: {'; or '.join(parts)}, any number of times; a killed broker counts as {kills} ({region['id']})." + (
-        "" if region["is_largest"] else " More may hold: larger regions are not decided, so the bound may be far too high."
-    )
+    within = f"Nothing is lost while no more is impaired at once than {'; or '.join(parts)}, however often"
+    more = "" if region["is_largest"] else " More may hold: larger regions are not decided, so the bound may be far too high."
+    return f"{within}; a killed broker counts as {kills} ({region['id']}).{more}"
 
 
 def _exit(found: Mapping[str, Any], is_largest: bool) -> str:
@@ -305,7 +306,7 @@ def _exit(found: Mapping[str, Any], is_largest: bool) -> str:
     lost, out = found["to"]
     return (
         f"Most likely way {'to a loss' if is_largest else 'out of what is decided'} "
-        f"({found['share']:.0%}): {during + ', and meanwhile ' if during else ''}"
+        f"({found['share']:.0%} of all): {during + ', and meanwhile ' if during else ''}"
         f"{describe_episode(found['then'])}; then {lost} lost data and {pluralize(out, 'other')} out. --show prints it."
     )
 
@@ -317,10 +318,10 @@ def compared(found: Mapping[str, Any]) -> list[str]:
 
 def _ratio(found: Mapping[str, float] | None) -> str:
     if found is None:
-        return "no ratio to the bound above is known"
+        return "no ratio to the first bound is known"
     times = _between(found, lambda each: f"{each:,.0f}" if each >= 10 else f"{each:.2g}")
     either = ": lower at some of these rates, higher at others" * (found["low"] < 1 < found["high"])
-    return "at equal rates the same bound" if times == "1" else f"at equal rates {times} times the bound above{either}"
+    return "at equal rates the same bound" if times == "1" else f"at equal rates {times} times the first bound{either}"
 
 
 def _changed(found: Mapping[str, Any]) -> str:
@@ -357,7 +358,7 @@ def describe_episode(episode: str) -> str:
 
 
 def _influence(found: Mapping[str, Any]) -> str:
-    what = "how often" if found["what"] == "rate" else "how long it takes after"
+    what = "how often" if found["what"] == "rate" else "how long a replica is away after"
     return f"{what} {describe_episode(found['episode'])} (+1 % adds {found['factor']:.1f} % to the bound)"
 
 

@@ -26,9 +26,8 @@ def plot(document: Mapping[str, Any]) -> Element:
     ]
     most = math.ceil(max([1.0, *ends]))
     height = TOP + len(found) * (len(rates) * ROW + LINE) + 40
-    root = canvas(
-        WIDTH, height, f"nines of {len(found)} configurations, from {min(ends, default=0):.1f} to {max(ends, default=0):.1f}"
-    )
+    says = f"nines of {len(found)} configurations, from {min(ends, default=0):.1f} to {max(ends, default=0):.1f}"
+    root = canvas(WIDTH, height, says)
     for nine in range(most + 1):
         x = f"{_x(nine, most):g}"
         SubElement(root, "line", {"class": "grid", "x1": x, "x2": x, "y1": f"{TOP}", "y2": f"{height - 36}"})

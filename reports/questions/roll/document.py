@@ -58,7 +58,7 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
         yield (
             "Wait until kafka-topics.sh --bootstrap-server HOST:PORT --describe lists nothing with "
             "--under-replicated-partitions, nor with --unavailable-partitions. "
-            "Of what was sent before a stop, nothing is taken to be still on its way."
+            "It is assumed that nothing which was sent before a stop is still on its way."
         )
     both = [each for each in document["controllers"] if each in document["brokers"]]
     if document["controllers"]:
@@ -128,7 +128,7 @@ def meanwhile(document: Mapping[str, Any]) -> Iterable[str]:
     if not is_designed and any(kind == LOST for kind, _ in found):
         yield (
             "This is about Kafka as released, with its known bugs: neverlost tolerance names them, and what avoids each. "
-            "It asks about any number of stops and elections; this answer is about one stop and one election after it."
+            "There, stops and elections are any number; here, they are one stop and one election after it."
         )
 
 

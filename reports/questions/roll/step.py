@@ -174,11 +174,8 @@ def step_lines(step: StepDocument, by_bugs: Collection[str]) -> Iterator[str]:
     for each in step["reasons"]:
         mark = BY_BUGS * (each["verdict"] == LOST and set(each["partitions"]) <= set(by_bugs))
         yield f"{name_some(each['partitions'])}: {each['verdict']}{mark}; {each['do']}."
-    writes, loss = (_many(each) for each in (step["margin"]["until_writes_stop"], step["margin"]["until_loss"]))
+    many = [step["margin"][each] for each in ("until_writes_stop", "until_loss")]
+    writes, loss = ("no number of failures" if each is None else pluralize(each, "failure") for each in many)
     if not any(undecided):
         yield f"While it is down: {writes} of others until writes may stop, {loss} until a record may be lost."
     yield from (f"Not known: {each}." for each in step["not_known"])
-
-
-def _many(failures: int | None) -> str:
-    return "no number of failures" if failures is None else pluralize(failures, "failure")

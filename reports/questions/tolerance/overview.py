@@ -258,11 +258,11 @@ def _release_sentence(release: str, parts: Sequence[_Part], bugs: Sequence[Defec
     unknown = {topic_of(each.subject) for each in parts if each.shipped is not None and each.shipped.is_open} - worse
     rest = len({topic_of(each.subject) for each in parts} - worse - unknown)
     fewer = f"{len(worse) or 'none'} can lose a record with fewer brokers than as designed"
-    fewer += f", {rest} cannot" if worse and rest else ""
+    fewer += f", {rest} with as many" if worse and rest else ""
     fewer += f"; for {len(unknown)} that is not decided" if unknown else ""
     every = {each.name for each in (*bugs, *DEFECTS) if each in bugs or each.is_in(release.removeprefix("Kafka "))}
     apply = f" that apply here (it has {len(every)})" if len(every) > len(bugs) else ""
-    return f"As released, with the {pluralize(len(bugs), 'known bug')} of {release}{apply}: {safe}; {fewer}."
+    return f"As released, with the {pluralize(len(bugs), 'known bug')} of {release}{apply}, which stand below: {safe}; {fewer}."
 
 
 def _is_worse(part: _Part) -> bool:
@@ -378,13 +378,14 @@ def _groups_now(document: Document, parts: Sequence[_Part]) -> Iterable[TopicGro
         if mine:
             who = tuple(_with_brokers(each) for each, _ in mine)
             about = says if state == describe.ABOVE else f"{says}; what is stored is {', '.join(stored)}"
-            yield TopicGroup(who, "", about, remedy, ({"line": command, "where": ""},))
+            lines = dict.fromkeys(command.format(*each["partition"].rsplit("-", 1)) for each, _ in mine)
+            yield TopicGroup(who, "", about, remedy, tuple({"line": each, "where": ""} for each in lines))
 
 
 def _with_brokers(partition: Mapping[str, Any]) -> str:
     """Return a partition; if it refuses writes or is on its last replica, with the brokers that alone hold what is stored."""
     holders = partition["in_sync"]
-    shown = f" (on broker{'s' * (len(holders) > 1)} {','.join(holders)} alone)"
+    shown = f" (in sync on broker{'s' * (len(holders) > 1)} {','.join(holders)} alone)"
     return str(partition["partition"]) + (shown if partition["is"] in (describe.REFUSES, describe.LAST) else "")
 
 
@@ -393,7 +394,7 @@ NOW = {
     describe.OFFLINE: (
         "offline: no leader, so neither reads nor writes",
         "Elect nobody yet: neverlost rescue says whom to bring back; an unclean election loses what only they have.",
-        f"{UNTIL} --unavailable-partitions  # until none is listed",
+        "neverlost rescue --describe FILE --topic {} --partition {}",
     ),
     describe.ABOVE: (
         "refuses acks=all writes, so none is acknowledged: min.insync.replicas is above the replication factor",
@@ -443,8 +444,7 @@ def _bug(defect: Defect, release: str) -> Bug:
 def _notices(document: Document) -> Iterable[str]:
     """Yield a line for each kind of notice, which says each once; what the screen says of partitions already is left out."""
     spoken = [each for notices in document["notices"].values() for each in notices]
-    kinds = (NoticeKind.WARNING, NoticeKind.NOT_MODELLED, NoticeKind.ASSUMED)
-    for kind in kinds:
+    for kind in (NoticeKind.WARNING, NoticeKind.NOT_MODELLED, NoticeKind.ASSUMED):
         kept = [each for each in spoken if each["kind"] == kind and not any(says in each["says"] for says in OF_NOW)]
         said = list(dict.fromkeys(map(provenance.notice_sentence, kept)))
         yield from [f"{kind}: {'; '.join(said)}"] if said else []

@@ -56,9 +56,7 @@ def show(out: Console, result: ToleranceResult, spot: FaultBudget | None, with_t
 
         show_overview(out, overview(result.document))
         if not with_tables:
-            out.print(
-                Text("--topic NAME shows the table of a topic; --out DIR has a page with every group and command.", "dim")
-            )
+            out.print(Text("--topic NAME shows a topic's table; --out DIR has a page with every group and command.", "dim"))
             return
         out.print()
     before: ToleranceSubject | None = None
