@@ -130,7 +130,7 @@ def test_bugs_of_the_release_stand_in_one_block(described: str) -> None:
     answer = overview(json.loads(done.stdout))
     assert answer.headline[0].endswith("as designed: 1 is safe with one broker lost and one slow.")
     assert re.fullmatch(
-        r"As released, with the \d known bugs of Kafka 4\.3 that apply here \(it has \d+\): "
+        r"As released, with the \d known bugs of Kafka 4\.3 that apply here \(it has \d+\), which stand below: "
         r"0 are safe with one broker lost and one slow; "
         r"1 can lose a record with fewer brokers than as designed\.",
         answer.headline[1],
