@@ -320,14 +320,14 @@ def _ratio(found: Mapping[str, float] | None) -> str:
     if found is None:
         return "no ratio to the first bound is known"
     times = _between(found, lambda each: f"{each:,.0f}" if each >= 10 else f"{each:.2g}")
-    either = ": lower at some of these rates, higher at others" * (found["low"] < 1 < found["high"])
-    return "at equal rates the same bound" if times == "1" else f"at equal rates {times} times the first bound{either}"
+    either = "lower at some of these rates, higher at others"
+    where = either if found["low"] < 1 < found["high"] else "never lower" if found["high"] > 1 else "never higher"
+    return "at equal rates the same bound" if times == "1" else f"at equal rates {times} times the first bound: {where}"
 
 
 def _changed(found: Mapping[str, Any]) -> str:
     if found["loss_in_a_year"] is None:
-        is_open = found["verdict"] == str(Verdict.INCONCLUSIVE)
-        why = f"not decided: {found['why']}" if is_open else "no bound: lost while no broker is impaired"
+        why = f"not decided: {found['why']}" if found["why"] else "no bound: lost while no broker is impaired"
         return f"With {found['changes']}: {why}"
     copies = found["copies"]
     costs = [f"{pluralize(abs(copies), 'replica')} {'more' if copies > 0 else 'less'}"] if copies else []
