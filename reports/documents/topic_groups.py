@@ -193,7 +193,8 @@ def general_notices(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def notices_of(group: Group) -> list[Mapping[str, Any]]:
-    """Return the notices that name topics, of a group's cells, each once; of a violated one not why it is no `holds`."""
+    """Return the notices that name topics, of a group's cells, each once; why it is no `holds` warns if it is violated."""
     listed = [each for cell in group.cells for each in cell.get("notices", ()) if each["topics"]]
-    listed = [each for each in listed if group.verdict != "violated" or each["kind"] != NoticeKind.LEFT_OUT]
+    if group.verdict == "violated":
+        listed = [{**each, "kind": str(NoticeKind.WARNING)} if each["kind"] == NoticeKind.LEFT_OUT else each for each in listed]
     return list({json.dumps(each, sort_keys=True): each for each in listed}.values())

@@ -80,8 +80,8 @@ def test_what_each_stop_does_and_the_order(tmp_path: Path) -> None:
         f"{ACCEPT}, or lower min ISR, after which fewer copies are sure.",
         "The guide (reports/guide/roll.md) says what to do if a replica stays away, or a reassignment does not end.",
         f"Once all of that is done, restart 2 at a time: 101 and 103, then 102 and 104, then 105 and 106, then 107; {WAIT}.",
-        "Wait until kafka-topics.sh --bootstrap-server HOST:PORT --describe lists nothing with "
-        "--under-replicated-partitions, nor with --unavailable-partitions. "
+        "Wait until kafka-topics.sh --bootstrap-server HOST:PORT --describe lists none with "
+        "--under-replicated-partitions or --unavailable-partitions. "
         "It is assumed that nothing which was sent before a stop is still on its way.",
         "Not known: whether a broker is a controller too, and if a majority of the controllers is left: "
         "give what kafka-metadata-quorum.sh describe --replication prints with --describe.",

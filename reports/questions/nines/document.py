@@ -43,8 +43,8 @@ ASSUMPTIONS = (
     "One partition. Partitions on the same replicas share their episodes: the bound of a topic is that of each of its sets of"
     " replicas, added up, and not that of each partition.",
     "Kafka as designed. As released, the race of a known bug counts as a loss, as often as its two events fall into its window"
-    " by chance. Restarts one after the other, and leaders that move back by themselves, make it more frequent: give your own"
-    " rate.",
+    " by chance; with more replicas it does so more often. Restarts one after the other, and leaders that move back by"
+    " themselves, make it more frequent too: give your own rate under [defects].",
     "Decided for the records that the question names, and any number of faults; a controller quorum keeps its metadata.",
     "Not in it: defects outside the model, operators' mistakes, deletion, loss of the controllers' own metadata.",
 )

@@ -56,9 +56,8 @@ def order(document: Mapping[str, Any]) -> Iterable[str]:
         yield f"Once all of that is done, restart {later}; {WAIT}."
     if now or later:
         yield (
-            "Wait until kafka-topics.sh --bootstrap-server HOST:PORT --describe lists nothing with "
-            "--under-replicated-partitions, nor with --unavailable-partitions. "
-            "It is assumed that nothing which was sent before a stop is still on its way."
+            "Wait until kafka-topics.sh --bootstrap-server HOST:PORT --describe lists none with --under-replicated-partitions"
+            " or --unavailable-partitions. It is assumed that nothing which was sent before a stop is still on its way."
         )
     both = [each for each in document["controllers"] if each in document["brokers"]]
     if document["controllers"]:
