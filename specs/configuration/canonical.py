@@ -21,7 +21,7 @@ _known: dict[tuple[int, Sizes, tuple[str, ...]], tuple[Model, frozenset[str]]] =
 """The fields that were asked for, with the model that is kept alive with them."""
 
 _made: dict[tuple[int, Callable[..., Any]], tuple[Model, dict[tuple[str, ...], dict[tuple[Any, ...], Any]]]] = {}
-"""What a model's function returned, by the keys that it read and their values.  The model is kept: its id stays its own."""
+"""What a model's function returned, by the keys that it read and their values.  The model is kept, so no other has its id."""
 
 
 def sizes_of(model: Model, configuration: Configuration) -> Sizes:

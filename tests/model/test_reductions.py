@@ -492,7 +492,7 @@ def follower_learn_committed(k: Any, s: Any, follower: int) -> Clauses:
     ],
 )
 def test_knowing_what_is_committed_at_any_time_changes_no_verdict(model: str, given: dict[str, Any]) -> None:
-    """As a late response brings it whose records are dropped, and a fetch of before a registration: walks have shown both."""
+    """Walks have shown two ways: a late response whose records are dropped, and a fetch from before a registration."""
     plain = system(model, **given)
     more = searched(
         replace(plain, model=plain.model.differing("knowing", "", actions=(*plain.model.actions, follower_learn_committed)))

@@ -253,13 +253,16 @@ def test_what_another_version_brings_is_said_and_both_answers_about_elr_are_give
 
 def test_a_ratio_says_which_is_lower() -> None:
     said = {
-        "never higher": (0.004, 1.0),
-        "never lower": (1.0, 7.5),
-        "lower at some of these rates, higher at others": (0.5, 4.0),
+        "higher at none of the rates tried": (0.004, 1.0),
+        "lower at none of the rates tried": (1.0, 7.5),
+        "lower at some of the rates tried, higher at others": (0.5, 4.0),
     }
     for words, (low, high) in said.items():
         assert describe._ratio({"low": low, "high": high}).endswith(f" times the first bound: {words}")
-    assert describe._ratio({"low": 12.0, "high": 281.7}) == "at equal rates 12 to 282 times the first bound: never lower"
+    assert (
+        describe._ratio({"low": 12.0, "high": 281.7})
+        == "at equal rates 12 to 282 times the first bound: lower at none of the rates tried"
+    )
 
 
 def test_what_is_not_bounded_says_why() -> None:

@@ -22,8 +22,8 @@ ENDS = ("low", "high")
 
 @dataclass(frozen=True)
 class RatedConfiguration:
-    """What rates are applied to: a decided region, the regions in which writes may go on and in which they do, how many
-    replicas each rack has, whether every record is flushed before it is acknowledged, and the defects whose races count."""
+    """What rates are applied to: a decided region; the region in which writes may go on, and the one in which they do; how many
+    replicas each rack has; whether every record is flushed before it is acknowledged; and the defects whose races count."""
 
     decided: Decided
     writable: tuple[Region | None, ...]
@@ -38,7 +38,7 @@ class Why(StrEnum):
 
     TOO_LITTLE = "too little is known of what this configuration survives (--time-limit SECONDS searches longer)"
     TOO_MANY = "its racks make too many states (five replicas in two to four racks)"
-    STANDS = "rates are for partitions whose replicas are all in the ISR when the year begins"
+    STANDS = "the rates assume that every replica is in the ISR when the year begins, and one is not"
     ENDED = "time or memory ended while it was computed (--time-limit SECONDS, --memory-limit SIZE)"
 
 

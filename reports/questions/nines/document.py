@@ -320,8 +320,8 @@ def _ratio(found: Mapping[str, float] | None) -> str:
     if found is None:
         return "no ratio to the first bound is known"
     times = _between(found, lambda each: f"{each:,.0f}" if each >= 10 else f"{each:.2g}")
-    either = "lower at some of these rates, higher at others"
-    where = either if found["low"] < 1 < found["high"] else "never lower" if found["high"] > 1 else "never higher"
+    either, one = "lower at some of the rates tried, higher at others", "at none of the rates tried"
+    where = either if found["low"] < 1 < found["high"] else f"{'lower' if found['high'] > 1 else 'higher'} {one}"
     return "at equal rates the same bound" if times == "1" else f"at equal rates {times} times the first bound: {where}"
 
 
